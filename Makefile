@@ -1,0 +1,30 @@
+# The two commands of the README, and what they are made of.
+.DEFAULT_GOAL := help
+.PHONY: help setup demo test check ci soak fmt clean
+
+help: ## this list
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-7s %s\n", $$1, $$2 }' Makefile
+
+setup: ## install what the project needs (apt, cargo, kernels for the lab); safe to repeat
+	tools/setup
+
+demo: setup ## the main job on real input: a table and a picture under out/demo
+	cargo xtask demo
+
+test: setup ## every test, with the time per stage
+	cargo xtask test
+
+check: setup ## formatting, lints, and the rules of the house (layers.toml)
+	cargo xtask check
+
+ci: check test ## what .ci/run runs
+
+soak: setup ## the long runs: figures go to out/soak
+	cargo xtask soak
+
+fmt: ## format everything
+	cargo fmt --all
+
+clean: ## remove what was built
+	cargo clean
+	rm -rf out

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+//! `cargo xtask`: the checks of the house, its tests by stage, its demonstration and its long runs.
+#![forbid(unsafe_code)]
+#![allow(
+    clippy::disallowed_methods,
+    clippy::print_stdout,
+    reason = "a build tool talks to a person and is not real-time code"
+)]
+
+mod demo;
+mod soak;
+mod stage;
+mod test;
+mod tidy;
+
+use anyhow::Result;
+use clap::{Parser, Subcommand};
+
+use crate::stage::{Stages, cargo};
+
+#[derive(Parser)]
+#[command(
+    about = "Checks, tests and long runs of the workspace",
+    max_term_width = 100
+)]
+struct Args {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Formatting, lints as errors, and `tidy`
+    Check,
+    /// Layers, sizes and unsafe code against layers.toml
+    Tidy,
+    /// All tests, with the time per stage
+    Test {
+        /// Only stages whose name contains this
+        #[arg(long)]
+        only: Option<String>,
+    },
+    /// The main job on real input; results under out/demo
+    Demo,
+    /// The long runs; results under out/soak
+    Soak {
+        /// Only stages whose name contains this
+        #[arg(long)]
+        only: Option<String>,
+    },
+}
+
+fn main() -> Result<()> {
+    std::env::set_current_dir(workspace_root())?;
+    match Args::parse().command {
+        Command::Check => check(),
+        Command::Tidy => tidy::run(),
+        Command::Test { only } => test::run(only),
+        Command::Demo => demo::run(),
+        Command::Soak { only } => soak::run(only),
+    }
+}
+
+fn check() -> Result<()> {
+    let mut stages = Stages::new(None);
+    stages.run("format", || cargo(["fmt", "--all", "--check"]))?;
+    stages.run("tidy", tidy::run)?;
+    stages.run("lints", || {
+        cargo([
+            "clippy",
+            "--workspace",
+            "--all-targets",
+            "--locked",
+            "--quiet",
+            "--",
+            "-Dwarnings",
+        ])
+    })?;
+    stages.finish()
+}
+
+fn workspace_root() -> &'static std::path::Path {
+    std::path::Path::new(env!("CARGO_MANIFEST_DIR"))
+        .parent()
+        .expect("xtask lies in the workspace")
+}

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Named stages with their time: what `make test` prints at the end.
+
+use std::ffi::OsStr;
+use std::path::PathBuf;
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, bail};
+
+/// Runs stages one after the other and keeps how long each took.
+pub(crate) struct Stages {
+    only: Option<String>,
+    done: Vec<(String, Duration)>,
+}
+
+impl Stages {
+    /// `only`: run just the stages whose name contains this text.
+    pub(crate) fn new(only: Option<String>) -> Self {
+        Self {
+            only,
+            done: Vec::new(),
+        }
+    }
+
+    /// Runs `body` unless the stage was deselected; the first failure ends the run with its name.
+    pub(crate) fn run(&mut self, name: &str, body: impl FnOnce() -> Result<()>) -> Result<()> {
+        if self
+            .only
+            .as_ref()
+            .is_some_and(|only| !name.contains(only.as_str()))
+        {
+            return Ok(());
+        }
+        println!("\n== {name}");
+        let start = Instant::now();
+        let result = body();
+        self.done.push((name.to_owned(), start.elapsed()));
+        result.with_context(|| format!("stage '{name}' failed"))
+    }
+
+    /// Prints the table of times; an error if no stage was chosen.
+    pub(crate) fn finish(self) -> Result<()> {
+        if self.done.is_empty() {
+            bail!("no stage matches '{}'", self.only.unwrap_or_default());
+        }
+        println!("\n{:<28} {:>8}", "stage", "seconds");
+        for (name, time) in &self.done {
+            println!("{name:<28} {:>8.1}", time.as_secs_f64());
+        }
+        let total: Duration = self.done.iter().map(|(_, time)| time).sum();
+        println!("{:<28} {:>8.1}", "total", total.as_secs_f64());
+        Ok(())
+    }
+}
+
+/// Runs Cargo with these arguments, output passed through.
+pub(crate) fn cargo<I: IntoIterator<Item = S>, S: AsRef<OsStr>>(args: I) -> Result<()> {
+    command(Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into())).args(args))
+}
+
+/// Runs a command and turns a bad exit into an error that names it.
+pub(crate) fn command(command: &mut Command) -> Result<()> {
+    let status = command
+        .status()
+        .with_context(|| format!("cannot start {command:?}"))?;
+    if !status.success() {
+        bail!("{command:?} ended with {status}");
+    }
+    Ok(())
+}
+
+/// Where Cargo puts what it builds.
+pub(crate) fn target_dir() -> Result<PathBuf> {
+    let metadata = cargo_metadata::MetadataCommand::new().no_deps().exec()?;
+    Ok(metadata.target_directory.into_std_path_buf())
+}
+
+/// The `takt` command, built for release.
+pub(crate) fn takt() -> Result<PathBuf> {
+    cargo([
+        "build",
+        "--release",
+        "--locked",
+        "--quiet",
+        "--package",
+        "cli",
+    ])?;
+    Ok(target_dir()?.join("release/takt"))
+}

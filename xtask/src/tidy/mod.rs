@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+//! `cargo xtask tidy`: the rules of the house that a compiler does not check.
+//!
+//! layers.toml says which floor a crate lives on, what it may use, whether it may hold unsafe code, and which
+//! files and functions are over their size for a reason. Nothing here knows a crate by name.
+
+mod layers;
+mod rules;
+mod source;
+
+use anyhow::{Result, bail};
+
+use crate::tidy::rules::Rules;
+
+/// Checks everything; prints each breach, then fails if there was one.
+pub(crate) fn run() -> Result<()> {
+    let rules = Rules::read("layers.toml")?;
+    let mut breaches = layers::check(&rules)?;
+    let census = source::check(&rules, &mut breaches)?;
+    for breach in &breaches {
+        println!("tidy: {breach}");
+    }
+    println!(
+        "tidy: unsafe blocks, functions and impls per crate: {}",
+        census.join(", ")
+    );
+    if !breaches.is_empty() {
+        bail!(
+            "{} breaches of the rules in layers.toml and STYLE.md",
+            breaches.len()
+        );
+    }
+    Ok(())
+}

@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Sizes, licence lines and unsafe code, read from the source files that git knows.
+
+use std::path::Path;
+use std::process::Command;
+
+use anyhow::{Context, Result, bail};
+use syn::spanned::Spanned;
+use syn::visit::{self, Visit};
+
+use crate::tidy::rules::Rules;
+
+const LICENCE_LINE: &str = "SPDX-License-Identifier:";
+const SOURCE_ENDINGS: [&str; 6] = ["rs", "java", "c", "h", "ts", "S"];
+
+/// Checks every source file; returns "crate n" for each crate that holds unsafe code.
+pub(crate) fn check(rules: &Rules, breaches: &mut Vec<String>) -> Result<Vec<String>> {
+    let mut unsafe_counts = std::collections::BTreeMap::<String, usize>::new();
+    for path in tracked_files()? {
+        let Some(ending) = Path::new(&path).extension().and_then(|it| it.to_str()) else {
+            continue;
+        };
+        if !SOURCE_ENDINGS.contains(&ending) {
+            continue;
+        }
+        let text = std::fs::read_to_string(&path).with_context(|| format!("cannot read {path}"))?;
+        check_file(rules, &path, &text, breaches);
+        if ending == "rs" {
+            let census = census(rules, &path, &text, breaches)?;
+            *unsafe_counts.entry(crate_of(&path)).or_default() += census;
+        }
+    }
+    for (name, room) in &rules.crates {
+        let count = unsafe_counts.get(name).copied().unwrap_or(0);
+        if count > room.unsafe_max {
+            breaches.push(format!(
+                "'{name}' holds {count} unsafe blocks, layers.toml allows {}",
+                room.unsafe_max
+            ));
+        }
+    }
+    Ok(unsafe_counts
+        .into_iter()
+        .filter(|(_, count)| *count > 0)
+        .map(|(name, count)| format!("{name} {count}"))
+        .collect())
+}
+
+/// Tracked and new files alike: a breach shows before it is committed.
+fn tracked_files() -> Result<Vec<String>> {
+    let output = Command::new("git")
+        .args(["ls-files", "--cached", "--others", "--exclude-standard"])
+        .output()
+        .context("cannot start git")?;
+    if !output.status.success() {
+        bail!(
+            "git ls-files: {}",
+            String::from_utf8_lossy(&output.stderr).trim()
+        );
+    }
+    let names = String::from_utf8(output.stdout).context("a file name is not UTF-8")?;
+    Ok(names
+        .lines()
+        .filter(|it| Path::new(it).is_file())
+        .map(str::to_owned)
+        .collect())
+}
+
+fn check_file(rules: &Rules, path: &str, text: &str, breaches: &mut Vec<String>) {
+    if !text.lines().take(2).any(|line| line.contains(LICENCE_LINE)) {
+        breaches.push(format!("{path}: the first line lacks '{LICENCE_LINE} …'"));
+    }
+    let line_count = text.lines().count();
+    let line_max = rules
+        .long_files
+        .get(path)
+        .map_or(rules.limits.file_lines_max, |it| it.lines_max);
+    if line_count > line_max {
+        breaches.push(format!(
+            "{path}: {line_count} lines, at most {line_max}: would it be two rooms?"
+        ));
+    } else if line_count > rules.limits.file_lines_warn && !rules.long_files.contains_key(path) {
+        println!("tidy: remark: {path} has grown to {line_count} lines");
+    }
+}
+
+/// Counts unsafe code in one file and reports functions that are too long.
+fn census(rules: &Rules, path: &str, text: &str, breaches: &mut Vec<String>) -> Result<usize> {
+    let file = syn::parse_file(text).with_context(|| format!("{path} does not parse"))?;
+    let mut visitor = Census {
+        rules,
+        path,
+        breaches,
+        unsafe_count: 0,
+    };
+    visitor.visit_file(&file);
+    Ok(visitor.unsafe_count)
+}
+
+/// The crate that a path belongs to: the folder that names it.
+fn crate_of(path: &str) -> String {
+    let mut parts = path.split('/');
+    match (parts.next(), parts.next()) {
+        (Some("crates" | "bench" | "tests" | "examples"), Some(name)) => name.to_owned(),
+        (Some(first), _) => first.to_owned(),
+        (None, _) => String::new(),
+    }
+}
+
+struct Census<'a> {
+    rules: &'a Rules,
+    path: &'a str,
+    breaches: &'a mut Vec<String>,
+    unsafe_count: usize,
+}
+
+impl Census<'_> {
+    fn check_function(&mut self, signature: &syn::Signature, block: &syn::Block) {
+        let start = signature.span().start().line;
+        let line_count = block.span().end().line + 1 - start;
+        let key = format!("{}::{}", self.path, signature.ident);
+        let line_max = self
+            .rules
+            .long_functions
+            .get(&key)
+            .map_or(self.rules.limits.function_lines_max, |it| it.lines_max);
+        if line_count > line_max {
+            self.breaches
+                .push(format!("{key}: {line_count} lines, at most {line_max}"));
+        }
+        self.unsafe_count += usize::from(signature.unsafety.is_some());
+    }
+}
+
+impl<'ast> Visit<'ast> for Census<'_> {
+    fn visit_item_fn(&mut self, item: &'ast syn::ItemFn) {
+        self.check_function(&item.sig, &item.block);
+        visit::visit_item_fn(self, item);
+    }
+
+    fn visit_impl_item_fn(&mut self, item: &'ast syn::ImplItemFn) {
+        self.check_function(&item.sig, &item.block);
+        visit::visit_impl_item_fn(self, item);
+    }
+
+    fn visit_item_impl(&mut self, item: &'ast syn::ItemImpl) {
+        self.unsafe_count += usize::from(item.unsafety.is_some());
+        visit::visit_item_impl(self, item);
+    }
+
+    fn visit_expr_unsafe(&mut self, item: &'ast syn::ExprUnsafe) {
+        self.unsafe_count += 1;
+        visit::visit_expr_unsafe(self, item);
+    }
+}
