@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: Apache-2.0
+//! [`MutatorContext`]: what the pinned register of a managed thread points to.
+//!
+//! The first cache line holds what stores, polls and allocations read; then the bump ranges; then words that the
+//! virtual machine names as it likes. Written by the mutator itself, or by a collector that has claimed the
+//! mutator's state word; only `poll` is written by the collector at any time. Hence atomics without ordering.
+
+use core::mem::offset_of;
+use core::sync::atomic::{AtomicU8, AtomicU32, AtomicU64};
+
+use crate::alloc::{BumpRange, SIZE_CLASS_COUNT};
+
+/// Words at the end of a context that belong to the virtual machine.
+pub const MACHINE_WORD_COUNT: usize = 32;
+
+/// Per-thread state that compiled code reads.
+#[repr(C, align(64))]
+#[derive(Debug)]
+pub struct MutatorContext {
+    /// Not zero: a handshake waits for this mutator (`poll`).
+    pub poll: AtomicU8,
+    /// A log word of this epoch needs no record (`barrier`).
+    pub fast_epoch: AtomicU8,
+    /// Not zero between this mutator's first and third handshake: stored references are roots.
+    pub is_snooping: AtomicU8,
+    /// Not zero while a referent may be about to be cleared: `Reference.get` must call the runtime.
+    pub is_weak_guarded: AtomicU8,
+    /// The log word of an object born now.
+    pub born: AtomicU32,
+    /// Add `(slot >> CHUNK_SHIFT) * 4` for the log word of a chunk.
+    pub chunk_log_base: AtomicU64,
+    /// Stack addresses below this are not for managed frames.
+    pub stack_limit: AtomicU64,
+    /// The runtime's own record of this mutator (`heap::Mutator`'s shared part); opaque to compiled code.
+    pub mutator: AtomicU64,
+    /// The virtual machine's thread.
+    pub thread: AtomicU64,
+    /// A reference in flight: the pending exception. A root.
+    pub exception: AtomicU32,
+    /// Number of the thread in lock words.
+    pub thread_index: AtomicU32,
+    /// Frame pointer and return address of the last managed frame, while the thread is outside managed code.
+    pub last_frame: AtomicU64,
+    /// See `last_frame`.
+    pub last_return: AtomicU64,
+    /// One run of free cells per size class (`alloc`).
+    pub bump: [BumpRange; SIZE_CLASS_COUNT],
+    /// The virtual machine's.
+    pub machine: [AtomicU64; MACHINE_WORD_COUNT],
+}
+
+impl Default for MutatorContext {
+    fn default() -> Self {
+        Self {
+            poll: AtomicU8::default(),
+            fast_epoch: AtomicU8::new(crate::barrier::FAST_NONE),
+            is_snooping: AtomicU8::default(),
+            is_weak_guarded: AtomicU8::default(),
+            born: AtomicU32::default(),
+            chunk_log_base: AtomicU64::default(),
+            stack_limit: AtomicU64::default(),
+            mutator: AtomicU64::default(),
+            thread: AtomicU64::default(),
+            exception: AtomicU32::default(),
+            thread_index: AtomicU32::default(),
+            last_frame: AtomicU64::default(),
+            last_return: AtomicU64::default(),
+            bump: [const {
+                BumpRange {
+                    next: AtomicU32::new(0),
+                    limit: AtomicU32::new(0),
+                }
+            }; SIZE_CLASS_COUNT],
+            machine: [const { AtomicU64::new(0) }; MACHINE_WORD_COUNT],
+        }
+    }
+}
+
+/// Offset of the poll byte.
+pub const POLL: i32 = offset_of!(MutatorContext, poll) as i32;
+/// Offset of the fast epoch.
+pub const FAST_EPOCH: i32 = offset_of!(MutatorContext, fast_epoch) as i32;
+/// Offset of the snooping flag.
+pub const IS_SNOOPING: i32 = offset_of!(MutatorContext, is_snooping) as i32;
+/// Offset of the weak guard.
+pub const IS_WEAK_GUARDED: i32 = offset_of!(MutatorContext, is_weak_guarded) as i32;
+/// Offset of the birth log word.
+pub const BORN: i32 = offset_of!(MutatorContext, born) as i32;
+/// Offset of the biased base of the chunk log table.
+pub const CHUNK_LOG_BASE: i32 = offset_of!(MutatorContext, chunk_log_base) as i32;
+/// Offset of the stack limit.
+pub const STACK_LIMIT: i32 = offset_of!(MutatorContext, stack_limit) as i32;
+/// Offset of the virtual machine's thread.
+pub const THREAD: i32 = offset_of!(MutatorContext, thread) as i32;
+/// Offset of the pending exception.
+pub const EXCEPTION: i32 = offset_of!(MutatorContext, exception) as i32;
+/// Offset of the thread's number in lock words.
+pub const THREAD_INDEX: i32 = offset_of!(MutatorContext, thread_index) as i32;
+/// Offset of the last managed frame's frame pointer.
+pub const LAST_FRAME: i32 = offset_of!(MutatorContext, last_frame) as i32;
+/// Offset of the last managed frame's return address.
+pub const LAST_RETURN: i32 = offset_of!(MutatorContext, last_return) as i32;
+/// Offset of the virtual machine's words.
+pub const MACHINE: i32 = offset_of!(MutatorContext, machine) as i32;
+
+/// Offset of where the next object of a class goes.
+pub const fn bump_next(class: usize) -> i32 {
+    (offset_of!(MutatorContext, bump) + class * size_of::<BumpRange>()) as i32
+}
+
+/// Offset of where a class's run ends.
+pub const fn bump_limit(class: usize) -> i32 {
+    bump_next(class) + offset_of!(BumpRange, limit) as i32
+}
+
+const _: () = {
+    // One line for what every store and poll reads.
+    assert!(CHUNK_LOG_BASE + 8 <= 64);
+    assert!(POLL == 0);
+    // Short displacements in machine code.
+    assert!(STACK_LIMIT < 128 && EXCEPTION < 128);
+};
