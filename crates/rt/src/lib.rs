@@ -6,9 +6,12 @@
 
 pub mod affinity;
 pub mod clock;
+pub mod guard;
 pub mod memory;
 pub mod periodic;
 pub mod policy;
 pub mod recorder;
+pub mod section;
+pub mod sync;
 pub mod sys;
 pub mod thread;
