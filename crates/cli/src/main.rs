@@ -3,8 +3,14 @@
 #![forbid(unsafe_code)]
 #![allow(clippy::print_stdout, reason = "a command talks to a person")]
 
+mod guest;
+mod interrupt;
+mod latency;
+mod load;
+
 use std::process::ExitCode;
 
+use anyhow::Result;
 use clap::{Parser, Subcommand};
 
 /// Android applications in real time on ordinary Linux.
@@ -16,13 +22,31 @@ struct Args {
 }
 
 #[derive(Subcommand)]
+#[expect(clippy::large_enum_variant, reason = "there is one of it in a process")]
 enum Command {
-    /// Is this machine fit for real time?
-    Doctor,
+    Latency(latency::Args),
+    #[command(hide = true)]
+    Load(load::Args),
 }
 
+/// What a command ends with when it could not do its work: the shell's own "misuse" code, as clap's.
+const EXIT_FAILED: u8 = 2;
+
 fn main() -> ExitCode {
-    match Args::parse().command {
-        Command::Doctor => ExitCode::FAILURE,
+    // A reader that closes the pipe, such as `head`, ends us as it ends any filter.
+    rt::process::die_on_broken_pipe();
+    match run(Args::parse().command) {
+        Ok(code) => code,
+        Err(error) => {
+            eprintln!("takt: {error:#}");
+            ExitCode::from(EXIT_FAILED)
+        }
+    }
+}
+
+fn run(command: Command) -> Result<ExitCode> {
+    match command {
+        Command::Latency(args) => latency::run(&args),
+        Command::Load(args) => load::run(&args),
     }
 }

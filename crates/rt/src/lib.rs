@@ -10,6 +10,7 @@ pub mod guard;
 pub mod memory;
 pub mod periodic;
 pub mod policy;
+pub mod process;
 pub mod recorder;
 pub mod section;
 pub mod sync;

@@ -51,6 +51,18 @@ impl Recorder {
         }
     }
 
+    /// Takes over everything that another recorder of the same limit or a lower one saw; panics on a higher one
+    /// with values beyond ours. Allocates: for afterwards.
+    pub fn absorb(&mut self, other: &Self) {
+        self.histogram
+            .add(&other.histogram)
+            .expect("both have the same limit");
+        self.samples_ns.extend_from_slice(&other.samples_ns);
+        self.above_limit_count += other.above_limit_count;
+        self.unsampled_count += other.unsampled_count;
+        self.max_ns = self.max_ns.max(other.max_ns);
+    }
+
     /// The distribution. Values above the limit lie in its last bucket.
     pub fn histogram(&self) -> &Histogram<u64> {
         &self.histogram
@@ -94,5 +106,17 @@ mod tests {
             (1, 1)
         );
         assert_eq!(recorder.max_ns(), 5_000_000);
+    }
+
+    #[test]
+    fn absorbing_adds_up() {
+        let (mut one, mut other) = (Recorder::new(1_000_000, 1), Recorder::new(1_000_000, 4));
+        one.record(10);
+        other.record(5);
+        other.record(2_000_000);
+        one.absorb(&other);
+        assert_eq!(one.histogram().len(), 3);
+        assert_eq!(one.samples_ns(), [10, 5, 2_000_000]);
+        assert_eq!((one.max_ns(), one.above_limit_count()), (2_000_000, 1));
     }
 }
