@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+//! [`Layout`]: where blocks start and which handlers cover them.
+
+use std::collections::{BTreeSet, HashSet};
+
+use classfile::{Code, ExceptionEntry};
+
+use super::instruction::{Cursor, step};
+
+/// Block starts of one method, in order.
+pub(super) struct Layout {
+    pub(super) starts: Vec<u32>,
+}
+
+impl Layout {
+    /// Walks the code once; every jump must hit an instruction.
+    pub(super) fn new(code: &Code<'_>) -> Result<Self, String> {
+        let mut instructions = HashSet::new();
+        let mut starts = BTreeSet::from([0]);
+        let mut cursor = Cursor::new(code.bytes, 0);
+        while !cursor.is_at_end() {
+            instructions.insert(cursor.at as u32);
+            let flow = step(&mut cursor)?;
+            let splits = flow.ends || !flow.targets.is_empty();
+            for target in flow.targets {
+                let target = u32::try_from(target).map_err(|_| "jump out of the code")?;
+                starts.insert(target);
+            }
+            if splits && !cursor.is_at_end() {
+                starts.insert(cursor.at as u32);
+            }
+        }
+        for entry in &code.exceptions {
+            starts.insert(u32::from(entry.start));
+            starts.insert(u32::from(entry.handler));
+            if usize::from(entry.end) < code.bytes.len() {
+                starts.insert(u32::from(entry.end));
+            }
+        }
+        if starts.iter().any(|start| !instructions.contains(start)) {
+            return Err("jump into the middle of an instruction".into());
+        }
+        Ok(Self {
+            starts: starts.into_iter().collect(),
+        })
+    }
+
+    /// The offset at which the block after the one starting at `start` starts.
+    pub(super) fn end_of(&self, start: u32, code_size: usize) -> usize {
+        let next = self.starts.partition_point(|&s| s <= start);
+        self.starts
+            .get(next)
+            .map_or(code_size, |&next| next as usize)
+    }
+}
+
+/// The handlers that cover `offset`, in search order, up to the first that
+/// takes everything.
+pub(super) fn covering(exceptions: &[ExceptionEntry], offset: u32) -> Vec<(u16, u32)> {
+    let mut list = Vec::new();
+    for entry in exceptions {
+        if (u32::from(entry.start)..u32::from(entry.end)).contains(&offset) {
+            list.push((entry.class, u32::from(entry.handler)));
+            if entry.class == 0 {
+                break;
+            }
+        }
+    }
+    list
+}

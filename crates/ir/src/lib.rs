@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The typed register IR that both front ends end in.
+//!
+//! A [`Function`] has registers of five types, blocks of instructions and at
+//! most one handler per block. [`verify`] proves that registers are written
+//! before they are read and used at their type only; `compiler` accepts nothing
+//! that has not passed it. [`bytecode`] translates methods of class files.
+//!
+//! Indices of members and constants mean what they mean in the file that the
+//! method came from; only `vm` resolves them.
+#![forbid(unsafe_code)]
+
+pub mod bytecode;
+mod function;
+mod inst;
+mod types;
+mod verify;
+
+pub use function::{Block, BlockId, Function, Reg};
+pub use inst::{BinaryOp, CompareOp, Condition, Inst, InvokeKind, LoadedConstant, Op, UnaryOp};
+pub use types::{MemoryKind, Type};
+pub use verify::{VerifyError, verify};
