@@ -3,8 +3,10 @@
 #![forbid(unsafe_code)]
 #![allow(clippy::print_stdout, reason = "a command talks to a person")]
 
+mod doctor;
 mod guest;
 mod interrupt;
+mod jdk;
 mod latency;
 mod load;
 
@@ -24,6 +26,7 @@ struct Args {
 #[derive(Subcommand)]
 #[expect(clippy::large_enum_variant, reason = "there is one of it in a process")]
 enum Command {
+    Doctor(doctor::Args),
     Latency(latency::Args),
     #[command(hide = true)]
     Load(load::Args),
@@ -46,6 +49,7 @@ fn main() -> ExitCode {
 
 fn run(command: Command) -> Result<ExitCode> {
     match command {
+        Command::Doctor(args) => doctor::run(&args),
         Command::Latency(args) => latency::run(&args),
         Command::Load(args) => load::run(&args),
     }

@@ -39,6 +39,18 @@ impl Clock for Monotonic {
     }
 }
 
+/// What CLOCK_MONOTONIC's timers resolve to, nanoseconds: 1 with high-resolution timers, a tick without.
+pub fn resolution_ns() -> u64 {
+    let mut time = libc::timespec {
+        tv_sec: 0,
+        tv_nsec: 0,
+    };
+    // SAFETY: `time` is writable, and the clock exists on every Linux.
+    let returned = unsafe { libc::clock_getres(libc::CLOCK_MONOTONIC, &raw mut time) };
+    assert_eq!(returned, 0, "CLOCK_MONOTONIC exists");
+    nanoseconds(time)
+}
+
 /// Processor time that the calling thread has used, in nanoseconds: a system call of about 0.6 µs.
 pub fn thread_time_ns() -> u64 {
     now_ns(libc::CLOCK_THREAD_CPUTIME_ID)
@@ -52,6 +64,10 @@ fn now_ns(clock: libc::clockid_t) -> u64 {
     // SAFETY: `time` is writable, and both clocks used here exist on every Linux.
     let returned = unsafe { libc::clock_gettime(clock, &raw mut time) };
     assert_eq!(returned, 0, "clock {clock} exists");
+    nanoseconds(time)
+}
+
+fn nanoseconds(time: libc::timespec) -> u64 {
     time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
 }
 

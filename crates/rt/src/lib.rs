@@ -12,6 +12,7 @@ pub mod periodic;
 pub mod policy;
 pub mod process;
 pub mod recorder;
+pub mod rights;
 pub mod section;
 pub mod sync;
 pub mod sys;

@@ -3,6 +3,7 @@
 
 use std::ptr::NonNull;
 
+use crate::rights::Limit;
 use crate::sys::Errno;
 
 /// Why memory could not be had or held.
@@ -88,14 +89,8 @@ fn lock_error(errno: Errno) -> MemoryError {
     if errno.0 != libc::ENOMEM && errno.0 != libc::EPERM {
         return MemoryError::Lock(errno);
     }
-    let mut limit = libc::rlimit {
-        rlim_cur: 0,
-        rlim_max: 0,
-    };
-    // SAFETY: `limit` is writable.
-    unsafe { libc::getrlimit(libc::RLIMIT_MEMLOCK, &raw mut limit) };
     MemoryError::LockLimit {
-        limit_bytes: limit.rlim_cur,
+        limit_bytes: Limit::LockedBytes.soft(),
     }
 }
 

@@ -15,7 +15,7 @@ pub const STACK_BYTES_DEFAULT: usize = 512 << 10;
 #[derive(Debug, thiserror::Error)]
 pub enum SpawnError {
     /// The kernel gave no thread.
-    #[error("cannot start thread '{name}': {source}")]
+    #[error("cannot start thread '{name}'")]
     Start {
         /// Its name.
         name: String,
@@ -23,7 +23,7 @@ pub enum SpawnError {
         source: std::io::Error,
     },
     /// The policy was refused.
-    #[error("cannot start thread '{name}': {source}")]
+    #[error("cannot start thread '{name}'")]
     Policy {
         /// Its name.
         name: String,
@@ -41,7 +41,7 @@ pub enum SpawnError {
         errno: Errno,
     },
     /// Its stack could not be faulted in.
-    #[error("cannot start thread '{name}': {source}")]
+    #[error("cannot start thread '{name}'")]
     Stack {
         /// Its name.
         name: String,

@@ -81,8 +81,8 @@ pub(crate) fn window(
     };
     let (policy, threads) = match start_all(&work, plan.policy) {
         Ok(threads) => (plan.policy, threads),
-        Err(error @ SpawnError::Policy { .. }) if !is_strict => {
-            remarks.push(error.to_string());
+        Err(SpawnError::Policy { source, .. }) if !is_strict => {
+            remarks.push(source.to_string());
             let fallback = Policy::Other { nice: 0 };
             (fallback, start_all(&work, fallback)?)
         }

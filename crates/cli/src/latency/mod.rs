@@ -100,6 +100,11 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
         Some(Peer::Cyclictest) => Some(Cyclictest::find(&plan)?),
         None => None,
     };
+    if let Some(directory) = &args.out {
+        // Before the measurement: nobody should wait for figures that cannot be kept.
+        std::fs::create_dir_all(directory)
+            .with_context(|| format!("cannot make {}", directory.display()))?;
+    }
     let interrupt = Interrupt::catch()?;
     let window_count = match peer {
         Some(_) => args

@@ -186,7 +186,7 @@ impl Outcome {
         serde_json::to_string_pretty(&json).context("the results do not write as JSON")
     }
 
-    /// samples.csv, histogram.csv, latency.{hgrm,json,svg,png} into `directory`, made if it is not there.
+    /// samples.csv, histogram.csv, latency.{hgrm,json,svg,png} into `directory`, which is there.
     pub(crate) fn write_files(&self, directory: &Path) -> Result<()> {
         let all = self.all();
         let mut lines = vec![series("takt latency", &all)];
@@ -209,8 +209,6 @@ impl Outcome {
             .zip(&self.threads)
             .map(|(name, thread)| (name.as_str(), thread.recorder.samples_ns()))
             .collect();
-        std::fs::create_dir_all(directory)
-            .with_context(|| format!("cannot make {}", directory.display()))?;
         let write = |name: &str, bytes: &[u8]| {
             let path = directory.join(name);
             std::fs::write(&path, bytes).with_context(|| format!("cannot write {}", path.display()))

@@ -4,6 +4,7 @@
 use std::fmt;
 
 use crate::policy::{Policy, Tid};
+use crate::rights::{Capability, Limit};
 use crate::sys::Errno;
 
 /// What stood in the way.
@@ -70,46 +71,20 @@ impl PolicyError {
 }
 
 fn why_not_permitted(policy: Policy) -> Refusal {
-    let is_capable = has_sys_nice();
+    let is_capable = Capability::SysNice.is_held();
     match policy {
         Policy::Deadline(_) if is_capable => Refusal::DeadlineAffinity,
         Policy::Deadline(_) => Refusal::DeadlineNeedsCapability,
         _ if is_capable => Refusal::GroupOrOwner,
         Policy::Fifo(priority) | Policy::RoundRobin(priority) => {
-            let limit = soft_limit(libc::RLIMIT_RTPRIO);
+            let limit = Limit::RtPriority.soft();
             if limit < u64::from(priority.get()) {
                 Refusal::PriorityLimit(limit)
             } else {
                 Refusal::GroupOrOwner
             }
         }
-        Policy::Other { .. } | Policy::Batch { .. } => {
-            Refusal::NiceLimit(soft_limit(libc::RLIMIT_NICE))
-        }
-    }
-}
-
-/// Whether CAP_SYS_NICE is in the calling thread's effective set.
-fn has_sys_nice() -> bool {
-    const CAP_SYS_NICE: u32 = 23;
-    std::fs::read_to_string("/proc/thread-self/status")
-        .ok()
-        .and_then(|text| {
-            let hex = text.lines().find_map(|line| line.strip_prefix("CapEff:"))?;
-            u64::from_str_radix(hex.trim(), 16).ok()
-        })
-        .is_some_and(|set| set & (1 << CAP_SYS_NICE) != 0)
-}
-
-fn soft_limit(resource: libc::__rlimit_resource_t) -> u64 {
-    let mut limit = libc::rlimit {
-        rlim_cur: 0,
-        rlim_max: 0,
-    };
-    // SAFETY: `limit` is writable; an unknown resource is an error, not an access.
-    match unsafe { libc::getrlimit(resource, &raw mut limit) } {
-        0 => limit.rlim_cur,
-        _ => 0,
+        Policy::Other { .. } | Policy::Batch { .. } => Refusal::NiceLimit(Limit::Nice.soft()),
     }
 }
 

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The checks, one file for each part of a machine, in the order in which they are printed.
+
+mod cpu;
+mod kernel;
+mod memory;
+mod rights;
+mod tools;
+
+use crate::doctor::finding::Finding;
+use crate::doctor::machine::Machine;
+
+/// Runs every check.
+pub(super) fn all(machine: &Machine) -> Vec<Finding> {
+    let mut findings = vec![
+        kernel::preemption(machine),
+        kernel::clock_source(machine),
+        kernel::timer_resolution(),
+        kernel::throttling(machine),
+        kernel::fair_server(machine),
+        cpu::governor(machine),
+        cpu::idle_states(machine),
+        cpu::isolation(machine),
+        cpu::interrupts(machine),
+        memory::huge_pages(machine),
+        memory::pressure(machine),
+    ];
+    if machine.is_here() {
+        findings.extend(rights::all(machine));
+        findings.extend([tools::jdk(), tools::qemu()]);
+    }
+    findings.push(kernel::binder(machine));
+    findings
+}

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Programs that Takt works with.
+
+use std::process::{Command, Stdio};
+
+use crate::doctor::finding::Finding;
+use crate::jdk::Jdk;
+
+pub(super) fn jdk() -> Finding {
+    const NAME: &str = "JDK";
+    match Jdk::find() {
+        Ok(jdk) => Finding::fit(
+            NAME,
+            format!("{} in {}", jdk.version, jdk.home.display()),
+            "its class library is the one that applications run on",
+        ),
+        Err(error) => Finding::remark(NAME, "no JDK 17", &error.to_string())
+            .mend("apt-get install openjdk-17-jdk-headless"),
+    }
+}
+
+pub(super) fn qemu() -> Finding {
+    const NAME: &str = "QEMU";
+    let output = Command::new("qemu-system-x86_64")
+        .arg("--version")
+        .stdin(Stdio::null())
+        .output();
+    let text = output
+        .map(|it| String::from_utf8_lossy(&it.stdout).into_owned())
+        .unwrap_or_default();
+    match text
+        .lines()
+        .next()
+        .and_then(|line| line.split("version ").nth(1))
+    {
+        Some(version) => Finding::fit(NAME, version, "`takt lab` can run guests"),
+        None => Finding::remark(
+            NAME,
+            "not found",
+            "`takt lab` needs it to run guests on other kernels",
+        )
+        .mend("apt-get install qemu-system-x86"),
+    }
+}
