@@ -1,3 +1,94 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Starts the commands that were built for release and looks at what a person would see.
+//! Starts the `takt` that was built for release and gives what a person would see: [`Run`].
 #![forbid(unsafe_code)]
+
+use std::os::unix::fs::PermissionsExt;
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use serde_json::Value;
+
+/// The user that owns nothing.
+const NOBODY: u32 = 65534;
+
+/// What a command left behind.
+#[derive(Debug)]
+pub struct Run {
+    /// Its exit code; 128 + n when signal n ended it.
+    pub code: i32,
+    /// Its standard output.
+    pub stdout: String,
+    /// Its standard error.
+    pub stderr: String,
+}
+
+impl Run {
+    /// Runs `takt` with these arguments.
+    pub fn takt(args: &[&str]) -> Self {
+        Self::of(Command::new(takt_path()).args(args))
+    }
+
+    /// Runs `takt` as a user without any privilege. `None`, with a line that says so, unless we are root.
+    pub fn takt_as_nobody(args: &[&str]) -> Option<Self> {
+        let is_root = std::fs::metadata("/proc/self").is_ok_and(|it| {
+            use std::os::unix::fs::MetadataExt;
+            it.uid() == 0
+        });
+        if !is_root {
+            eprintln!("not root: cannot become another user; this test looked at nothing");
+            return None;
+        }
+        // The build directory may lie where that user cannot go.
+        let directory = tempfile::tempdir().expect("a temporary directory");
+        let open_to_all = std::fs::Permissions::from_mode(0o755);
+        std::fs::set_permissions(directory.path(), open_to_all).expect("it is ours");
+        let program = directory.path().join("takt");
+        std::fs::copy(takt_path(), &program).expect("takt copies");
+        Some(Self::of(
+            Command::new(&program)
+                .args(args)
+                .uid(NOBODY)
+                .gid(NOBODY)
+                .current_dir("/"),
+        ))
+    }
+
+    /// Its standard output as JSON; panics with all that it said if it is none.
+    pub fn json(&self) -> Value {
+        serde_json::from_str(&self.stdout).unwrap_or_else(|error| panic!("{error}: {self:#?}"))
+    }
+
+    fn of(command: &mut Command) -> Self {
+        use std::os::unix::process::ExitStatusExt;
+        let output = command
+            .output()
+            .unwrap_or_else(|error| panic!("{command:?}: {error}"));
+        let signal = output.status.signal().unwrap_or(0);
+        Self {
+            code: output.status.code().unwrap_or(128 + signal),
+            stdout: String::from_utf8_lossy(&output.stdout).into_owned(),
+            stderr: String::from_utf8_lossy(&output.stderr).into_owned(),
+        }
+    }
+}
+
+/// The release build of `takt`, beside the directory that this test was built in.
+pub fn takt_path() -> PathBuf {
+    let test = std::env::current_exe().expect("a running program has a file");
+    let target = test.ancestors().nth(3).expect("target/debug/deps/test");
+    let path = target.join("release/takt");
+    assert!(
+        path.is_file(),
+        "{} is not built: cargo build --release -p cli",
+        path.display()
+    );
+    path
+}
+
+/// The lines of a file, panicking with its name if it is not there.
+pub fn lines(path: &Path) -> Vec<String> {
+    let text = std::fs::read_to_string(path);
+    let text = text.unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+    text.lines().map(str::to_owned).collect()
+}
