@@ -5,12 +5,15 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use crate::guard;
+
 /// Where time comes from. Nanoseconds since an arbitrary origin; never goes back.
 pub trait Clock: Sync {
     /// Now, in nanoseconds. Bounded: no allocation; one vDSO call on the machine's clock.
     fn now_ns(&self) -> u64;
 
     /// Waits until `due_ns`; returns at once if that has passed. Absolute, so a loop of sleeps does not drift.
+    #[track_caller]
     fn sleep_until(&self, due_ns: u64);
 }
 
@@ -24,6 +27,7 @@ impl Clock for Monotonic {
     }
 
     fn sleep_until(&self, due_ns: u64) {
+        guard::blocking("sleep");
         let due = timespec(due_ns);
         // A signal handler may have run: the due time is absolute, so going back to sleep loses nothing.
         // SAFETY: `due` is a valid timespec; with TIMER_ABSTIME no remaining time is written.

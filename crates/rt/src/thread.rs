@@ -4,6 +4,7 @@
 use std::sync::mpsc;
 
 use crate::affinity::CpuSet;
+use crate::guard;
 use crate::memory::{self, MemoryError};
 use crate::policy::{Policy, PolicyError, Tid};
 use crate::sys::Errno;
@@ -94,6 +95,7 @@ impl Builder {
         T: Send + 'static,
         F: FnOnce() -> T + Send + 'static,
     {
+        guard::blocking("start of a thread");
         let (started, is_started) = mpsc::sync_channel(1);
         let name = self.name.clone();
         let handle = std::thread::Builder::new()
@@ -166,7 +168,9 @@ impl<T> Thread<T> {
     }
 
     /// Waits for its end; a panic in it goes on in the caller.
+    #[track_caller]
     pub fn join(self) -> T {
+        guard::blocking("join of a thread");
         match self.handle.join() {
             Ok(Some(result)) => result,
             Ok(None) => unreachable!("a thread that did not settle has no handle"),

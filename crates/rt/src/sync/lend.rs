@@ -107,6 +107,12 @@ impl<S: Scope> Loan<S> {
         }
     }
 
+    /// The calling thread ends with what it borrowed.
+    #[cfg(all(test, loom))]
+    pub(super) fn end_of_borrower(&self) {
+        crate::sys::model::exit(&[self.futex.word()]);
+    }
+
     /// Whether a loan is out.
     pub fn is_out(&self) -> bool {
         self.futex.word().load(Relaxed) != 0

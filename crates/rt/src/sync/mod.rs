@@ -1,7 +1,37 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Waiting with a bound: locks and conditions that lend priority.
+//! Waiting with a bound: locks, conditions and loans that lend priority.
 //!
-//! docs/realtime.md says which of them inherits what, and for how long a caller may wait.
+//! docs/realtime.md says which of them inherits what, and for how long a caller may wait. Each has two forms: for
+//! the threads of a process, and for memory that several processes map.
 
 pub mod atomic;
+pub mod event;
 pub mod lend;
+#[cfg(all(test, loom))]
+mod models;
+pub mod pi_condvar;
+pub mod pi_mutex;
+pub mod shared_condvar;
+pub mod shared_mutex;
+
+pub use event::Event;
+pub use lend::Loan;
+pub use pi_condvar::PiCondvar;
+pub use pi_mutex::{PiMutex, PiMutexGuard};
+pub use shared_condvar::SharedCondvar;
+pub use shared_mutex::{SharedMutex, SharedMutexGuard};
+
+/// A bounded wait reached its due time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("the due time passed")]
+pub struct TimedOut;
+
+/// How a bounded wait ended.
+#[must_use]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Wake {
+    /// By a notification; for a condition, which may have passed again: check it.
+    Notified,
+    /// By the due time.
+    TimedOut,
+}

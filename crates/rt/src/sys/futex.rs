@@ -138,14 +138,13 @@ impl<S: Scope> Futex<S> {
     }
 
     /// Sleeps while the word holds `expected` until [`Self::requeue_pi`] moves the caller to `target` and `target`
-    /// is its own: on `Ok` the caller holds `target`, on every error it does not.
+    /// is its own: on `Ok` the caller holds `target`, on every error it does not. The caller tells the guard.
     pub fn wait_requeue_pi_until(
         &self,
         expected: u32,
         due_ns: Option<u64>,
         target: &Self,
     ) -> Result<(), FutexError> {
-        guard::blocking("wait for a condition");
         kernel::wait_requeue_pi(&self.word, S::IS_PRIVATE, expected, due_ns, &target.word)
     }
 

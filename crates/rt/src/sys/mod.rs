@@ -3,6 +3,8 @@
 
 mod errno;
 pub mod futex;
+#[cfg(loom)]
+pub(crate) mod model;
 pub(crate) mod sched;
 pub(crate) mod tid;
 

@@ -1,17 +1,28 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The calling thread's number as lock words hold it, asked for once per thread.
 
+#[cfg(not(loom))]
 use std::cell::Cell;
+#[cfg(not(loom))]
 use std::sync::Once;
 
+#[cfg(not(loom))]
 thread_local! {
     /// Zero until asked for. Without a destructor, so that reading it allocates nothing.
     static CURRENT: Cell<u32> = const { Cell::new(0) };
 }
 
+#[cfg(not(loom))]
 static FORK_HANDLER: Once = Once::new();
 
 /// The calling thread's number: a thread-local load after the first call.
+#[cfg(loom)]
+pub(crate) fn current() -> u32 {
+    crate::sys::model::tid()
+}
+
+/// The calling thread's number: a thread-local load after the first call.
+#[cfg(not(loom))]
 #[inline]
 pub(crate) fn current() -> u32 {
     match CURRENT.get() {
@@ -20,6 +31,7 @@ pub(crate) fn current() -> u32 {
     }
 }
 
+#[cfg(not(loom))]
 #[cold]
 fn ask() -> u32 {
     // A forked child's only thread has another number than the thread it copies.
@@ -34,11 +46,12 @@ fn ask() -> u32 {
     tid
 }
 
+#[cfg(not(loom))]
 extern "C" fn forget() {
     CURRENT.set(0);
 }
 
-#[cfg(test)]
+#[cfg(all(test, not(loom)))]
 mod tests {
     use super::*;
 

@@ -1,0 +1,332 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Loom models of the state machines in this folder, on the modelled kernel of `sys::model`.
+//!
+//! Loom runs each model under every interleaving (up to the bound of preemptions given) and fails on a deadlock,
+//! a broken assertion, or access to `loom::cell::UnsafeCell` that is not ordered. Run by
+//! `cargo xtask test --only loom`.
+
+use loom::cell::UnsafeCell;
+use loom::sync::Arc;
+use loom::thread;
+
+use crate::policy::Tid;
+use crate::sync::atomic::AtomicU32;
+use crate::sync::atomic::Ordering::{Acquire, Relaxed, Release};
+use crate::sync::lend::{LendError, Loan};
+use crate::sync::{Event, PiCondvar, PiMutex, Wake};
+use crate::sys::futex::Private;
+use crate::sys::model;
+
+/// A due time; `model::pass_time` says when it passes.
+const SOME_TIME: u64 = 1;
+
+/// Every interleaving: for two threads.
+fn check(body: impl Fn() + Sync + Send + 'static) {
+    loom::model::Builder::new().check(body);
+}
+
+/// Every interleaving with up to this many forced switches of thread: for three, where all of them take hours.
+fn check_within(preemptions_max: usize, body: impl Fn() + Sync + Send + 'static) {
+    let mut builder = loom::model::Builder::new();
+    builder.preemption_bound = Some(preemptions_max);
+    builder.check(body);
+}
+
+/// Adds one, in two steps that another thread must not come between.
+fn add(value: &UnsafeCell<u32>) {
+    // SAFETY: the model checks that accesses are ordered; the pointer is used within the call.
+    value.with_mut(|value| unsafe { *value += 1 });
+}
+
+fn read(value: &UnsafeCell<u32>) -> u32 {
+    // SAFETY: as in `add`.
+    value.with(|value| unsafe { *value })
+}
+
+#[test]
+fn a_mutex_admits_one_thread_and_publishes_its_writes() {
+    check_within(3, || {
+        let mutex = Arc::new(PiMutex::new(UnsafeCell::new(0)));
+        let others: Vec<_> = (0..2)
+            .map(|_| {
+                let mutex = Arc::clone(&mutex);
+                thread::spawn(move || add(&mutex.lock()))
+            })
+            .collect();
+        add(&mutex.lock());
+        others.into_iter().for_each(|it| it.join().unwrap());
+        assert_eq!(read(&mutex.lock()), 3);
+    });
+}
+
+#[test]
+fn a_mutex_wait_that_times_out_leaves_the_lock_usable() {
+    check(|| {
+        let mutex = Arc::new(PiMutex::new(UnsafeCell::new(0)));
+        let other = {
+            let mutex = Arc::clone(&mutex);
+            thread::spawn(move || {
+                if let Ok(guard) = mutex.lock_until(SOME_TIME) {
+                    add(&guard);
+                    return 1;
+                }
+                0
+            })
+        };
+        let guard = mutex.lock();
+        add(&guard);
+        model::pass_time();
+        drop(guard);
+        add(&mutex.lock());
+        let added = other.join().unwrap();
+        assert_eq!(read(&mutex.lock()), 2 + added);
+    });
+}
+
+#[test]
+fn a_condition_loses_no_notification() {
+    check_within(3, || {
+        let state = Arc::new((PiMutex::new(0), PiCondvar::new()));
+        let takers: Vec<_> = (0..2)
+            .map(|_| {
+                let state = Arc::clone(&state);
+                thread::spawn(move || {
+                    let mut items = state.0.lock();
+                    while *items == 0 {
+                        state.1.wait(&mut items);
+                    }
+                    *items -= 1;
+                })
+            })
+            .collect();
+        for _ in 0..2 {
+            let mut items = state.0.lock();
+            *items += 1;
+            state.1.notify_one(&items);
+        }
+        takers.into_iter().for_each(|it| it.join().unwrap());
+        assert_eq!(*state.0.lock(), 0);
+    });
+}
+
+#[test]
+fn a_broadcast_reaches_all() {
+    check_within(3, || {
+        let state = Arc::new((PiMutex::new(false), PiCondvar::new()));
+        let waiters: Vec<_> = (0..2)
+            .map(|_| {
+                let state = Arc::clone(&state);
+                thread::spawn(move || {
+                    let mut is_open = state.0.lock();
+                    while !*is_open {
+                        state.1.wait(&mut is_open);
+                    }
+                })
+            })
+            .collect();
+        let mut is_open = state.0.lock();
+        *is_open = true;
+        state.1.notify_all(&is_open);
+        drop(is_open);
+        waiters.into_iter().for_each(|it| it.join().unwrap());
+    });
+}
+
+#[test]
+fn a_timed_out_waiter_passes_no_notification_by() {
+    check_within(3, || {
+        let state = Arc::new((PiMutex::new(0), PiCondvar::new()));
+        let patient = {
+            let state = Arc::clone(&state);
+            thread::spawn(move || {
+                let mut items = state.0.lock();
+                while *items == 0 {
+                    state.1.wait(&mut items);
+                }
+                *items -= 1;
+            })
+        };
+        let hasty = {
+            let state = Arc::clone(&state);
+            thread::spawn(move || {
+                model::set_priority(9);
+                let mut items = state.0.lock();
+                while *items == 0 {
+                    if state.1.wait_until(&mut items, SOME_TIME) == Wake::TimedOut {
+                        return 0;
+                    }
+                }
+                *items -= 1;
+                1
+            })
+        };
+        let mut items = state.0.lock();
+        *items += 1;
+        state.1.notify_one(&items);
+        model::pass_time();
+        drop(items);
+        // Whoever did not take the first item takes one more: neither sleeps for ever.
+        if hasty.join().unwrap() == 1 {
+            let mut items = state.0.lock();
+            *items += 1;
+            state.1.notify_one(&items);
+        }
+        patient.join().unwrap();
+        assert_eq!(*state.0.lock(), 0);
+    });
+}
+
+/// A borrower that answers as soon as it sees the request.
+fn borrower(
+    shared: &Arc<(Loan, AtomicU32, UnsafeCell<u32>, AtomicU32)>,
+) -> thread::JoinHandle<bool> {
+    let shared = Arc::clone(shared);
+    thread::spawn(move || {
+        shared.3.store(model::tid(), Release);
+        while shared.1.load(Acquire) == 0 {
+            thread::yield_now();
+        }
+        add(&shared.2);
+        shared.0.give_back()
+    })
+}
+
+fn loan() -> Arc<(Loan, AtomicU32, UnsafeCell<u32>, AtomicU32)> {
+    Arc::new((
+        Loan::new(),
+        AtomicU32::new(0),
+        UnsafeCell::new(0),
+        AtomicU32::new(0),
+    ))
+}
+
+/// The borrower's number, once it has one.
+fn number(word: &AtomicU32) -> Tid {
+    loop {
+        match word.load(Acquire) {
+            0 => thread::yield_now(),
+            tid => return Tid::new(tid as i32).unwrap(),
+        }
+    }
+}
+
+#[test]
+fn a_loan_ends_with_the_answer_in_sight() {
+    check(|| {
+        let shared = loan();
+        let borrower = borrower(&shared);
+        let offer = shared.0.offer(number(&shared.3)).unwrap();
+        shared.1.store(1, Release);
+        assert_eq!(offer.wait(), Ok(()));
+        assert_eq!(read(&shared.2), 1);
+        assert!(!shared.0.is_out());
+        assert!(borrower.join().unwrap());
+    });
+}
+
+#[test]
+fn a_loan_that_timed_out_is_out_until_given_back() {
+    check(|| {
+        let shared = loan();
+        let borrower = borrower(&shared);
+        let tid = number(&shared.3);
+        let clock = thread::spawn(model::pass_time);
+        let offer = shared.0.offer(tid).unwrap();
+        shared.1.store(1, Release);
+        match offer.wait_until(SOME_TIME) {
+            Ok(()) => assert_eq!(read(&shared.2), 1),
+            Err(error) => assert_eq!(error, LendError::TimedOut),
+        }
+        assert!(borrower.join().unwrap());
+        assert!(!shared.0.is_out());
+        clock.join().unwrap();
+    });
+}
+
+#[test]
+fn a_borrower_that_ends_is_told_in_every_order() {
+    check(|| {
+        let shared = loan();
+        let mortal = {
+            let shared = Arc::clone(&shared);
+            thread::spawn(move || {
+                shared.3.store(model::tid(), Release);
+                while shared.1.load(Acquire) == 0 {
+                    thread::yield_now();
+                }
+                shared.0.end_of_borrower();
+            })
+        };
+        let offer = shared.0.offer(number(&shared.3)).unwrap();
+        shared.1.store(1, Release);
+        assert_eq!(offer.wait(), Err(LendError::BorrowerDied));
+        assert!(!shared.0.is_out());
+        mortal.join().unwrap();
+        // The word is as new.
+        let offer = shared
+            .0
+            .offer(Tid::new(model::tid() as i32).unwrap())
+            .unwrap();
+        offer.retract();
+    });
+}
+
+#[test]
+fn an_event_is_taken_once_per_set_and_wakes_who_waits() {
+    check(|| {
+        let shared = Arc::new((Event::<Private>::new(), UnsafeCell::new(0)));
+        let setter = {
+            let shared = Arc::clone(&shared);
+            thread::spawn(move || {
+                add(&shared.1);
+                shared.0.set();
+            })
+        };
+        shared.0.wait();
+        assert_eq!(read(&shared.1), 1);
+        assert!(!shared.0.try_take());
+        setter.join().unwrap();
+    });
+}
+
+#[test]
+fn two_sets_let_two_waiters_go_unless_they_counted_once() {
+    check_within(3, || {
+        let shared = Arc::new((Event::<Private>::new(), AtomicU32::new(0)));
+        let waiters: Vec<_> = (0..2)
+            .map(|_| {
+                let shared = Arc::clone(&shared);
+                thread::spawn(move || {
+                    shared.0.wait();
+                    shared.1.fetch_add(1, Relaxed);
+                    // Sets that met an untaken one counted once: pass it on.
+                    shared.0.set();
+                })
+            })
+            .collect();
+        shared.0.set();
+        waiters.into_iter().for_each(|it| it.join().unwrap());
+        assert_eq!(shared.1.load(Relaxed), 2);
+    });
+}
+
+#[test]
+fn an_event_wait_that_times_out_leaves_the_set_to_others() {
+    check_within(3, || {
+        let event = Arc::new(Event::<Private>::new());
+        let hasty = {
+            let event = Arc::clone(&event);
+            thread::spawn(move || event.wait_until(SOME_TIME))
+        };
+        let patient = {
+            let event = Arc::clone(&event);
+            thread::spawn(move || event.wait())
+        };
+        model::pass_time();
+        event.set();
+        if hasty.join().unwrap() == Wake::Notified {
+            event.set();
+        }
+        patient.join().unwrap();
+    });
+}
