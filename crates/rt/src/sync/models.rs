@@ -13,7 +13,7 @@ use crate::policy::Tid;
 use crate::sync::atomic::AtomicU32;
 use crate::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use crate::sync::lend::{LendError, Loan};
-use crate::sync::{Event, PiCondvar, PiMutex, Wake};
+use crate::sync::{Event, PiCondvar, PiMutex, Wake, mpsc, spsc};
 use crate::sys::futex::Private;
 use crate::sys::model;
 
@@ -328,5 +328,74 @@ fn an_event_wait_that_times_out_leaves_the_set_to_others() {
             event.set();
         }
         patient.join().unwrap();
+    });
+}
+
+#[test]
+fn a_queue_of_one_sender_hands_over_each_item_once() {
+    check(|| {
+        let (mut sender, mut receiver) = spsc::queue(1);
+        let thread = thread::spawn(move || {
+            let first = sender.try_push(1).is_ok();
+            let second = sender.try_push(2).is_ok();
+            (first, second)
+        });
+        let mut got: Vec<_> = (0..2).filter_map(|_| receiver.try_pop()).collect();
+        let pushed = thread.join().unwrap();
+        got.extend(receiver.try_pop());
+        assert!(pushed.0);
+        assert_eq!(got, if pushed.1 { vec![1, 2] } else { vec![1] });
+    });
+}
+
+#[test]
+fn a_queue_of_two_senders_hands_over_each_item_once() {
+    check_within(3, || {
+        let (sender, mut receiver) = mpsc::queue(2);
+        let threads: Vec<_> = [1, 10]
+            .into_iter()
+            .map(|value| {
+                let sender = sender.clone();
+                thread::spawn(move || {
+                    let first = sender.try_push(value).is_ok();
+                    let second = sender.try_push(value + 1).is_ok();
+                    u32::from(first) * value + u32::from(second) * (value + 1)
+                })
+            })
+            .collect();
+        let mut got: Vec<_> = (0..2).filter_map(|_| receiver.try_pop()).collect();
+        let pushed: u32 = threads.into_iter().map(|it| it.join().unwrap()).sum();
+        got.extend(std::iter::from_fn(|| receiver.try_pop()));
+        assert_eq!(got.iter().sum::<u32>(), pushed);
+        for value in [1, 10] {
+            let place = |value| got.iter().position(|it| *it == value);
+            if let (Some(first), Some(second)) = (place(value), place(value + 1)) {
+                assert!(first < second, "a sender's items keep their order");
+            }
+        }
+        // And all nodes are spares again.
+        assert!(sender.try_push(0).is_ok() && sender.try_push(0).is_ok());
+        assert!(sender.try_push(0).is_err());
+    });
+}
+
+#[test]
+fn a_spare_that_is_taken_and_returned_meanwhile_is_not_taken_twice() {
+    check_within(3, || {
+        let (sender, mut receiver) = mpsc::queue(2);
+        let other = {
+            let sender = sender.clone();
+            thread::spawn(move || sender.try_push(1).is_ok())
+        };
+        let mut got = Vec::new();
+        for value in [10, 20] {
+            assert!(sender.try_push(value).is_ok(), "one is the other's at most");
+            got.extend(receiver.try_pop());
+            got.extend(receiver.try_pop());
+        }
+        assert!(other.join().unwrap());
+        got.extend(receiver.try_pop());
+        got.sort_unstable();
+        assert_eq!(got, [1, 10, 20]);
     });
 }
