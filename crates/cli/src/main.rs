@@ -7,6 +7,7 @@ mod doctor;
 mod guest;
 mod interrupt;
 mod jdk;
+mod lab;
 mod latency;
 mod load;
 
@@ -24,9 +25,10 @@ struct Args {
 }
 
 #[derive(Subcommand)]
-#[expect(clippy::large_enum_variant, reason = "there is one of it in a process")]
+#[allow(clippy::large_enum_variant, reason = "there is one of it in a process")]
 enum Command {
     Doctor(doctor::Args),
+    Lab(lab::Args),
     Latency(latency::Args),
     #[command(hide = true)]
     Load(load::Args),
@@ -50,6 +52,7 @@ fn main() -> ExitCode {
 fn run(command: Command) -> Result<ExitCode> {
     match command {
         Command::Doctor(args) => doctor::run(&args),
+        Command::Lab(args) => lab::run(args),
         Command::Latency(args) => latency::run(&args),
         Command::Load(args) => load::run(&args),
     }
