@@ -7,13 +7,22 @@ use anyhow::Result;
 
 use crate::stage::{command, takt};
 
-/// Measures wake-up latency beside cyclictest; the table goes to the terminal, the pictures to out/demo.
+/// Wake-up latency of this machine beside cyclictest's, then of other kernels in the deterministic lab. Tables go to
+/// the terminal, files and pictures to out/demo.
 pub(crate) fn run() -> Result<()> {
     let takt = takt()?;
-    std::fs::create_dir_all("out/demo")?;
+    println!("\n== this machine, under load, beside cyclictest");
     command(
         Command::new(&takt)
             .args(["latency", "--duration", "10s", "--load", "hackbench-like"])
-            .args(["--compare", "cyclictest", "--out", "out/demo"]),
-    )
+            .args(["--compare", "cyclictest", "--out", "out/demo/latency"]),
+    )?;
+    println!("\n== a standard and a PREEMPT_RT kernel, in the deterministic lab");
+    command(
+        Command::new(&takt)
+            .args(["bench", "sched", "--seeds", "2", "--duration", "300ms"])
+            .args(["--out", "out/demo/sched"]),
+    )?;
+    println!("\npictures: out/demo/latency/latency.png and out/demo/sched/sched.png");
+    Ok(())
 }

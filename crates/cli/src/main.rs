@@ -3,6 +3,7 @@
 #![forbid(unsafe_code)]
 #![allow(clippy::print_stdout, reason = "a command talks to a person")]
 
+mod bench;
 mod doctor;
 mod guest;
 mod interrupt;
@@ -16,6 +17,10 @@ use std::process::ExitCode;
 use anyhow::Result;
 use clap::{Parser, Subcommand};
 
+/// In a debug build an allocation inside a real-time section ends the program; a release build counts it.
+#[global_allocator]
+static ALLOCATOR: rt::guard::GuardedAllocator = rt::guard::GuardedAllocator::system();
+
 /// Android applications in real time on ordinary Linux.
 #[derive(Parser)]
 #[command(name = "takt", version, max_term_width = 100)]
@@ -27,6 +32,7 @@ struct Args {
 #[derive(Subcommand)]
 #[allow(clippy::large_enum_variant, reason = "there is one of it in a process")]
 enum Command {
+    Bench(bench::Args),
     Doctor(doctor::Args),
     Lab(lab::Args),
     Latency(latency::Args),
@@ -51,6 +57,7 @@ fn main() -> ExitCode {
 
 fn run(command: Command) -> Result<ExitCode> {
     match command {
+        Command::Bench(args) => bench::run(&args),
         Command::Doctor(args) => doctor::run(&args),
         Command::Lab(args) => lab::run(args),
         Command::Latency(args) => latency::run(&args),

@@ -14,6 +14,7 @@ use rt::memory::{LockScope, ProcessLock};
 use rt::periodic::Periodic;
 use rt::policy::Policy;
 use rt::recorder::Recorder;
+use rt::section::RtSection;
 use rt::thread::{Builder, SpawnError, Thread};
 
 use crate::interrupt::Interrupt;
@@ -50,8 +51,8 @@ const LATENCY_LIMIT_NS: u64 = 10_000_000_000;
 /// Samples kept singly for each thread and window: 40 MB, an hour at 1 ms.
 const SAMPLES_MAX: u64 = 5_000_000;
 
-/// Time between starting the threads and the first release.
-const LEAD_NS: u64 = 2_000_000;
+/// Time between a thread's start and its first release.
+const LEAD_NS: u64 = 1_000_000;
 
 /// Measures for `length` or until interrupted.
 pub(crate) fn window(
@@ -134,7 +135,6 @@ pub(crate) fn recorder(sample_capacity: usize) -> Recorder {
 }
 
 fn start_all(work: &Work, policy: Policy) -> Result<Vec<Thread<Measured>>, SpawnError> {
-    let start_ns = Monotonic.now_ns() + LEAD_NS * work.plan.thread_count as u64;
     let cpus: Vec<usize> = work.plan.affinity.iter().flat_map(CpuSet::iter).collect();
     let mut threads = Vec::with_capacity(work.plan.thread_count);
     for index in 0..work.plan.thread_count {
@@ -144,7 +144,7 @@ fn start_all(work: &Work, policy: Policy) -> Result<Vec<Thread<Measured>>, Spawn
             builder = builder.affinity(CpuSet::single(cpus[index % cpus.len()]));
         }
         let recorder = recorder(work.release_count.min(SAMPLES_MAX) as usize);
-        match builder.spawn(move || measure(&work, start_ns, recorder)) {
+        match builder.spawn(move || measure(&work, recorder)) {
             Ok(thread) => threads.push(thread),
             Err(error) => {
                 // The others run their window and end; nobody looks at what they saw.
@@ -157,19 +157,17 @@ fn start_all(work: &Work, policy: Policy) -> Result<Vec<Thread<Measured>>, Spawn
 }
 
 /// The measured loop: one absolute sleep, two readings of the clock and a few stores for each release.
-fn measure(work: &Work, start_ns: u64, mut recorder: Recorder) -> Measured {
+fn measure(work: &Work, mut recorder: Recorder) -> Measured {
     let faults_before = rt::memory::page_faults();
+    // The thread's own clock reading: whoever started it may have waited long for the processor.
+    let start_ns = Monotonic.now_ns() + LEAD_NS;
     let mut periodic = Periodic::new(&Monotonic, start_ns, work.plan.period_ns);
     loop {
         let release = periodic.wait();
         if release.index >= work.release_count || work.interrupt.is_caught() {
             break;
         }
-        let latency_ns = release.latency_ns();
-        recorder.record(latency_ns);
-        // Relaxed: figures for a person to look at.
-        work.board.last_ns.store(latency_ns, Ordering::Relaxed);
-        work.board.max_ns.fetch_max(latency_ns, Ordering::Relaxed);
+        RtSection::enter(|rt| take(release.latency_ns(), &mut recorder, &work.board, rt));
     }
     let (minor, major) = rt::memory::page_faults();
     Measured {
@@ -177,6 +175,14 @@ fn measure(work: &Work, start_ns: u64, mut recorder: Recorder) -> Measured {
         overrun_count: periodic.overrun_count(),
         page_fault_count: (minor + major) - (faults_before.0 + faults_before.1),
     }
+}
+
+/// What the measured thread does with a value.
+fn take(latency_ns: u64, recorder: &mut Recorder, board: &Board, _: &RtSection<'_>) {
+    recorder.record(latency_ns);
+    // Relaxed: figures for a person to look at.
+    board.last_ns.store(latency_ns, Ordering::Relaxed);
+    board.max_ns.fetch_max(latency_ns, Ordering::Relaxed);
 }
 
 /// A line that shows that something goes on, where somebody looks.

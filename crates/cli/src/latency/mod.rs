@@ -57,7 +57,7 @@ pub(crate) struct Args {
     #[arg(long, value_enum)]
     compare: Option<Peer>,
     /// Write samples.csv, histogram.csv, .hgrm, .json, .svg and .png into this directory
-    #[arg(long, value_name = "DIR")]
+    #[arg(long, value_name = "DIR", env = "TAKT_OUT", hide_env = true)]
     out: Option<PathBuf>,
     /// Print JSON instead of the table
     #[arg(long)]
@@ -117,6 +117,12 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     let window = args.duration / window_count;
     let mut progress = Progress::new(window * window_count, args.quiet || args.json);
     let load = Load::start(args.load, args.seed())?;
+    // Starting a window, ours or cyclictest's, must not wait behind the load for its share of the processor.
+    // Without the right to it, it waits.
+    let coordinator = plan
+        .policy
+        .is_real_time()
+        .then(|| Policy::Fifo(Priority::MIN).enter());
     for _ in 0..window_count {
         if interrupt.is_caught() {
             break;
@@ -134,6 +140,7 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
             outcome.add_cyclictest(peer.window(&plan, window)?);
         }
     }
+    drop(coordinator);
     drop(load);
     progress.clear();
     if outcome.is_empty() {

@@ -44,6 +44,8 @@ struct Json<'a> {
     cyclictest: Option<Summary>,
     /// Our median over cyclictest's.
     median_ratio: Option<f64>,
+    /// Of all threads: (largest value of the bucket in ns, how many).
+    histogram: Vec<(u64, u64)>,
 }
 
 #[derive(Serialize)]
@@ -182,6 +184,11 @@ impl Outcome {
             threads: self.threads.iter().map(JsonThread::of).collect(),
             cyclictest: self.cyclictest.as_ref().map(|it| series("", it).summary()),
             median_ratio: self.median_ratio(),
+            histogram: all
+                .histogram()
+                .iter_recorded()
+                .map(|it| (it.value_iterated_to(), it.count_at_value()))
+                .collect(),
         };
         serde_json::to_string_pretty(&json).context("the results do not write as JSON")
     }

@@ -142,8 +142,7 @@ where
             }) {
                 Ok(thread) => Some(thread),
                 Err(refusal) => {
-                    let reason = std::error::Error::source(&refusal);
-                    skip(&reason.map_or_else(|| refusal.to_string(), ToString::to_string));
+                    skip(&refusal.to_string());
                     cues.is_hog_dismissed.store(true, SeqCst);
                     hog.join();
                     return None;

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+//! `takt bench`: the papers' experiments, one module each, their figures beside ours.
+
+mod sched;
+
+use std::process::ExitCode;
+
+use anyhow::Result;
+use clap::Subcommand;
+
+/// Repeat an experiment of the papers: their figures beside ours.
+#[derive(clap::Args)]
+pub(crate) struct Args {
+    #[command(subcommand)]
+    experiment: Experiment,
+}
+
+#[derive(Subcommand)]
+enum Experiment {
+    Sched(sched::Args),
+}
+
+pub(crate) fn run(args: &Args) -> Result<ExitCode> {
+    match &args.experiment {
+        Experiment::Sched(args) => sched::run(args),
+    }
+}
