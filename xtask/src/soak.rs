@@ -5,7 +5,7 @@ use std::process::Command;
 
 use anyhow::Result;
 
-use crate::stage::{Stages, command, takt};
+use crate::stage::{Stages, cargo, command, takt};
 
 /// Runs the long stages whose name contains `only`, or all of them.
 pub(crate) fn run(only: Option<String>) -> Result<()> {
@@ -17,6 +17,42 @@ pub(crate) fn run(only: Option<String>) -> Result<()> {
             Command::new(&takt)
                 .args(["latency", "--duration", "10m", "--load", "hackbench-like"])
                 .args(["--out", "out/soak/latency"]),
+        )
+    })?;
+    stages.run("lab", || {
+        cargo([
+            "test",
+            "--package",
+            "lab",
+            "--locked",
+            "--quiet",
+            "--",
+            "--ignored",
+            "--test-threads",
+            "1",
+        ])
+    })?;
+    stages.run("lab-seeds", || {
+        command(
+            Command::new(&takt)
+                .args([
+                    "lab",
+                    "--deterministic",
+                    "--seeds",
+                    "20",
+                    "--out",
+                    "out/soak/lab-seeds",
+                ])
+                .args([
+                    "--",
+                    "takt",
+                    "latency",
+                    "--quiet",
+                    "--duration",
+                    "2s",
+                    "--load",
+                    "hackbench-like",
+                ]),
         )
     })?;
     stages.finish()

@@ -107,3 +107,12 @@ fn the_median_is_cyclictests() {
         );
     }
 }
+
+#[test]
+fn lab_failures_have_codes_of_their_own() {
+    let code = |args: &[&str]| Run::takt(&[&["lab"], args].concat()).code;
+    assert_eq!(code(&["--", "no-such-command"]), 127);
+    assert_eq!(code(&["--timeout", "100ms", "--", "true"]), 124);
+    assert_eq!(code(&["--deterministic", "--cpus", "2", "--", "true"]), 125);
+    assert_eq!(code(&["--memory", "2T", "--", "true"]), 2);
+}
