@@ -1,0 +1,260 @@
+// SPDX-License-Identifier: Apache-2.0
+//! [`Pace`]: when the collector runs, and how mutators wait for it.
+//!
+//! The collector sleeps for as long as the resource that runs out first allows ([`sleep_ns`], the thesis's listing
+//! 5.1); a mutator that crosses the threshold rings it awake. Who waits for it does so at a priority-inheritance
+//! lock that the collector holds while it works: a waiting thread lends its priority.
+
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
+
+use crate::heap::Heap;
+use crate::limits::SLEEP_NS_MAX;
+use crate::sys::pi::PiLock;
+use crate::sys::wait::Bell;
+
+/// A kind of work that can be waited for: started and completed so far.
+#[derive(Debug, Default)]
+pub(crate) struct Progress {
+    wanted: AtomicU64,
+    started: AtomicU64,
+    completed: AtomicU64,
+}
+
+/// See the module.
+#[derive(Debug, Default)]
+pub(crate) struct Pace {
+    bell: Bell,
+    done: Bell,
+    /// Held by the collector thread while it works.
+    busy: PiLock,
+    /// Blocks taken since the last epoch began.
+    blocks: AtomicU32,
+    /// Blocks at which a mutator rings.
+    threshold: AtomicU32,
+    pub(crate) epochs: Progress,
+    pub(crate) fulls: Progress,
+    is_stopping: AtomicBool,
+    /// Somebody waits at `busy`.
+    waiter_count: AtomicU32,
+}
+
+impl Progress {
+    /// Asks for one that begins after now; returns the number it will complete as.
+    fn want(&self) -> u64 {
+        let target = self.started.load(Ordering::SeqCst) + 1;
+        self.wanted.fetch_max(target, Ordering::SeqCst);
+        target
+    }
+
+    pub(crate) fn is_wanted(&self) -> bool {
+        self.started.load(Ordering::SeqCst) < self.wanted.load(Ordering::SeqCst)
+    }
+
+    pub(crate) fn start(&self) {
+        self.started.fetch_add(1, Ordering::SeqCst);
+    }
+
+    pub(crate) fn complete(&self) {
+        self.completed.fetch_add(1, Ordering::SeqCst);
+    }
+
+    fn has_completed(&self, target: u64) -> bool {
+        self.completed.load(Ordering::SeqCst) >= target
+    }
+}
+
+impl Pace {
+    // --- mutators ---
+
+    /// A mutator took blocks. One addition, and a ring at the threshold.
+    pub(crate) fn note_blocks(&self, count: u32) {
+        let before = self.blocks.fetch_add(count, Ordering::Relaxed);
+        let threshold = self.threshold.load(Ordering::Relaxed);
+        if before < threshold && threshold <= before + count {
+            self.ring();
+        }
+    }
+
+    /// Wakes the collector if it sleeps.
+    pub(crate) fn ring(&self) {
+        self.bell.ring();
+    }
+
+    /// Until an epoch that begins after now is settled, or memory is there again. Not in managed state.
+    pub(crate) fn wait_for_epoch(&self, heap: &Heap) {
+        let target = self.epochs.want();
+        let enough = heap.config.reserve_bytes / abi::alloc::BLOCK_BYTES + 16;
+        self.wait(|| {
+            self.epochs.has_completed(target)
+                || (heap.free.free_count() > enough && !heap.is_log_low())
+        });
+    }
+
+    /// Until an epoch that begins after now is settled. Not in managed state.
+    pub(crate) fn wait_for_settled_epoch(&self) {
+        let target = self.epochs.want();
+        self.wait(|| self.epochs.has_completed(target));
+    }
+
+    /// Until a full collection that begins after now is done: an epoch, a cycle trace that clears soft references,
+    /// an epoch; or a pause. Not in managed state.
+    pub(crate) fn wait_for_full_collection(&self, _heap: &Heap) {
+        let target = self.fulls.want();
+        self.wait(|| self.fulls.has_completed(target));
+    }
+
+    fn wait(&self, is_done: impl Fn() -> bool) {
+        self.waiter_count.fetch_add(1, Ordering::SeqCst);
+        loop {
+            let seen = self.done.rings();
+            if is_done() || self.is_stopping() {
+                break;
+            }
+            self.ring();
+            // A moment for a sleeping collector to take the lock; from then on the wait lends.
+            self.done.wait(seen, 200_000);
+            if is_done() {
+                break;
+            }
+            self.busy.lock();
+            self.busy.unlock();
+        }
+        self.waiter_count.fetch_sub(1, Ordering::SeqCst);
+    }
+
+    // --- collector and lender ---
+
+    /// Whether somebody waits for the collector, or a loan is out: its budget does not count then.
+    pub(crate) fn is_waited_for(&self) -> bool {
+        self.waiter_count.load(Ordering::Relaxed) != 0
+    }
+
+    /// Waits until the collector does not work, lending it the caller's priority.
+    pub(crate) fn lend(&self) {
+        self.waiter_count.fetch_add(1, Ordering::SeqCst);
+        self.busy.lock();
+        self.busy.unlock();
+        self.waiter_count.fetch_sub(1, Ordering::SeqCst);
+    }
+
+    pub(crate) fn begin_work(&self) {
+        self.busy.lock();
+    }
+
+    pub(crate) fn end_work(&self) {
+        self.busy.unlock();
+        self.done.ring();
+    }
+
+    /// Memory came back in the midst of work.
+    pub(crate) fn announce(&self) {
+        self.done.ring();
+    }
+
+    /// Blocks taken since the last call.
+    pub(crate) fn take_blocks(&self) -> u32 {
+        self.blocks.swap(0, Ordering::Relaxed)
+    }
+
+    pub(crate) fn blocks(&self) -> u32 {
+        self.blocks.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn set_threshold(&self, blocks: u32) {
+        self.threshold.store(blocks, Ordering::Relaxed);
+    }
+
+    pub(crate) fn threshold(&self) -> u32 {
+        self.threshold.load(Ordering::Relaxed)
+    }
+
+    /// The collector's sleep: until a ring that came after `seen`, or for `ns`.
+    pub(crate) fn sleep(&self, seen: u32, ns: u64) {
+        self.bell.wait(seen, ns);
+    }
+
+    pub(crate) fn rings(&self) -> u32 {
+        self.bell.rings()
+    }
+
+    pub(crate) fn stop(&self) {
+        self.is_stopping.store(true, Ordering::SeqCst);
+        self.ring();
+        self.done.ring();
+    }
+
+    pub(crate) fn is_stopping(&self) -> bool {
+        self.is_stopping.load(Ordering::SeqCst)
+    }
+}
+
+/// One resource, as listing 5.1 sees it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Resource {
+    /// Used now.
+    pub(crate) current: u64,
+    /// Used before the last sleep.
+    pub(crate) before: u64,
+    /// Where collecting must begin.
+    pub(crate) limit: u64,
+}
+
+/// How long the collector may sleep: half the time in which, at the rate of the last sleep, the first resource
+/// reaches its limit; at most [`SLEEP_NS_MAX`] (the thesis: two seconds), at least a millisecond.
+pub(crate) fn sleep_ns(resources: &[Resource], slept_ns: u64) -> u64 {
+    let of = |it: &Resource| {
+        let used = it.current.saturating_sub(it.before);
+        let remaining = it.limit.saturating_sub(it.current);
+        match used {
+            0 => SLEEP_NS_MAX,
+            _ => (u128::from(remaining) * u128::from(slept_ns) / u128::from(used) / 2) as u64,
+        }
+    };
+    resources
+        .iter()
+        .map(of)
+        .min()
+        .unwrap_or(SLEEP_NS_MAX)
+        .clamp(1_000_000, SLEEP_NS_MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sleep_ends_at_half_the_time_to_the_first_limit() {
+        let memory = Resource {
+            current: 40,
+            before: 20,
+            limit: 100,
+        };
+        let log = Resource {
+            current: 5,
+            before: 5,
+            limit: 10,
+        };
+        // 20 used in 10 ms, 60 remain: 30 ms, halved.
+        assert_eq!(sleep_ns(&[memory, log], 10_000_000), 15_000_000);
+        assert_eq!(sleep_ns(&[log], 10_000_000), SLEEP_NS_MAX);
+        let full = Resource {
+            current: 100,
+            before: 0,
+            limit: 100,
+        };
+        assert_eq!(sleep_ns(&[full], 10_000_000), 1_000_000);
+    }
+
+    #[test]
+    fn what_is_wanted_begins_after_the_wish() {
+        let progress = Progress::default();
+        progress.start();
+        let target = progress.want();
+        progress.complete();
+        assert!(progress.is_wanted() && !progress.has_completed(target));
+        progress.start();
+        assert!(!progress.is_wanted());
+        progress.complete();
+        assert!(progress.has_completed(target));
+    }
+}

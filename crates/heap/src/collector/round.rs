@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Handshakes, the collector's side: every mutator answers one question, each at its own time.
+//!
+//! A mutator in managed code answers at its next poll. One outside managed code is claimed and answered for. One
+//! that owes an answer and does not run is waited for at a word that holds its thread's number, so the collector's
+//! priority, and that of whoever lends to the collector, lifts it.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use abi::barrier::epoch_after;
+use abi::poll::{POLL_ASKED, POLL_IDLE};
+
+use crate::heap::Heap;
+use crate::limits::DEBT_WAIT_NS;
+use crate::mutator::record::{Handed, MutatorRecord, Round};
+use crate::mutator::state::State;
+use crate::sys::pi::DebtWait;
+
+/// Looks at an answer this often before waiting in the kernel: about as long as an answer takes.
+const SPINS_BEFORE_WAIT: u32 = 200;
+
+impl Heap {
+    /// Asks every mutator and returns when all have answered. `taken` sees each record after its answer.
+    pub(crate) fn round(&self, round: Round, mut taken: impl FnMut(&MutatorRecord)) {
+        for record in self.ask(round) {
+            self.await_answer(&record, round);
+            taken(&record);
+        }
+    }
+
+    /// Sends the question. Mutators that join from here on find themselves past it.
+    fn ask(&self, round: Round) -> Vec<Arc<MutatorRecord>> {
+        let mut registry = self.registry.lock();
+        let joining = &mut registry.joining;
+        match round {
+            Round::Snoop => (joining.is_snooping, joining.is_weak_guarded) = (true, true),
+            Round::Switch => joining.epoch = epoch_after(joining.epoch),
+            Round::Scan => joining.is_snooping = false,
+            Round::Stop => unreachable!("a stop has its own way: `stop_world`"),
+        }
+        registry.records.iter().for_each(|record| record.ask(round));
+        registry.records.clone()
+    }
+
+    fn await_answer(&self, record: &MutatorRecord, round: Round) {
+        let mut spins = 0;
+        // Pairs with the Release in `settle_debt`: what the answer wrote is seen.
+        while record.request.load(Ordering::Acquire) != 0 {
+            if record.state.get() == State::Native {
+                self.answer_on_behalf(record, round);
+            } else if spins < SPINS_BEFORE_WAIT {
+                spins += 1;
+                std::hint::spin_loop();
+            } else {
+                self.wait_for_debt(record);
+            }
+        }
+    }
+
+    fn wait_for_debt(&self, record: &MutatorRecord) {
+        self.counters.debts_waited_for.add(1);
+        if record.debt.wait_for_debtor(DEBT_WAIT_NS) == DebtWait::DebtorGone {
+            // `Mutator` is not `Send` and detaches when dropped: its thread ends in native state or not at all.
+            debug_assert_eq!(
+                record.state.get(),
+                State::Native,
+                "a thread ended in managed code"
+            );
+            std::thread::yield_now();
+        }
+    }
+
+    /// The mutator is outside managed code: whoever claims it does the work.
+    fn answer_on_behalf(&self, record: &MutatorRecord, round: Round) {
+        record.claim.lock();
+        if record.state.try_claim() {
+            if record.request.load(Ordering::Acquire) != 0 {
+                // SAFETY: 1. The claim makes the buffers the collector's until `release`. 2. One borrow, here.
+                let own = unsafe { record.own() };
+                crate::mutator::answer_for(self, record, own, round);
+                record.withdraw();
+                self.counters.answers_on_behalf.add(1);
+            }
+            record.state.release();
+        }
+        record.claim.unlock();
+    }
+
+    /// What a mutator handed over. Once per `Round::Switch`, after its answer.
+    pub(crate) fn take_handed(record: &MutatorRecord) -> Handed {
+        // SAFETY: 1. After its answer to H2 a mutator does not touch `handed` before the next H2, which this thread
+        //            asks for later. 2. The answer was acquired. 3. Only that field is read and written: a raw place,
+        //            no reference to the rest of `Own`.
+        unsafe { std::mem::take(&mut (*record.own_ptr()).handed) }
+    }
+
+    /// Holds every mutator: on return none runs managed code and all their buffers are the caller's.
+    pub(crate) fn stop_world(&self) -> Vec<Arc<MutatorRecord>> {
+        let records = {
+            let registry = self.registry.lock();
+            registry.records.iter().for_each(|record| {
+                record.claim.lock();
+                record.ask(Round::Stop);
+            });
+            registry.records.clone()
+        };
+        for record in &records {
+            let mut spins = 0;
+            // A mutator hands itself over and then says so by clearing the request.
+            while record.request.load(Ordering::Acquire) != 0 {
+                if record.state.try_claim() {
+                    record.withdraw();
+                } else if spins < SPINS_BEFORE_WAIT {
+                    spins += 1;
+                    std::hint::spin_loop();
+                } else {
+                    self.wait_for_debt(record);
+                }
+            }
+            debug_assert_eq!(record.state.get(), State::Claimed);
+        }
+        records
+    }
+
+    /// Ends a stop.
+    pub(crate) fn resume_world(&self, records: &[Arc<MutatorRecord>]) {
+        for record in records {
+            record.state.release();
+            record.claim.unlock();
+        }
+    }
+}
+
+impl MutatorRecord {
+    fn ask(&self, round: Round) {
+        debug_assert_eq!(
+            self.request.load(Ordering::Relaxed),
+            0,
+            "one question at a time"
+        );
+        self.debt.owe(self.tid);
+        // Pairs with `enter_native`: the mutator sees the request, or the collector sees `Native`.
+        self.request.store(round as u32, Ordering::SeqCst);
+        self.context.poll.store(POLL_ASKED, Ordering::SeqCst);
+    }
+
+    /// Collector: the question is settled without the mutator.
+    fn withdraw(&self) {
+        self.context.poll.store(POLL_IDLE, Ordering::SeqCst);
+        self.debt.forgive();
+        self.request.store(0, Ordering::SeqCst);
+    }
+}

@@ -1,0 +1,337 @@
+// SPDX-License-Identifier: Apache-2.0
+//! [`Running`]: a heap with its collector thread; [`Ticker`]: the collector's slack scheduling.
+
+use std::ops::Deref;
+use std::sync::Arc;
+
+use rt::clock::{Clock, Monotonic, thread_time_ns};
+use rt::policy::Policy;
+use rt::thread::{Builder, SpawnError, Thread};
+
+use abi::alloc::BLOCK_SHIFT;
+
+use crate::binding::Binding;
+use crate::collector::lender::Lender;
+use crate::collector::pacing::{Resource, sleep_ns};
+use crate::cycle::TraceKind;
+use crate::heap::{Budget, CollectorKind, Heap, HeapConfig};
+use crate::rc::Rc;
+use crate::stw::Stw;
+use crate::sys::reserve::ReserveError;
+
+/// Why a heap did not start.
+#[derive(Debug, thiserror::Error)]
+pub enum StartError {
+    /// Its memory.
+    #[error(transparent)]
+    Reserve(#[from] ReserveError),
+    /// Its threads.
+    #[error(transparent)]
+    Spawn(#[from] SpawnError),
+}
+
+/// A heap whose collector runs. Dropping it ends the collector; mutators must have detached before.
+#[derive(Debug)]
+pub struct Running {
+    heap: Arc<Heap>,
+    threads: Vec<Thread<()>>,
+}
+
+impl Running {
+    /// Reserves the address space and starts the collector.
+    pub fn start(config: HeapConfig, binding: Box<dyn Binding>) -> Result<Self, StartError> {
+        let heap = Arc::new(Heap::reserve(config, binding)?);
+        let mut running = Self {
+            heap: Arc::clone(&heap),
+            threads: Vec::new(),
+        };
+        let builder = |name: &str| {
+            let builder = Builder::new(name);
+            match heap.config.collector_policy {
+                Some(policy) => builder.policy(policy),
+                None => builder,
+            }
+        };
+        let collector = Arc::clone(&heap);
+        running.threads.push(
+            builder("collector")
+                .stack_bytes(1 << 20)
+                .spawn(move || run(collector))?,
+        );
+        if heap
+            .config
+            .collector_policy
+            .is_some_and(Policy::is_real_time)
+        {
+            let lender = Arc::clone(&heap);
+            running.threads.push(
+                builder("lender")
+                    .stack_bytes(64 << 10)
+                    .spawn(move || Lender::run(&lender))?,
+            );
+        }
+        Ok(running)
+    }
+
+    /// The heap, to share with mutator threads.
+    pub fn heap(&self) -> &Arc<Heap> {
+        &self.heap
+    }
+}
+
+impl Deref for Running {
+    type Target = Arc<Heap>;
+
+    fn deref(&self) -> &Arc<Heap> {
+        &self.heap
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        self.heap.pace.stop();
+        self.heap.lender.stop();
+        self.threads.drain(..).for_each(Thread::join);
+    }
+}
+
+/// A collector that found its own state broken must not leave mutators waiting for ever, nor memory unsafe.
+struct AbortOnPanic;
+
+impl Drop for AbortOnPanic {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            std::process::abort();
+        }
+    }
+}
+
+fn run(heap: Arc<Heap>) {
+    let _guard = AbortOnPanic;
+    let ticker = Ticker::new(heap.config.collector_budget);
+    match heap.config.collector {
+        CollectorKind::Rc => run_rc(&heap, Rc::new(Arc::clone(&heap), ticker)),
+        CollectorKind::Stw => run_stw(&heap, Stw::new(Arc::clone(&heap), ticker)),
+    }
+}
+
+fn run_rc(heap: &Heap, mut rc: Rc) {
+    let pace = &heap.pace;
+    pace.set_threshold(heap.config.epoch_bytes >> BLOCK_SHIFT);
+    let mut schedule = Schedule::new(heap);
+    loop {
+        let seen = pace.rings();
+        if pace.is_stopping() {
+            return;
+        }
+        if let Some(work) = schedule.next(heap) {
+            pace.begin_work();
+            pace.epochs.start();
+            match work {
+                Work::Epoch(trace) => rc.run_epoch(trace),
+                Work::Full => {
+                    pace.fulls.start();
+                    rc.run_epoch(Some(TraceKind::ClearSoft));
+                    // What was young, or a root, or enqueued in the first may go now.
+                    rc.run_epoch(None);
+                    pace.fulls.complete();
+                }
+                Work::Verify => rc.verify_now(),
+            }
+            pace.epochs.complete();
+            pace.end_work();
+            heap.counters.collector_ns.set(thread_time_ns());
+            schedule.done(heap, work);
+        } else {
+            schedule.sleep(heap, seen);
+        }
+    }
+}
+
+fn run_stw(heap: &Heap, mut stw: Stw) {
+    let pace = &heap.pace;
+    let blocks = heap.blocks.count();
+    // The sweep after the pause must not let mutators run dry.
+    let reserve = blocks / 8 + (heap.config.reserve_bytes >> BLOCK_SHIFT);
+    loop {
+        let seen = pace.rings();
+        if pace.is_stopping() {
+            return;
+        }
+        let is_full =
+            heap.blocks.count() - heap.free.committed_count() + heap.free.free_count() < reserve;
+        let is_idle = pace.blocks() == 0;
+        let is_wanted = pace.epochs.is_wanted() || pace.fulls.is_wanted();
+        if is_wanted || (is_full && !is_idle) {
+            pace.begin_work();
+            pace.epochs.start();
+            let is_full_wanted = pace.fulls.is_wanted();
+            pace.fulls.start();
+            pace.take_blocks();
+            stw.collect(is_full_wanted);
+            pace.fulls.complete();
+            pace.epochs.complete();
+            pace.end_work();
+            heap.counters.collector_ns.set(thread_time_ns());
+            let free = heap.blocks.count() - heap.free.committed_count() + heap.free.free_count();
+            pace.set_threshold(free.saturating_sub(reserve).max(reserve / 4));
+        } else {
+            pace.sleep(seen, crate::limits::SLEEP_NS_MAX);
+        }
+    }
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Work {
+    Epoch(Option<TraceKind>),
+    Full,
+    Verify,
+}
+
+/// When the next epoch begins and whether a cycle trace is part of it.
+#[derive(Debug)]
+struct Schedule {
+    resources: [Resource; 2],
+    slept_ns: u64,
+    last_epoch_ns: u64,
+    last_trace_ns: u64,
+    /// Blocks in use at which a trace begins: counts alone did not free enough.
+    trace_blocks: u32,
+}
+
+impl Schedule {
+    fn new(heap: &Heap) -> Self {
+        let now_ns = Monotonic.now_ns();
+        Self {
+            resources: [Resource {
+                current: 0,
+                before: 0,
+                limit: 0,
+            }; 2],
+            slept_ns: 1_000_000,
+            last_epoch_ns: now_ns,
+            last_trace_ns: now_ns,
+            trace_blocks: heap.blocks.count() / 4,
+        }
+    }
+
+    fn next(&self, heap: &Heap) -> Option<Work> {
+        let pace = &heap.pace;
+        if pace.fulls.is_wanted() {
+            return Some(Work::Full);
+        }
+        if heap.verifier.is_asked() {
+            return Some(Work::Verify);
+        }
+        let now_ns = Monotonic.now_ns();
+        let blocks = pace.blocks();
+        let log = heap.log.used_count();
+        let is_stale =
+            now_ns - self.last_epoch_ns > heap.config.epoch_interval_ns && (blocks | log) != 0;
+        let is_due = blocks >= pace.threshold()
+            || log > heap.log.segment_count() / 4
+            || heap.free.reserve.count() < heap.config.reserve_bytes >> BLOCK_SHIFT >> 1
+                && blocks != 0
+            || pace.epochs.is_wanted()
+            || is_stale;
+        if !is_due {
+            return None;
+        }
+        let used = heap
+            .free
+            .committed_count()
+            .saturating_sub(heap.free.free_count());
+        let is_trace_due =
+            used > self.trace_blocks || now_ns - self.last_trace_ns > heap.config.trace_interval_ns;
+        Some(Work::Epoch(is_trace_due.then_some(TraceKind::Ordinary)))
+    }
+
+    fn done(&mut self, heap: &Heap, work: Work) {
+        self.last_epoch_ns = Monotonic.now_ns();
+        if work != Work::Epoch(None) && work != Work::Verify {
+            self.last_trace_ns = self.last_epoch_ns;
+            let used = heap
+                .free
+                .committed_count()
+                .saturating_sub(heap.free.free_count());
+            // Half of what is left: the trace itself takes time in which nothing is freed.
+            self.trace_blocks = used + (heap.blocks.count() - used.min(heap.blocks.count())) / 2;
+        }
+    }
+
+    fn sleep(&mut self, heap: &Heap, seen: u32) {
+        let current = [
+            u64::from(heap.pace.blocks()),
+            u64::from(heap.log.used_count()),
+        ];
+        let limits = [
+            u64::from(heap.pace.threshold()),
+            u64::from(heap.log.segment_count() / 4),
+        ];
+        for (index, resource) in self.resources.iter_mut().enumerate() {
+            let before = resource.current.min(current[index]);
+            *resource = Resource {
+                current: current[index],
+                before,
+                limit: limits[index],
+            };
+        }
+        let start_ns = Monotonic.now_ns();
+        heap.pace
+            .sleep(seen, sleep_ns(&self.resources, self.slept_ns));
+        self.slept_ns = (Monotonic.now_ns() - start_ns).max(1);
+    }
+}
+
+/// Keeps the collector inside its share of the processor, unless somebody waits for it.
+#[derive(Debug)]
+pub(crate) struct Ticker {
+    budget: Option<Budget>,
+    units: u32,
+    period_end_ns: u64,
+    used_before_ns: u64,
+}
+
+/// Units of work (a record, an object) between two looks at the clock: some 50 µs.
+const UNITS_PER_LOOK: u32 = 1024;
+
+impl Ticker {
+    fn new(budget: Option<Budget>) -> Self {
+        Self {
+            budget,
+            units: 0,
+            period_end_ns: 0,
+            used_before_ns: 0,
+        }
+    }
+
+    /// A unit of work was done.
+    #[inline]
+    pub(crate) fn tick(&mut self, heap: &Heap) {
+        self.tick_many(heap, 1);
+    }
+
+    /// Some units of work were done.
+    #[inline]
+    pub(crate) fn tick_many(&mut self, heap: &Heap, units: u32) {
+        self.units += units;
+        if self.units >= UNITS_PER_LOOK {
+            self.units = 0;
+            self.look(heap);
+        }
+    }
+
+    #[cold]
+    fn look(&mut self, heap: &Heap) {
+        let Some(budget) = self.budget else { return };
+        let (now_ns, used_ns) = (Monotonic.now_ns(), thread_time_ns());
+        if now_ns >= self.period_end_ns {
+            self.period_end_ns = now_ns + budget.period_ns;
+            self.used_before_ns = used_ns;
+        } else if used_ns - self.used_before_ns > budget.runtime_ns && !heap.pace.is_waited_for() {
+            heap.counters.budget_sleeps.add(1);
+            let seen = heap.pace.rings();
+            heap.pace.sleep(seen, self.period_end_ns - now_ns);
+        }
+    }
+}

@@ -1,0 +1,274 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The cycle trace: marks everything reachable at the view, frees what is not, restores stuck counts.
+//!
+//! It runs at the end of an epoch, when counts are exact for the view, over the same logs: what mutators overwrite
+//! from then on they record, so the view stays readable however long the trace takes. No mutator does extra work,
+//! none is asked anything. Until it ends no further epoch begins. (Azatchi et al. 2003, adapted: vm-facts 4.6.)
+
+use std::collections::HashMap;
+use std::sync::atomic::Ordering;
+
+use abi::layout::ReferenceKind;
+use abi::side_table::{CountByte, ENTRY_SHIFT};
+
+use crate::barrier::SlotCopy;
+use crate::object::ObjectRef;
+use crate::rc::Rc;
+use crate::rc::{each_holder, view_of};
+use crate::reference::Mode;
+use crate::space::block::BlockUse;
+
+/// What a trace does with soft references.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum TraceKind {
+    /// They hold their referents.
+    Ordinary,
+    /// They are cleared unless something stronger holds the referent: memory is about to be exhausted.
+    ClearSoft,
+}
+
+impl Rc {
+    /// See the module.
+    pub(crate) fn trace(&mut self, kind: TraceKind) {
+        let heap = self.heap.clone();
+        self.colour ^= CountByte::MARK;
+        heap.references.colour.store(self.colour, Ordering::SeqCst);
+        heap.references.set_mode(Mode::Tracing);
+        self.is_tracing = true;
+        self.stuck_edges = HashMap::new();
+        let mut held = Vec::new();
+        heap.references.each_held(|it| held.push(it));
+        held.into_iter().for_each(|it| self.mark_edge(it));
+        // All of them are roots, some by a tag that is stale: they stay for this epoch, and so they must be marked.
+        self.zero.clone().into_iter().for_each(|it| self.mark(it));
+        loop {
+            let seen = heap.references.word();
+            self.mark_snooped();
+            self.drain_grey(kind);
+            if heap.references.try_close(seen) {
+                break;
+            }
+        }
+        self.settle_references(kind);
+        self.sweep_unmarked();
+        self.is_tracing = false;
+        heap.counters.traces.add(1);
+    }
+
+    /// Soft references whose referent the program cleared hold nothing any more.
+    pub(crate) fn forget_cleared(&mut self) {
+        let heap = self.heap.clone();
+        let is_cleared = |it: ObjectRef| {
+            let offset = heap.memory.layout(it).referent_offset;
+            heap.memory.slot(it.slot(offset)).load(Ordering::Acquire) == 0
+        };
+        for (reference, _) in self
+            .references
+            .select(|it, entry| entry.is_holding && is_cleared(it))
+        {
+            self.forget_reference(reference);
+        }
+    }
+
+    /// Roots: everything that was scanned or stored while the handshakes ran.
+    fn mark_snooped(&mut self) {
+        let heap = self.heap.clone();
+        let tag = heap.snoop_tag();
+        for block in 0..heap.free.committed_count() {
+            let start = heap.blocks.start(block);
+            if heap.memory.summary(start).load(Ordering::SeqCst) != tag {
+                continue;
+            }
+            match heap.blocks.meta(block).usage() {
+                BlockUse::Free | BlockUse::LargeTail => {}
+                BlockUse::Large => self.mark_if_snooped(ObjectRef(start), tag),
+                BlockUse::Owned | BlockUse::Partial | BlockUse::Full => {
+                    let entries = heap.memory.block_snoops(start);
+                    for cell in heap.blocks.cells(block) {
+                        if entries[((cell - start) >> ENTRY_SHIFT) as usize].load(Ordering::SeqCst)
+                            == tag
+                        {
+                            self.mark(ObjectRef(cell));
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    fn mark_if_snooped(&mut self, object: ObjectRef, tag: u8) {
+        if self.heap.memory.snoop(object).load(Ordering::SeqCst) == tag {
+            self.mark(object);
+        }
+    }
+
+    /// Marks an object unless it is marked, or too young to be traced.
+    fn mark(&mut self, object: ObjectRef) {
+        let count = self.count_of(object);
+        if count.is_mature() && count.0 & CountByte::MARK != self.colour {
+            self.set_count(object, CountByte(count.0 ^ CountByte::MARK));
+            self.grey.push(object);
+        }
+    }
+
+    /// As [`Self::mark`], for a counted reference: edges to stuck objects are counted again.
+    fn mark_edge(&mut self, object: ObjectRef) {
+        if self.count_of(object).is_stuck() {
+            self.count_stuck_edge(object);
+        }
+        self.mark(object);
+    }
+
+    pub(crate) fn count_stuck_edge(&mut self, object: ObjectRef) {
+        let edges = self.stuck_edges.entry(object).or_insert(0);
+        *edges = (*edges + 1).min(CountByte::STUCK);
+    }
+
+    fn drain_grey(&mut self, kind: TraceKind) {
+        let heap = self.heap.clone();
+        let mut view = SlotCopy::new();
+        while let Some(object) = self.grey.pop() {
+            heap.counters.trace_steps.add(1);
+            each_holder(&heap, object, |holder| {
+                view_of(&heap, holder, self.epoch, &mut view);
+                view.refs()
+                    .iter()
+                    .for_each(|&it| self.mark_edge(ObjectRef(it)));
+            });
+            if heap.memory.layout(object).reference_kind != ReferenceKind::Strong
+                && let Some(entry) = self.references.get(object)
+                && entry.is_holding
+                && !(entry.kind == ReferenceKind::Soft && kind == TraceKind::ClearSoft)
+            {
+                self.mark_edge(entry.referent);
+            }
+            self.ticker.tick(&heap);
+        }
+    }
+
+    fn is_unmarked(&self, object: ObjectRef) -> bool {
+        let count = self.count_of(object);
+        count.is_mature() && count.0 & CountByte::MARK != self.colour
+    }
+
+    /// The trace is closed: what is unmarked stays so, but for what final references still need.
+    fn settle_references(&mut self, kind: TraceKind) {
+        // Referents that lost the table's count while unmarked: most die now; who does not gives the count back.
+        let mut unheld = Vec::new();
+        // Reference objects that are garbage themselves say nothing.
+        for (reference, entry) in self.references.select(|it, _| self.is_unmarked(it)) {
+            self.references.remove(reference);
+            if entry.is_holding {
+                unheld.push(entry.referent);
+            }
+        }
+        if kind == TraceKind::ClearSoft {
+            for (_, entry) in self
+                .references
+                .select(|_, entry| entry.kind == ReferenceKind::Soft)
+            {
+                if self.is_unmarked(entry.referent) {
+                    let count = self
+                        .references
+                        .referring(entry.referent, ReferenceKind::Soft)
+                        .len();
+                    unheld.extend(std::iter::repeat_n(entry.referent, count));
+                    self.clear_and_enqueue(entry.referent, ReferenceKind::Soft);
+                } else if self.count_of(entry.referent).is_stuck() {
+                    self.count_stuck_edge(entry.referent);
+                }
+            }
+        }
+        self.clear_unmarked(ReferenceKind::Weak);
+        for (_, entry) in self.unmarked_referents(ReferenceKind::Final) {
+            // Alive until it has been finalized; what it refers to is marked from here.
+            if self.enqueue_final(entry.referent) {
+                self.mark(entry.referent);
+            }
+        }
+        self.drain_grey(TraceKind::Ordinary);
+        self.clear_unmarked(ReferenceKind::Phantom);
+        unheld
+            .into_iter()
+            .filter(|&it| !self.is_unmarked(it))
+            .collect::<Vec<_>>()
+            .into_iter()
+            .for_each(|it| {
+                self.decrement(it);
+            });
+    }
+
+    fn unmarked_referents(&self, kind: ReferenceKind) -> Vec<(ObjectRef, crate::reference::Entry)> {
+        self.references
+            .select(|_, entry| entry.kind == kind && self.is_unmarked(entry.referent))
+    }
+
+    fn clear_unmarked(&mut self, kind: ReferenceKind) {
+        for (_, entry) in self.unmarked_referents(kind) {
+            self.clear_and_enqueue(entry.referent, kind);
+        }
+    }
+
+    /// Frees everything unmarked. References among the dead are not given back, those to the living are.
+    fn sweep_unmarked(&mut self) {
+        let heap = self.heap.clone();
+        let mut stuck = Vec::new();
+        for block in 0..heap.free.committed_count() {
+            match heap.blocks.meta(block).usage() {
+                BlockUse::Free | BlockUse::LargeTail => {}
+                BlockUse::Large => {
+                    self.sweep_object(ObjectRef(heap.blocks.start(block)), &mut stuck);
+                }
+                BlockUse::Owned | BlockUse::Partial | BlockUse::Full => {
+                    for cell in heap.blocks.cells(block) {
+                        self.sweep_object(ObjectRef(cell), &mut stuck);
+                    }
+                    self.ticker.tick_many(&heap, 64);
+                }
+            }
+        }
+        stuck.into_iter().for_each(|it| self.restore_stuck(it));
+    }
+
+    fn sweep_object(&mut self, object: ObjectRef, stuck: &mut Vec<ObjectRef>) {
+        let count = self.count_of(object);
+        if !count.is_mature() {
+            return;
+        }
+        if count.0 & CountByte::MARK == self.colour {
+            if count.is_stuck() {
+                stuck.push(object);
+            }
+            return;
+        }
+        assert_eq!(
+            count.0 & CountByte::IN_ZERO_TABLE,
+            0,
+            "the zero count table holds roots alone"
+        );
+        self.heap.counters.trace_freed_objects.add(1);
+        self.free(object, |rc, child| {
+            let count = rc.count_of(child);
+            let is_living = !count.is_mature() || count.0 & CountByte::MARK == rc.colour;
+            if is_living && count.count() != 0 {
+                rc.decrement(child);
+            }
+        });
+    }
+
+    /// The trace saw every counted reference to a stuck object: that many it has.
+    fn restore_stuck(&mut self, object: ObjectRef) {
+        let edges = self.stuck_edges.get(&object).copied().unwrap_or(0);
+        if edges >= CountByte::STUCK {
+            return;
+        }
+        let count = self.count_of(object);
+        let mut restored = CountByte(count.0 & !CountByte::COUNT_MASK | edges);
+        if edges == 0 && restored.0 & CountByte::IN_ZERO_TABLE == 0 {
+            restored = CountByte(restored.0 | CountByte::IN_ZERO_TABLE);
+            self.push_zero(object);
+        }
+        self.set_count(object, restored);
+        self.heap.counters.stuck_restored.add(1);
+    }
+}

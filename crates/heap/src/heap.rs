@@ -1,0 +1,340 @@
+// SPDX-License-Identifier: Apache-2.0
+//! [`Heap`]: the spaces, the mutators and the collector of one process; [`HeapConfig`] chooses them at start-up.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU8, Ordering};
+
+use abi::address_map::AddressMap;
+use abi::alloc::{BLOCK_BYTES, BLOCK_SHIFT, SIZE_CLASS_COUNT, SIZE_CLASSES};
+use abi::side_table::SNOOP_TAG_MAX;
+use rt::policy::Policy;
+
+use crate::binding::Binding;
+use crate::collector::lender::Lender;
+use crate::collector::pacing::Pace;
+use crate::counters::{Answers, Counters};
+use crate::globals::Globals;
+use crate::limits::LOG_SEGMENT_COUNT;
+use crate::log::LogSpace;
+use crate::memory::Memory;
+use crate::metadata::Metadata;
+use crate::mutator::Mutator;
+use crate::mutator::record::{Joining, MutatorRecord};
+use crate::object::ObjectRef;
+use crate::reference::ReferenceState;
+use crate::space::block::{BlockIndex, BlockStack, BlockTable, RUN_END_OFFSET, RUN_NEXT_OFFSET};
+use crate::space::free::FreeBlocks;
+use crate::sys::pi::{PiCell, tid};
+use crate::sys::reserve::ReserveError;
+use crate::verify::Verifier;
+
+/// Which collector a heap has.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum CollectorKind {
+    /// On-the-fly coalescing reference counting with a cycle trace: no thread is ever stopped.
+    Rc,
+    /// Stop-the-world mark-sweep: the baseline.
+    Stw,
+}
+
+/// The collector thread's share of the processor.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Budget {
+    /// Processor time per period; not counted while a real-time thread would wait for it.
+    pub runtime_ns: u64,
+    /// The period.
+    pub period_ns: u64,
+}
+
+/// What a heap is made of. All of it is chosen at start-up.
+#[derive(Clone, Debug)]
+pub struct HeapConfig {
+    /// Where things lie; the heap span is its maximum size.
+    pub map: AddressMap,
+    /// Bytes committed at once; more is committed as needed.
+    pub heap_bytes_start: u32,
+    /// The collector.
+    pub collector: CollectorKind,
+    /// The collector thread's policy: FIFO 1 when real time is asked for; `None` inherits.
+    pub collector_policy: Option<Policy>,
+    /// The collector thread's share; `None` for as much as its policy gives it.
+    pub collector_budget: Option<Budget>,
+    /// An epoch begins when this much was allocated since the last.
+    pub epoch_bytes: u32,
+    /// An epoch begins at the latest this long after the last one, if anything was allocated or recorded.
+    pub epoch_interval_ns: u64,
+    /// A cycle trace begins at the latest this long after the last one, if anything was allocated.
+    pub trace_interval_ns: u64,
+    /// Bytes of blocks set aside for real-time mutators.
+    pub reserve_bytes: u32,
+    /// Log segments of 64 KiB.
+    pub log_segments: u32,
+    /// Commit, populate and lock the whole heap, its tables and its logs before anything runs.
+    pub is_locked: bool,
+}
+
+impl HeapConfig {
+    /// Sensible values for a heap of the map's size.
+    pub fn new(map: AddressMap, collector: CollectorKind) -> Self {
+        Self {
+            map,
+            heap_bytes_start: (map.heap.bytes / 4).max(4 << 20).min(map.heap.bytes),
+            collector,
+            collector_policy: None,
+            collector_budget: None,
+            epoch_bytes: (map.heap.bytes / 32).clamp(1 << 20, 8 << 20),
+            epoch_interval_ns: 200_000_000,
+            trace_interval_ns: 5_000_000_000,
+            reserve_bytes: (map.heap.bytes / 32).min(8 << 20),
+            log_segments: (map.heap.bytes >> 17).clamp(64, LOG_SEGMENT_COUNT),
+            is_locked: false,
+        }
+    }
+}
+
+/// See the module.
+#[derive(Debug)]
+pub struct Heap {
+    pub(crate) config: HeapConfig,
+    pub(crate) memory: Memory,
+    pub(crate) metadata: Metadata,
+    pub(crate) blocks: BlockTable,
+    pub(crate) free: FreeBlocks,
+    pub(crate) partial: [BlockStack; SIZE_CLASS_COUNT],
+    pub(crate) log: LogSpace,
+    pub(crate) registry: PiCell<Registry>,
+    pub(crate) globals: Globals,
+    pub(crate) references: ReferenceState,
+    pub(crate) pace: Pace,
+    pub(crate) lender: Lender,
+    pub(crate) counters: Counters,
+    pub(crate) verifier: Verifier,
+    pub(crate) binding: BindingBox,
+    snoop_tag: AtomicU8,
+}
+
+pub(crate) struct BindingBox(pub(crate) Box<dyn Binding>);
+
+impl std::fmt::Debug for BindingBox {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Binding")
+    }
+}
+
+/// The mutators there are, and how a new one finds the collector. Held only for pointer moves.
+#[derive(Debug)]
+pub(crate) struct Registry {
+    pub(crate) records: Vec<Arc<MutatorRecord>>,
+    pub(crate) joining: Joining,
+}
+
+impl Heap {
+    pub(crate) fn reserve(
+        config: HeapConfig,
+        binding: Box<dyn Binding>,
+    ) -> Result<Self, ReserveError> {
+        let memory = Memory::reserve(config.map.heap)?;
+        let metadata = Metadata::reserve(config.map.metadata)?;
+        let blocks = BlockTable::new(config.map.heap);
+        let free = FreeBlocks::new(blocks.count(), config.reserve_bytes >> BLOCK_SHIFT);
+        let log = LogSpace::reserve(config.log_segments)?;
+        let start = if config.is_locked {
+            config.map.heap.bytes
+        } else {
+            config.heap_bytes_start
+        };
+        free.grow_to(&memory, start);
+        if config.is_locked {
+            memory.populate_and_lock(config.map.heap.bytes)?;
+            log.populate_and_lock(config.log_segments / 4)?;
+        }
+        free.fill_reserve(&memory, &blocks);
+        let is_counting = config.collector == CollectorKind::Rc;
+        Ok(Self {
+            registry: PiCell::new(Registry {
+                records: Vec::new(),
+                joining: Joining {
+                    epoch: 1,
+                    is_snooping: false,
+                    is_weak_guarded: false,
+                    is_counting,
+                },
+            }),
+            memory,
+            metadata,
+            blocks,
+            free,
+            partial: std::array::from_fn(|_| BlockStack::default()),
+            log,
+            globals: Globals::default(),
+            references: ReferenceState::default(),
+            pace: Pace::default(),
+            lender: Lender::default(),
+            counters: Counters::default(),
+            verifier: Verifier::default(),
+            binding: BindingBox(binding),
+            snoop_tag: AtomicU8::new(1),
+            config,
+        })
+    }
+
+    /// Makes the calling thread a mutator. `initial_roots` are references that the thread starts with and that
+    /// somebody else keeps alive until this returns. Takes the registry's lock: not for a real-time loop.
+    pub fn attach(self: &Arc<Self>, is_real_time: bool, initial_roots: &[ObjectRef]) -> Mutator {
+        let mut registry = self.registry.lock();
+        let record = Arc::new(MutatorRecord::new(tid(), registry.joining, is_real_time));
+        record
+            .context
+            .chunk_log_base
+            .store(self.memory.chunk_log_base() as u64, Ordering::Relaxed);
+        record.context.mutator.store(
+            Arc::as_ptr(&record).expose_provenance() as u64,
+            Ordering::Relaxed,
+        );
+        // A thread that joins after H3 began counts as scanned with an empty stack: what it starts with is a root
+        // of this round by other means.
+        initial_roots
+            .iter()
+            .filter(|it| !it.is_null())
+            .for_each(|&it| self.snoop(it));
+        registry.records.push(Arc::clone(&record));
+        drop(registry);
+        if is_real_time {
+            self.lender.note_priority();
+        }
+        let mut mutator = Mutator::new(Arc::clone(self), record);
+        initial_roots.iter().for_each(|&it| {
+            mutator.local(it);
+        });
+        mutator
+    }
+
+    /// What it was made with.
+    pub fn config(&self) -> &HeapConfig {
+        &self.config
+    }
+
+    /// Type descriptors.
+    pub fn metadata(&self) -> &Metadata {
+        &self.metadata
+    }
+
+    /// Roots that belong to no mutator.
+    pub fn globals(&self) -> &Globals {
+        &self.globals
+    }
+
+    /// What it did so far.
+    pub fn counters(&self) -> &Counters {
+        &self.counters
+    }
+
+    /// Bytes that are not in use, of what is committed; and what is committed.
+    pub fn free_and_committed_bytes(&self) -> (u64, u64) {
+        let bytes = |blocks: u32| u64::from(blocks) * u64::from(BLOCK_BYTES);
+        (
+            bytes(self.free.free_count()),
+            bytes(self.free.committed_count()),
+        )
+    }
+
+    /// How long the mutators' answers took, for those attached now.
+    pub fn answers(&self) -> Vec<Answers> {
+        let registry = self.registry.lock();
+        let of = |record: &Arc<MutatorRecord>| {
+            let mut answers = Answers {
+                tid: record.tid,
+                is_real_time: record.is_real_time.load(Ordering::Relaxed),
+                ..Answers::default()
+            };
+            for (index, times) in record.answers.iter().enumerate() {
+                answers.count[index] = times.count.load(Ordering::Relaxed);
+                answers.ns_mean[index] =
+                    times.ns_sum.load(Ordering::Relaxed) / answers.count[index].max(1);
+                answers.ns_max[index] = times.ns_max.load(Ordering::Relaxed);
+            }
+            answers
+        };
+        registry.records.iter().map(of).collect()
+    }
+
+    /// Whether the collector counts, so that stores must be logged.
+    #[inline]
+    pub fn is_counting(&self) -> bool {
+        self.config.collector == CollectorKind::Rc
+    }
+
+    /// Makes an object a root of the round under way. Two stores, idempotent.
+    #[inline]
+    pub(crate) fn snoop(&self, object: ObjectRef) {
+        let tag = self.snoop_tag.load(Ordering::Relaxed);
+        self.memory.snoop(object).store(tag, Ordering::Relaxed);
+        self.memory.summary(object.0).store(tag, Ordering::Relaxed);
+    }
+
+    /// The tag of the round under way, or of the last one.
+    #[inline]
+    pub(crate) fn snoop_tag(&self) -> u8 {
+        self.snoop_tag.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn next_snoop_tag(&self) {
+        let tag = self.snoop_tag();
+        self.snoop_tag.store(
+            if tag == SNOOP_TAG_MAX { 1 } else { tag + 1 },
+            Ordering::SeqCst,
+        );
+    }
+
+    /// Every root of one mutator.
+    pub(crate) fn each_stack_root(&self, record: &MutatorRecord, visit: &mut dyn FnMut(ObjectRef)) {
+        record.each_local(visit);
+        self.binding.0.each_stack_root(&record.context, visit);
+    }
+
+    /// Every root that belongs to no mutator.
+    pub(crate) fn each_global_root(&self, visit: &mut dyn FnMut(ObjectRef)) {
+        self.globals.each(visit);
+        self.binding.0.each_global_root(visit);
+    }
+
+    /// Whether mutators should wait at their next poll until log space comes back.
+    pub(crate) fn is_log_low(&self) -> bool {
+        self.log.used_count() > self.log.segment_count() / 4 * 3
+    }
+
+    /// Divides a free, zeroed block into cells: one run.
+    pub(crate) fn format_block(&self, block: BlockIndex, class: usize) {
+        let meta = self.blocks.meta(block);
+        let start = self.blocks.start(block);
+        let bytes = SIZE_CLASSES[class];
+        meta.class.store(class as u8, Ordering::Relaxed);
+        meta.is_dirty.store(0, Ordering::Relaxed);
+        meta.has_referents.store(0, Ordering::Relaxed);
+        self.memory
+            .word(start + RUN_NEXT_OFFSET)
+            .store(0, Ordering::Relaxed);
+        self.memory
+            .word(start + RUN_END_OFFSET)
+            .store(start + BLOCK_BYTES / bytes * bytes, Ordering::Relaxed);
+        meta.runs.store(start, Ordering::Relaxed);
+    }
+
+    /// Wakes the lender if real-time mutators use up their reserve.
+    pub(crate) fn ask_lender_if_low(&self) {
+        let target = self.config.reserve_bytes >> BLOCK_SHIFT;
+        if self.free.reserve.count() < target / 2 {
+            self.pace.ring();
+            self.lender.ask();
+        }
+    }
+}
+
+impl Mutator {
+    /// Must see every reference before it is put into a place that [`Binding::each_global_root`] visits.
+    pub fn note_root(&mut self, object: ObjectRef) {
+        if self.record.context.is_snooping.load(Ordering::Relaxed) != 0 && !object.is_null() {
+            self.heap.snoop(object);
+        }
+    }
+}

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Every bound of the heap, with its reason.
+
+/// Bytes of a log segment: what a mutator takes at once. 64 KiB is 480 records of the largest size, so taking one is
+/// rare, and little enough that a mutator's current and spare segment cost 128 KiB.
+pub const LOG_SEGMENT_BYTES: u32 = 64 << 10;
+
+/// Segments in all: the whole of the record numbers that a log word can hold.
+pub const LOG_SEGMENT_COUNT: u32 = (abi::barrier::RECORD_COUNT as u64
+    * abi::barrier::RECORD_UNIT_BYTES as u64
+    / LOG_SEGMENT_BYTES as u64) as u32;
+
+/// Bytes of address space made into memory at once when the heap grows.
+pub const COMMIT_BYTES: u32 = 4 << 20;
+
+/// References that a native mutator may hold outside the heap at once: a scan of all of them takes about 10 µs.
+pub const LOCAL_ROOTS_MAX: usize = 4096;
+
+/// Elements that a bulk copy moves between two polls: one chunk, so that a poll comes within a microsecond.
+pub const COPY_SLOTS_BETWEEN_POLLS: u32 = abi::object::SLOTS_PER_LOG_WORD;
+
+/// The collector looks again at least this often while it waits for a mutator that owes an answer.
+pub const DEBT_WAIT_NS: u64 = 10_000_000;
+
+/// The collector never sleeps longer: the thesis's two seconds, shortened so that idle memory comes back soon.
+pub const SLEEP_NS_MAX: u64 = 250_000_000;
+
+/// Full collections that an allocation waits for before it reports that memory is exhausted. The second one frees
+/// what the first found held by objects that were still young.
+pub const COLLECTIONS_BEFORE_OUT_OF_MEMORY: u32 = 2;

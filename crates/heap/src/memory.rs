@@ -1,0 +1,215 @@
+// SPDX-License-Identifier: Apache-2.0
+//! [`Memory`]: the heap's bytes and the side tables beside them, as atomics; the one place that turns an address
+//! into an access.
+//!
+//! Every access checks that its address lies in the heap span, so safe code cannot reach beyond it; a page that is
+//! not committed yet faults. What lies in a cell is words: mutators and the collector read and write them
+//! concurrently, hence atomics everywhere.
+
+use std::ptr;
+use std::sync::atomic::{AtomicU8, AtomicU32};
+
+use abi::address_map::Span;
+use abi::alloc::{BLOCK_BYTES, BLOCK_SHIFT};
+use abi::layout::Layout;
+use abi::object::{CHUNK_SHIFT, CLASS_OFFSET, LOG_OFFSET};
+use abi::side_table::ENTRY_SHIFT;
+
+use crate::object::{ObjectRef, Slot};
+use crate::sys::reserve::{Access, Reservation, ReserveError};
+
+/// See the module.
+#[derive(Debug)]
+pub(crate) struct Memory {
+    span: Span,
+    heap: Reservation,
+    tables: [Reservation; 4],
+    // Biased to address 0: adding a shifted address gives the entry.
+    counts: usize,
+    snoops: usize,
+    summaries: usize,
+    chunk_logs: usize,
+}
+
+impl Memory {
+    pub(crate) fn reserve(span: Span) -> Result<Self, ReserveError> {
+        assert!(span.start.is_multiple_of(BLOCK_BYTES) && span.bytes.is_multiple_of(BLOCK_BYTES));
+        let heap = Reservation::new(span.start as usize, span.bytes as usize, Access::None)?;
+        let table = |shift: u32, entry_bytes: usize| {
+            Reservation::new(
+                0,
+                (span.bytes as usize >> shift) * entry_bytes,
+                Access::ReadWrite,
+            )
+        };
+        let tables = [
+            table(ENTRY_SHIFT, 1)?,
+            table(ENTRY_SHIFT, 1)?,
+            table(BLOCK_SHIFT, 1)?,
+            table(CHUNK_SHIFT, 4)?,
+        ];
+        let biased = |index: usize, shift: u32, entry_bytes: usize| {
+            tables[index]
+                .start()
+                .wrapping_sub((span.start as usize >> shift) * entry_bytes)
+        };
+        Ok(Self {
+            counts: biased(0, ENTRY_SHIFT, 1),
+            snoops: biased(1, ENTRY_SHIFT, 1),
+            summaries: biased(2, BLOCK_SHIFT, 1),
+            chunk_logs: biased(3, CHUNK_SHIFT, 4),
+            span,
+            heap,
+            tables,
+        })
+    }
+
+    pub(crate) fn span(&self) -> Span {
+        self.span
+    }
+
+    /// For compiled code: `abi::context`.
+    pub(crate) fn chunk_log_base(&self) -> usize {
+        self.chunk_logs
+    }
+
+    /// Makes `[start, start + bytes)` readable and writable; its bytes are zero.
+    pub(crate) fn commit(&self, start: u32, bytes: u32) -> Result<(), ReserveError> {
+        self.heap
+            .commit((start - self.span.start) as usize, bytes as usize)
+    }
+
+    /// Faults in and locks the first `bytes` of the heap and the tables that belong to them.
+    pub(crate) fn populate_and_lock(&self, bytes: u32) -> Result<(), ReserveError> {
+        self.heap.populate_and_lock(0, bytes as usize)?;
+        for (table, (shift, entry_bytes)) in self.tables.iter().zip([
+            (ENTRY_SHIFT, 1),
+            (ENTRY_SHIFT, 1),
+            (BLOCK_SHIFT, 1),
+            (CHUNK_SHIFT, 4),
+        ]) {
+            table.populate_and_lock(0, (bytes as usize >> shift) * entry_bytes)?;
+        }
+        Ok(())
+    }
+
+    #[inline]
+    fn check(&self, address: u32) {
+        assert!(
+            address.wrapping_sub(self.span.start) < self.span.bytes,
+            "an address of the heap"
+        );
+    }
+
+    /// The word at an address, which is a multiple of 4.
+    #[inline]
+    pub(crate) fn word(&self, address: u32) -> &AtomicU32 {
+        self.check(address);
+        debug_assert!(address.is_multiple_of(4));
+        // SAFETY: 1. The word lies in the heap's reservation (checked), which lives as long as `self`.
+        //         2. Addresses in use are multiples of 4; cleared bits keep that true for any other.
+        //         3. All access to the heap's words is atomic, or by the only owner of free memory.
+        unsafe { &*ptr::with_exposed_provenance::<AtomicU32>((address & !3) as usize) }
+    }
+
+    #[inline]
+    pub(crate) fn slot(&self, slot: Slot) -> &AtomicU32 {
+        self.word(slot.0)
+    }
+
+    #[inline]
+    pub(crate) fn class_word(&self, object: ObjectRef) -> &AtomicU32 {
+        self.word(object.0 + CLASS_OFFSET)
+    }
+
+    /// The log word in an object's header.
+    #[inline]
+    pub(crate) fn header_log(&self, object: ObjectRef) -> &AtomicU32 {
+        self.word(object.0 + LOG_OFFSET)
+    }
+
+    /// The log word of the chunk that holds `address`.
+    #[inline]
+    pub(crate) fn chunk_log(&self, address: u32) -> &AtomicU32 {
+        self.check(address);
+        let entry = self
+            .chunk_logs
+            .wrapping_add((address >> CHUNK_SHIFT) as usize * 4);
+        // SAFETY: 1. The table has an entry for each chunk of the span, and the address lies in it (checked).
+        //         2. Entries are 4 bytes from a page boundary on, hence aligned; access is atomic.
+        unsafe { &*ptr::with_exposed_provenance::<AtomicU32>(entry) }
+    }
+
+    /// The count entry: `abi::side_table::CountByte`. Written by the collector alone.
+    #[inline]
+    pub(crate) fn count(&self, object: ObjectRef) -> &AtomicU8 {
+        self.byte(self.counts, object.0, ENTRY_SHIFT)
+    }
+
+    /// The snoop entry: the tag of the round in which the object was a root.
+    #[inline]
+    pub(crate) fn snoop(&self, object: ObjectRef) -> &AtomicU8 {
+        self.byte(self.snoops, object.0, ENTRY_SHIFT)
+    }
+
+    /// The snoop summary of the block that holds `address`.
+    #[inline]
+    pub(crate) fn summary(&self, address: u32) -> &AtomicU8 {
+        self.byte(self.summaries, address, BLOCK_SHIFT)
+    }
+
+    #[inline]
+    fn byte(&self, base: usize, address: u32, shift: u32) -> &AtomicU8 {
+        self.check(address);
+        let entry = base.wrapping_add((address >> shift) as usize);
+        // SAFETY: the table has an entry for every `1 << shift` bytes of the span, and the address lies in it
+        // (checked); access is atomic.
+        unsafe { &*ptr::with_exposed_provenance::<AtomicU8>(entry) }
+    }
+
+    /// The snoop entries of a block.
+    pub(crate) fn block_snoops(&self, block_start: u32) -> &[AtomicU8] {
+        self.check(block_start);
+        debug_assert!(block_start.is_multiple_of(BLOCK_BYTES));
+        let entry = self
+            .snoops
+            .wrapping_add((block_start >> ENTRY_SHIFT) as usize);
+        // SAFETY: a block of the span (checked) has this many entries in the table; access is atomic.
+        unsafe {
+            std::slice::from_raw_parts(
+                ptr::with_exposed_provenance::<AtomicU8>(entry),
+                (BLOCK_BYTES >> ENTRY_SHIFT) as usize,
+            )
+        }
+    }
+
+    /// What the object is made of. Its class word is set: whoever holds a reference got it after that.
+    #[inline]
+    pub(crate) fn layout(&self, object: ObjectRef) -> &Layout {
+        let class = self
+            .class_word(object)
+            .load(std::sync::atomic::Ordering::Acquire);
+        assert_ne!(class, 0, "{object:?} is an object");
+        // SAFETY: 1. Class words are written from `LayoutRef`s (or by compiled code from the same addresses), which
+        //            point to a `Layout` in the metadata span that is neither moved nor changed nor freed.
+        //         2. Free memory has class word 0 (asserted), and fields never overlap a class word.
+        unsafe { &*ptr::with_exposed_provenance::<Layout>(class as usize) }
+    }
+
+    /// Sets `bytes` bytes from `start` on to zero. The caller owns that memory: it is free and in no list.
+    pub(crate) fn zero(&self, start: u32, bytes: u32) {
+        self.check(start);
+        assert!(bytes <= self.span.end() - start, "inside the heap");
+        // SAFETY: 1. The range lies in the heap (checked). 2. It is free memory that only the caller knows of; a
+        //    mutator that still holds a stale referent reads it only after checks that fail then (`reference`).
+        unsafe {
+            ptr::with_exposed_provenance_mut::<u8>(start as usize).write_bytes(0, bytes as usize);
+        }
+    }
+
+    /// The bytes of an array of primitives, for its owner.
+    pub(crate) fn bytes_ptr(&self, start: u32) -> *mut u8 {
+        self.check(start);
+        ptr::with_exposed_provenance_mut(start as usize)
+    }
+}

@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0
+//! What a mutator does when the collector asks, and its way to native code and back.
+//!
+//! Each answer is bounded: H1 sets three bytes, H2 clears the bump ranges of all size classes and swaps four
+//! words, H3 scans the mutator's own stack. None allocates, frees, counts or waits.
+
+use std::sync::atomic::Ordering;
+
+use abi::poll::POLL_IDLE;
+use rt::clock::{Clock, Monotonic};
+
+use crate::heap::Heap;
+use crate::log::LogCursor;
+use crate::mutator::Mutator;
+use crate::mutator::record::{MutatorRecord, Own, Round};
+
+impl Mutator {
+    /// The runtime's side of a poll whose byte is set.
+    #[cold]
+    #[inline(never)]
+    pub fn poll_slow(&mut self) {
+        match Round::from_request(self.record.request.load(Ordering::Acquire)) {
+            Some(Round::Stop) => {
+                self.record.state.hand_over();
+                self.record.settle_debt();
+                self.return_to_managed();
+            }
+            Some(round) => {
+                let heap = self.heap.clone();
+                let record = self.record.clone();
+                answer(&heap, &record, self.own(), round);
+                record.settle_debt();
+            }
+            None => self.record.context.poll.store(POLL_IDLE, Ordering::SeqCst),
+        }
+        if self.heap.is_log_low() && self.heap.is_counting() {
+            let heap = self.heap.clone();
+            self.native(|| heap.pace.wait_for_epoch(&heap));
+        }
+    }
+
+    /// From here on the collector acts for this mutator. Its roots must not change until [`Self::leave_native`].
+    pub fn enter_native(&mut self) {
+        loop {
+            if self.record.request.load(Ordering::SeqCst) != 0 {
+                self.poll_slow();
+            }
+            self.record.state.enter_native();
+            // Pairs with the collector's request-then-state: one of the two sees the other.
+            if self.record.request.load(Ordering::SeqCst) == 0
+                || !self.record.state.try_leave_native()
+            {
+                return;
+            }
+        }
+    }
+
+    /// Back to managed code. Waits at most for one scan that the collector does at this thread's priority (or, under
+    /// `stw`, for the end of the pause).
+    pub fn leave_native(&mut self) {
+        self.return_to_managed();
+        if self.record.request.load(Ordering::SeqCst) != 0 {
+            self.poll_slow();
+        }
+    }
+
+    fn return_to_managed(&mut self) {
+        while !self.record.state.try_leave_native() {
+            self.record.claim.lock();
+            self.record.claim.unlock();
+        }
+    }
+}
+
+impl MutatorRecord {
+    /// The answer is given. The poll byte goes first: the next request may come as soon as this one is 0.
+    fn settle_debt(&self) {
+        self.context.poll.store(POLL_IDLE, Ordering::SeqCst);
+        self.debt.unlock();
+        // Pairs with the Acquire of the collector's look: what the answer wrote is seen.
+        self.request.store(0, Ordering::Release);
+    }
+}
+
+/// Answers one round of `rc`, by the mutator or by a collector that claimed it.
+pub(crate) fn answer(heap: &Heap, record: &MutatorRecord, own: &mut Own, round: Round) {
+    let start_ns = Monotonic.now_ns();
+    match round {
+        Round::Snoop => {
+            record.context.is_weak_guarded.store(1, Ordering::Relaxed);
+            record.set_snooping(true, own.epoch, true);
+        }
+        Round::Switch => {
+            own.epoch = abi::barrier::epoch_after(own.epoch);
+            record.set_epoch(Some(own.epoch));
+            hand_over_buffers(heap, record, own);
+        }
+        Round::Scan => {
+            heap.each_stack_root(record, &mut |object| heap.snoop(object));
+            record.set_snooping(false, own.epoch, true);
+        }
+        Round::Stop => unreachable!("a stop is not answered but endured"),
+    }
+    record.answers[round as usize - 1].add(Monotonic.now_ns() - start_ns);
+}
+
+/// Gives the collector everything allocated and recorded so far.
+pub(crate) fn hand_over_buffers(heap: &Heap, record: &MutatorRecord, own: &mut Own) {
+    let is_segment_used = own.cursor.segment != 0
+        && own.cursor.next != crate::log::LogSpace::cursor(own.cursor.segment).next;
+    if is_segment_used {
+        heap.log.seal(own.cursor, own.filled.segments);
+        own.filled.segments = own.cursor.segment;
+        own.cursor = LogCursor::default();
+        if own.spare != 0 {
+            own.cursor = crate::log::LogSpace::cursor(own.spare);
+            own.spare = 0;
+        }
+    }
+    for range in &record.context.bump {
+        range.next.store(0, Ordering::Relaxed);
+        range.limit.store(0, Ordering::Relaxed);
+    }
+    own.runs.fill(0);
+    debug_assert_eq!(
+        own.handed.blocks | own.handed.larges | own.handed.segments,
+        0,
+        "taken before the next round"
+    );
+    own.handed = std::mem::take(&mut own.filled);
+}

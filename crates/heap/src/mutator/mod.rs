@@ -1,0 +1,346 @@
+// SPDX-License-Identifier: Apache-2.0
+//! [`Mutator`]: a thread as the heap sees it.
+//!
+//! Reads, stores, allocates, polls. Built on `record` (what the collector sees of it) and `state` (who may touch
+//! that); allocation is in [`crate::alloc`].
+
+mod answer;
+mod copy;
+pub(crate) mod record;
+pub(crate) mod state;
+
+pub(crate) use answer::{answer as answer_for, hand_over_buffers};
+pub use copy::CopyRange;
+
+use std::marker::PhantomData;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use abi::context::MutatorContext;
+use abi::object::{ARRAY_LENGTH_OFFSET, SLOTS_PER_LOG_WORD};
+
+use crate::barrier::{self, Claim, Holder, SlotCopy};
+use crate::heap::Heap;
+use crate::log::{LogSpace, RECORD_BYTES_MAX, record_bytes, record_number};
+use crate::metadata::LayoutRef;
+use crate::mutator::record::{MutatorRecord, Own};
+use crate::object::{ObjectRef, Slot};
+
+/// A root of a native mutator, by number: a place that the collector scans.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Local(u32);
+
+/// A thread that may touch objects. Lives on the thread that attached it.
+///
+/// References that are only in Rust variables are roots for nobody: they are good until the next safepoint
+/// ([`Self::poll`], an allocation, a bulk copy, a stay in native code). Longer-lived ones go into a [`Local`].
+#[derive(Debug)]
+pub struct Mutator {
+    pub(crate) heap: Arc<Heap>,
+    pub(crate) record: Arc<MutatorRecord>,
+    _not_send: PhantomData<*mut ()>,
+}
+
+impl Mutator {
+    pub(crate) fn new(heap: Arc<Heap>, record: Arc<MutatorRecord>) -> Self {
+        Self {
+            heap,
+            record,
+            _not_send: PhantomData,
+        }
+    }
+
+    /// The heap it belongs to.
+    pub fn heap(&self) -> &Arc<Heap> {
+        &self.heap
+    }
+
+    /// What compiled code's pinned register points to.
+    pub fn context(&self) -> &MutatorContext {
+        &self.record.context
+    }
+
+    pub(crate) fn own(&mut self) -> &mut Own {
+        // SAFETY: 1. This is the mutator, and it runs managed code: only it calls, and it is not `Send`.
+        //         2. `&mut self` admits one borrow at a time.
+        unsafe { self.record.own() }
+    }
+
+    // --- slots ---
+
+    /// The reference in a slot.
+    #[inline]
+    pub fn read(&self, slot: Slot) -> ObjectRef {
+        ObjectRef(self.heap.memory.slot(slot).load(Ordering::Acquire))
+    }
+
+    /// Stores `value` into a slot of an object with fields or of an array of at most 32 references.
+    #[inline]
+    pub fn write(&mut self, object: ObjectRef, slot: Slot, value: ObjectRef) {
+        let memory = &self.heap.memory;
+        let epoch = memory.header_log(object).load(Ordering::Relaxed) as u8;
+        if epoch != self.record.context.fast_epoch.load(Ordering::Relaxed) {
+            self.write_slow(object, slot, value);
+        }
+        self.heap
+            .memory
+            .slot(slot)
+            .store(value.0, Ordering::Release);
+    }
+
+    /// Stores `value` into an element of an array of references of any length.
+    #[inline]
+    pub fn write_element(&mut self, array: ObjectRef, index: u32, value: ObjectRef) {
+        let memory = &self.heap.memory;
+        let length = memory
+            .word(array.0 + ARRAY_LENGTH_OFFSET)
+            .load(Ordering::Relaxed);
+        assert!(index < length, "element {index} of {length}");
+        let slot = array.element(index);
+        let word = if abi::object::is_chunked_array(length) {
+            memory.chunk_log(slot.0)
+        } else {
+            memory.header_log(array)
+        };
+        if word.load(Ordering::Relaxed) as u8
+            != self.record.context.fast_epoch.load(Ordering::Relaxed)
+        {
+            self.write_slow(array, slot, value);
+        }
+        self.heap
+            .memory
+            .slot(slot)
+            .store(value.0, Ordering::Release);
+    }
+
+    /// Stores `value` into a slot of an object with fields that has more than 32 of them.
+    pub fn write_chunked(&mut self, object: ObjectRef, slot: Slot, value: ObjectRef) {
+        let word = self.heap.memory.chunk_log(slot.0);
+        if word.load(Ordering::Relaxed) as u8
+            != self.record.context.fast_epoch.load(Ordering::Relaxed)
+        {
+            self.write_slow(object, slot, value);
+        }
+        self.heap
+            .memory
+            .slot(slot)
+            .store(value.0, Ordering::Release);
+    }
+
+    /// Stores without a barrier: the baseline that `stw` needs, and wrong under `rc`.
+    #[inline]
+    pub fn write_unlogged(&mut self, slot: Slot, value: ObjectRef) {
+        debug_assert!(!self.heap.is_counting());
+        self.heap
+            .memory
+            .slot(slot)
+            .store(value.0, Ordering::Release);
+    }
+
+    /// Exchanges the reference in a slot if it is `expected`; `Err` with what was found. Logged like a store.
+    pub fn compare_exchange(
+        &mut self,
+        object: ObjectRef,
+        slot: Slot,
+        expected: ObjectRef,
+        value: ObjectRef,
+    ) -> Result<(), ObjectRef> {
+        self.write_slow(object, slot, value);
+        let word = self.heap.memory.slot(slot);
+        match word.compare_exchange(expected.0, value.0, Ordering::SeqCst, Ordering::SeqCst) {
+            Ok(_) => Ok(()),
+            Err(found) => Err(ObjectRef(found)),
+        }
+    }
+
+    /// What a store does before it stores, when the log word is not of the fast epoch: record the old references
+    /// unless that is done, and make `value` a root while a handshake round is under way.
+    ///
+    /// Bounded: at most 32 slots are copied and the exchange fails at most twice per epoch.
+    #[cold]
+    #[inline(never)]
+    pub fn write_slow(&mut self, object: ObjectRef, slot: Slot, value: ObjectRef) {
+        if !self.heap.is_counting() {
+            return;
+        }
+        self.record_old(object, slot);
+        if self.record.context.is_snooping.load(Ordering::Relaxed) != 0 && !value.is_null() {
+            self.heap.snoop(value);
+        }
+    }
+
+    fn record_old(&mut self, object: ObjectRef, slot: Slot) {
+        let heap = Arc::as_ptr(&self.heap);
+        // SAFETY: `self.heap` keeps the heap alive for the whole call; the borrow is only detached from `self`.
+        let heap = unsafe { &*heap };
+        let (memory, log) = (&heap.memory, &heap.log);
+        self.post_log_segment();
+        let holder = Holder::of(memory, object, slot.0);
+        let layout = memory.layout(object);
+        let own = self.own();
+        let record = own.cursor.next;
+        let mut copy = SlotCopy::new();
+        let claim = barrier::claim(holder.log_word(memory), own.epoch, || {
+            copy.clear();
+            let mut add = |slot| copy.add(memory.word(slot).load(Ordering::Acquire));
+            if holder.is_chunk() {
+                let low = holder.0 & !1;
+                let within = (low, low + SLOTS_PER_LOG_WORD * 4);
+                barrier::each_slot_within(memory, object, layout, within, &mut add);
+            } else {
+                barrier::each_slot(memory, object, layout, &mut add);
+            }
+            log.word(record).store(holder.0, Ordering::Relaxed);
+            log.word(record + 4)
+                .store(copy.refs().len() as u32, Ordering::Relaxed);
+            for (index, old) in copy.refs().iter().enumerate() {
+                log.word(record + 8 + 4 * index as u32)
+                    .store(*old, Ordering::Relaxed);
+            }
+            record_number(record)
+        });
+        if claim == Claim::Won {
+            own.cursor.next += record_bytes(copy.refs().len() as u32);
+        }
+    }
+
+    /// Makes sure that the largest record fits. Lock-free; never waits: a mutator that runs low waits at its next
+    /// poll, where it may.
+    fn post_log_segment(&mut self) {
+        let heap = Arc::clone(&self.heap);
+        let own = self.own();
+        if own.cursor.segment != 0 && own.cursor.next + RECORD_BYTES_MAX <= own.cursor.limit {
+            return;
+        }
+        if own.cursor.segment != 0 {
+            heap.log.seal(own.cursor, own.filled.segments);
+            own.filled.segments = own.cursor.segment;
+        }
+        if own.spare == 0 {
+            own.spare = heap.log.try_take().unwrap_or(0);
+        }
+        assert_ne!(
+            own.spare, 0,
+            "log space: a mutator filled two segments without a poll while it was low"
+        );
+        own.cursor = LogSpace::cursor(own.spare);
+        own.spare = heap.log.try_take().unwrap_or(0);
+        if heap.is_log_low() {
+            heap.counters.log_exhausted.add(1);
+            self.record
+                .context
+                .poll
+                .store(abi::poll::POLL_ASKED, Ordering::SeqCst);
+            heap.pace.ring();
+        }
+    }
+
+    // --- objects ---
+
+    /// What the object is made of.
+    pub fn layout_of(&self, object: ObjectRef) -> LayoutRef {
+        let class = self.heap.memory.class_word(object).load(Ordering::Relaxed);
+        // SAFETY: class words are written from `LayoutRef`s.
+        unsafe { LayoutRef::from_address(class) }
+    }
+
+    /// An array's length.
+    pub fn array_length(&self, array: ObjectRef) -> u32 {
+        self.heap
+            .memory
+            .word(array.0 + ARRAY_LENGTH_OFFSET)
+            .load(Ordering::Relaxed)
+    }
+
+    /// A 32-bit field or element that is no reference.
+    pub fn read_u32(&self, object: ObjectRef, offset: u32) -> u32 {
+        self.heap
+            .memory
+            .word(object.0 + offset)
+            .load(Ordering::Relaxed)
+    }
+
+    /// Stores a 32-bit field or element that is no reference.
+    pub fn write_u32(&mut self, object: ObjectRef, offset: u32, value: u32) {
+        self.heap
+            .memory
+            .word(object.0 + offset)
+            .store(value, Ordering::Relaxed);
+    }
+
+    /// The address of an array's elements, good while the array is a root: nothing moves.
+    pub fn elements_ptr(&self, array: ObjectRef) -> *mut u8 {
+        self.heap
+            .memory
+            .bytes_ptr(array.0 + abi::object::ARRAY_ELEMENTS_OFFSET)
+    }
+
+    // --- roots ---
+
+    /// A new root. Panics above `limits::LOCAL_ROOTS_MAX`.
+    pub fn local(&mut self, object: ObjectRef) -> Local {
+        let locals = &self.record.locals;
+        let index = locals.count.load(Ordering::Relaxed);
+        assert!(
+            (index as usize) < locals.slots.len(),
+            "too many local roots"
+        );
+        locals.slots[index as usize].store(object.0, Ordering::Relaxed);
+        locals.count.store(index + 1, Ordering::Relaxed);
+        Local(index)
+    }
+
+    /// The reference that a root holds.
+    pub fn get(&self, local: Local) -> ObjectRef {
+        ObjectRef(self.record.locals.slots[local.0 as usize].load(Ordering::Relaxed))
+    }
+
+    /// Lets a root hold another reference.
+    pub fn set(&mut self, local: Local, object: ObjectRef) {
+        self.record.locals.slots[local.0 as usize].store(object.0, Ordering::Relaxed);
+    }
+
+    /// How many roots there are: a mark for [`Self::truncate_locals`].
+    pub fn local_count(&self) -> u32 {
+        self.record.locals.count.load(Ordering::Relaxed)
+    }
+
+    /// Gives up all roots beyond the first `count`.
+    pub fn truncate_locals(&mut self, count: u32) {
+        assert!(count <= self.local_count(), "roots are given up, not made");
+        self.record.locals.count.store(count, Ordering::Relaxed);
+    }
+
+    // --- safepoints ---
+
+    /// A safepoint: answers the collector if it asked.
+    #[inline]
+    pub fn poll(&mut self) {
+        if self.record.context.poll.load(Ordering::Relaxed) != abi::poll::POLL_IDLE {
+            self.poll_slow();
+        }
+    }
+
+    /// Runs `body`, which touches no object and may block, in native state: the collector does not wait for it.
+    pub fn native<T>(&mut self, body: impl FnOnce() -> T) -> T {
+        self.enter_native();
+        // The way back must also be taken when `body` panics.
+        struct Back<'a>(&'a mut Mutator);
+        impl Drop for Back<'_> {
+            fn drop(&mut self) {
+                self.0.leave_native();
+            }
+        }
+        let _back = Back(self);
+        body()
+    }
+}
+
+impl Drop for Mutator {
+    fn drop(&mut self) {
+        self.truncate_locals(0);
+        self.record.context.exception.store(0, Ordering::Relaxed);
+        self.record.has_ended.store(true, Ordering::SeqCst);
+        self.enter_native();
+    }
+}

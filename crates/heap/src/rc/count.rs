@@ -1,0 +1,235 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Increments and decrements: the logs of one epoch become counts.
+//!
+//! For each record, once: the holder's references at the new view are counted up, the recorded ones of the old view
+//! down; all increments before any decrement, so no count passes zero on the way.
+
+use std::sync::atomic::{AtomicU32, Ordering, fence};
+
+use abi::barrier::LogWord;
+use abi::object::CHUNK_BYTES;
+use abi::side_table::CountByte;
+
+use crate::barrier::{self, Holder, LogCell, SlotCopy};
+use crate::heap::Heap;
+use crate::log::{CHUNK_HOLDER, record_number, record_offset};
+use crate::object::ObjectRef;
+use crate::rc::Rc;
+use crate::space::block::BlockUse;
+
+impl Rc {
+    pub(super) fn settle_increments(&mut self) {
+        let heap = self.heap.clone();
+        let settled = before(self.epoch);
+        let segments = std::mem::take(&mut self.handed.segments);
+        for &segment in &segments {
+            for record in heap.log.records(segment) {
+                let holder = Holder(heap.log.holder(record));
+                if holder.0 == 0 {
+                    continue;
+                }
+                heap.counters.log_records.add(1);
+                // Fails if the holder was recorded again in the new epoch: then the word is no longer ours.
+                let word = holder.log_word(&heap.memory);
+                let _ = word.exchange(
+                    LogWord::recorded(settled, record_number(record)),
+                    LogWord::CLEAN,
+                );
+                self.count_up(holder);
+                self.drain_maturing();
+                self.ticker.tick(&heap);
+            }
+        }
+        self.handed.segments = segments;
+    }
+
+    pub(super) fn settle_decrements(&mut self) {
+        let heap = self.heap.clone();
+        let segments = std::mem::take(&mut self.handed.segments);
+        for &segment in &segments {
+            for record in heap.log.records(segment) {
+                if heap.log.holder(record) == 0 {
+                    continue;
+                }
+                for index in 0..heap.log.count(record) {
+                    self.decrement(ObjectRef(heap.log.old(record, index)));
+                }
+                self.ticker.tick(&heap);
+            }
+        }
+        self.handed.segments = segments;
+    }
+
+    /// Counts up every reference of a holder at the view.
+    pub(super) fn count_up(&mut self, holder: Holder) {
+        let mut view = std::mem::replace(&mut self.view, SlotCopy::new());
+        view_of(&self.heap, holder, self.epoch, &mut view);
+        view.refs()
+            .iter()
+            .for_each(|&it| self.increment(ObjectRef(it)));
+        self.view = view;
+    }
+
+    /// One more reference. A young object becomes mature by it.
+    pub(crate) fn increment(&mut self, object: ObjectRef) {
+        let mut count = self.count_of(object);
+        if !count.is_stuck() {
+            count = CountByte(count.0 + 1);
+            self.set_count(object, count);
+        } else if self.is_tracing {
+            self.count_stuck_edge(object);
+        }
+        if !count.is_mature() && !self.is_born_after_view(object) {
+            self.mature(object);
+        }
+    }
+
+    /// One reference less.
+    pub(crate) fn decrement(&mut self, object: ObjectRef) {
+        let count = self.count_of(object);
+        if count.is_stuck() {
+            return;
+        }
+        assert_ne!(
+            count.count(),
+            0,
+            "{object:?} is counted before it is uncounted"
+        );
+        let mut count = CountByte(count.0 - 1);
+        // A young one of the next epoch dies, or not, when that epoch is settled.
+        let is_new_zero =
+            count.count() == 0 && count.is_mature() && count.0 & CountByte::IN_ZERO_TABLE == 0;
+        if is_new_zero {
+            count = CountByte(count.0 | CountByte::IN_ZERO_TABLE);
+            self.push_zero(object);
+        }
+        self.set_count(object, count);
+    }
+
+    /// The object outlives its first epoch: its own references are to be counted (`drain_maturing`).
+    pub(super) fn mature(&mut self, object: ObjectRef) {
+        let count = self.count_of(object);
+        debug_assert!(!count.is_mature());
+        let mut mature = CountByte(count.0 | CountByte::MATURE | self.colour);
+        if count.count() == 0 {
+            mature = CountByte(mature.0 | CountByte::IN_ZERO_TABLE);
+            self.push_zero(object);
+        }
+        self.set_count(object, mature);
+        self.maturing.push(object);
+    }
+
+    /// Counts the references of everything that matured, and of what matures by that.
+    pub(super) fn drain_maturing(&mut self) {
+        let settled = before(self.epoch);
+        while let Some(object) = self.maturing.pop() {
+            let heap = self.heap.clone();
+            let _ = heap
+                .memory
+                .header_log(object)
+                .exchange(LogWord::born(settled), LogWord::CLEAN);
+            let layout = heap.memory.layout(object);
+            let bytes = u64::from(self.cell_bytes(object));
+            heap.counters.allocated_bytes.add(bytes);
+            // The references of a chunked object are counted by its chunks' records from its birth on.
+            if !barrier::is_chunked(&heap.memory, object) {
+                self.count_up(Holder(object.0));
+            }
+            self.register_reference(object, layout);
+        }
+    }
+}
+
+/// The epoch that ended when `epoch` began.
+pub(super) fn before(epoch: u8) -> u8 {
+    if epoch == 1 {
+        abi::barrier::EPOCH_COUNT
+    } else {
+        epoch - 1
+    }
+}
+
+/// The references that a holder had at the view, that is when its mutators switched to `epoch`: recorded since, or
+/// still in its slots.
+///
+/// The word is looked at again after the slots: a mutator that records publishes the word before it stores
+/// (`barrier::claim`), so slots read between two looks that find nothing recorded are those of the view.
+pub(crate) fn view_of(heap: &Heap, holder: Holder, epoch: u8, view: &mut SlotCopy) {
+    let word = holder.log_word(&heap.memory);
+    loop {
+        view.clear();
+        if add_recorded(heap, word, epoch, view) {
+            return;
+        }
+        read_slots(heap, holder, view);
+        fence(Ordering::SeqCst);
+        if LogCell::load(word).epoch() != epoch {
+            return;
+        }
+    }
+}
+
+/// Adds what was recorded in `epoch`; false if nothing was.
+fn add_recorded(heap: &Heap, word: &AtomicU32, epoch: u8, view: &mut SlotCopy) -> bool {
+    let word = LogCell::load(word);
+    if word.epoch() != epoch {
+        return false;
+    }
+    assert!(
+        word.has_record(),
+        "a holder born after the view has no view"
+    );
+    let record = record_offset(word.record());
+    (0..heap.log.count(record)).for_each(|index| view.add(heap.log.old(record, index)));
+    true
+}
+
+fn read_slots(heap: &Heap, holder: Holder, view: &mut SlotCopy) {
+    let memory = &heap.memory;
+    let mut add = |slot| view.add(memory.word(slot).load(Ordering::Acquire));
+    if holder.is_chunk() {
+        let low = holder.0 & !CHUNK_HOLDER;
+        let object = object_of_chunk(heap, low);
+        barrier::each_slot_within(
+            memory,
+            object,
+            memory.layout(object),
+            (low, low + CHUNK_BYTES),
+            &mut add,
+        );
+    } else {
+        let object = ObjectRef(holder.0);
+        barrier::each_slot(memory, object, memory.layout(object), &mut add);
+    }
+}
+
+/// The object that an address inside it belongs to.
+fn object_of_chunk(heap: &Heap, address: u32) -> ObjectRef {
+    let block = heap.blocks.index_of(address);
+    let meta = heap.blocks.meta(block);
+    match meta.usage() {
+        BlockUse::Large => ObjectRef(heap.blocks.start(block)),
+        BlockUse::LargeTail => ObjectRef(
+            heap.blocks
+                .start(block - meta.large_blocks.load(Ordering::Relaxed)),
+        ),
+        _ => {
+            let start = heap.blocks.start(block);
+            let bytes = abi::alloc::SIZE_CLASSES[meta.class.load(Ordering::Relaxed) as usize];
+            ObjectRef(start + (address - start) / bytes * bytes)
+        }
+    }
+}
+
+/// Calls `visit` with everything that has a log word in an object.
+pub(crate) fn each_holder(heap: &Heap, object: ObjectRef, mut visit: impl FnMut(Holder)) {
+    let layout = heap.memory.layout(object);
+    let length = barrier::length(&heap.memory, object, layout);
+    if !layout.is_chunked(length) {
+        return visit(Holder(object.0));
+    }
+    let end = object.0 + barrier::object_bytes(&heap.memory, object, layout);
+    for chunk in (object.0..end).step_by(CHUNK_BYTES as usize) {
+        visit(Holder(chunk | CHUNK_HOLDER));
+    }
+}

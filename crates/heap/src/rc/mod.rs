@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+//! [`Rc`]: on-the-fly coalescing reference counting with sliding views.
+//!
+//! One epoch: three handshakes (`epoch`), increments before decrements (`count`), the fate of the young (`young`),
+//! the zero count table (`zero`); from time to time a cycle trace over the same view (`crate::cycle`). All of it
+//! runs on the collector thread; mutators only log. Nothing here recurses: every walk has a work list.
+
+mod count;
+mod epoch;
+mod free;
+mod references;
+mod young;
+mod zero;
+
+pub(crate) use count::{each_holder, view_of};
+pub(crate) use free::{cell_bytes, release_large};
+pub(crate) use young::{Runs, file_block};
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use abi::barrier::{LogWord, epoch_after};
+use abi::side_table::CountByte;
+
+use crate::barrier::SlotCopy;
+use crate::collector::thread::Ticker;
+use crate::heap::Heap;
+use crate::log::SegmentIndex;
+use crate::object::ObjectRef;
+use crate::reference::ReferenceTable;
+use crate::space::block::BlockIndex;
+
+/// The collector's own state. See the module.
+#[derive(Debug)]
+pub(crate) struct Rc {
+    pub(crate) heap: Arc<Heap>,
+    pub(crate) ticker: Ticker,
+    /// The epoch that mutators record for, once all have switched.
+    pub(crate) epoch: u8,
+    /// The mark that newly counted objects get: that of the last trace.
+    pub(crate) colour: u8,
+    /// Objects whose count is zero and that were roots, or are not looked at yet.
+    pub(crate) zero: Vec<ObjectRef>,
+    /// Objects whose own references are still to be counted.
+    maturing: Vec<ObjectRef>,
+    /// Marked, not scanned: the cycle trace's.
+    pub(crate) grey: Vec<ObjectRef>,
+    /// References that the trace found to stuck objects.
+    pub(crate) stuck_edges: HashMap<ObjectRef, u8>,
+    /// A trace is under way: what is counted to stuck objects goes there as well.
+    pub(crate) is_tracing: bool,
+    pub(crate) references: ReferenceTable,
+    /// Blocks that lost objects since they were last swept.
+    dirty: Vec<BlockIndex>,
+    handed: HandedOver,
+    /// Scratch for one holder's view.
+    view: SlotCopy,
+}
+
+/// What the mutators gave at H2, all of them together.
+#[derive(Debug, Default)]
+struct HandedOver {
+    segments: Vec<SegmentIndex>,
+    blocks: Vec<BlockIndex>,
+    larges: Vec<BlockIndex>,
+}
+
+impl Rc {
+    pub(crate) fn new(heap: Arc<Heap>, ticker: Ticker) -> Self {
+        Self {
+            heap,
+            ticker,
+            epoch: 1,
+            colour: 0,
+            zero: Vec::new(),
+            maturing: Vec::new(),
+            grey: Vec::new(),
+            stuck_edges: HashMap::new(),
+            is_tracing: false,
+            references: ReferenceTable::default(),
+            dirty: Vec::new(),
+            handed: HandedOver::default(),
+            view: SlotCopy::new(),
+        }
+    }
+
+    pub(crate) fn count_of(&self, object: ObjectRef) -> CountByte {
+        CountByte(self.heap.memory.count(object).load(Ordering::Relaxed))
+    }
+
+    pub(crate) fn set_count(&self, object: ObjectRef, count: CountByte) {
+        self.heap
+            .memory
+            .count(object)
+            .store(count.0, Ordering::SeqCst);
+    }
+
+    /// Whether the object was a root of the round under way.
+    pub(crate) fn is_root(&self, object: ObjectRef) -> bool {
+        self.heap.memory.snoop(object).load(Ordering::SeqCst) == self.heap.snoop_tag()
+    }
+
+    /// Whether the object was born in the epoch that mutators record for now: its fate is the next epoch's.
+    fn is_born_after_view(&self, object: ObjectRef) -> bool {
+        self.heap.memory.header_log(object).load(Ordering::Acquire) == LogWord::born(self.epoch).0
+    }
+
+    fn advance_epoch(&mut self) -> u8 {
+        let settled = self.epoch;
+        self.epoch = epoch_after(settled);
+        settled
+    }
+}

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The zero count table: objects without a counted reference. Those that are roots stay in it; the others are
+//! freed, and what loses its last reference by that follows in the same walk, without recursion.
+
+use abi::side_table::CountByte;
+
+use crate::object::ObjectRef;
+use crate::rc::Rc;
+use crate::rc::references::Fate;
+
+impl Rc {
+    pub(super) fn sweep_zero_table(&mut self) {
+        let mut kept = Vec::new();
+        while let Some(object) = self.zero.pop() {
+            let count = self.count_of(object);
+            debug_assert!(count.is_mature() && count.0 & CountByte::IN_ZERO_TABLE != 0);
+            if count.count() != 0 {
+                self.leave_zero_table(object);
+            } else if self.is_root(object) {
+                kept.push(object);
+            } else {
+                match self.fate_of_unreferenced(object) {
+                    Fate::Dies => self.free(object, |rc, child| rc.decrement(child)),
+                    Fate::IsRoot => kept.push(object),
+                    Fate::IsHeld => self.leave_zero_table(object),
+                }
+            }
+            let heap = self.heap.clone();
+            self.ticker.tick(&heap);
+        }
+        self.zero = kept;
+    }
+
+    fn leave_zero_table(&mut self, object: ObjectRef) {
+        let count = self.count_of(object);
+        self.set_count(object, CountByte(count.0 & !CountByte::IN_ZERO_TABLE));
+    }
+}

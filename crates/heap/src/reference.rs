@@ -1,0 +1,280 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Reference objects: soft, weak, final, phantom; read, cleared and enqueued while mutators run.
+//!
+//! A referent is no strong slot: it is neither counted nor traced. The collector knows every reference object from
+//! the moment its epoch is settled ([`ReferenceTable`]) and holds the referents of soft ones by a count of its own.
+//!
+//! The race is between a mutator that reads a weak referent and the collector that has found it dead. One word
+//! ([`ReferenceState`]) and the snoop entry of the referent decide it, without a lock:
+//!
+//! | mode | a mutator that reads a referent | the collector that would free it |
+//! |---|---|---|
+//! | idle | just reads | does not |
+//! | deciding | makes it a root, unless it is [`SNOOP_DEAD`] | exchanges its entry to [`SNOOP_DEAD`], unless a root |
+//! | tracing | makes an unmarked one a root and counts that in the word | closes the word if the count did not move |
+//! | closed | null, if it is unmarked | clears, enqueues, frees |
+
+use std::collections::HashMap;
+use std::collections::VecDeque;
+use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
+
+use abi::layout::ReferenceKind;
+use abi::side_table::{CountByte, SNOOP_DEAD};
+
+use crate::mutator::Mutator;
+use crate::object::ObjectRef;
+use crate::sys::pi::PiCell;
+
+/// How far the collector is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[repr(u8)]
+pub(crate) enum Mode {
+    /// Between epochs.
+    Idle = 0,
+    /// From before H1 to the end of freeing by counts.
+    Deciding = 1,
+    /// A cycle trace is under way.
+    Tracing = 2,
+    /// The trace is complete: what is unmarked is garbage.
+    Closed = 3,
+}
+
+const MODE_SHIFT: u32 = 56;
+
+/// What mutators see of the decision.
+#[derive(Debug, Default)]
+pub(crate) struct ReferenceState {
+    /// Mode in the upper byte, and how many unmarked referents were read in this trace.
+    word: AtomicU64,
+    /// The mark of the trace under way.
+    pub(crate) colour: AtomicU8,
+    pending: PiCell<Pending>,
+}
+
+/// Reference objects whose referents are gone, until somebody takes them. Each is held by a count.
+#[derive(Debug, Default)]
+struct Pending {
+    queue: VecDeque<ObjectRef>,
+    /// Taken: the counts to give back at the next epoch.
+    released: Vec<ObjectRef>,
+}
+
+impl ReferenceState {
+    pub(crate) fn set_mode(&self, mode: Mode) {
+        self.word
+            .store((mode as u64) << MODE_SHIFT, Ordering::SeqCst);
+    }
+
+    fn mode(word: u64) -> Mode {
+        match word >> MODE_SHIFT {
+            0 => Mode::Idle,
+            1 => Mode::Deciding,
+            2 => Mode::Tracing,
+            _ => Mode::Closed,
+        }
+    }
+
+    /// The word now, to be closed later.
+    pub(crate) fn word(&self) -> u64 {
+        self.word.load(Ordering::SeqCst)
+    }
+
+    /// Ends the trace, unless an unmarked referent was read since `seen`.
+    pub(crate) fn try_close(&self, seen: u64) -> bool {
+        let closed = (Mode::Closed as u64) << MODE_SHIFT;
+        self.word
+            .compare_exchange(seen, closed, Ordering::SeqCst, Ordering::SeqCst)
+            .is_ok()
+    }
+
+    pub(crate) fn enqueue(&self, reference: ObjectRef) {
+        self.pending.lock().queue.push_back(reference);
+    }
+
+    /// The counts to give back, taken before the first handshake of an epoch.
+    pub(crate) fn take_released(&self) -> Vec<ObjectRef> {
+        std::mem::take(&mut self.pending.lock().released)
+    }
+
+    /// Calls `visit` with every reference object that a count of the queue holds.
+    pub(crate) fn each_held(&self, mut visit: impl FnMut(ObjectRef)) {
+        let pending = self.pending.lock();
+        pending
+            .queue
+            .iter()
+            .chain(&pending.released)
+            .for_each(|&it| visit(it));
+    }
+}
+
+impl Mutator {
+    /// `Reference.get`: the referent, or null if it was cleared.
+    pub fn read_referent(&mut self, reference: ObjectRef) -> ObjectRef {
+        let slot = reference.slot(self.layout_of(reference).get().referent_offset);
+        if self.record.context.is_weak_guarded.load(Ordering::Relaxed) == 0 {
+            return self.read(slot);
+        }
+        self.read_referent_slow(reference)
+    }
+
+    /// As [`Self::read_referent`], while the collector may be deciding. Lock-free: a retry means that the collector
+    /// moved on, or that another thread read or cleared a referent.
+    #[cold]
+    pub fn read_referent_slow(&mut self, reference: ObjectRef) -> ObjectRef {
+        let heap = &self.heap;
+        let layout = self.layout_of(reference);
+        let slot = reference.slot(layout.get().referent_offset);
+        let is_held = matches!(
+            layout.get().reference_kind,
+            ReferenceKind::Strong | ReferenceKind::Final
+        );
+        loop {
+            let word = heap.references.word();
+            let referent = self.read(slot);
+            if referent.is_null() {
+                return referent;
+            }
+            if is_held {
+                // A final reference is read after it was enqueued: the queue, or its reader, holds the referent.
+                self.note_root(referent);
+                return referent;
+            }
+            let is_alive = match ReferenceState::mode(word) {
+                Mode::Idle => true,
+                Mode::Deciding => self.try_revive(referent),
+                Mode::Tracing => self.is_marked(referent) || self.revive_in_trace(referent, word),
+                Mode::Closed => self.is_marked(referent),
+            };
+            // Whatever was decided holds for this referent only if it is still the referent and the collector did
+            // not move on meanwhile.
+            let is_same_mode =
+                ReferenceState::mode(heap.references.word()) == ReferenceState::mode(word);
+            if is_same_mode && self.read(slot) == referent {
+                return if is_alive { referent } else { ObjectRef::NULL };
+            }
+        }
+    }
+
+    /// `Reference.clear`.
+    pub fn clear_referent(&mut self, reference: ObjectRef) {
+        let slot = reference.slot(self.layout_of(reference).get().referent_offset);
+        self.heap.memory.slot(slot).store(0, Ordering::Release);
+    }
+
+    /// The next reference object whose referent is gone; the caller must root it before the next safepoint.
+    pub fn take_pending_reference(&mut self) -> Option<ObjectRef> {
+        let mut pending = self.heap.references.pending.lock();
+        let reference = pending.queue.pop_front()?;
+        pending.released.push(reference);
+        drop(pending);
+        self.note_root(reference);
+        Some(reference)
+    }
+
+    /// Makes the referent a root of this round, unless the collector has given it up.
+    fn try_revive(&self, referent: ObjectRef) -> bool {
+        let tag = self.heap.snoop_tag();
+        let entry = self.heap.memory.snoop(referent);
+        let revive = |found| (found != SNOOP_DEAD).then_some(tag);
+        let is_revived = entry
+            .fetch_update(Ordering::SeqCst, Ordering::SeqCst, revive)
+            .is_ok();
+        if is_revived {
+            self.heap
+                .memory
+                .summary(referent.0)
+                .store(tag, Ordering::SeqCst);
+        }
+        is_revived
+    }
+
+    fn revive_in_trace(&self, referent: ObjectRef, word: u64) -> bool {
+        self.heap.snoop(referent);
+        let state = &self.heap.references.word;
+        let mut seen = word;
+        while ReferenceState::mode(seen) == Mode::Tracing {
+            match state.compare_exchange(seen, seen + 1, Ordering::SeqCst, Ordering::SeqCst) {
+                Ok(_) => return true,
+                Err(found) => seen = found,
+            }
+        }
+        false
+    }
+
+    /// Marked by the trace under way, or too young for it.
+    fn is_marked(&self, object: ObjectRef) -> bool {
+        let count = CountByte(self.heap.memory.count(object).load(Ordering::SeqCst));
+        let colour = self.heap.references.colour.load(Ordering::SeqCst);
+        !count.is_mature() || count.0 & CountByte::MARK == colour
+    }
+}
+
+/// A reference object that the collector knows.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Entry {
+    pub(crate) referent: ObjectRef,
+    pub(crate) kind: ReferenceKind,
+    /// A count of the table's own holds the referent: a soft reference, or a final one that was enqueued.
+    pub(crate) is_holding: bool,
+}
+
+/// The collector's own index, both ways.
+#[derive(Debug, Default)]
+pub(crate) struct ReferenceTable {
+    entries: HashMap<ObjectRef, Entry>,
+    by_referent: HashMap<ObjectRef, Vec<ObjectRef>>,
+}
+
+impl ReferenceTable {
+    pub(crate) fn insert(&mut self, reference: ObjectRef, entry: Entry) {
+        if self.entries.insert(reference, entry).is_none() {
+            self.by_referent
+                .entry(entry.referent)
+                .or_default()
+                .push(reference);
+        }
+    }
+
+    pub(crate) fn remove(&mut self, reference: ObjectRef) -> Option<Entry> {
+        let entry = self.entries.remove(&reference)?;
+        if let Some(list) = self.by_referent.get_mut(&entry.referent) {
+            list.retain(|&it| it != reference);
+            if list.is_empty() {
+                self.by_referent.remove(&entry.referent);
+            }
+        }
+        Some(entry)
+    }
+
+    pub(crate) fn is_referent(&self, object: ObjectRef) -> bool {
+        self.by_referent.contains_key(&object)
+    }
+
+    pub(crate) fn get(&self, reference: ObjectRef) -> Option<Entry> {
+        self.entries.get(&reference).copied()
+    }
+
+    /// The reference objects of one kind that refer to `object` and were not decided yet.
+    pub(crate) fn referring(&self, object: ObjectRef, kind: ReferenceKind) -> Vec<ObjectRef> {
+        let all = self.by_referent.get(&object).map_or(&[][..], Vec::as_slice);
+        let is_open = |entry: &Entry| {
+            entry.kind == kind && !(kind == ReferenceKind::Final && entry.is_holding)
+        };
+        all.iter()
+            .copied()
+            .filter(|it| is_open(&self.entries[it]))
+            .collect()
+    }
+
+    /// Every entry that `choose` wants.
+    pub(crate) fn select(
+        &self,
+        choose: impl Fn(ObjectRef, &Entry) -> bool,
+    ) -> Vec<(ObjectRef, Entry)> {
+        self.entries
+            .iter()
+            .filter(|(it, entry)| choose(**it, entry))
+            .map(|(it, entry)| (*it, *entry))
+            .collect()
+    }
+}

@@ -1,0 +1,269 @@
+// SPDX-License-Identifier: Apache-2.0
+//! [`Stw`]: stop-the-world mark-sweep, the baseline of the papers.
+//!
+//! An honest one: the pause is the mark alone, with an explicit stack; sweeping and zeroing follow while mutators run
+//! again. Nothing is logged or counted: a mutator's stores have no slow path. The side tables serve as mark table.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use abi::alloc::SIZE_CLASSES;
+use abi::layout::ReferenceKind;
+use abi::side_table::CountByte;
+use rt::clock::{Clock, Monotonic};
+
+use crate::barrier;
+use crate::collector::thread::Ticker;
+use crate::heap::Heap;
+use crate::mutator::hand_over_buffers;
+use crate::object::ObjectRef;
+use crate::rc::{Runs, file_block, release_large};
+use crate::space::block::{BlockIndex, BlockUse, RUN_END_OFFSET, RUN_NEXT_OFFSET};
+
+/// See the module.
+#[derive(Debug)]
+pub(crate) struct Stw {
+    heap: Arc<Heap>,
+    ticker: Ticker,
+    /// Count byte of an object reached in this collection.
+    marked: u8,
+    grey: Vec<ObjectRef>,
+    /// Reference objects met, with their referents unmarked at that time.
+    met: Vec<ObjectRef>,
+    clears_soft: bool,
+}
+
+impl Stw {
+    pub(crate) fn new(heap: Arc<Heap>, ticker: Ticker) -> Self {
+        let marked = CountByte::MATURE;
+        Self {
+            heap,
+            ticker,
+            marked,
+            grey: Vec::new(),
+            met: Vec::new(),
+            clears_soft: false,
+        }
+    }
+
+    /// One collection: pause, mark, resume, sweep.
+    pub(crate) fn collect(&mut self, clears_soft: bool) {
+        let heap = self.heap.clone();
+        self.clears_soft = clears_soft;
+        self.marked ^= CountByte::MARK;
+        let start_ns = Monotonic.now_ns();
+        let records = heap.stop_world();
+        heap.references.take_released();
+        heap.each_global_root(&mut |object| self.mark(object));
+        for record in &records {
+            // SAFETY: 1. `stop_world` claimed the mutator. 2. One borrow, here.
+            let own = unsafe { record.own() };
+            hand_over_buffers(&heap, record, own);
+            Heap::take_handed(record);
+            heap.each_stack_root(record, &mut |object| self.mark(object));
+        }
+        let mut held = Vec::new();
+        heap.references.each_held(|it| held.push(it));
+        held.into_iter().for_each(|it| self.mark(it));
+        self.drain();
+        self.settle_references();
+        let unswept = self.take_blocks();
+        bury(&heap);
+        heap.resume_world(&records);
+        let pause_ns = Monotonic.now_ns() - start_ns;
+        heap.counters.pauses.add(1);
+        heap.counters.pause_ns_max.raise(pause_ns);
+        heap.counters.pause_ns_sum.add(pause_ns);
+        self.sweep(unswept);
+    }
+
+    #[inline]
+    fn mark(&mut self, object: ObjectRef) {
+        let entry = self.heap.memory.count(object);
+        if entry.load(Ordering::Relaxed) != self.marked {
+            entry.store(self.marked, Ordering::Relaxed);
+            self.grey.push(object);
+        }
+    }
+
+    fn is_marked(&self, object: ObjectRef) -> bool {
+        self.heap.memory.count(object).load(Ordering::Relaxed) == self.marked
+    }
+
+    fn drain(&mut self) {
+        let heap = self.heap.clone();
+        let memory = &heap.memory;
+        while let Some(object) = self.grey.pop() {
+            let layout = memory.layout(object);
+            barrier::each_slot(memory, object, layout, |slot| {
+                let reference = memory.word(slot).load(Ordering::Relaxed);
+                if reference != 0 {
+                    self.mark(ObjectRef(reference));
+                }
+            });
+            if layout.reference_kind != ReferenceKind::Strong {
+                self.meet(object);
+            }
+        }
+    }
+
+    fn meet(&mut self, reference: ObjectRef) {
+        let referent = self.referent(reference);
+        let is_soft = self.heap.memory.layout(reference).reference_kind == ReferenceKind::Soft;
+        if referent.is_null() || self.is_marked(referent) {
+        } else if is_soft && !self.clears_soft {
+            self.mark(referent);
+        } else {
+            self.met.push(reference);
+        }
+    }
+
+    fn referent(&self, reference: ObjectRef) -> ObjectRef {
+        let offset = self.heap.memory.layout(reference).referent_offset;
+        ObjectRef(
+            self.heap
+                .memory
+                .slot(reference.slot(offset))
+                .load(Ordering::Relaxed),
+        )
+    }
+
+    /// Soft and weak ones are cleared before final ones revive, phantom ones after.
+    fn settle_references(&mut self) {
+        self.clear(|kind| matches!(kind, ReferenceKind::Soft | ReferenceKind::Weak));
+        for reference in std::mem::take(&mut self.met) {
+            let referent = self.referent(reference);
+            match self.heap.memory.layout(reference).reference_kind {
+                ReferenceKind::Final if !self.is_marked(referent) => {
+                    self.mark(referent);
+                    self.heap.references.enqueue(reference);
+                }
+                ReferenceKind::Phantom => self.met.push(reference),
+                _ => {}
+            }
+        }
+        self.drain();
+        self.clear(|kind| kind != ReferenceKind::Final);
+        self.met.clear();
+    }
+
+    fn clear(&mut self, is_chosen: impl Fn(ReferenceKind) -> bool) {
+        let met = std::mem::take(&mut self.met);
+        for reference in met {
+            let layout = self.heap.memory.layout(reference);
+            let referent = self.referent(reference);
+            if referent.is_null() || self.is_marked(referent) {
+                continue;
+            }
+            if is_chosen(layout.reference_kind) {
+                let slot = reference.slot(layout.referent_offset);
+                self.heap.memory.slot(slot).store(0, Ordering::Relaxed);
+                self.heap.references.enqueue(reference);
+            } else {
+                self.met.push(reference);
+            }
+        }
+    }
+
+    /// Every block with objects, out of the mutators' reach until it is swept.
+    fn take_blocks(&self) -> Vec<BlockIndex> {
+        let heap = &self.heap;
+        for stack in &heap.partial {
+            while stack.try_pop(&heap.blocks).is_some() {}
+        }
+        let blocks = 0..heap.free.committed_count();
+        let is_used = |&block: &BlockIndex| {
+            let meta = heap.blocks.meta(block);
+            match meta.usage() {
+                BlockUse::Free | BlockUse::LargeTail => false,
+                BlockUse::Large => true,
+                BlockUse::Owned | BlockUse::Partial | BlockUse::Full => {
+                    meta.set_usage(BlockUse::Full);
+                    true
+                }
+            }
+        };
+        blocks.filter(is_used).collect()
+    }
+
+    fn sweep(&mut self, blocks: Vec<BlockIndex>) {
+        let heap = self.heap.clone();
+        let mut live = 0;
+        for (index, block) in blocks.into_iter().enumerate() {
+            live += self.sweep_block(block);
+            self.ticker.tick_many(&heap, 64);
+            if index % 256 == 255 {
+                heap.free.fill_reserve(&heap.memory, &heap.blocks);
+                heap.pace.announce();
+            }
+        }
+        heap.free.fill_reserve(&heap.memory, &heap.blocks);
+        heap.counters.live_bytes.set(live);
+        heap.counters
+            .allocated_bytes
+            .set(heap.counters.freed_bytes.get() + live);
+        let used = heap
+            .free
+            .committed_count()
+            .saturating_sub(heap.free.free_count());
+        heap.counters
+            .used_bytes
+            .set(u64::from(used) * u64::from(abi::alloc::BLOCK_BYTES));
+        heap.counters.epochs.add(1);
+    }
+
+    /// Returns the bytes that live.
+    fn sweep_block(&mut self, block: BlockIndex) -> u64 {
+        let heap = self.heap.clone();
+        let meta = heap.blocks.meta(block);
+        if meta.usage() == BlockUse::Large {
+            let object = ObjectRef(heap.blocks.start(block));
+            let bytes = u64::from(crate::rc::cell_bytes(&heap, object));
+            if self.is_marked(object) {
+                return bytes;
+            }
+            heap.memory.count(object).store(0, Ordering::Relaxed);
+            heap.counters.freed_bytes.add(bytes);
+            heap.counters.freed_objects.add(1);
+            release_large(&heap, object);
+            return 0;
+        }
+        let bytes = SIZE_CLASSES[meta.class.load(Ordering::Relaxed) as usize];
+        let mut runs = Runs::default();
+        let (mut live, mut dead) = (0, 0);
+        for cell in heap.blocks.cells(block) {
+            let object = ObjectRef(cell);
+            if self.is_marked(object) {
+                live += 1;
+                runs.close(&heap);
+                continue;
+            }
+            if heap.memory.class_word(object).load(Ordering::Relaxed) != 0 {
+                heap.memory.count(object).store(0, Ordering::Relaxed);
+                heap.memory.zero(cell, bytes);
+                dead += 1;
+            } else {
+                heap.memory
+                    .word(cell + RUN_NEXT_OFFSET)
+                    .store(0, Ordering::Relaxed);
+                heap.memory
+                    .word(cell + RUN_END_OFFSET)
+                    .store(0, Ordering::Relaxed);
+            }
+            runs.open(cell, bytes);
+        }
+        runs.close(&heap);
+        heap.counters.freed_bytes.add(dead * u64::from(bytes));
+        heap.counters.freed_objects.add(dead);
+        file_block(&heap, block, &runs);
+        live * u64::from(bytes)
+    }
+}
+
+/// Forgets mutators that have ended: the pause took all they left.
+fn bury(heap: &Heap) {
+    let mut registry = heap.registry.lock();
+    registry
+        .records
+        .retain(|record| !record.has_ended.load(Ordering::SeqCst));
+}

@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: Apache-2.0
+//! [`Reservation`]: address space at a chosen place, made into memory piece by piece.
+
+use rt::sys::Errno;
+
+/// Address space could not be had, or not be made into memory.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum ReserveError {
+    /// Something else lies there.
+    #[error("cannot reserve {bytes} bytes at {start:#x}: {errno}")]
+    Occupied {
+        /// The place; 0 for anywhere.
+        start: usize,
+        /// What was asked for.
+        bytes: usize,
+        /// What the kernel said.
+        errno: Errno,
+    },
+    /// The kernel gives no memory.
+    #[error("cannot commit {bytes} bytes of the heap: {errno}")]
+    Commit {
+        /// What was asked for.
+        bytes: usize,
+        /// What the kernel said.
+        errno: Errno,
+    },
+}
+
+/// What a reservation's pages may be used for at once.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Access {
+    /// Nothing, until committed.
+    None,
+    /// Reading and writing; pages come at first touch and are zero.
+    ReadWrite,
+}
+
+/// Address space that is unmapped when dropped.
+#[derive(Debug)]
+pub(crate) struct Reservation {
+    start: usize,
+    bytes: usize,
+}
+
+impl Reservation {
+    /// `bytes` at exactly `start`, or anywhere if that is 0.
+    pub(crate) fn new(start: usize, bytes: usize, access: Access) -> Result<Self, ReserveError> {
+        let place = if start == 0 {
+            0
+        } else {
+            libc::MAP_FIXED_NOREPLACE
+        };
+        let protection = match access {
+            Access::None => libc::PROT_NONE,
+            Access::ReadWrite => libc::PROT_READ | libc::PROT_WRITE,
+        };
+        // SAFETY: a new mapping that replaces nothing (NOREPLACE, or a place of the kernel's choice).
+        let mapped = unsafe {
+            libc::mmap(
+                std::ptr::without_provenance_mut(start),
+                bytes,
+                protection,
+                libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE | place,
+                -1,
+                0,
+            )
+        };
+        if mapped == libc::MAP_FAILED {
+            return Err(ReserveError::Occupied {
+                start,
+                bytes,
+                errno: Errno::last(),
+            });
+        }
+        let reservation = Self {
+            start: mapped.expose_provenance(),
+            bytes,
+        };
+        if start != 0 && reservation.start != start {
+            // A kernel before 4.17 takes the address for a hint; dropping unmaps what it chose instead.
+            return Err(ReserveError::Occupied {
+                start,
+                bytes,
+                errno: Errno(libc::EEXIST),
+            });
+        }
+        // A kernel without transparent huge pages answers EINVAL: small pages are the documented fallback.
+        // SAFETY: the range is the mapping just made.
+        unsafe { libc::madvise(mapped, bytes, libc::MADV_HUGEPAGE) };
+        Ok(reservation)
+    }
+
+    /// The first address.
+    pub(crate) fn start(&self) -> usize {
+        self.start
+    }
+
+    /// Makes `bytes` from `offset` on readable and writable.
+    pub(crate) fn commit(&self, offset: usize, bytes: usize) -> Result<(), ReserveError> {
+        assert!(offset + bytes <= self.bytes, "inside the reservation");
+        // SAFETY: the range lies in this reservation (asserted); pages gain access, none lose it.
+        let returned = unsafe {
+            libc::mprotect(
+                std::ptr::with_exposed_provenance_mut(self.start + offset),
+                bytes,
+                libc::PROT_READ | libc::PROT_WRITE,
+            )
+        };
+        if returned == 0 {
+            Ok(())
+        } else {
+            Err(ReserveError::Commit {
+                bytes,
+                errno: Errno::last(),
+            })
+        }
+    }
+
+    /// Faults in `bytes` from `offset` on and keeps them in memory. `offset` is a multiple of a page.
+    pub(crate) fn populate_and_lock(
+        &self,
+        offset: usize,
+        bytes: usize,
+    ) -> Result<(), ReserveError> {
+        assert!(offset + bytes <= self.bytes, "inside the reservation");
+        let start = std::ptr::with_exposed_provenance_mut::<libc::c_void>(self.start + offset);
+        // SAFETY: the range lies in this reservation (asserted); neither call changes content.
+        let returned = unsafe {
+            match libc::madvise(start, bytes, libc::MADV_POPULATE_WRITE) {
+                0 => libc::mlock(start, bytes),
+                failed => failed,
+            }
+        };
+        if returned == 0 {
+            Ok(())
+        } else {
+            Err(ReserveError::Commit {
+                bytes,
+                errno: Errno::last(),
+            })
+        }
+    }
+}
+
+impl Drop for Reservation {
+    fn drop(&mut self) {
+        // SAFETY: the range is this reservation's own; whoever made references into it owns it and is gone.
+        unsafe {
+            libc::munmap(
+                std::ptr::with_exposed_provenance_mut(self.start),
+                self.bytes,
+            );
+        }
+    }
+}

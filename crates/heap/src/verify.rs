@@ -1,0 +1,214 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The verifier: with every mutator held, compares counts with a full trace. For tests and for a doubt.
+//!
+//! Under `rc` it checks, at the view of the last epoch: every object that a root, or a counted object's reference,
+//! reaches exists; and every count is the number of counted references to its object, or stuck.
+
+use std::collections::{HashMap, HashSet};
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use abi::layout::ReferenceKind;
+use abi::side_table::CountByte;
+
+use crate::barrier::{self, SlotCopy};
+use crate::heap::Heap;
+use crate::mutator::Mutator;
+use crate::object::ObjectRef;
+use crate::rc::{Rc, each_holder, view_of};
+use crate::space::block::BlockUse;
+use crate::sys::pi::PiCell;
+
+/// What the verifier found.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Verdict {
+    /// Objects that exist.
+    pub objects: u64,
+    /// Objects that roots reach now.
+    pub reachable: u64,
+    /// Objects whose counts are stuck.
+    pub stuck: u64,
+    /// What is wrong, at most a few of them. Empty: all is well.
+    pub faults: Vec<String>,
+}
+
+/// A question and its answer.
+#[derive(Debug, Default)]
+pub(crate) struct Verifier {
+    asked: AtomicU64,
+    answered: AtomicU64,
+    verdict: PiCell<Verdict>,
+}
+
+const FAULTS_MAX: usize = 16;
+
+impl Verifier {
+    pub(crate) fn is_asked(&self) -> bool {
+        self.asked.load(Ordering::SeqCst) != self.answered.load(Ordering::SeqCst)
+    }
+}
+
+impl Mutator {
+    /// Settles an epoch, then checks the heap with every mutator held: it stops the world. `rc` only.
+    pub fn verify(&mut self) -> Verdict {
+        let heap = self.heap.clone();
+        assert!(heap.is_counting(), "the verifier checks counts");
+        self.native(|| {
+            let ticket = heap.verifier.asked.fetch_add(1, Ordering::SeqCst) + 1;
+            while heap.verifier.answered.load(Ordering::SeqCst) < ticket {
+                heap.pace.wait_for_full_collection(&heap);
+            }
+            heap.verifier.verdict.lock().clone()
+        })
+    }
+
+    /// Waits until an epoch that begins after now is settled.
+    pub fn collect_epoch(&mut self) {
+        let heap = self.heap.clone();
+        self.native(|| heap.pace.wait_for_settled_epoch());
+    }
+
+    /// Waits until a full collection that begins after now is done: cycles and soft references included.
+    pub fn collect_full(&mut self) {
+        let heap = self.heap.clone();
+        self.native(|| heap.pace.wait_for_full_collection(&heap));
+    }
+}
+
+impl Rc {
+    /// Answers the question that is open.
+    pub(crate) fn verify_now(&mut self) {
+        let heap = self.heap.clone();
+        let asked = heap.verifier.asked.load(Ordering::SeqCst);
+        self.run_epoch(None);
+        let records = heap.stop_world();
+        let mut check = Check {
+            heap: &heap,
+            epoch: self.epoch,
+            verdict: Verdict::default(),
+        };
+        let objects = check.objects();
+        check.counts(self, &objects);
+        let mut roots = Vec::new();
+        heap.each_global_root(&mut |it| roots.push(it));
+        records
+            .iter()
+            .for_each(|it| heap.each_stack_root(it, &mut |root| roots.push(root)));
+        check.reachable(&objects, roots);
+        *heap.verifier.verdict.lock() = check.verdict;
+        heap.verifier.answered.store(asked, Ordering::SeqCst);
+        heap.resume_world(&records);
+    }
+}
+
+struct Check<'a> {
+    heap: &'a Heap,
+    epoch: u8,
+    verdict: Verdict,
+}
+
+impl Check<'_> {
+    fn fault(&mut self, text: impl FnOnce() -> String) {
+        if self.verdict.faults.len() < FAULTS_MAX {
+            self.verdict.faults.push(text());
+        }
+    }
+
+    /// Every object, found by its class word.
+    fn objects(&mut self) -> HashSet<ObjectRef> {
+        let heap = self.heap;
+        let mut objects = HashSet::new();
+        for block in 0..heap.free.committed_count() {
+            let cells: Vec<u32> = match heap.blocks.meta(block).usage() {
+                BlockUse::Free | BlockUse::LargeTail => Vec::new(),
+                BlockUse::Large => vec![heap.blocks.start(block)],
+                BlockUse::Owned | BlockUse::Partial | BlockUse::Full => {
+                    heap.blocks.cells(block).collect()
+                }
+            };
+            let is_object =
+                |&it: &ObjectRef| heap.memory.class_word(it).load(Ordering::Relaxed) != 0;
+            objects.extend(cells.into_iter().map(ObjectRef).filter(is_object));
+        }
+        self.verdict.objects = objects.len() as u64;
+        objects
+    }
+
+    /// Counts against the references of all counted objects at the view, and the collector's own.
+    fn counts(&mut self, rc: &Rc, objects: &HashSet<ObjectRef>) {
+        let heap = self.heap;
+        let mut expected: HashMap<ObjectRef, u32> = HashMap::new();
+        let mut view = SlotCopy::new();
+        for &object in objects {
+            // A young one's references are not counted yet; those of its chunks are, and empty at the view.
+            if !rc.count_of(object).is_mature() {
+                continue;
+            }
+            each_holder(heap, object, |holder| {
+                view_of(heap, holder, self.epoch, &mut view);
+                view.refs()
+                    .iter()
+                    .for_each(|&it| *expected.entry(ObjectRef(it)).or_default() += 1);
+            });
+            let held = rc.references.get(object).filter(|it| it.is_holding);
+            if let Some(entry) = held
+                && heap.memory.layout(object).reference_kind != ReferenceKind::Strong
+            {
+                *expected.entry(entry.referent).or_default() += 1;
+            }
+        }
+        heap.references
+            .each_held(|it| *expected.entry(it).or_default() += 1);
+        for (&object, &count) in &expected {
+            if !objects.contains(&object) {
+                self.fault(|| {
+                    format!("{object:?} is referred to {count} times and does not exist")
+                });
+            }
+        }
+        for &object in objects {
+            let (found, counted) = (
+                rc.count_of(object),
+                expected.get(&object).copied().unwrap_or(0),
+            );
+            if found.is_stuck() {
+                self.verdict.stuck += 1;
+            } else if u32::from(found.count()) != counted {
+                self.fault(|| {
+                    format!(
+                        "{object:?} has count {} and {counted} references",
+                        found.count()
+                    )
+                });
+            }
+            let is_lost =
+                found.is_mature() && found.count() == 0 && found.0 & CountByte::IN_ZERO_TABLE == 0;
+            if is_lost {
+                self.fault(|| {
+                    format!("{object:?} has count zero and is not in the zero count table")
+                });
+            }
+        }
+    }
+
+    /// What roots reach now must exist.
+    fn reachable(&mut self, objects: &HashSet<ObjectRef>, mut grey: Vec<ObjectRef>) {
+        let memory = &self.heap.memory;
+        let mut seen: HashSet<ObjectRef> = HashSet::new();
+        while let Some(object) = grey.pop() {
+            if !seen.insert(object) {
+                continue;
+            }
+            if !objects.contains(&object) {
+                self.fault(|| format!("{object:?} is reachable and does not exist"));
+                continue;
+            }
+            barrier::each_slot(memory, object, memory.layout(object), |slot| {
+                let reference = memory.word(slot).load(Ordering::Relaxed);
+                if reference != 0 {
+                    grey.push(ObjectRef(reference));
+                }
+            });
+        }
+        self.verdict.reachable = seen.len() as u64;
+    }
+}
