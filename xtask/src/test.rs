@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //! `cargo xtask test`: excerpts of at most 60 s each, fixed seeds, 30 minutes in all.
 
-use std::process::Command;
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
 
-use anyhow::Result;
+use anyhow::{Context, Result, bail};
+use cargo_metadata::Message;
 
 use crate::stage::{Stages, cargo, command, takt, target_dir};
 
@@ -22,10 +24,44 @@ pub(crate) fn run(only: Option<String>) -> Result<()> {
         ])
     })?;
     stages.run("loom", loom)?;
+    stages.run("locks on PREEMPT_RT", locks_in_lab)?;
     stages.run("e2e", || {
         cargo(["test", "--package", "e2e", "--locked", "--quiet"])
     })?;
     stages.finish()
+}
+
+/// The lock tests against a hog once more, on the kernel that matters most.
+fn locks_in_lab() -> Result<()> {
+    let takt = takt()?;
+    for test in ["inherit", "shared"] {
+        let program = test_program("rt", test)?;
+        command(
+            Command::new(&takt)
+                .args(["lab", "--cpus", "2", "--quiet", "--"])
+                .arg(program),
+        )?;
+    }
+    Ok(())
+}
+
+/// Builds one test program of a crate and says where it lies.
+fn test_program(package: &str, test: &str) -> Result<PathBuf> {
+    let output = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()))
+        .args(["test", "--package", package, "--test", test, "--no-run"])
+        .args(["--locked", "--quiet", "--message-format", "json"])
+        .stderr(Stdio::inherit())
+        .output()
+        .context("cannot start cargo")?;
+    for message in Message::parse_stream(output.stdout.as_slice()) {
+        if let Message::CompilerArtifact(artifact) = message?
+            && artifact.target.name == test
+            && let Some(program) = artifact.executable
+        {
+            return Ok(program.into_std_path_buf());
+        }
+    }
+    bail!("cargo built no test program '{test}' of '{package}'");
 }
 
 /// The locks' state machines under every interleaving, on a modelled kernel. Built apart: the flag changes `rt`.

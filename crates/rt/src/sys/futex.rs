@@ -82,6 +82,13 @@ pub struct Futex<S: Scope> {
     scope: PhantomData<S>,
 }
 
+impl<S: Scope> Default for Futex<S> {
+    /// Zero, as fresh shared memory is.
+    fn default() -> Self {
+        Self::new(0)
+    }
+}
+
 impl<S: Scope> Futex<S> {
     /// Holding `value`.
     #[cfg(not(loom))]

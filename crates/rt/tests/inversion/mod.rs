@@ -12,6 +12,7 @@ use rt::affinity::CpuSet;
 use rt::clock::{Clock, Monotonic, thread_time_ns};
 use rt::policy::{Policy, Tid};
 use rt::sync::PiMutex;
+use rt::sys::futex::{Futex, Shared};
 use rt::thread::Builder;
 
 const OBSERVER: Policy = Policy::fifo(90);
@@ -38,7 +39,7 @@ static STAGE: PiMutex<()> = PiMutex::new(());
 pub(crate) struct Cues {
     holder_tid: AtomicI32,
     is_held: AtomicBool,
-    is_hogged: AtomicBool,
+    is_hogged: Futex<Shared>,
     is_hog_dismissed: AtomicBool,
     /// Of what happened: hog's end, waiter's success.
     count: AtomicU32,
@@ -51,8 +52,11 @@ impl Cues {
     pub(crate) fn hold(&self) {
         self.holder_tid.store(Tid::current().raw(), SeqCst);
         self.is_held.store(true, SeqCst);
-        // Asleep: a holder that is boosted already would not let the hog begin.
-        await_cue(&self.is_hogged);
+        // Asleep: a holder that is boosted already would not let the hog begin. Woken by the hog itself, not by a
+        // timer: under PREEMPT_RT an ordinary thread's sleep is ended by a thread that the hog keeps waiting.
+        while self.is_hogged.word().load(SeqCst) == 0 {
+            let _ = self.is_hogged.wait_until(0, None);
+        }
         let end_ns = thread_time_ns() + WORK_NS;
         while thread_time_ns() < end_ns {}
     }
@@ -64,7 +68,8 @@ impl Cues {
 
     fn hog(&self) {
         let end_ns = thread_time_ns() + HOG_NS_MAX;
-        self.is_hogged.store(true, SeqCst);
+        self.is_hogged.word().store(1, SeqCst);
+        self.is_hogged.wake(1);
         while !self.is_hog_dismissed.load(SeqCst) && thread_time_ns() < end_ns {
             std::hint::spin_loop();
         }
@@ -131,7 +136,9 @@ where
     await_cue(&cues.is_held);
     let hog = Builder::new("hog").policy(HOG).affinity(cpu());
     let hog = hog.spawn(|| cues.hog()).unwrap();
-    await_cue(&cues.is_hogged);
+    while cues.is_hogged.word().load(SeqCst) == 0 {
+        Monotonic.sleep_until(Monotonic.now_ns() + 500_000);
+    }
     let waiting = match waiter {
         Waiter::Waits => None,
         Waiter::Starts(policy, body) => {
