@@ -45,6 +45,9 @@ pub(crate) struct Args {
     seed: u64,
     #[arg(long)]
     parent: u32,
+    /// One round of a load that repeats itself
+    #[arg(long)]
+    is_round: bool,
 }
 
 /// Says "ready" once the load runs, then runs until its parent ends.
@@ -52,6 +55,7 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     rt::process::die_with_parent(args.parent).context("the load has lost its parent")?;
     match args.kind {
         Kind::None => bail!("no load asked for"),
+        Kind::HackbenchLike if args.is_round => messages::run_round(args.seed),
         Kind::HackbenchLike => messages::run(args.seed),
         Kind::Memory => memory::run(args.seed),
     }
