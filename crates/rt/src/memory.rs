@@ -2,8 +2,10 @@
 //! Memory that never faults: [`ProcessLock`] for all of a process, [`Mapping`] for a piece of its own.
 
 use std::ptr::NonNull;
+use std::sync::LazyLock;
 
 use crate::rights::Limit;
+use crate::sync::PiMutex;
 use crate::sys::Errno;
 
 /// Why memory could not be had or held.
@@ -58,30 +60,73 @@ pub enum LockScope {
     OnFault,
 }
 
-/// Keeps the process's pages in memory until dropped.
+/// Keeps the process's pages in memory until dropped. There may be several: the kernel counts none, so the strictest
+/// scope among them holds, and the pages are unlocked with the last.
 #[must_use = "pages are unlocked when the lock is dropped"]
 #[derive(Debug)]
-pub struct ProcessLock(());
+pub struct ProcessLock {
+    scope: LockScope,
+}
 
-impl ProcessLock {
-    /// Locks. Takes as long as the pages that are not there yet take to come.
-    pub fn acquire(scope: LockScope) -> Result<Self, MemoryError> {
-        let flags = match scope {
-            LockScope::All => libc::MCL_CURRENT | libc::MCL_FUTURE,
-            LockScope::OnFault => libc::MCL_CURRENT | libc::MCL_FUTURE | libc::MCL_ONFAULT,
+/// The process locks there are, per scope.
+struct Held {
+    all: usize,
+    on_fault: usize,
+}
+
+/// Lazy for loom alone, whose atomics are not made by constants.
+static HELD: LazyLock<PiMutex<Held>> = LazyLock::new(|| {
+    PiMutex::new(Held {
+        all: 0,
+        on_fault: 0,
+    })
+});
+
+impl Held {
+    fn count(&mut self, scope: LockScope) -> &mut usize {
+        match scope {
+            LockScope::All => &mut self.all,
+            LockScope::OnFault => &mut self.on_fault,
+        }
+    }
+
+    /// Tells the kernel.
+    fn apply(&self) -> Result<(), MemoryError> {
+        let future = libc::MCL_CURRENT | libc::MCL_FUTURE;
+        // SAFETY: locking and unlocking pages changes no content and no address.
+        let returned = unsafe {
+            match (self.all, self.on_fault) {
+                (0, 0) => libc::munlockall(),
+                (0, _) => libc::mlockall(future | libc::MCL_ONFAULT),
+                _ => libc::mlockall(future),
+            }
         };
-        // SAFETY: mlockall changes no content and no address.
-        match unsafe { libc::mlockall(flags) } {
-            0 => Ok(Self(())),
+        match returned {
+            0 => Ok(()),
             _ => Err(lock_error(Errno::last())),
         }
     }
 }
 
+impl ProcessLock {
+    /// Locks. Takes as long as the pages that are not there yet take to come.
+    pub fn acquire(scope: LockScope) -> Result<Self, MemoryError> {
+        let mut held = HELD.lock();
+        *held.count(scope) += 1;
+        let applied = held.apply();
+        if applied.is_err() {
+            *held.count(scope) -= 1;
+        }
+        applied.map(|()| Self { scope })
+    }
+}
+
 impl Drop for ProcessLock {
     fn drop(&mut self) {
-        // SAFETY: munlockall changes no content and no address.
-        unsafe { libc::munlockall() };
+        let mut held = HELD.lock();
+        *held.count(self.scope) -= 1;
+        // What is asked for is less than what is held already; a destructor has nobody to tell.
+        let _ = held.apply();
     }
 }
 
@@ -130,7 +175,8 @@ impl Mapping {
         };
         let bytes = bytes.next_multiple_of(unit);
         let huge = if pages == PageKind::ReservedHuge {
-            libc::MAP_HUGETLB
+            // The size is said, or a machine whose default is 1 GiB would take that, and not give it back.
+            libc::MAP_HUGETLB | libc::MAP_HUGE_2MB
         } else {
             0
         };
@@ -280,6 +326,32 @@ mod tests {
         mapping.bytes_mut().fill(7);
         assert_eq!(page_faults(), before);
         assert!(mapping.bytes().iter().all(|&byte| byte == 7));
+    }
+
+    #[test]
+    fn pages_are_unlocked_with_the_last_process_lock() {
+        /// Bytes locked, from /proc.
+        fn locked_kib() -> u64 {
+            let text = std::fs::read_to_string("/proc/self/status").unwrap();
+            let line = text.lines().find_map(|it| it.strip_prefix("VmLck:"));
+            let number = line.and_then(|it| it.split_whitespace().next());
+            number.unwrap().parse().unwrap()
+        }
+        let unlocked_kib = locked_kib();
+        let (first, second) = match (
+            ProcessLock::acquire(LockScope::All),
+            ProcessLock::acquire(LockScope::OnFault),
+        ) {
+            (Ok(first), Ok(second)) => (first, second),
+            (first, second) => {
+                eprintln!("not privileged here: {first:?}, {second:?}");
+                return;
+            }
+        };
+        drop(first);
+        assert!(locked_kib() > unlocked_kib);
+        drop(second);
+        assert_eq!(locked_kib(), unlocked_kib);
     }
 
     #[test]

@@ -124,6 +124,12 @@ impl Policy {
 
     /// Gives a thread this policy. One system call; the thread may be anyone's that the caller may govern.
     pub fn apply(self, tid: Tid) -> Result<(), PolicyError> {
+        if let Self::Other { nice } | Self::Batch { nice } = self
+            && !(-20..=19).contains(&nice)
+        {
+            // The kernel would take the nearest value and say nothing.
+            return Err(PolicyError::setting(self, tid, Errno(libc::EINVAL)));
+        }
         sched::set(tid, &self.attr()).map_err(|errno| PolicyError::setting(self, tid, errno))
     }
 
@@ -288,6 +294,14 @@ mod tests {
         let gone = Tid::new(i32::MAX).unwrap();
         let error = Policy::fifo(1).apply(gone).unwrap_err();
         assert_eq!(error.refusal, Refusal::NoSuchThread);
+    }
+
+    #[test]
+    fn a_nice_value_beyond_the_range_is_malformed() {
+        for policy in [Policy::Other { nice: 20 }, Policy::Batch { nice: -21 }] {
+            let error = policy.apply(Tid::current()).unwrap_err();
+            assert_eq!(error.refusal, Refusal::Malformed);
+        }
     }
 
     #[test]

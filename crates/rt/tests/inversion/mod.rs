@@ -149,7 +149,8 @@ where
             }) {
                 Ok(thread) => Some(thread),
                 Err(refusal) => {
-                    skip(&refusal.to_string());
+                    let reason = std::error::Error::source(&refusal);
+                    skip(&reason.map_or_else(|| refusal.to_string(), ToString::to_string));
                     cues.is_hog_dismissed.store(true, SeqCst);
                     hog.join();
                     return None;
