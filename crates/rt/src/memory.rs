@@ -4,7 +4,7 @@
 use std::ptr::NonNull;
 use std::sync::LazyLock;
 
-use crate::rights::Limit;
+use crate::rights::{Capability, Limit};
 use crate::sync::PiMutex;
 use crate::sys::Errno;
 
@@ -31,7 +31,7 @@ pub enum MemoryError {
     },
     /// The limit on locked memory is too low.
     #[error(
-        "cannot lock memory: RLIMIT_MEMLOCK allows {limit_bytes} bytes and CAP_IPC_LOCK is missing; mend it with \
+        "cannot lock memory: RLIMIT_MEMLOCK ends at {limit_bytes} bytes and CAP_IPC_LOCK is missing; mend it with \
          `memlock unlimited` for this user in /etc/security/limits.d, or run as root"
     )]
     LockLimit {
@@ -110,7 +110,14 @@ impl Held {
 
 impl ProcessLock {
     /// Locks. Takes as long as the pages that are not there yet take to come.
+    ///
+    /// A finite RLIMIT_MEMLOCK is refused without CAP_IPC_LOCK, whatever is free of it: the lock covers what comes as
+    /// well, so each later mapping or thread beyond the limit would fail.
     pub fn acquire(scope: LockScope) -> Result<Self, MemoryError> {
+        let limit_bytes = Limit::LockedBytes.soft();
+        if limit_bytes != u64::MAX && !Capability::IpcLock.is_held() {
+            return Err(MemoryError::LockLimit { limit_bytes });
+        }
         let mut held = HELD.lock();
         *held.count(scope) += 1;
         let applied = held.apply();

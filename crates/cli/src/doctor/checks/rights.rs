@@ -109,14 +109,7 @@ fn deadline_policy() -> Finding {
 fn locked_memory() -> Finding {
     const NAME: &str = "locked memory";
     match ProcessLock::acquire(LockScope::OnFault) {
-        Ok(_lock) if Capability::IpcLock.is_held() || Limit::LockedBytes.soft() == u64::MAX => {
-            Finding::fit(NAME, "granted", "pages stay where they are")
-        }
-        Ok(_lock) => Finding::remark(
-            NAME,
-            format!("granted up to {} bytes", Limit::LockedBytes.soft()),
-            "a process beyond that is refused, and its page faults make threads late",
-        ),
+        Ok(_lock) => Finding::fit(NAME, "granted", "pages stay where they are"),
         Err(error) => Finding::remark(NAME, "refused", &error.to_string()),
     }
 }
