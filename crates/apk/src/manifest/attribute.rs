@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Attributes by the ids of `android.R.attr`, read as what the platform reads them as.
+//!
+//! References go through the resource table; without one they stay what they are and read as absent.
+
+use crate::xml::Element;
+use crate::{Error, Table, Value};
+
+pub(super) const LABEL: u32 = 0x0101_0001;
+pub(super) const NAME: u32 = 0x0101_0003;
+pub(super) const PERMISSION: u32 = 0x0101_0006;
+pub(super) const SHARED_USER_ID: u32 = 0x0101_000b;
+pub(super) const HAS_CODE: u32 = 0x0101_000c;
+pub(super) const ENABLED: u32 = 0x0101_000e;
+pub(super) const DEBUGGABLE: u32 = 0x0101_000f;
+pub(super) const EXPORTED: u32 = 0x0101_0010;
+pub(super) const PROCESS: u32 = 0x0101_0011;
+pub(super) const AUTHORITIES: u32 = 0x0101_0018;
+pub(super) const INIT_ORDER: u32 = 0x0101_001a;
+pub(super) const PRIORITY: u32 = 0x0101_001c;
+pub(super) const VALUE: u32 = 0x0101_0024;
+pub(super) const RESOURCE: u32 = 0x0101_0025;
+pub(super) const MIME_TYPE: u32 = 0x0101_0026;
+pub(super) const SCHEME: u32 = 0x0101_0027;
+pub(super) const HOST: u32 = 0x0101_0028;
+pub(super) const PORT: u32 = 0x0101_0029;
+pub(super) const PATH: u32 = 0x0101_002a;
+pub(super) const PATH_PREFIX: u32 = 0x0101_002b;
+pub(super) const PATH_PATTERN: u32 = 0x0101_002c;
+pub(super) const TARGET_ACTIVITY: u32 = 0x0101_0202;
+pub(super) const MIN_SDK_VERSION: u32 = 0x0101_020c;
+pub(super) const VERSION_CODE: u32 = 0x0101_021b;
+pub(super) const VERSION_NAME: u32 = 0x0101_021c;
+pub(super) const TARGET_SDK_VERSION: u32 = 0x0101_0270;
+pub(super) const MAX_SDK_VERSION: u32 = 0x0101_0271;
+pub(super) const REQUIRED: u32 = 0x0101_028e;
+pub(super) const VERSION_CODE_MAJOR: u32 = 0x0101_0576;
+pub(super) const APP_COMPONENT_FACTORY: u32 = 0x0101_057a;
+
+/// One element's attributes, with the means to follow references.
+#[derive(Clone, Copy)]
+pub(super) struct Attributes<'a> {
+    pub(super) element: &'a Element,
+    pub(super) table: Option<&'a Table<'a>>,
+}
+
+impl Attributes<'_> {
+    /// The value, references followed; none where the attribute or what it refers to is absent.
+    pub(super) fn value(&self, id: u32) -> Result<Option<Value>, Error> {
+        match self.element.by_id(id) {
+            Some(Value::Reference(target)) => match self.table {
+                Some(table) => table.resolve(*target, super::SDK),
+                None => Ok(None),
+            },
+            other => Ok(other.cloned()),
+        }
+    }
+
+    pub(super) fn text(&self, id: u32) -> Result<Option<String>, Error> {
+        Ok(self.value(id)?.and_then(|it| match it {
+            Value::String(text) => Some(text.to_string()),
+            Value::Integer(number) => Some(number.to_string()),
+            Value::Float(number) => Some(number.to_string()),
+            Value::Boolean(is_set) => Some(is_set.to_string()),
+            _ => None,
+        }))
+    }
+
+    pub(super) fn boolean(&self, id: u32) -> Result<Option<bool>, Error> {
+        Ok(self.value(id)?.and_then(|it| match it {
+            Value::Boolean(is_set) => Some(is_set),
+            Value::Integer(number) => Some(number != 0),
+            Value::String(text) => text.parse().ok(),
+            _ => None,
+        }))
+    }
+
+    pub(super) fn integer(&self, id: u32) -> Result<Option<i32>, Error> {
+        Ok(self.value(id)?.and_then(|it| match it {
+            Value::Integer(number) => Some(number),
+            Value::String(text) => text.parse().ok(),
+            _ => None,
+        }))
+    }
+
+    /// A resource id that is wanted as such.
+    pub(super) fn reference(&self, id: u32) -> Option<u32> {
+        match self.element.by_id(id) {
+            Some(Value::Reference(target)) => Some(*target),
+            _ => None,
+        }
+    }
+}

@@ -1,0 +1,276 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Activities, services, receivers and providers, with their intent filters.
+
+use serde::Serialize;
+
+use super::attribute::{self, Attributes};
+use super::{class_name, wrong};
+use crate::xml::{Document, Element};
+use crate::{Error, Table, Value};
+
+/// What kind of component.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ComponentKind {
+    /// An activity.
+    Activity,
+    /// Another name for an activity.
+    ActivityAlias,
+    /// A service.
+    Service,
+    /// A broadcast receiver.
+    Receiver,
+    /// A content provider.
+    Provider,
+}
+
+impl ComponentKind {
+    pub(super) fn of(tag: &str) -> Option<Self> {
+        Some(match tag {
+            "activity" => Self::Activity,
+            "activity-alias" => Self::ActivityAlias,
+            "service" => Self::Service,
+            "receiver" => Self::Receiver,
+            "provider" => Self::Provider,
+            _ => return None,
+        })
+    }
+
+    /// Can it be started as an activity?
+    pub fn is_activity(self) -> bool {
+        matches!(self, Self::Activity | Self::ActivityAlias)
+    }
+}
+
+/// One component.
+#[derive(Clone, Debug, Serialize)]
+pub struct Component {
+    /// What it is.
+    pub kind: ComponentKind,
+    /// Its class; for an alias, the alias' name.
+    pub name: String,
+    /// The class behind an alias.
+    pub target: Option<String>,
+    /// What a person reads.
+    pub label: Option<String>,
+    /// Is it enabled?
+    pub is_enabled: bool,
+    /// May others start it? Without a word of the manifest: has it intent filters?
+    pub is_exported: bool,
+    /// What a caller needs.
+    pub permission: Option<String>,
+    /// Its process, if not the application's.
+    pub process: Option<String>,
+    /// Authorities of a provider.
+    pub authorities: Vec<String>,
+    /// Order in which providers are made: greater first.
+    pub init_order: i32,
+    /// What it answers to.
+    pub intent_filters: Vec<IntentFilter>,
+    /// meta-data.
+    pub meta_data: Vec<MetaData>,
+    /// Elements of other namespaces, such as RTDroid's real-time declarations.
+    pub extensions: Vec<Extension>,
+}
+
+impl Component {
+    pub(super) fn parse(
+        kind: ComponentKind,
+        package: &str,
+        document: &Document,
+        index: usize,
+        table: Option<&Table<'_>>,
+    ) -> Result<Self, Error> {
+        let element = &document.elements()[index];
+        let at = Attributes { element, table };
+        let tag = &element.name;
+        let name = at.text(attribute::NAME)?.filter(|it| !it.is_empty());
+        let name = name.ok_or_else(|| wrong(element, format!("<{tag}> without android:name")))?;
+        let target = at.text(attribute::TARGET_ACTIVITY)?;
+        if kind == ComponentKind::ActivityAlias && target.is_none() {
+            return Err(wrong(
+                element,
+                format!("<{tag}> without android:targetActivity"),
+            ));
+        }
+        let authorities = at.text(attribute::AUTHORITIES)?;
+        if kind == ComponentKind::Provider && authorities.is_none() {
+            return Err(wrong(
+                element,
+                format!("<{tag}> without android:authorities"),
+            ));
+        }
+        let mut component = Self {
+            kind,
+            name: class_name(package, &name),
+            target: target.map(|it| class_name(package, &it)),
+            label: at.text(attribute::LABEL)?,
+            is_enabled: at.boolean(attribute::ENABLED)?.unwrap_or(true),
+            is_exported: false,
+            permission: at.text(attribute::PERMISSION)?,
+            process: at.text(attribute::PROCESS)?,
+            authorities: authorities
+                .iter()
+                .flat_map(|it| it.split(';'))
+                .map(str::to_owned)
+                .collect(),
+            init_order: at.integer(attribute::INIT_ORDER)?.unwrap_or(0),
+            intent_filters: Vec::new(),
+            meta_data: Vec::new(),
+            extensions: Vec::new(),
+        };
+        for (index, element) in document.children(index) {
+            let at = Attributes { element, table };
+            match &*element.name {
+                _ if element.namespace.is_some() => {
+                    component.extensions.push(Extension::of(element));
+                }
+                "intent-filter" => {
+                    component
+                        .intent_filters
+                        .push(IntentFilter::parse(document, index, table)?);
+                }
+                "meta-data" => component.meta_data.push(MetaData::parse(at)?),
+                _ => {}
+            }
+        }
+        component.is_exported = at
+            .boolean(attribute::EXPORTED)?
+            .unwrap_or(!component.intent_filters.is_empty());
+        Ok(component)
+    }
+}
+
+/// An intent filter.
+#[derive(Clone, Debug, Serialize)]
+pub struct IntentFilter {
+    /// Greater is asked first.
+    pub priority: i32,
+    /// Actions.
+    pub actions: Vec<String>,
+    /// Categories.
+    pub categories: Vec<String>,
+    /// Data patterns.
+    pub data: Vec<DataPattern>,
+}
+
+impl IntentFilter {
+    fn parse(document: &Document, index: usize, table: Option<&Table<'_>>) -> Result<Self, Error> {
+        let at = Attributes {
+            element: &document.elements()[index],
+            table,
+        };
+        let mut filter = Self {
+            priority: at.integer(attribute::PRIORITY)?.unwrap_or(0),
+            actions: Vec::new(),
+            categories: Vec::new(),
+            data: Vec::new(),
+        };
+        for (_, element) in document.children(index) {
+            let at = Attributes { element, table };
+            match &*element.name {
+                "action" => filter.actions.extend(at.text(attribute::NAME)?),
+                "category" => filter.categories.extend(at.text(attribute::NAME)?),
+                "data" => filter.data.push(DataPattern::parse(at)?),
+                _ => {}
+            }
+        }
+        Ok(filter)
+    }
+
+    /// Does it name this action?
+    pub fn has_action(&self, action: &str) -> bool {
+        self.actions.iter().any(|it| it == action)
+    }
+
+    /// Does it name this category?
+    pub fn has_category(&self, category: &str) -> bool {
+        self.categories.iter().any(|it| it == category)
+    }
+}
+
+/// The data element of an intent filter.
+#[derive(Clone, Debug, Serialize)]
+pub struct DataPattern {
+    /// Scheme.
+    pub scheme: Option<String>,
+    /// Host.
+    pub host: Option<String>,
+    /// Port.
+    pub port: Option<String>,
+    /// The whole path.
+    pub path: Option<String>,
+    /// How the path begins.
+    pub path_prefix: Option<String>,
+    /// A pattern for the path.
+    pub path_pattern: Option<String>,
+    /// MIME type.
+    pub mime_type: Option<String>,
+}
+
+impl DataPattern {
+    fn parse(at: Attributes<'_>) -> Result<Self, Error> {
+        Ok(Self {
+            scheme: at.text(attribute::SCHEME)?,
+            host: at.text(attribute::HOST)?,
+            port: at.text(attribute::PORT)?,
+            path: at.text(attribute::PATH)?,
+            path_prefix: at.text(attribute::PATH_PREFIX)?,
+            path_pattern: at.text(attribute::PATH_PATTERN)?,
+            mime_type: at.text(attribute::MIME_TYPE)?,
+        })
+    }
+}
+
+/// A meta-data element.
+#[derive(Clone, Debug, Serialize)]
+pub struct MetaData {
+    /// Its key.
+    pub name: Option<String>,
+    /// android:value as text.
+    pub value: Option<String>,
+    /// android:resource, an id.
+    pub resource: Option<u32>,
+}
+
+impl MetaData {
+    pub(super) fn parse(at: Attributes<'_>) -> Result<Self, Error> {
+        Ok(Self {
+            name: at.text(attribute::NAME)?,
+            value: at.text(attribute::VALUE)?,
+            resource: at.reference(attribute::RESOURCE),
+        })
+    }
+}
+
+/// An element of a namespace that is not Android's, kept with its attributes as text.
+#[derive(Clone, Debug, Serialize)]
+pub struct Extension {
+    /// The namespace.
+    pub namespace: String,
+    /// The tag.
+    pub name: String,
+    /// Attributes in file order.
+    pub attributes: Vec<(String, String)>,
+}
+
+impl Extension {
+    pub(super) fn of(element: &Element) -> Self {
+        let text = |value: &Value| match value {
+            Value::String(text) => text.to_string(),
+            Value::Integer(number) => number.to_string(),
+            Value::Boolean(is_set) => is_set.to_string(),
+            Value::Float(number) => number.to_string(),
+            other => format!("{other:?}"),
+        };
+        Self {
+            namespace: element.namespace.as_deref().unwrap_or_default().to_owned(),
+            name: element.name.to_string(),
+            attributes: element
+                .attributes
+                .iter()
+                .map(|it| (it.name.to_string(), text(&it.value)))
+                .collect(),
+        }
+    }
+}
