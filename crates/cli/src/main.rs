@@ -3,7 +3,9 @@
 #![forbid(unsafe_code)]
 #![allow(clippy::print_stdout, reason = "a command talks to a person")]
 
+mod apk;
 mod bench;
+mod dex;
 mod doctor;
 mod guest;
 mod interrupt;
@@ -32,7 +34,9 @@ struct Args {
 #[derive(Subcommand)]
 #[allow(clippy::large_enum_variant, reason = "there is one of it in a process")]
 enum Command {
+    Apk(apk::Args),
     Bench(bench::Args),
+    Dex(dex::Args),
     Doctor(doctor::Args),
     Lab(lab::Args),
     Latency(latency::Args),
@@ -57,7 +61,9 @@ fn main() -> ExitCode {
 
 fn run(command: Command) -> Result<ExitCode> {
     match command {
+        Command::Apk(args) => apk::run(&args),
         Command::Bench(args) => bench::run(&args),
+        Command::Dex(args) => dex::run(&args),
         Command::Doctor(args) => doctor::run(&args),
         Command::Lab(args) => lab::run(args),
         Command::Latency(args) => latency::run(&args),

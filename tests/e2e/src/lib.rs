@@ -92,3 +92,13 @@ pub fn lines(path: &Path) -> Vec<String> {
     let text = text.unwrap_or_else(|error| panic!("{}: {error}", path.display()));
     text.lines().map(str::to_owned).collect()
 }
+
+/// Where tools/setup puts what it fetches.
+pub fn cache() -> PathBuf {
+    if let Some(cache) = std::env::var_os("TAKT_CACHE") {
+        return cache.into();
+    }
+    let home = std::env::var_os("XDG_CACHE_HOME").map(PathBuf::from);
+    let home = home.or_else(|| Some(PathBuf::from(std::env::var_os("HOME")?).join(".cache")));
+    home.expect("a home directory").join("takt")
+}
