@@ -8,6 +8,7 @@
 )]
 
 mod demo;
+mod framework;
 mod soak;
 mod stage;
 mod test;

@@ -7,6 +7,7 @@ use std::process::{Command, Stdio};
 use anyhow::{Context, Result, bail};
 use cargo_metadata::Message;
 
+use crate::framework;
 use crate::stage::{Stages, cargo, command, takt, target_dir};
 
 /// Runs the stages whose name contains `only`, or all of them.
@@ -25,6 +26,7 @@ pub(crate) fn run(only: Option<String>) -> Result<()> {
     })?;
     stages.run("loom", loom)?;
     stages.run("locks on PREEMPT_RT", locks_in_lab)?;
+    stages.run("framework", framework::test)?;
     stages.run("e2e", || {
         cargo(["test", "--package", "e2e", "--locked", "--quiet"])
     })?;

@@ -1,0 +1,219 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The JVM as safe functions: [`Env`] is what a native method is called with, [`Global`] a reference that stays.
+//!
+//! Every call goes through the function table of JNI 1.6. Local references live until the native method returns.
+
+use std::ffi::CString;
+use std::sync::OnceLock;
+
+use jni_sys::{
+    JNI_OK, JNI_VERSION_1_6, JNIEnv, JavaVM, jbyteArray, jclass, jint, jobject, jsize, jstring,
+};
+
+/// The calling thread's environment; only the JVM makes one, as the first argument of a native method.
+#[repr(transparent)]
+#[derive(Clone, Copy)]
+pub(crate) struct Env(*mut JNIEnv);
+
+/// The machine we were loaded into.
+struct Machine(*mut JavaVM);
+
+// SAFETY:
+// 1. A JavaVM pointer is valid in every thread for the life of the process (JNI specification, "Invocation API").
+unsafe impl Send for Machine {}
+// SAFETY: as above; its functions are re-entrant.
+unsafe impl Sync for Machine {}
+
+static MACHINE: OnceLock<Machine> = OnceLock::new();
+
+#[unsafe(no_mangle)]
+extern "system" fn JNI_OnLoad(machine: *mut JavaVM, _reserved: *mut core::ffi::c_void) -> jint {
+    MACHINE.get_or_init(|| Machine(machine));
+    JNI_VERSION_1_6
+}
+
+/// Calls a function of the table.
+macro_rules! jni {
+    ($env:expr, $function:ident $(, $argument:expr)*) => {{
+        let env = $env.0;
+        // SAFETY:
+        // 1. `env` came from the JVM for this thread and this call: `Env` has no other source.
+        // 2. The table of version 1.6 is there: JNI_OnLoad asked for it.
+        // 3. References in the arguments are this thread's locals, or globals: see the callers' types.
+        unsafe { ((**env).v1_6.$function)(env $(, $argument)*) }
+    }};
+}
+
+impl Env {
+    /// The environment of the calling thread, if it is a Java thread.
+    pub(crate) fn current() -> Option<Self> {
+        let machine = MACHINE.get()?.0;
+        let mut env = core::ptr::null_mut();
+        // SAFETY:
+        // 1. `machine` is valid: see `Machine`.
+        // 2. GetEnv writes one pointer to where it is told.
+        let outcome = unsafe { ((**machine).v1_2.GetEnv)(machine, &raw mut env, JNI_VERSION_1_6) };
+        (outcome == JNI_OK).then_some(Self(env.cast()))
+    }
+
+    /// Text as UTF-16 units; none for null.
+    pub(crate) fn utf16(self, text: jstring) -> Option<Vec<u16>> {
+        if text.is_null() {
+            return None;
+        }
+        let count = jni!(self, GetStringLength, text);
+        let mut units = vec![0; count as usize];
+        // The region is exactly the string, so no exception can be pending afterwards.
+        jni!(self, GetStringRegion, text, 0, count, units.as_mut_ptr());
+        Some(units)
+    }
+
+    /// Text; unpaired surrogates become U+FFFD.
+    pub(crate) fn text(self, text: jstring) -> Option<String> {
+        Some(String::from_utf16_lossy(&self.utf16(text)?))
+    }
+
+    pub(crate) fn string(self, units: &[u16]) -> jstring {
+        jni!(self, NewString, units.as_ptr(), units.len() as jsize)
+    }
+
+    pub(crate) fn string_of(self, text: &str) -> jstring {
+        self.string(&text.encode_utf16().collect::<Vec<_>>())
+    }
+
+    /// `count` bytes of an array from `offset`; none, and an exception is pending, if they are not there.
+    pub(crate) fn bytes(self, array: jbyteArray, offset: jint, count: jint) -> Option<Vec<u8>> {
+        let length = jni!(self, GetArrayLength, array);
+        let end = offset.checked_add(count);
+        let is_inside = 0 <= offset && 0 <= count && end.is_some_and(|it| it <= length);
+        if !is_inside {
+            let text = format!("{count} bytes from {offset} of {length}");
+            self.throw("java/lang/ArrayIndexOutOfBoundsException", &text);
+            return None;
+        }
+        let mut bytes = vec![0u8; count as usize];
+        jni!(
+            self,
+            GetByteArrayRegion,
+            array,
+            offset,
+            count,
+            bytes.as_mut_ptr().cast()
+        );
+        Some(bytes)
+    }
+
+    /// A new array, or null with OutOfMemoryError pending.
+    pub(crate) fn byte_array(self, bytes: &[u8]) -> jbyteArray {
+        let array = jni!(self, NewByteArray, bytes.len() as jsize);
+        if !array.is_null() {
+            self.fill(array, bytes);
+        }
+        array
+    }
+
+    pub(crate) fn array_length(self, array: jbyteArray) -> jint {
+        jni!(self, GetArrayLength, array)
+    }
+
+    /// Writes the array's first bytes; it must be long enough.
+    pub(crate) fn fill(self, array: jbyteArray, bytes: &[u8]) {
+        let count = bytes.len() as jsize;
+        jni!(
+            self,
+            SetByteArrayRegion,
+            array,
+            0,
+            count,
+            bytes.as_ptr().cast()
+        );
+    }
+
+    /// An array of `length` elements of a class, zeroed: `java.lang.reflect.Array.newInstance`.
+    pub(crate) fn new_array(self, class: jclass, length: jint) -> jobject {
+        let Some(array) = self.find_class("java/lang/reflect/Array") else {
+            return core::ptr::null_mut();
+        };
+        let method = jni!(
+            self,
+            GetStaticMethodID,
+            array,
+            c"newInstance".as_ptr(),
+            c"(Ljava/lang/Class;I)Ljava/lang/Object;".as_ptr()
+        );
+        if method.is_null() {
+            return core::ptr::null_mut();
+        }
+        let arguments = [jni_sys::jvalue { l: class }, jni_sys::jvalue { i: length }];
+        jni!(
+            self,
+            CallStaticObjectMethodA,
+            array,
+            method,
+            arguments.as_ptr()
+        )
+    }
+
+    pub(crate) fn is_exception_pending(self) -> bool {
+        jni!(self, ExceptionCheck)
+    }
+
+    /// Throws unless something is thrown already.
+    pub(crate) fn throw(self, class: &str, text: &str) {
+        if self.is_exception_pending() {
+            return;
+        }
+        let Some(class) = self.find_class(class) else {
+            return;
+        };
+        let text = CString::new(text.replace('\0', " ")).unwrap_or_default();
+        jni!(self, ThrowNew, class, text.as_ptr());
+    }
+
+    /// Throws what says by name that something is not there yet.
+    pub(crate) fn throw_unsupported(self, what: &str) {
+        self.throw(
+            "java/lang/UnsupportedOperationException",
+            &format!("{what} is not supported by Takt yet"),
+        );
+    }
+
+    fn find_class(self, name: &str) -> Option<jclass> {
+        let name = CString::new(name).ok()?;
+        let class = jni!(self, FindClass, name.as_ptr());
+        (!class.is_null()).then_some(class)
+    }
+}
+
+/// A reference that keeps its object until it is dropped.
+pub(crate) struct Global(jobject);
+
+// SAFETY:
+// 1. Global references are valid in every thread (JNI specification, "Global and Local References").
+unsafe impl Send for Global {}
+// SAFETY: as above; reading it does not change it.
+unsafe impl Sync for Global {}
+
+impl Global {
+    /// None for null, and if the JVM has no memory for it.
+    pub(crate) fn new(env: Env, object: jobject) -> Option<Self> {
+        if object.is_null() {
+            return None;
+        }
+        let global = jni!(env, NewGlobalRef, object);
+        (!global.is_null()).then_some(Self(global))
+    }
+
+    pub(crate) fn local(&self, env: Env) -> jobject {
+        jni!(env, NewLocalRef, self.0)
+    }
+}
+
+impl Drop for Global {
+    fn drop(&mut self) {
+        // A thread that is no Java thread cannot release it; ours drop in native methods only.
+        if let Some(env) = Env::current() {
+            jni!(env, DeleteGlobalRef, self.0);
+        }
+    }
+}

@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: Apache-2.0
+//! android.util.Log and EventLog: lines in logcat's `threadtime` form on standard error.
+
+use std::io::Write as _;
+
+use jni_sys::{jboolean, jclass, jint, jlong, jobjectArray, jstring};
+
+use crate::env::Env;
+use crate::system_clock::now_ns;
+
+/// Priorities from android.util.Log; the index is the priority.
+const LETTERS: [char; 8] = ['?', '?', 'V', 'D', 'I', 'W', 'E', 'F'];
+const INFO: jint = 4;
+/// What the kernel's logger takes in one entry; longer messages are cut by callers that ask.
+const PAYLOAD_MAX: jint = 4068;
+
+/// `MM-DD hh:mm:ss.mmm  PID  TID L Tag: line`, one line of output for each line of text.
+fn format(time_ns: i64, pid: i32, tid: i32, priority: jint, tag: &str, text: &str) -> String {
+    let letter = LETTERS[(priority.clamp(0, 7)) as usize];
+    let seconds = time_ns.div_euclid(1_000_000_000);
+    let millis = time_ns.rem_euclid(1_000_000_000) / 1_000_000;
+    let (month, day, second_of_day) = local_date(seconds);
+    let (hour, minute, second) = (
+        second_of_day / 3600,
+        second_of_day / 60 % 60,
+        second_of_day % 60,
+    );
+    let head = format!(
+        "{month:02}-{day:02} {hour:02}:{minute:02}:{second:02}.{millis:03} {pid:5} {tid:5} {letter} {tag:<8}: "
+    );
+    text.lines().map(|line| format!("{head}{line}\n")).collect()
+}
+
+/// Month, day and second of the day in local time.
+fn local_date(seconds: i64) -> (i32, i32, i32) {
+    // SAFETY:
+    // 1. All-zero is a valid `tm`.
+    let mut date: libc::tm = unsafe { core::mem::zeroed() };
+    // SAFETY:
+    // 1. Both pointers are valid for the call; localtime_r is thread-safe.
+    unsafe { libc::localtime_r(&raw const seconds, &raw mut date) };
+    (
+        date.tm_mon + 1,
+        date.tm_mday,
+        date.tm_hour * 3600 + date.tm_min * 60 + date.tm_sec,
+    )
+}
+
+pub(crate) fn thread_id() -> i32 {
+    // SAFETY:
+    // 1. gettid takes nothing and cannot fail.
+    unsafe { libc::gettid() }
+}
+
+#[unsafe(no_mangle)]
+extern "system" fn Java_android_util_Log_println_1native(
+    env: Env,
+    _: jclass,
+    _buffer: jint,
+    priority: jint,
+    tag: jstring,
+    text: jstring,
+) -> jint {
+    let Some(text) = env.text(text) else {
+        env.throw("java/lang/NullPointerException", "println needs a message");
+        return -1;
+    };
+    let tag = env.text(tag).unwrap_or_default();
+    let pid = std::process::id().cast_signed();
+    let time = now_ns(libc::CLOCK_REALTIME);
+    let lines = format(time, pid, thread_id(), priority, &tag, &text);
+    // One write for all lines, so that those of two threads do not mix. A closed stderr loses the log, not the application.
+    let _ = std::io::stderr().lock().write_all(lines.as_bytes());
+    lines.len() as jint
+}
+
+#[unsafe(no_mangle)]
+extern "system" fn Java_android_util_Log_isLoggable(
+    _: Env,
+    _: jclass,
+    _tag: jstring,
+    level: jint,
+) -> jboolean {
+    level >= INFO
+}
+
+#[unsafe(no_mangle)]
+extern "system" fn Java_android_util_Log_logger_1entry_1max_1payload_1native(
+    _: Env,
+    _: jclass,
+) -> jint {
+    PAYLOAD_MAX
+}
+
+// Event logs are for the system's own statistics: accepted and not kept, as on a device whose ring is full.
+
+#[unsafe(no_mangle)]
+extern "system" fn Java_android_util_EventLog_writeEvent__II(
+    _: Env,
+    _: jclass,
+    _: jint,
+    _: jint,
+) -> jint {
+    0
+}
+
+#[unsafe(no_mangle)]
+extern "system" fn Java_android_util_EventLog_writeEvent__IJ(
+    _: Env,
+    _: jclass,
+    _: jint,
+    _: jlong,
+) -> jint {
+    0
+}
+
+#[unsafe(no_mangle)]
+extern "system" fn Java_android_util_EventLog_writeEvent__IF(
+    _: Env,
+    _: jclass,
+    _: jint,
+    _: f32,
+) -> jint {
+    0
+}
+
+#[unsafe(no_mangle)]
+extern "system" fn Java_android_util_EventLog_writeEvent__ILjava_lang_String_2(
+    _: Env,
+    _: jclass,
+    _: jint,
+    _: jstring,
+) -> jint {
+    0
+}
+
+#[unsafe(no_mangle)]
+extern "system" fn Java_android_util_EventLog_writeEvent__I_3Ljava_lang_Object_2(
+    _: Env,
+    _: jclass,
+    _: jint,
+    _: jobjectArray,
+) -> jint {
+    0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_have_logcats_form() {
+        let text = format(1_500_000_000, 12, 345, 6, "Tag", "one\ntwo");
+        let lines: Vec<&str> = text.lines().collect();
+        assert_eq!(lines.len(), 2);
+        assert!(
+            lines[0].ends_with(".500    12   345 E Tag     : one"),
+            "{}",
+            lines[0]
+        );
+        assert!(lines[1].ends_with("E Tag     : two"));
+    }
+}

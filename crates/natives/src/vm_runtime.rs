@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+//! dalvik.system.VMRuntime and libcore.util.NativeAllocationRegistry: what AOSP's classes ask of ART.
+
+use jni_sys::{jboolean, jclass, jint, jlong, jobject, jstring};
+
+use crate::env::Env;
+
+/// How many allocations may pass between two notifications; as ART's.
+const NOTIFY_INTERVAL: jint = 384;
+
+#[unsafe(no_mangle)]
+extern "system" fn Java_dalvik_system_VMRuntime_newUnpaddedArray(
+    env: Env,
+    _: jobject,
+    class: jclass,
+    length: jint,
+) -> jobject {
+    env.new_array(class, length)
+}
+
+#[unsafe(no_mangle)]
+extern "system" fn Java_dalvik_system_VMRuntime_is64Bit(_: Env, _: jobject) -> jboolean {
+    true
+}
+
+#[unsafe(no_mangle)]
+extern "system" fn Java_dalvik_system_VMRuntime_vmInstructionSet(env: Env, _: jobject) -> jstring {
+    env.string_of("x86_64")
+}
+
+#[unsafe(no_mangle)]
+extern "system" fn Java_dalvik_system_VMRuntime_getCurrentInstructionSet(
+    env: Env,
+    _: jclass,
+) -> jstring {
+    env.string_of("x86_64")
+}
+
+/// Native memory is not on the collector's account here.
+#[unsafe(no_mangle)]
+extern "system" fn Java_dalvik_system_VMRuntime_registerNativeAllocation__J(
+    _: Env,
+    _: jobject,
+    _: jlong,
+) {
+}
+
+#[unsafe(no_mangle)]
+extern "system" fn Java_dalvik_system_VMRuntime_registerNativeFree__J(
+    _: Env,
+    _: jobject,
+    _: jlong,
+) {
+}
+
+#[unsafe(no_mangle)]
+extern "system" fn Java_dalvik_system_VMRuntime_getNotifyNativeInterval(_: Env, _: jclass) -> jint {
+    NOTIFY_INTERVAL
+}
+
+#[unsafe(no_mangle)]
+extern "system" fn Java_dalvik_system_VMRuntime_notifyNativeAllocationsInternal(
+    _: Env,
+    _: jobject,
+) {
+}
+
+#[unsafe(no_mangle)]
+extern "system" fn Java_dalvik_system_VMRuntime_setTargetSdkVersionNative(
+    _: Env,
+    _: jobject,
+    _: jint,
+) {
+}
+
+#[unsafe(no_mangle)]
+extern "system" fn Java_libcore_util_NativeAllocationRegistry_applyFreeFunction(
+    _: Env,
+    _: jclass,
+    function: jlong,
+    object: jlong,
+) {
+    if function == 0 {
+        return;
+    }
+    let function = core::ptr::with_exposed_provenance::<()>(function as usize);
+    // SAFETY:
+    // 1. The only free function that this library hands out is `binder::free_holder`, of exactly this type.
+    let function: extern "C" fn(jlong) = unsafe { core::mem::transmute(function) };
+    function(object);
+}
