@@ -9,6 +9,7 @@ mod dex;
 mod doctor;
 mod guest;
 mod interrupt;
+mod java;
 mod jdk;
 mod lab;
 mod latency;
@@ -38,6 +39,7 @@ enum Command {
     Bench(bench::Args),
     Dex(dex::Args),
     Doctor(doctor::Args),
+    Java(java::Args),
     Lab(lab::Args),
     Latency(latency::Args),
     #[command(hide = true)]
@@ -65,6 +67,7 @@ fn run(command: Command) -> Result<ExitCode> {
         Command::Bench(args) => bench::run(&args),
         Command::Dex(args) => dex::run(&args),
         Command::Doctor(args) => doctor::run(&args),
+        Command::Java(args) => java::run(&args),
         Command::Lab(args) => lab::run(args),
         Command::Latency(args) => latency::run(&args),
         Command::Load(args) => load::run(&args),

@@ -78,7 +78,7 @@ pub enum Condition {
 }
 
 /// How the callee is chosen.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[allow(missing_docs, reason = "the names are the format's own")]
 pub enum InvokeKind {
     Static,
@@ -88,7 +88,7 @@ pub enum InvokeKind {
 }
 
 /// What a loaded constant is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum LoadedConstant {
     /// A string literal.
     String,

@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Allocation: see `abi::alloc`.
+
+use abi::{alloc, context, object as header};
+use cranelift_codegen::ir::{
+    self as clif, InstBuilder,
+    condcodes::IntCC,
+    types::{I32, I64},
+};
+use ir::Reg;
+
+use crate::{ClassLink, Entry, NewLink, lower::Lowering};
+
+impl Lowering<'_, '_> {
+    pub(crate) fn new_object(&mut self, dst: Reg, index: u32) {
+        let value = match self.linker.new_object(index) {
+            NewLink::Resolved {
+                class,
+                bytes,
+                is_chunked,
+            } => match alloc::size_class(bytes).filter(|_| !is_chunked) {
+                Some(size_class) => self.bump(class, size_class),
+                None => self.new_by_runtime(class),
+            },
+            NewLink::Runtime(class) => self.new_by_runtime(class),
+            NewLink::Site(site) => {
+                let class = self.resolved(site);
+                self.call_entry(Entry::NewObject, &[class])
+                    .expect("an object")
+            }
+        };
+        self.set(dst, value);
+        self.set_non_null(dst);
+    }
+
+    fn new_by_runtime(&mut self, class: u32) -> clif::Value {
+        let class = self.long(i64::from(class));
+        self.call_entry(Entry::NewObject, &[class])
+            .expect("an object")
+    }
+
+    /// From the mutator's own run of cells; the runtime gives the next run.
+    fn bump(&mut self, class: u32, size_class: usize) -> clif::Value {
+        let flags = Self::plain();
+        let base = self.context();
+        let start = self
+            .b
+            .ins()
+            .load(I32, flags, base, context::bump_next(size_class));
+        let limit = self
+            .b
+            .ins()
+            .load(I32, flags, base, context::bump_limit(size_class));
+        let end = self
+            .b
+            .ins()
+            .iadd_imm_s(start, i64::from(alloc::SIZE_CLASSES[size_class]));
+        let is_full = self.b.ins().icmp(IntCC::UnsignedGreaterThan, end, limit);
+        let (cold, fast) = (self.b.create_block(), self.b.create_block());
+        let next = self.b.create_block();
+        self.b.append_block_param(next, I32);
+        self.b.set_cold_block(cold);
+        self.b.ins().brif(is_full, cold, &[], fast, &[]);
+        self.b.switch_to_block(cold);
+        self.b.seal_block(cold);
+        let slow = self.new_by_runtime(class);
+        self.b.ins().jump(next, &[slow.into()]);
+        self.b.switch_to_block(fast);
+        self.b.seal_block(fast);
+        let base = self.context();
+        self.b
+            .ins()
+            .store(flags, end, base, context::bump_next(size_class));
+        let at = self.b.ins().uextend(I64, start);
+        let zero = self.int(0);
+        self.b
+            .ins()
+            .store(flags, zero, at, header::LOCK_OFFSET as i32);
+        let born = self.b.ins().load(I32, flags, base, context::BORN);
+        self.b
+            .ins()
+            .store(flags, born, at, header::LOG_OFFSET as i32);
+        let class = self.int(i64::from(class));
+        self.b
+            .ins()
+            .store(flags, class, at, header::CLASS_OFFSET as i32);
+        self.b.ins().jump(next, &[start.into()]);
+        self.b.switch_to_block(next);
+        self.b.seal_block(next);
+        self.b.block_params(next)[0]
+    }
+
+    pub(crate) fn new_array(&mut self, dst: Reg, length: Reg, class: ClassLink) {
+        let class = self.class_record(class);
+        let length = self.get(length);
+        let array = self
+            .call_entry(Entry::NewArray, &[class, length])
+            .expect("an array");
+        self.set(dst, array);
+        self.set_non_null(dst);
+    }
+
+    pub(crate) fn new_multi_array(&mut self, dst: Reg, lengths: &[Reg], index: u32) {
+        let link = self.linker.class(index);
+        let class = self.class_record(link);
+        let size = (lengths.len() * 4) as u32;
+        let slot = self.b.create_sized_stack_slot(clif::StackSlotData::new(
+            clif::StackSlotKind::ExplicitSlot,
+            size,
+            2,
+        ));
+        let at = self.b.ins().stack_addr(I64, slot, 0);
+        for (place, &length) in lengths.iter().enumerate() {
+            let length = self.get(length);
+            self.b
+                .ins()
+                .store(Self::plain(), length, at, place as i32 * 4);
+        }
+        let count = self.int(lengths.len() as i64);
+        let array = self
+            .call_entry(Entry::NewMultiArray, &[class, count, at])
+            .expect("an array");
+        self.set(dst, array);
+        self.set_non_null(dst);
+    }
+}

@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Arrays.
+
+use abi::object as header;
+use cranelift_codegen::ir::{
+    self as clif, InstBuilder,
+    condcodes::IntCC,
+    types::{I32, I64},
+};
+use ir::{MemoryKind, Reg};
+
+use crate::{
+    Entry,
+    field::{Ordering, Place},
+    lower::Lowering,
+    record::class_record,
+};
+
+impl Lowering<'_, '_> {
+    pub(crate) fn array_length(&mut self, dst: Reg, array: Reg) {
+        let array = self.get_non_null(array);
+        let length = self.length_of(array);
+        self.set(dst, length);
+    }
+
+    pub(crate) fn length_of(&mut self, array: clif::Value) -> clif::Value {
+        let base = self.address(array);
+        // The length is there before the array is published, and never changes.
+        let flags = Self::plain().with_readonly();
+        self.b
+            .ins()
+            .load(I32, flags, base, header::ARRAY_LENGTH_OFFSET as i32)
+    }
+
+    /// The checked place of an element.
+    fn element(&mut self, array: Reg, element: Reg, kind: MemoryKind) -> (clif::Value, Place) {
+        let array = self.get_non_null(array);
+        let element = self.get(element);
+        let length = self.length_of(array);
+        self.check_bounds(element, length);
+        let base = self.address(array);
+        let wide = self.b.ins().uextend(I64, element);
+        let scaled = self.b.ins().ishl_imm_u(wide, i64::from(kind.size_log2()));
+        let base = self.b.ins().iadd(base, scaled);
+        (
+            array,
+            Place {
+                base,
+                offset: header::ARRAY_ELEMENTS_OFFSET as i32,
+            },
+        )
+    }
+
+    pub(crate) fn array_load(&mut self, dst: Reg, array: Reg, element: Reg, kind: MemoryKind) {
+        let (_, place) = self.element(array, element, kind);
+        let value = self.load(place, kind, Ordering::Plain);
+        self.set(dst, value);
+    }
+
+    pub(crate) fn array_store(&mut self, array: Reg, element: Reg, src: Reg, kind: MemoryKind) {
+        let (object, place) = self.element(array, element, kind);
+        let value = self.get(src);
+        if kind == MemoryKind::Ref {
+            self.check_store(object, value);
+            // The check may have called: no address is kept across a call.
+            let (object, place) = self.element_again(array, element, kind);
+            self.array_barrier(object, place, value);
+            let (_, place) = self.element_again(array, element, kind);
+            return self.store(place, value, kind, Ordering::Plain);
+        }
+        self.store(place, value, kind, Ordering::Plain);
+    }
+
+    /// The place of an element that has been checked before.
+    fn element_again(
+        &mut self,
+        array: Reg,
+        element: Reg,
+        kind: MemoryKind,
+    ) -> (clif::Value, Place) {
+        let (array, element) = (self.get(array), self.get(element));
+        let base = self.address(array);
+        let wide = self.b.ins().uextend(I64, element);
+        let scaled = self.b.ins().ishl_imm_u(wide, i64::from(kind.size_log2()));
+        let base = self.b.ins().iadd(base, scaled);
+        (
+            array,
+            Place {
+                base,
+                offset: header::ARRAY_ELEMENTS_OFFSET as i32,
+            },
+        )
+    }
+
+    /// Null and values of exactly the element class need no call.
+    fn check_store(&mut self, array: clif::Value, value: clif::Value) {
+        let (some, slow) = (self.b.create_block(), self.b.create_block());
+        let next = self.b.create_block();
+        self.b.set_cold_block(slow);
+        self.b.ins().brif(value, some, &[], next, &[]);
+        self.b.switch_to_block(some);
+        self.b.seal_block(some);
+        let class = self.class_of(array);
+        let element = self
+            .b
+            .ins()
+            .load(I32, Self::plain(), class, class_record::ELEMENT);
+        let at = self.address(value);
+        let own = self
+            .b
+            .ins()
+            .load(I32, Self::plain(), at, header::CLASS_OFFSET as i32);
+        let is_same = self.b.ins().icmp(IntCC::Equal, own, element);
+        self.b.ins().brif(is_same, next, &[], slow, &[]);
+        self.b.switch_to_block(slow);
+        self.b.seal_block(slow);
+        self.call_entry(Entry::CheckStore, &[array, value]);
+        self.b.ins().jump(next, &[]);
+        self.b.switch_to_block(next);
+        self.b.seal_block(next);
+    }
+
+    /// Large arrays of references have a log word per chunk.
+    fn array_barrier(&mut self, array: clif::Value, place: Place, value: clif::Value) {
+        let length = self.length_of(array);
+        let is_chunked = self.b.ins().icmp_imm_u(
+            IntCC::UnsignedGreaterThan,
+            length,
+            i64::from(header::SLOTS_PER_LOG_WORD),
+        );
+        let in_chunk = self.chunk_log_word(place);
+        let base = self.address(array);
+        let in_header = self.b.ins().iadd_imm_s(base, i64::from(header::LOG_OFFSET));
+        let log_word = self.b.ins().select(is_chunked, in_chunk, in_header);
+        self.write_fast(array, log_word, value);
+    }
+}

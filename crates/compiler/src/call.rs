@@ -1,0 +1,327 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Calls: of methods and of the runtime.
+
+use abi::{context, object as header};
+use cranelift_codegen::ir::{
+    self as clif, BlockArg, BlockCall, ExceptionTableData, ExceptionTableItem, InstBuilder,
+    condcodes::IntCC,
+    types::{I32, I64},
+};
+use ir::{InvokeKind, Reg};
+
+use crate::{
+    Entry, HandleLayout, MethodLink,
+    code::managed,
+    lower::{Lowering, machine_type},
+    record::{class_record, machine_word, method_record, site_record},
+};
+
+/// The offset of a machine's word in the context.
+pub(crate) fn machine_offset(word: usize) -> i32 {
+    context::MACHINE + word as i32 * 8
+}
+
+impl Lowering<'_, '_> {
+    pub(crate) fn signature(&mut self, signature: clif::Signature) -> clif::SigRef {
+        if let Some(&found) = self.signatures.get(&signature) {
+            return found;
+        }
+        let imported = self.b.import_signature(signature.clone());
+        self.signatures.insert(signature, imported);
+        imported
+    }
+
+    /// Calls `target`; an exception goes to the current handler.
+    pub(crate) fn call(
+        &mut self,
+        signature: clif::SigRef,
+        target: clif::Value,
+        args: &[clif::Value],
+    ) -> Option<clif::Value> {
+        let Some(pad) = self.pad() else {
+            let call = self.b.ins().call_indirect(signature, target, args);
+            return self.b.inst_results(call).first().copied();
+        };
+        let result = self.b.func.dfg.signatures[signature]
+            .returns
+            .first()
+            .map(|r| r.value_type);
+        let next = self.b.create_block();
+        let normal = result.map(|ty| {
+            self.b.append_block_param(next, ty);
+            BlockArg::TryCallRet(0)
+        });
+        let pool = &mut self.b.func.dfg.value_lists;
+        let normal = BlockCall::new(next, normal, pool);
+        let caught = BlockCall::new(pad, [BlockArg::TryCallExn(0)], pool);
+        let table =
+            ExceptionTableData::new(signature, normal, [ExceptionTableItem::Default(caught)]);
+        let table = self.b.func.dfg.exception_tables.push(table);
+        self.b.ins().try_call_indirect(target, args, table);
+        self.b.switch_to_block(next);
+        self.b.seal_block(next);
+        self.b.block_params(next).first().copied()
+    }
+
+    /// Calls an entry point of the runtime.
+    pub(crate) fn call_entry(&mut self, entry: Entry, args: &[clif::Value]) -> Option<clif::Value> {
+        let (params, result) = entry.types();
+        let all = [I64].into_iter().chain(params.iter().copied());
+        let signature = self.signature(managed(all, result));
+        let base = self.context();
+        let flags = Self::plain().with_readonly();
+        let table = self
+            .b
+            .ins()
+            .load(I64, flags, base, machine_offset(machine_word::ENTRIES));
+        let target = self.b.ins().load(I64, flags, table, entry as i32 * 8);
+        let all: Vec<_> = [base].into_iter().chain(args.iter().copied()).collect();
+        self.call(signature, target, &all)
+    }
+
+    fn types_of(&self, args: &[Reg]) -> Vec<clif::Type> {
+        args.iter()
+            .map(|&arg| machine_type(self.function.type_of(arg)))
+            .collect()
+    }
+
+    fn values_of(&mut self, args: &[Reg]) -> Vec<clif::Value> {
+        args.iter().map(|&arg| self.get(arg)).collect()
+    }
+
+    /// Calls the method whose record is at `method`.
+    fn call_method(
+        &mut self,
+        method: clif::Value,
+        dst: Option<Reg>,
+        args: &[Reg],
+        extra: Option<clif::Value>,
+    ) {
+        let mut types = self.types_of(args);
+        let mut values = self.values_of(args);
+        if let Some(extra) = extra {
+            types.push(I32);
+            values.push(extra);
+        }
+        let result = dst.map(|dst| machine_type(self.function.type_of(dst)));
+        let signature = self.signature(managed(types, result));
+        let target = self
+            .b
+            .ins()
+            .load(I64, Self::plain(), method, method_record::ENTRY);
+        let value = self.call(signature, target, &values);
+        if let (Some(dst), Some(value)) = (dst, value) {
+            self.set(dst, value);
+        }
+    }
+
+    pub(crate) fn invoke(&mut self, kind: InvokeKind, dst: Option<Reg>, index: u32, args: &[Reg]) {
+        match self.linker.method(kind, index) {
+            MethodLink::Direct(method) => {
+                if kind != InvokeKind::Static {
+                    self.get_non_null(args[0]);
+                }
+                let method = self.long(method as i64);
+                self.call_method(method, dst, args, None);
+            }
+            MethodLink::Intrinsic(intrinsic, method) => {
+                if kind != InvokeKind::Static {
+                    self.get_non_null(args[0]);
+                }
+                if !self.intrinsic(intrinsic, dst, args) {
+                    let method = self.long(method as i64);
+                    self.call_method(method, dst, args, None);
+                }
+            }
+            MethodLink::Virtual(offset) => {
+                let receiver = self.get_non_null(args[0]);
+                let class = self.class_of(receiver);
+                let method = self.b.ins().load(I64, Self::plain(), class, offset as i32);
+                self.call_method(method, dst, args, None);
+            }
+            MethodLink::Interface { id, place, method } => {
+                let receiver = self.get_non_null(args[0]);
+                let method = self.by_interface(receiver, id, place, method);
+                self.call_method(method, dst, args, None);
+            }
+            MethodLink::Site(site) => self.invoke_site(kind, dst, site, args),
+            MethodLink::Appending(site) => {
+                self.get_non_null(args[0]);
+                self.invoke_appending(dst, site, args);
+            }
+            MethodLink::InvokeBasic(layout) => {
+                let handle = self.get_non_null(args[0]);
+                let method = self.method_of_handle(handle, layout);
+                self.call_method(method, dst, args, None);
+            }
+            MethodLink::LinkTo(kind, layout) => self.link_to(kind, layout, dst, args),
+        }
+    }
+
+    pub(crate) fn invoke_dynamic(&mut self, dst: Option<Reg>, index: u32, args: &[Reg]) {
+        let site = self.linker.call_site(index);
+        self.invoke_appending(dst, site, args);
+    }
+
+    /// The method that `receiver` has for place `place` of interface `id`.
+    fn by_interface(
+        &mut self,
+        receiver: clif::Value,
+        id: u32,
+        place: u32,
+        method: u64,
+    ) -> clif::Value {
+        let class = self.class_of(receiver);
+        let (row, _) = self.interface_row(class, id);
+        let found = self
+            .b
+            .ins()
+            .load(I32, Self::plain(), row, class_record::ROW_ID);
+        let is_there = self.b.ins().icmp_imm_s(IntCC::Equal, found, i64::from(id));
+        let (fast, slow) = (self.b.create_block(), self.b.create_block());
+        let next = self.b.create_block();
+        self.b.append_block_param(next, I64);
+        self.b.set_cold_block(slow);
+        self.b.ins().brif(is_there, fast, &[], slow, &[]);
+        self.b.switch_to_block(fast);
+        self.b.seal_block(fast);
+        let methods = self
+            .b
+            .ins()
+            .load(I64, Self::plain(), row, class_record::ROW_METHODS);
+        let found = self
+            .b
+            .ins()
+            .load(I64, Self::plain(), methods, place as i32 * 8);
+        self.b.ins().jump(next, &[found.into()]);
+        self.b.switch_to_block(slow);
+        self.b.seal_block(slow);
+        let method = self.long(method as i64);
+        let class = self.class_of(receiver);
+        let found = self
+            .call_entry(Entry::SelectInterface, &[class, method])
+            .expect("a method record");
+        self.b.ins().jump(next, &[found.into()]);
+        self.b.switch_to_block(next);
+        self.b.seal_block(next);
+        self.b.block_params(next)[0]
+    }
+
+    fn invoke_site(&mut self, kind: InvokeKind, dst: Option<Reg>, site: u64, args: &[Reg]) {
+        let method = self.resolved(site);
+        let method = match kind {
+            InvokeKind::Static => method,
+            InvokeKind::Special => {
+                self.get_non_null(args[0]);
+                method
+            }
+            InvokeKind::Virtual => self.by_vtable(args[0], method),
+            InvokeKind::Interface => {
+                let receiver = self.get_non_null(args[0]);
+                let class = self.class_of(receiver);
+                self.call_entry(Entry::SelectInterface, &[class, method])
+                    .expect("a method record")
+            }
+        };
+        self.call_method(method, dst, args, None);
+    }
+
+    /// The receiver's own version of a method that may be virtual or not.
+    fn by_vtable(&mut self, receiver: Reg, method: clif::Value) -> clif::Value {
+        let receiver = self.get_non_null(receiver);
+        let flags = Self::plain();
+        let offset = self
+            .b
+            .ins()
+            .load(I32, flags, method, method_record::VTABLE_OFFSET);
+        let (look, vtable) = (self.b.create_block(), self.b.create_block());
+        let (ask, next) = (self.b.create_block(), self.b.create_block());
+        self.b.append_block_param(next, I64);
+        self.b.set_cold_block(ask);
+        self.b.ins().brif(offset, look, &[], next, &[method.into()]);
+        self.b.switch_to_block(look);
+        self.b.seal_block(look);
+        let asks = i64::from(method_record::VTABLE_ASK);
+        let asks = self.b.ins().icmp_imm_s(IntCC::Equal, offset, asks);
+        let class = self.class_of(receiver);
+        self.b.ins().brif(asks, ask, &[], vtable, &[]);
+        self.b.switch_to_block(ask);
+        self.b.seal_block(ask);
+        let found = self
+            .call_entry(Entry::SelectInterface, &[class, method])
+            .expect("a method record");
+        self.b.ins().jump(next, &[found.into()]);
+        self.b.switch_to_block(vtable);
+        self.b.seal_block(vtable);
+        let offset = self.b.ins().uextend(I64, offset);
+        let at = self.b.ins().iadd(class, offset);
+        let found = self.b.ins().load(I64, flags, at, 0);
+        self.b.ins().jump(next, &[found.into()]);
+        self.b.switch_to_block(next);
+        self.b.seal_block(next);
+        self.b.block_params(next)[0]
+    }
+
+    /// A call site linked by Java code: the appendix is passed unless null.
+    fn invoke_appending(&mut self, dst: Option<Reg>, site: u64, args: &[Reg]) {
+        let method = self.resolved(site);
+        let at = self.long(site as i64);
+        let appendix = self
+            .b
+            .ins()
+            .load(I32, Self::plain(), at, site_record::EXTRA);
+        let (with, without) = (self.b.create_block(), self.b.create_block());
+        let next = self.b.create_block();
+        self.b.ins().brif(appendix, with, &[], without, &[]);
+        self.b.switch_to_block(with);
+        self.b.seal_block(with);
+        self.call_method(method, dst, args, Some(appendix));
+        self.b.ins().jump(next, &[]);
+        self.b.switch_to_block(without);
+        self.b.seal_block(without);
+        self.call_method(method, dst, args, None);
+        self.b.ins().jump(next, &[]);
+        self.b.switch_to_block(next);
+        self.b.seal_block(next);
+    }
+
+    fn load_ref(&mut self, object: clif::Value, offset: u32) -> clif::Value {
+        let at = self.address(object);
+        self.b.ins().load(I32, Self::plain(), at, offset as i32)
+    }
+
+    fn load_long(&mut self, object: clif::Value, offset: u32) -> clif::Value {
+        let at = self.address(object);
+        self.b.ins().load(I64, Self::plain(), at, offset as i32)
+    }
+
+    fn method_of_handle(&mut self, handle: clif::Value, layout: HandleLayout) -> clif::Value {
+        let form = self.load_ref(handle, layout.form);
+        let member = self.load_ref(form, layout.vmentry);
+        let resolved = self.load_ref(member, layout.method);
+        self.load_long(resolved, layout.vmtarget)
+    }
+
+    fn link_to(&mut self, kind: InvokeKind, layout: HandleLayout, dst: Option<Reg>, args: &[Reg]) {
+        let (&member, args) = args.split_last().expect("`linkTo` has a member");
+        let member = self.get_non_null(member);
+        let resolved = self.load_ref(member, layout.method);
+        let target = self.load_long(resolved, layout.vmtarget);
+        let method = match kind {
+            InvokeKind::Static => target,
+            InvokeKind::Special => {
+                self.get_non_null(args[0]);
+                target
+            }
+            InvokeKind::Virtual => self.by_vtable(args[0], target),
+            InvokeKind::Interface => {
+                let receiver = self.get_non_null(args[0]);
+                let class = self.class_of(receiver);
+                self.call_entry(Entry::SelectInterface, &[class, target])
+                    .expect("a method record")
+            }
+        };
+        debug_assert_eq!(header::REFERENCE_BYTES, 4);
+        self.call_method(method, dst, args, None);
+    }
+}

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+//! [`Entry`]: runtime functions callable from compiled code.
+
+use cranelift_codegen::ir::types::{F32, F64, I32, I64};
+
+/// One entry point. Its number is its place in the entry table. Each takes the
+/// mutator's context first and returns with the pending exception set or not;
+/// the trampoline around it throws.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(usize)]
+#[allow(
+    missing_docs,
+    reason = "named for what they do; signatures stand below"
+)]
+pub enum Entry {
+    Poll,
+    ThrowStackOverflow,
+    ThrowNull,
+    ThrowBounds,
+    ThrowDivide,
+    ThrowCast,
+    Throw,
+    ThrowPending,
+    Resolve,
+    NewObject,
+    NewArray,
+    NewMultiArray,
+    IsSubtype,
+    CheckStore,
+    MonitorEnter,
+    MonitorExit,
+    SelectInterface,
+    WriteSlow,
+    BindNative,
+    ArrayCopy,
+    RemFloat,
+    RemDouble,
+    InitializeClass,
+}
+
+type Types = (
+    &'static [cranelift_codegen::ir::Type],
+    Option<cranelift_codegen::ir::Type>,
+);
+
+impl Entry {
+    /// How many there are.
+    pub const COUNT: usize = Entry::InitializeClass as usize + 1;
+
+    /// Parameters behind the context, and the result.
+    pub(crate) fn types(self) -> Types {
+        match self {
+            Entry::Poll
+            | Entry::ThrowStackOverflow
+            | Entry::ThrowNull
+            | Entry::ThrowDivide
+            | Entry::ThrowPending => (&[], None),
+            // Index, length.
+            Entry::ThrowBounds => (&[I32, I32], None),
+            // Object, class record.
+            Entry::ThrowCast => (&[I32, I64], None),
+            Entry::Throw | Entry::MonitorEnter | Entry::MonitorExit => (&[I32], None),
+            // Site.
+            Entry::Resolve => (&[I64], Some(I64)),
+            // Class record.
+            Entry::NewObject => (&[I64], Some(I32)),
+            // Array's class record, length.
+            Entry::NewArray => (&[I64, I32], Some(I32)),
+            // Array's class record, count, address of lengths.
+            Entry::NewMultiArray => (&[I64, I32, I64], Some(I32)),
+            // Two class records.
+            Entry::IsSubtype => (&[I64, I64], Some(I32)),
+            // Array, value.
+            Entry::CheckStore => (&[I32, I32], None),
+            // Receiver's class record, method record.
+            Entry::SelectInterface => (&[I64, I64], Some(I64)),
+            // Object, address of its log word, new value.
+            Entry::WriteSlow => (&[I32, I64, I32], None),
+            // Method record.
+            Entry::BindNative => (&[I64], Some(I64)),
+            Entry::ArrayCopy => (&[I32, I32, I32, I32, I32], None),
+            Entry::RemFloat => (&[F32, F32], Some(F32)),
+            Entry::RemDouble => (&[F64, F64], Some(F64)),
+            Entry::InitializeClass => (&[I64], None),
+        }
+    }
+}

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+//! IR to machine code by Cranelift.
+//!
+//! [`Compiler::method`] lowers a verified [`ir::Function`];
+//! [`Compiler::native`] makes the bridge to a native method and
+//! [`Compiler::adapter`] the one from Rust into Java. All give
+//! [`CompiledCode`]: position-independent bytes with the tables that unwinding,
+//! stack traces and the collector need. What the code must know of classes and
+//! members it asks a [`Linker`], which `vm` implements; nothing here touches
+//! memory. Modules carry the names of their twins in `abi`.
+#![forbid(unsafe_code)]
+
+mod adapter;
+mod alloc;
+mod arithmetic;
+mod array;
+mod barrier;
+mod call;
+mod code;
+mod entry;
+mod exception;
+mod field;
+mod intrinsic;
+mod linker;
+mod lower;
+mod native;
+mod object;
+mod poll;
+mod record;
+
+pub use adapter::Shape;
+pub use code::{CallSite, CompileError, CompiledCode, Compiler, StackMap};
+pub use entry::Entry;
+pub use intrinsic::Intrinsic;
+pub use linker::{
+    ClassLink, ConstantLink, FieldLink, HandleLayout, Linker, MethodLink, NativeMethod, NewLink,
+    SubtypeTest,
+};
+pub use record::{class_record, machine_word, method_record, site_record};

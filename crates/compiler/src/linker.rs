@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: Apache-2.0
+//! [`Linker`]: what compiled code is told about classes and members.
+
+use ir::{InvokeKind, LoadedConstant, MemoryKind};
+
+use crate::Intrinsic;
+
+/// How a field is reached.
+#[derive(Clone, Copy, Debug)]
+pub enum FieldLink {
+    /// At an offset in the object.
+    Instance {
+        /// From the object's start.
+        offset: u32,
+        /// Accesses are volatile.
+        is_volatile: bool,
+        /// The object has a log word per chunk.
+        is_chunked: bool,
+    },
+    /// In the statics object of an initialised class.
+    Static {
+        /// The object that holds it.
+        object: u32,
+        /// From the object's start.
+        offset: u32,
+        /// Accesses are volatile.
+        is_volatile: bool,
+        /// The object has a log word per chunk.
+        is_chunked: bool,
+    },
+    /// Not known yet. Cell of an instance field: its offset and flag; of a
+    /// static field the same, with the statics object in the extra word.
+    Site(u64),
+}
+
+/// How an object's class is tested.
+#[derive(Clone, Copy, Debug)]
+pub enum SubtypeTest {
+    /// A class with a place in the display.
+    Display(u32),
+    /// An interface by id.
+    Interface(u32),
+    /// A final class: equal or not.
+    Exact,
+    /// Ask the runtime unless equal.
+    Ask,
+}
+
+/// How a class is reached.
+#[derive(Clone, Copy, Debug)]
+pub enum ClassLink {
+    /// Its record.
+    Resolved(u32, SubtypeTest),
+    /// Cell: its record.
+    Site(u64),
+}
+
+/// How instances are made.
+#[derive(Clone, Copy, Debug)]
+pub enum NewLink {
+    /// Of an initialised class without finaliser.
+    Resolved {
+        /// Class record.
+        class: u32,
+        /// Bytes of an instance.
+        bytes: u32,
+        /// Instances have a log word per chunk.
+        is_chunked: bool,
+    },
+    /// Through the runtime: the record of an initialised class.
+    Runtime(u32),
+    /// Cell: its record.
+    Site(u64),
+}
+
+/// How a constant is reached.
+#[derive(Clone, Copy, Debug)]
+pub enum ConstantLink {
+    /// An immortal object.
+    Reference(u32),
+    /// Cell: non-zero when resolved; the value is in the extra word.
+    Site(u64),
+}
+
+/// Offsets on the way from a method handle to the method it runs.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct HandleLayout {
+    /// `MethodHandle.form`
+    pub form: u32,
+    /// `LambdaForm.vmentry`
+    pub vmentry: u32,
+    /// `MemberName.method`
+    pub method: u32,
+    /// `ResolvedMethodName.vmtarget`, the method record (64 bits)
+    pub vmtarget: u32,
+    /// `MemberName.vmindex`, a vtable offset (64 bits)
+    pub vmindex: u32,
+}
+
+/// How a call finds its callee.
+#[derive(Clone, Copy, Debug)]
+pub enum MethodLink {
+    /// A method record.
+    Direct(u64),
+    /// Code instead of a call.
+    Intrinsic(Intrinsic, u64),
+    /// By the receiver's vtable: offset from the class record.
+    Virtual(u32),
+    /// By the receiver's interface table.
+    Interface {
+        /// The interface's id.
+        id: u32,
+        /// The method's place among the interface's.
+        place: u32,
+        /// Its record, for receivers that do not implement the interface.
+        method: u64,
+    },
+    /// Cell: method record.
+    Site(u64),
+    /// Cell: method record; extra word: an argument to append unless null.
+    Appending(u64),
+    /// `MethodHandle.invokeBasic`.
+    InvokeBasic(HandleLayout),
+    /// `MethodHandle.linkTo…`: the last argument is the member.
+    LinkTo(InvokeKind, HandleLayout),
+}
+
+/// Questions asked while a method is lowered. Indices are the IR's. Answers
+/// must stay true for ever: code is not patched.
+pub trait Linker {
+    /// A field. `is_store` matters to final fields only.
+    fn field(&mut self, index: u32, is_static: bool) -> FieldLink;
+    /// A class for a cast or test.
+    fn class(&mut self, index: u32) -> ClassLink;
+    /// A class for instances.
+    fn new_object(&mut self, index: u32) -> NewLink;
+    /// The class of arrays whose elements are of the class at `index`.
+    fn array_of(&mut self, index: u32) -> ClassLink;
+    /// The record of a class of primitive arrays.
+    fn primitive_array(&mut self, kind: MemoryKind) -> u32;
+    /// A loadable constant.
+    fn constant(&mut self, constant: LoadedConstant, index: u32) -> ConstantLink;
+    /// The class object of the method's class.
+    fn own_class(&mut self) -> u32;
+    /// A callee.
+    fn method(&mut self, kind: InvokeKind, index: u32) -> MethodLink;
+    /// A computed call site, as in [`MethodLink::Appending`].
+    fn call_site(&mut self, index: u32) -> u64;
+}
+
+/// A native method to be bridged.
+#[derive(Clone, Debug)]
+pub struct NativeMethod {
+    /// Its record.
+    pub method: u64,
+    /// The class object for a static method.
+    pub class: Option<u32>,
+    /// Parameters behind the receiver.
+    pub parameters: Vec<MemoryKind>,
+    /// The result.
+    pub result: Option<MemoryKind>,
+    /// Holds its receiver's or class's monitor.
+    pub is_synchronized: bool,
+}

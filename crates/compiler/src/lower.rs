@@ -1,0 +1,319 @@
+// SPDX-License-Identifier: Apache-2.0
+//! [`Lowering`]: one IR function becomes one CLIF function.
+
+use std::collections::{HashMap, HashSet};
+
+use cranelift_codegen::ir::{
+    self as clif, InstBuilder, MemFlagsData,
+    condcodes::IntCC,
+    types::{F32, F64, I32, I64},
+};
+use cranelift_frontend::{FunctionBuilder, Switch, Variable};
+use ir::{BlockId, Condition, Function, Op, Reg, Type};
+
+use crate::{CompileError, CompiledCode, Compiler, Linker, code::managed};
+
+/// The machine type of a register.
+pub(crate) fn machine_type(ty: Type) -> clif::Type {
+    match ty {
+        Type::Int | Type::Ref => I32,
+        Type::Long => I64,
+        Type::Float => F32,
+        Type::Double => F64,
+    }
+}
+
+pub(crate) struct Lowering<'a, 'b> {
+    pub(crate) function: &'a Function,
+    pub(crate) linker: &'a mut dyn Linker,
+    pub(crate) b: &'a mut FunctionBuilder<'b>,
+    variables: Vec<Variable>,
+    blocks: Vec<clif::Block>,
+    /// Where exceptions land, by handler block.
+    pub(crate) pads: HashMap<BlockId, clif::Block>,
+    pub(crate) signatures: HashMap<clif::Signature, clif::SigRef>,
+    /// Registers proven non-null since the block began.
+    non_null: HashSet<Reg>,
+    /// The receiver, if no instruction writes its register.
+    receiver: Option<Reg>,
+    pub(crate) current: BlockId,
+    pub(crate) handler: Option<BlockId>,
+    /// What a landing pad was given.
+    caught: Option<clif::Value>,
+}
+
+impl Compiler {
+    /// Lowers a function that [`ir::verify`] has passed.
+    pub fn method(
+        &mut self,
+        function: &Function,
+        linker: &mut dyn Linker,
+    ) -> Result<CompiledCode, CompileError> {
+        let params = function
+            .params
+            .iter()
+            .map(|&reg| machine_type(function.type_of(reg)));
+        let signature = managed(params, function.result.map(machine_type));
+        self.compile(signature, |b| Lowering::new(function, linker, b).run())
+    }
+}
+
+impl<'a, 'b> Lowering<'a, 'b> {
+    fn new(
+        function: &'a Function,
+        linker: &'a mut dyn Linker,
+        b: &'a mut FunctionBuilder<'b>,
+    ) -> Self {
+        let variables = function.registers.iter().map(|&ty| {
+            let variable = b.declare_var(machine_type(ty));
+            if ty == Type::Ref {
+                b.declare_var_needs_stack_map(variable);
+            }
+            variable
+        });
+        let variables = variables.collect();
+        let blocks = function.blocks.iter().map(|_| b.create_block()).collect();
+        let receiver = function.params.first().copied().filter(|&this| {
+            let insts = || function.blocks.iter().flat_map(|block| &block.insts);
+            function.has_receiver && insts().all(|inst| inst.op.written() != Some(this))
+        });
+        Lowering {
+            function,
+            linker,
+            b,
+            variables,
+            blocks,
+            pads: HashMap::new(),
+            signatures: HashMap::new(),
+            non_null: HashSet::new(),
+            receiver,
+            current: BlockId(0),
+            handler: None,
+            caught: None,
+        }
+    }
+
+    fn run(mut self) {
+        let entry = self.blocks[0];
+        self.b.append_block_params_for_function_params(entry);
+        self.b.switch_to_block(entry);
+        let values = self.b.block_params(entry).to_vec();
+        for (&param, value) in self.function.params.iter().zip(values) {
+            self.set(param, value);
+        }
+        self.enter();
+        for index in 0..self.function.blocks.len() {
+            self.block(BlockId(index as u32));
+        }
+        self.fill_pads();
+    }
+
+    fn block(&mut self, id: BlockId) {
+        let function = self.function;
+        let block = &function.blocks[id.0 as usize];
+        self.current = id;
+        self.handler = block.handler;
+        self.non_null.clear();
+        self.caught = None;
+        let target = self.blocks[id.0 as usize];
+        if id.0 != 0 {
+            self.b.switch_to_block(target);
+        }
+        if matches!(block.insts[0].op, Op::Caught { .. }) {
+            self.b.append_block_param(target, I32);
+            self.caught = Some(self.b.block_params(target)[0]);
+        }
+        for inst in &block.insts {
+            self.b.set_srcloc(clif::SourceLoc::new(inst.at));
+            self.inst(&inst.op);
+        }
+    }
+
+    /// The value of a register.
+    pub(crate) fn get(&mut self, reg: Reg) -> clif::Value {
+        self.b.use_var(self.variables[reg.0 as usize])
+    }
+
+    /// Writes a register.
+    pub(crate) fn set(&mut self, reg: Reg, value: clif::Value) {
+        self.non_null.remove(&reg);
+        self.b.def_var(self.variables[reg.0 as usize], value);
+    }
+
+    pub(crate) fn int(&mut self, value: i64) -> clif::Value {
+        self.b.ins().iconst(I32, value & 0xffff_ffff)
+    }
+
+    pub(crate) fn long(&mut self, value: i64) -> clif::Value {
+        self.b.ins().iconst(I64, value)
+    }
+
+    /// Plain access to memory that is known to be there.
+    pub(crate) fn plain() -> MemFlagsData {
+        MemFlagsData::trusted()
+    }
+
+    /// A reference as an address.
+    pub(crate) fn address(&mut self, reference: clif::Value) -> clif::Value {
+        self.b.ins().uextend(I64, reference)
+    }
+
+    pub(crate) fn context(&mut self) -> clif::Value {
+        self.b.ins().get_pinned_reg(I64)
+    }
+
+    pub(crate) fn is_non_null(&self, reg: Reg) -> bool {
+        self.receiver == Some(reg) || self.non_null.contains(&reg)
+    }
+
+    pub(crate) fn set_non_null(&mut self, reg: Reg) {
+        self.non_null.insert(reg);
+    }
+
+    fn inst(&mut self, op: &Op) {
+        match op {
+            Op::Int { dst, value } => {
+                let value = self.int(i64::from(*value));
+                self.set(*dst, value);
+            }
+            Op::Long { dst, value } => {
+                let value = self.long(*value);
+                self.set(*dst, value);
+            }
+            Op::Float { dst, bits } => {
+                let value = self
+                    .b
+                    .ins()
+                    .f32const(clif::immediates::Ieee32::with_bits(*bits));
+                self.set(*dst, value);
+            }
+            Op::Double { dst, bits } => {
+                let value = self
+                    .b
+                    .ins()
+                    .f64const(clif::immediates::Ieee64::with_bits(*bits));
+                self.set(*dst, value);
+            }
+            Op::Null { dst } => {
+                let value = self.int(0);
+                self.set(*dst, value);
+            }
+            Op::OwnClass { dst } => {
+                let class = self.linker.own_class();
+                let value = self.int(i64::from(class));
+                self.set(*dst, value);
+                self.set_non_null(*dst);
+            }
+            Op::Move { dst, src } => {
+                let value = self.get(*src);
+                let is_non_null = self.is_non_null(*src);
+                self.set(*dst, value);
+                if is_non_null {
+                    self.set_non_null(*dst);
+                }
+            }
+            Op::Caught { dst } => {
+                let value = self.caught.expect("a landing pad leads to `Caught`");
+                self.set(*dst, value);
+                self.set_non_null(*dst);
+            }
+            Op::Unary { .. } | Op::Binary { .. } | Op::Compare { .. } => self.arithmetic(op),
+            Op::Invoke {
+                kind,
+                dst,
+                index,
+                args,
+            } => self.invoke(*kind, *dst, *index, args),
+            Op::InvokeDynamic { dst, index, args } => self.invoke_dynamic(*dst, *index, args),
+            _ if op.is_terminator() => self.terminator(op),
+            _ => self.object(op),
+        }
+    }
+
+    fn terminator(&mut self, op: &Op) {
+        match op {
+            Op::Jump { target } => {
+                self.poll_before(&[*target]);
+                let target = self.target(*target);
+                self.b.ins().jump(target, &[]);
+            }
+            Op::Branch {
+                condition,
+                lhs,
+                rhs,
+                then,
+                otherwise,
+            } => {
+                self.poll_before(&[*then, *otherwise]);
+                let (lhs, rhs) = (self.get(*lhs), self.get(*rhs));
+                let test = self.b.ins().icmp(int_condition(*condition), lhs, rhs);
+                let (then, otherwise) = (self.target(*then), self.target(*otherwise));
+                self.b.ins().brif(test, then, &[], otherwise, &[]);
+            }
+            Op::BranchZero {
+                condition,
+                src,
+                then,
+                otherwise,
+            } => {
+                self.poll_before(&[*then, *otherwise]);
+                let src = self.get(*src);
+                let test = self.b.ins().icmp_imm_s(int_condition(*condition), src, 0);
+                let (then, otherwise) = (self.target(*then), self.target(*otherwise));
+                self.b.ins().brif(test, then, &[], otherwise, &[]);
+            }
+            Op::Switch {
+                src,
+                cases,
+                default,
+            } => {
+                let targets: Vec<_> = cases.iter().map(|&(_, t)| t).chain([*default]).collect();
+                self.poll_before(&targets);
+                let src = self.get(*src);
+                let mut switch = Switch::new();
+                for &(key, target) in cases {
+                    switch.set_entry(u128::from(key as u32), self.target(target));
+                }
+                let default = self.target(*default);
+                switch.emit(self.b, src, default);
+            }
+            Op::Return { src } => {
+                let values: Vec<_> = src.iter().map(|&src| self.get(src)).collect();
+                self.b.ins().return_(&values);
+            }
+            Op::Throw { src } => {
+                let exception = self.get_non_null(*src);
+                self.throw_by(crate::Entry::Throw, &[exception]);
+            }
+            _ => unreachable!("terminators only"),
+        }
+    }
+
+    fn target(&self, target: BlockId) -> clif::Block {
+        self.blocks[target.0 as usize]
+    }
+
+    /// Landing pads: the payload becomes the handler's parameter.
+    fn fill_pads(&mut self) {
+        for (handler, pad) in std::mem::take(&mut self.pads) {
+            self.b.switch_to_block(pad);
+            self.b.set_cold_block(pad);
+            self.b.append_block_param(pad, I64);
+            let payload = self.b.block_params(pad)[0];
+            let exception = self.b.ins().ireduce(I32, payload);
+            let target = self.target(handler);
+            self.b.ins().jump(target, &[exception.into()]);
+        }
+    }
+}
+
+fn int_condition(condition: Condition) -> IntCC {
+    match condition {
+        Condition::Equal => IntCC::Equal,
+        Condition::NotEqual => IntCC::NotEqual,
+        Condition::Less => IntCC::SignedLessThan,
+        Condition::GreaterEqual => IntCC::SignedGreaterThanOrEqual,
+        Condition::Greater => IntCC::SignedGreaterThan,
+        Condition::LessEqual => IntCC::SignedLessThanOrEqual,
+    }
+}

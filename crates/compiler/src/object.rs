@@ -1,0 +1,237 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Objects: classes, casts, tests and locks.
+
+use abi::object as header;
+use cranelift_codegen::ir::{
+    self as clif, InstBuilder,
+    condcodes::IntCC,
+    types::{I8, I32, I64},
+};
+use ir::{LoadedConstant, Op, Reg};
+
+use crate::{
+    ClassLink, ConstantLink, Entry, SubtypeTest,
+    lower::{Lowering, machine_type},
+    record::{class_record, site_record},
+};
+
+impl Lowering<'_, '_> {
+    pub(crate) fn object(&mut self, op: &Op) {
+        match op {
+            Op::Load {
+                dst,
+                constant,
+                index,
+            } => self.load_constant(*dst, *constant, *index),
+            Op::GetField {
+                dst,
+                object,
+                index,
+                kind,
+            } => {
+                self.get_field(*dst, *object, *index, *kind);
+            }
+            Op::PutField {
+                object,
+                src,
+                index,
+                kind,
+            } => {
+                self.put_field(*object, *src, *index, *kind);
+            }
+            Op::GetStatic { dst, index, kind } => self.get_static(*dst, *index, *kind),
+            Op::PutStatic { src, index, kind } => self.put_static(*src, *index, *kind),
+            Op::ArrayLength { dst, array } => self.array_length(*dst, *array),
+            Op::ArrayLoad {
+                dst,
+                array,
+                element,
+                kind,
+            } => {
+                self.array_load(*dst, *array, *element, *kind);
+            }
+            Op::ArrayStore {
+                array,
+                element,
+                src,
+                kind,
+            } => {
+                self.array_store(*array, *element, *src, *kind);
+            }
+            Op::New { dst, index } => self.new_object(*dst, *index),
+            Op::NewPrimitiveArray { dst, length, kind } => {
+                let class = self.linker.primitive_array(*kind);
+                self.new_array(
+                    *dst,
+                    *length,
+                    ClassLink::Resolved(class, SubtypeTest::Exact),
+                );
+            }
+            Op::NewArray { dst, length, index } => {
+                let class = self.linker.array_of(*index);
+                self.new_array(*dst, *length, class);
+            }
+            Op::NewMultiArray {
+                dst,
+                lengths,
+                index,
+            } => {
+                self.new_multi_array(*dst, lengths, *index);
+            }
+            Op::CheckCast { object, index } => self.check_cast(*object, *index),
+            Op::InstanceOf { dst, object, index } => self.instance_of(*dst, *object, *index),
+            Op::MonitorEnter { object } => self.monitor(Entry::MonitorEnter, *object),
+            Op::MonitorExit { object } => self.monitor(Entry::MonitorExit, *object),
+            _ => unreachable!("operations on objects only"),
+        }
+    }
+
+    fn monitor(&mut self, entry: Entry, object: Reg) {
+        let object = self.get_non_null(object);
+        self.call_entry(entry, &[object]);
+    }
+
+    fn load_constant(&mut self, dst: Reg, constant: LoadedConstant, index: u32) {
+        let value = match self.linker.constant(constant, index) {
+            ConstantLink::Reference(object) => self.int(i64::from(object)),
+            ConstantLink::Site(site) => {
+                self.resolved(site);
+                let ty = machine_type(self.function.type_of(dst));
+                let at = self.long(site as i64);
+                self.b.ins().load(ty, Self::plain(), at, site_record::EXTRA)
+            }
+        };
+        self.set(dst, value);
+        if constant != LoadedConstant::Computed {
+            self.set_non_null(dst);
+        }
+    }
+
+    /// A class's record as an address.
+    pub(crate) fn class_record(&mut self, link: ClassLink) -> clif::Value {
+        match link {
+            ClassLink::Resolved(class, _) => self.long(i64::from(class)),
+            ClassLink::Site(site) => self.resolved(site),
+        }
+    }
+
+    /// The class record of a non-null object.
+    pub(crate) fn class_of(&mut self, object: clif::Value) -> clif::Value {
+        let at = self.address(object);
+        let class = self
+            .b
+            .ins()
+            .load(I32, Self::plain(), at, header::CLASS_OFFSET as i32);
+        self.address(class)
+    }
+
+    fn check_cast(&mut self, object: Reg, index: u32) {
+        let (some, fail) = (self.b.create_block(), self.b.create_block());
+        let next = self.b.create_block();
+        self.b.set_cold_block(fail);
+        let value = self.get(object);
+        self.b.ins().brif(value, some, &[], next, &[]);
+        self.b.switch_to_block(some);
+        self.b.seal_block(some);
+        let link = self.linker.class(index);
+        let class = self.class_record(link);
+        let is_subtype = self.subtype_test(value, class, link);
+        self.b.ins().brif(is_subtype, next, &[], fail, &[]);
+        self.b.switch_to_block(fail);
+        self.b.seal_block(fail);
+        self.throw_by(Entry::ThrowCast, &[value, class]);
+        self.b.switch_to_block(next);
+        self.b.seal_block(next);
+    }
+
+    fn instance_of(&mut self, dst: Reg, object: Reg, index: u32) {
+        let (some, next) = (self.b.create_block(), self.b.create_block());
+        self.b.append_block_param(next, I32);
+        let value = self.get(object);
+        let zero = self.int(0);
+        self.b.ins().brif(value, some, &[], next, &[zero.into()]);
+        self.b.switch_to_block(some);
+        self.b.seal_block(some);
+        let link = self.linker.class(index);
+        let class = self.class_record(link);
+        let is_subtype = self.subtype_test(value, class, link);
+        let found = self.b.ins().uextend(I32, is_subtype);
+        self.b.ins().jump(next, &[found.into()]);
+        self.b.switch_to_block(next);
+        self.b.seal_block(next);
+        let found = self.b.block_params(next)[0];
+        self.set(dst, found);
+    }
+
+    /// Whether a non-null object is of `class`: one byte, zero or one.
+    fn subtype_test(
+        &mut self,
+        object: clif::Value,
+        class: clif::Value,
+        link: ClassLink,
+    ) -> clif::Value {
+        let own = self.class_of(object);
+        let test = match link {
+            ClassLink::Resolved(_, test) => test,
+            ClassLink::Site(_) => SubtypeTest::Ask,
+        };
+        match test {
+            SubtypeTest::Exact => self.b.ins().icmp(IntCC::Equal, own, class),
+            SubtypeTest::Display(depth) => {
+                let at = class_record::DISPLAY + depth as i32 * 4;
+                let found = self.b.ins().load(I32, Self::plain(), own, at);
+                let found = self.address(found);
+                self.b.ins().icmp(IntCC::Equal, found, class)
+            }
+            SubtypeTest::Interface(id) => {
+                let (row, _) = self.interface_row(own, id);
+                let found = self
+                    .b
+                    .ins()
+                    .load(I32, Self::plain(), row, class_record::ROW_ID);
+                self.b.ins().icmp_imm_s(IntCC::Equal, found, i64::from(id))
+            }
+            SubtypeTest::Ask => self.ask_subtype(own, class),
+        }
+    }
+
+    fn ask_subtype(&mut self, own: clif::Value, class: clif::Value) -> clif::Value {
+        let (ask, next) = (self.b.create_block(), self.b.create_block());
+        self.b.append_block_param(next, I8);
+        let is_same = self.b.ins().icmp(IntCC::Equal, own, class);
+        self.b
+            .ins()
+            .brif(is_same, next, &[is_same.into()], ask, &[]);
+        self.b.switch_to_block(ask);
+        self.b.seal_block(ask);
+        let found = self
+            .call_entry(Entry::IsSubtype, &[own, class])
+            .expect("an answer");
+        let found = self.b.ins().ireduce(I8, found);
+        self.b.ins().jump(next, &[found.into()]);
+        self.b.switch_to_block(next);
+        self.b.seal_block(next);
+        self.b.block_params(next)[0]
+    }
+
+    /// The row of a class's interface table where interface `id` would be.
+    pub(crate) fn interface_row(
+        &mut self,
+        class: clif::Value,
+        id: u32,
+    ) -> (clif::Value, clif::Value) {
+        let flags = Self::plain();
+        let table = self
+            .b
+            .ins()
+            .load(I64, flags, class, class_record::INTERFACES);
+        let mask = self
+            .b
+            .ins()
+            .load(I32, flags, class, class_record::INTERFACES_MASK);
+        let place = self.b.ins().band_imm_u(mask, i64::from(id));
+        let place = self.b.ins().uextend(I64, place);
+        let offset = self.b.ins().ishl_imm_u(place, class_record::ROW_SHIFT);
+        (self.b.ins().iadd(table, offset), table)
+    }
+}

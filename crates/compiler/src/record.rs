@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Offsets in `vm`'s records that compiled code reads.
+//!
+//! `vm` asserts each against its own structs, so that they cannot drift apart.
+
+/// A class record; an `abi` layout lies at its start.
+pub mod class_record {
+    /// Superclasses by depth, 32 bits each, this class included.
+    pub const DISPLAY: i32 = 32;
+    /// How many superclasses the display holds.
+    pub const DISPLAY_COUNT: u32 = 8;
+    /// Address of the interface table (64 bits).
+    pub const INTERFACES: i32 = 64;
+    /// Number of rows of the interface table, less one.
+    pub const INTERFACES_MASK: i32 = 72;
+    /// Distance from the superclass chain's root.
+    pub const DEPTH: i32 = 76;
+    /// Class record of an array's elements.
+    pub const ELEMENT: i32 = 80;
+    /// The class object.
+    pub const MIRROR: i32 = 84;
+    /// Virtual methods, 64 bits each.
+    pub const VTABLE: i32 = 128;
+    /// A row of the interface table: interface id (32 bits) …
+    pub const ROW_ID: i32 = 0;
+    /// … and address of its methods (64 bits).
+    pub const ROW_METHODS: i32 = 8;
+    /// log2 of a row's size.
+    pub const ROW_SHIFT: i64 = 4;
+}
+
+/// A method record.
+pub mod method_record {
+    /// Where calls go.
+    pub const ENTRY: i32 = 0;
+    /// Offset of its vtable place from the class record; 0 when not virtual.
+    pub const VTABLE_OFFSET: i32 = 8;
+    /// In place of an offset: an interface's method, to be selected.
+    pub const VTABLE_ASK: u32 = 1;
+    /// The native function, once bound.
+    pub const NATIVE: i32 = 16;
+}
+
+/// What a site in code remembers once it is resolved.
+pub mod site_record {
+    /// Zero until resolved.
+    pub const CELL: i32 = 0;
+    /// A second value.
+    pub const EXTRA: i32 = 8;
+    /// In the cell of a field: its accesses are volatile.
+    pub const FIELD_VOLATILE: i64 = 1 << 31;
+}
+
+/// Indices of the words in the mutator's context that belong to the machine.
+pub mod machine_word {
+    /// JNI's function table: the word's address is the `JNIEnv *`.
+    pub const JNI_TABLE: usize = 0;
+    /// Address of the table of [`Entry`](crate::Entry) points.
+    pub const ENTRIES: usize = 1;
+    /// The current thread's object.
+    pub const THREAD_OBJECT: usize = 2;
+    /// Next free local reference.
+    pub const LOCALS_TOP: usize = 3;
+    /// The native method that was left last; 0 when the runtime was entered.
+    pub const LAST_METHOD: usize = 4;
+}

@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The runtime's entry points, as compiled code calls them: see [`compiler::Entry`].
+//!
+//! Each leaves an exception pending in the context; its trampoline throws it.
+
+use abi::context::MutatorContext;
+use abi::object as header;
+
+use crate::array;
+use crate::class::{Class, Method};
+use crate::heap_binding;
+use crate::memory;
+use crate::monitor;
+use crate::object::ObjectRef;
+use crate::resolve;
+use crate::site::Site;
+use crate::thread::{Thread, Thrown};
+
+type Cx<'a> = &'a MutatorContext;
+
+fn or_zero<T: Default>(outcome: Result<T, Thrown>) -> T {
+    outcome.unwrap_or_default()
+}
+
+pub(crate) extern "C" fn poll(cx: Cx<'_>) {
+    cx.poll
+        .store(abi::poll::POLL_IDLE, core::sync::atomic::Ordering::Release);
+}
+
+pub(crate) extern "C" fn throw_stack_overflow(cx: Cx<'_>) {
+    use core::sync::atomic::Ordering::Relaxed;
+    // The reserve below the limit is for making the error itself.
+    let thread = Thread::of_context(cx);
+    let limit = cx
+        .stack_limit
+        .swap(thread.stack_low.load(Relaxed) + (256 << 10), Relaxed);
+    let _ = thread.throw_plain("java/lang/StackOverflowError");
+    cx.stack_limit.store(limit, Relaxed);
+}
+
+pub(crate) extern "C" fn throw_null(cx: Cx<'_>) {
+    let _ = Thread::of_context(cx).throw_plain("java/lang/NullPointerException");
+}
+
+pub(crate) extern "C" fn throw_bounds(cx: Cx<'_>, index: i32, length: i32) {
+    let message = format!("Index {index} out of bounds for length {length}");
+    let _ = Thread::of_context(cx).throw("java/lang/ArrayIndexOutOfBoundsException", &message);
+}
+
+pub(crate) extern "C" fn throw_divide(cx: Cx<'_>) {
+    let _ = Thread::of_context(cx).throw("java/lang/ArithmeticException", "/ by zero");
+}
+
+pub(crate) extern "C" fn throw_cast(cx: Cx<'_>, object: ObjectRef, class: u64) {
+    let thread = Thread::of_context(cx);
+    let message = crate::message::cast(object.class(), Class::at(class as u32));
+    let _ = thread.throw("java/lang/ClassCastException", &message);
+}
+
+pub(crate) extern "C" fn throw(cx: Cx<'_>, exception: ObjectRef) {
+    let _ = Thread::of_context(cx).set_exception(exception);
+}
+
+/// The exception is pending already.
+pub(crate) extern "C" fn throw_pending(cx: Cx<'_>) {
+    debug_assert!(!Thread::of_context(cx).exception().is_null());
+}
+
+pub(crate) extern "C" fn resolve(cx: Cx<'_>, site: u64) -> u64 {
+    or_zero(Site::at(site).resolve(Thread::of_context(cx)))
+}
+
+pub(crate) extern "C" fn new_object(cx: Cx<'_>, class: u64) -> u32 {
+    let thread = Thread::of_context(cx);
+    or_zero(resolve::new_object(thread, Class::at(class as u32))).0
+}
+
+pub(crate) extern "C" fn new_array(cx: Cx<'_>, class: u64, length: i32) -> u32 {
+    or_zero(array::new(
+        Thread::of_context(cx),
+        Class::at(class as u32),
+        length,
+    ))
+    .0
+}
+
+pub(crate) extern "C" fn new_multi_array(cx: Cx<'_>, class: u64, count: u32, lengths: u64) -> u32 {
+    let lengths: Vec<i32> = (0..u64::from(count))
+        .map(|i| memory::read(lengths + i * 4))
+        .collect();
+    or_zero(array::new_multi(
+        Thread::of_context(cx),
+        Class::at(class as u32),
+        &lengths,
+    ))
+    .0
+}
+
+pub(crate) extern "C" fn is_subtype(_cx: Cx<'_>, own: u64, class: u64) -> u32 {
+    u32::from(Class::at(own as u32).is_subtype_of(Class::at(class as u32)))
+}
+
+pub(crate) extern "C" fn check_store(cx: Cx<'_>, array: ObjectRef, value: ObjectRef) {
+    let element = array
+        .class()
+        .info
+        .element
+        .expect("stores of elements are into arrays");
+    if !value.is_instance_of(element) {
+        let name = value.class().java_name();
+        let _ = Thread::of_context(cx).throw("java/lang/ArrayStoreException", &name);
+    }
+}
+
+pub(crate) extern "C" fn monitor_enter(cx: Cx<'_>, object: ObjectRef) {
+    monitor::enter(Thread::of_context(cx), object);
+}
+
+pub(crate) extern "C" fn monitor_exit(cx: Cx<'_>, object: ObjectRef) {
+    let _ = monitor::exit(Thread::of_context(cx), object);
+}
+
+pub(crate) extern "C" fn select_interface(cx: Cx<'_>, class: u64, method: u64) -> u64 {
+    let thread = Thread::of_context(cx);
+    let method = Method::at(method);
+    let class = Class::at(class as u32);
+    let selected = match method.vtable_offset() {
+        Some(offset) => Ok(class.vtable_entry(offset)),
+        None if method.is_private() || !method.class().is_interface() => Ok(method),
+        None => resolve::select_interface(thread, class, method),
+    };
+    selected.map_or(0, Method::address)
+}
+
+/// `log_word` with its lowest bit set is the slot of an object of any size.
+pub(crate) extern "C" fn write_slow(
+    _cx: Cx<'_>,
+    object: ObjectRef,
+    log_word: u64,
+    value: ObjectRef,
+) {
+    debug_assert_eq!(header::NULL, 0);
+    heap_binding::write_barrier(object, log_word & !1, value);
+}
+
+pub(crate) extern "C" fn bind_native(cx: Cx<'_>, method: u64) -> u64 {
+    or_zero(crate::native::bind(
+        Thread::of_context(cx),
+        Method::at(method),
+    ))
+}
+
+pub(crate) extern "C" fn array_copy(
+    cx: Cx<'_>,
+    source: ObjectRef,
+    from: i32,
+    target: ObjectRef,
+    to: i32,
+    count: i32,
+) {
+    let _ = array::copy(Thread::of_context(cx), source, from, target, to, count);
+}
+
+pub(crate) extern "C" fn rem_float(_cx: Cx<'_>, x: f32, y: f32) -> f32 {
+    x % y
+}
+
+pub(crate) extern "C" fn rem_double(_cx: Cx<'_>, x: f64, y: f64) -> f64 {
+    x % y
+}
+
+pub(crate) extern "C" fn initialize_class(cx: Cx<'_>, class: u64) {
+    let _ = Class::at(class as u32).initialize(Thread::of_context(cx));
+}
+
+/// A method's first call.
+pub(crate) extern "C" fn compile(cx: Cx<'_>, method: u64) -> u64 {
+    or_zero(crate::compile::entry_of(
+        Thread::of_context(cx),
+        Method::at(method),
+    ))
+}

@@ -1,0 +1,220 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The machine code between Rust and managed code: entering, entry points,
+//! the compile stub, and resuming at a handler.
+
+use core::arch::naked_asm;
+
+use abi::context::{EXCEPTION, LAST_FRAME, MACHINE, MutatorContext};
+use compiler::{Entry, machine_word};
+
+use crate::entries;
+use crate::unwind;
+
+/// Index of the context's word with the compile stub's address.
+pub(crate) const COMPILE_STUB_WORD: usize = 5;
+/// Offset of that word.
+pub(crate) const COMPILE_STUB_OFFSET: i32 = MACHINE + COMPILE_STUB_WORD as i32 * 8;
+const LAST_METHOD: i32 = MACHINE + machine_word::LAST_METHOD as i32 * 8;
+
+/// Where to go on after an exception.
+#[repr(C)]
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Resume {
+    pub(crate) code: u64,
+    pub(crate) stack: u64,
+    pub(crate) frame: u64,
+    pub(crate) payload: u64,
+}
+
+/// Calls managed `code` through `adapter`.
+pub(crate) fn enter(adapter: u64, code: u64, args: &[u64], context: &MutatorContext) -> u64 {
+    // SAFETY: 1. `adapter` is an adapter's code for the callee's shape; `args` has a value per parameter.
+    // 2. `context` is the calling thread's.
+    unsafe { enter_code(adapter, code, args.as_ptr(), context) }
+}
+
+/// Sets the pinned register for the time of the call.
+#[unsafe(naked)]
+unsafe extern "C" fn enter_code(
+    adapter: u64,
+    code: u64,
+    args: *const u64,
+    context: *const MutatorContext,
+) -> u64 {
+    naked_asm!(
+        "push rbp",
+        "mov rbp, rsp",
+        "push r15",
+        "push r15",
+        "mov r15, rcx",
+        "mov rax, rdi",
+        "mov rdi, rsi",
+        "mov rsi, rdx",
+        "call rax",
+        "pop r15",
+        "pop r15",
+        "pop rbp",
+        "ret",
+    )
+}
+
+/// Unwinds from the frame in rbp, with the exception pending in the context.
+#[unsafe(naked)]
+unsafe extern "C" fn unwind_here() {
+    naked_asm!(
+        "mov rdi, r15",
+        "mov rsi, rbp",
+        "call {find}",
+        "mov rcx, [rax]",
+        "mov rsp, [rax + 8]",
+        "mov rbp, [rax + 16]",
+        "mov rax, [rax + 24]",
+        "xor edx, edx",
+        "jmp rcx",
+        find = sym unwind::find_handler,
+    )
+}
+
+macro_rules! trampolines {
+    ($($name:ident => $target:path),* $(,)?) => {
+        $(
+            /// Notes where managed code was left, calls the runtime, throws what is pending.
+            #[unsafe(naked)]
+            unsafe extern "C" fn $name() {
+                naked_asm!(
+                    "push rbp",
+                    "mov rbp, rsp",
+                    "mov [r15 + {last_frame}], rbp",
+                    "mov qword ptr [r15 + {last_method}], 0",
+                    "call {target}",
+                    "cmp dword ptr [r15 + {exception}], 0",
+                    "jne {unwind}",
+                    "pop rbp",
+                    "ret",
+                    last_frame = const LAST_FRAME,
+                    last_method = const LAST_METHOD,
+                    exception = const EXCEPTION,
+                    target = sym $target,
+                    unwind = sym unwind_here,
+                )
+            }
+        )*
+    };
+}
+
+trampolines! {
+    poll => entries::poll,
+    throw_stack_overflow => entries::throw_stack_overflow,
+    throw_null => entries::throw_null,
+    throw_bounds => entries::throw_bounds,
+    throw_divide => entries::throw_divide,
+    throw_cast => entries::throw_cast,
+    throw => entries::throw,
+    throw_pending => entries::throw_pending,
+    resolve => entries::resolve,
+    new_object => entries::new_object,
+    new_array => entries::new_array,
+    new_multi_array => entries::new_multi_array,
+    is_subtype => entries::is_subtype,
+    check_store => entries::check_store,
+    monitor_enter => entries::monitor_enter,
+    monitor_exit => entries::monitor_exit,
+    select_interface => entries::select_interface,
+    write_slow => entries::write_slow,
+    bind_native => entries::bind_native,
+    array_copy => entries::array_copy,
+    rem_float => entries::rem_float,
+    rem_double => entries::rem_double,
+    initialize_class => entries::initialize_class,
+}
+
+/// A trampoline, as the entry table holds it.
+type Trampoline = unsafe extern "C" fn();
+
+/// In the order of [`Entry`].
+static ENTRIES: [Trampoline; Entry::COUNT] = [
+    poll,
+    throw_stack_overflow,
+    throw_null,
+    throw_bounds,
+    throw_divide,
+    throw_cast,
+    throw,
+    throw_pending,
+    resolve,
+    new_object,
+    new_array,
+    new_multi_array,
+    is_subtype,
+    check_store,
+    monitor_enter,
+    monitor_exit,
+    select_interface,
+    write_slow,
+    bind_native,
+    array_copy,
+    rem_float,
+    rem_double,
+    initialize_class,
+];
+
+pub(crate) fn entries_address() -> u64 {
+    ENTRIES.as_ptr() as u64
+}
+
+pub(crate) fn compile_stub_address() -> u64 {
+    compile_stub as *const () as u64
+}
+
+/// What a method's first call reaches, with its record in r11: compiles, then goes there.
+#[unsafe(naked)]
+unsafe extern "C" fn compile_stub() {
+    naked_asm!(
+        "push rbp",
+        "mov rbp, rsp",
+        "sub rsp, 0x80",
+        "mov [rsp], rdi",
+        "mov [rsp + 8], rsi",
+        "mov [rsp + 16], rdx",
+        "mov [rsp + 24], rcx",
+        "mov [rsp + 32], r8",
+        "mov [rsp + 40], r9",
+        "movsd [rsp + 48], xmm0",
+        "movsd [rsp + 56], xmm1",
+        "movsd [rsp + 64], xmm2",
+        "movsd [rsp + 72], xmm3",
+        "movsd [rsp + 80], xmm4",
+        "movsd [rsp + 88], xmm5",
+        "movsd [rsp + 96], xmm6",
+        "movsd [rsp + 104], xmm7",
+        "mov [r15 + {last_frame}], rbp",
+        "mov qword ptr [r15 + {last_method}], 0",
+        "mov rdi, r15",
+        "mov rsi, r11",
+        "call {compile}",
+        "cmp dword ptr [r15 + {exception}], 0",
+        "jne {unwind}",
+        "mov rdi, [rsp]",
+        "mov rsi, [rsp + 8]",
+        "mov rdx, [rsp + 16]",
+        "mov rcx, [rsp + 24]",
+        "mov r8, [rsp + 32]",
+        "mov r9, [rsp + 40]",
+        "movsd xmm0, [rsp + 48]",
+        "movsd xmm1, [rsp + 56]",
+        "movsd xmm2, [rsp + 64]",
+        "movsd xmm3, [rsp + 72]",
+        "movsd xmm4, [rsp + 80]",
+        "movsd xmm5, [rsp + 88]",
+        "movsd xmm6, [rsp + 96]",
+        "movsd xmm7, [rsp + 104]",
+        "mov rsp, rbp",
+        "pop rbp",
+        "jmp rax",
+        last_frame = const LAST_FRAME,
+        last_method = const LAST_METHOD,
+        exception = const EXCEPTION,
+        compile = sym entries::compile,
+        unwind = sym unwind_here,
+    )
+}

@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: Apache-2.0
+//! `java.lang.Thread` objects and the Linux threads behind them.
+
+use std::ffi::CString;
+
+use crate::known::{known, offset};
+use crate::monitor;
+use crate::object::ObjectRef;
+use crate::park::Parker;
+use crate::report;
+use crate::string;
+use crate::thread::{self, Thread, Thrown};
+
+/// Stack of a Java thread.
+const STACK_BYTES: usize = 2 << 20;
+
+/// States as `Thread.threadStatus` has them (JVMTI's bits).
+const STATUS_RUNNABLE: i32 = 0x0005;
+const STATUS_TERMINATED: i32 = 0x0002;
+
+/// The machine's thread behind a `java.lang.Thread`, while it runs.
+pub(crate) fn of_object(object: ObjectRef) -> Option<&'static Thread> {
+    let address: u64 = object.get(known().thread_native);
+    let all = thread::all();
+    all.into_iter()
+        .find(|thread| core::ptr::from_ref(*thread) as u64 == address)
+}
+
+/// Ties the calling thread to its object.
+pub(crate) fn bind(thread: &'static Thread, object: ObjectRef) {
+    object.put(known().thread_native, core::ptr::from_ref(thread) as u64);
+    thread.set_object(object);
+    set_status(object, STATUS_RUNNABLE);
+}
+
+/// The object that holds a thread's status, priority and the like.
+fn set_status(object: ObjectRef, status: i32) {
+    object.put(offset(object.class(), "threadStatus"), status);
+}
+
+/// Clears and gives the interrupt of the calling thread. Java code keeps it in a field.
+pub(crate) fn take_interrupt(thread: &Thread) -> bool {
+    let object = thread.object();
+    let interrupted = offset(object.class(), "interrupted");
+    let was = object.get::<u8>(interrupted) != 0;
+    if was {
+        object.put(interrupted, 0_u8);
+    }
+    was
+}
+
+/// Whether the calling thread has been interrupted.
+pub(crate) fn is_interrupted(thread: &Thread) -> bool {
+    let object = thread.object();
+    object.get::<u8>(offset(object.class(), "interrupted")) != 0
+}
+
+/// `Thread.start0`.
+pub(crate) fn start(thread: &Thread, object: ObjectRef) -> Result<(), Thrown> {
+    if object.get::<u64>(known().thread_native) != 0 {
+        return Err(thread.throw_plain("java/lang/IllegalThreadStateException"));
+    }
+    let name = string::text(object.get_ref(offset(object.class(), "name")));
+    let size: i64 = object.get(offset(object.class(), "stackSize"));
+    let ready: &'static Parker = Box::leak(Box::new(Parker::new()));
+    let builder = std::thread::Builder::new()
+        .name(name)
+        .stack_size(STACK_BYTES.max(usize::try_from(size).unwrap_or(0)));
+    let spawned = builder.spawn(move || run(object, ready));
+    if let Err(error) = spawned {
+        let message = format!("unable to create native thread: {error}");
+        return Err(thread.throw("java/lang/OutOfMemoryError", &message));
+    }
+    // The new thread is visible to `isAlive` when `start` returns.
+    ready.park_until(None);
+    Ok(())
+}
+
+fn run(object: ObjectRef, ready: &Parker) {
+    let thread = thread::attach();
+    bind(thread, object);
+    ready.unpark();
+    let run = known_thread_method("run", "()V");
+    if thread.call_virtual(run, &[object.0.into()]).is_err() {
+        uncaught(thread);
+    }
+    exit(thread);
+}
+
+fn known_thread_method(name: &str, descriptor: &str) -> &'static crate::class::Method {
+    let class = crate::known::loaded("java/lang/Thread").expect("Thread is loaded at start");
+    match class.method_named(name, descriptor) {
+        Some(method) => method,
+        None => report::fatal(&format!("java.lang.Thread has no {name}{descriptor}")),
+    }
+}
+
+/// Hands the pending exception to `Thread.dispatchUncaughtException`.
+pub(crate) fn uncaught(thread: &'static Thread) {
+    let exception = thread.take_exception();
+    let dispatch = known_thread_method("dispatchUncaughtException", "(Ljava/lang/Throwable;)V");
+    let args = [thread.object().0.into(), exception.0.into()];
+    if thread.call(dispatch, &args).is_err() {
+        thread.take_exception();
+    }
+}
+
+/// The end of a Java thread: `Thread.exit`, then whoever joins is woken.
+pub(crate) fn exit(thread: &'static Thread) {
+    let object = thread.object();
+    let leave = known_thread_method("exit", "()V");
+    if thread.call(leave, &[object.0.into()]).is_err() {
+        thread.take_exception();
+    }
+    monitor::enter(thread, object);
+    set_status(object, STATUS_TERMINATED);
+    object.put(known().thread_native, 0_u64);
+    let _ = monitor::notify(thread, object, true);
+    let _ = monitor::exit(thread, object);
+    thread::detach(thread);
+}
+
+/// The name that `ps` shows.
+pub(crate) fn set_native_name(thread: &Thread, name: &str) {
+    let short: String = name.chars().filter(char::is_ascii).take(15).collect();
+    let Ok(short) = CString::new(short) else {
+        return;
+    };
+    if thread.tid == crate::lock::own_tid() {
+        // SAFETY: 1. `short` is a C string of at most 15 bytes.
+        unsafe { libc::pthread_setname_np(libc::pthread_self(), short.as_ptr()) };
+    }
+}
+
+/// Gives a thread object to a native thread that attaches.
+pub(crate) fn adopt(thread: &'static Thread, is_daemon: bool) -> Result<(), Thrown> {
+    let class = thread.boot_class("java/lang/Thread");
+    let object = crate::heap_binding::new_object(thread, class)?;
+    object.put(offset(class, "priority"), 5_i32);
+    bind(thread, object);
+    let group = main_group(thread);
+    let constructor =
+        class.method_named("<init>", "(Ljava/lang/ThreadGroup;Ljava/lang/Runnable;)V");
+    let args = [object.0.into(), group.0.into(), 0];
+    thread.call(constructor.expect("threads have groups"), &args)?;
+    object.put(offset(class, "daemon"), u8::from(is_daemon));
+    Ok(())
+}
+
+/// The group of the first thread.
+fn main_group(thread: &Thread) -> ObjectRef {
+    let first = thread::all()
+        .into_iter()
+        .find(|other| !core::ptr::eq(*other, thread));
+    let object = first.and_then(|first| first.object().some());
+    object.map_or(ObjectRef::NULL, |object| {
+        object.get_ref(offset(object.class(), "group"))
+    })
+}

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+//! JNI: the function table that native code sees.
+//!
+//! A `JNIEnv *` is the address of a word in the thread's context. A local
+//! reference is the address of a slot above the thread's mark; global ones are
+//! slots of their own. Weak global references are strong for now: see
+//! docs/compatibility.md.
+
+mod array;
+mod call;
+mod member;
+mod object;
+mod string;
+mod table;
+mod variadic;
+
+pub(crate) mod invocation;
+
+use crate::memory;
+use crate::thread::{Thread, Thrown};
+
+/// The version reported: JNI 10.
+pub(crate) const VERSION: i32 = 0x000a_0000;
+
+pub(crate) fn table_address() -> u64 {
+    table::TABLE.as_ptr() as u64
+}
+
+/// A C string's bytes.
+pub(crate) fn c_bytes(text: u64) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    if text != 0 {
+        let mut at = text;
+        loop {
+            match memory::read::<u8>(at) {
+                0 => break,
+                byte => bytes.push(byte),
+            }
+            at += 1;
+        }
+    }
+    bytes
+}
+
+/// A C string in modified UTF-8 for Rust.
+pub(crate) fn c_text(text: u64) -> String {
+    classfile::to_string_lossy(&c_bytes(text))
+}
+
+/// The outcome of `work`, or the type's zero with an exception pending.
+pub(crate) fn outcome<T: Default>(work: Result<T, Thrown>) -> T {
+    work.unwrap_or_default()
+}
+
+/// The thread behind an environment.
+pub(crate) fn of(env: u64) -> &'static Thread {
+    Thread::of_env(env)
+}

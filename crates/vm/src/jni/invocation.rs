@@ -1,0 +1,205 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The invocation interface: how a launcher makes and ends the machine.
+
+use core::sync::atomic::{AtomicBool, Ordering};
+
+use super::{VERSION, c_text};
+use crate::boot;
+use crate::java_thread;
+use crate::memory;
+use crate::options;
+use crate::report;
+use crate::thread;
+
+const OK: i32 = 0;
+const ERROR: i32 = -1;
+const EDETACHED: i32 = -2;
+const EEXIST: i32 = -5;
+
+/// Stack for the launcher's main thread.
+const MAIN_STACK_BYTES: i32 = 8 << 20;
+
+/// A function's address.
+#[repr(transparent)]
+struct Function(*const ());
+
+// SAFETY: 1. Code addresses belong to no thread.
+unsafe impl Sync for Function {}
+
+static FUNCTIONS: [Function; 8] = [
+    Function(core::ptr::null()),
+    Function(core::ptr::null()),
+    Function(core::ptr::null()),
+    Function(destroy_java_vm as *const ()),
+    Function(attach_current_thread as *const ()),
+    Function(detach_current_thread as *const ()),
+    Function(get_env as *const ()),
+    Function(attach_current_thread_as_daemon as *const ()),
+];
+
+/// A `JavaVM`: the address of the table.
+#[repr(transparent)]
+struct Vm(*const Function);
+
+// SAFETY: as for `Function`.
+unsafe impl Sync for Vm {}
+
+static VM: Vm = Vm(FUNCTIONS.as_ptr());
+static IS_CREATED: AtomicBool = AtomicBool::new(false);
+
+pub(crate) fn vm_address() -> u64 {
+    core::ptr::from_ref(&VM) as u64
+}
+
+/// `JavaVMInitArgs`: version, count, options of two words each.
+fn options_of(args: u64) -> Vec<String> {
+    let count: i32 = memory::read(args + 4);
+    let options: u64 = memory::read(args + 8);
+    (0..count as u64)
+        .map(|index| c_text(memory::read(options + index * 16)))
+        .collect()
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn JNI_CreateJavaVM(vm: u64, env: u64, args: u64) -> i32 {
+    if IS_CREATED.swap(true, Ordering::AcqRel) {
+        return EEXIST;
+    }
+    if let Err(error) = options::read(&options_of(args)) {
+        report::warn(&error);
+        return ERROR;
+    }
+    match boot::create() {
+        Ok(thread) => {
+            memory::write(vm, vm_address());
+            memory::write(env, thread.env());
+            OK
+        }
+        Err(error) => {
+            report::warn(&error.to_string());
+            ERROR
+        }
+    }
+}
+
+/// `javaStackSize` is all that launchers read.
+#[unsafe(no_mangle)]
+extern "C" fn JNI_GetDefaultJavaVMInitArgs(args: u64) -> i32 {
+    memory::write(args + 4, 0_i32);
+    // The old 1.1 form, which launchers use for the size: version, then properties, then checkSource …
+    let version: i32 = memory::read(args);
+    if version == 0x0001_0001 {
+        memory::write(args + 24, MAIN_STACK_BYTES);
+    }
+    OK
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn JNI_GetCreatedJavaVMs(vms: u64, room: i32, count: u64) -> i32 {
+    let is_created = IS_CREATED.load(Ordering::Acquire);
+    if is_created && room > 0 {
+        memory::write(vms, vm_address());
+    }
+    if count != 0 {
+        memory::write(count, i32::from(is_created));
+    }
+    OK
+}
+
+extern "C" fn destroy_java_vm(_vm: u64) -> i32 {
+    match attach(true) {
+        Some(env) => {
+            boot::destroy(thread::Thread::of_env(env));
+            OK
+        }
+        None => ERROR,
+    }
+}
+
+/// The environment of the calling thread, attached if need be.
+fn attach(is_daemon: bool) -> Option<u64> {
+    if let Some(thread) = thread::current() {
+        return Some(thread.env());
+    }
+    let thread = thread::attach();
+    match java_thread::adopt(thread, is_daemon) {
+        Ok(()) => Some(thread.env()),
+        Err(_) => {
+            thread.take_exception();
+            None
+        }
+    }
+}
+
+fn attach_to(env: u64, is_daemon: bool) -> i32 {
+    match attach(is_daemon) {
+        Some(found) => {
+            memory::write(env, found);
+            OK
+        }
+        None => ERROR,
+    }
+}
+
+extern "C" fn attach_current_thread(_vm: u64, env: u64, _args: u64) -> i32 {
+    attach_to(env, false)
+}
+
+extern "C" fn attach_current_thread_as_daemon(_vm: u64, env: u64, _args: u64) -> i32 {
+    attach_to(env, true)
+}
+
+extern "C" fn detach_current_thread(_vm: u64) -> i32 {
+    if let Some(thread) = thread::current() {
+        if !thread.exception().is_null() {
+            java_thread::uncaught(thread);
+        }
+        java_thread::exit(thread);
+    }
+    OK
+}
+
+extern "C" fn get_env(_vm: u64, env: u64, version: i32) -> i32 {
+    debug_assert!(version <= VERSION);
+    match thread::current() {
+        Some(thread) => {
+            memory::write(env, thread.env());
+            OK
+        }
+        None => {
+            memory::write(env, 0_u64);
+            EDETACHED
+        }
+    }
+}
+
+/// The `jio_` functions are C's; Rust re-exports them under their public names.
+mod jio {
+    use core::arch::naked_asm;
+
+    unsafe extern "C" {
+        fn takt_jio_snprintf();
+        fn takt_jio_vsnprintf();
+        fn takt_jio_fprintf();
+        fn takt_jio_vfprintf();
+    }
+
+    macro_rules! forward {
+        ($($name:ident => $target:ident;)*) => {
+            $(
+                #[unsafe(naked)]
+                #[unsafe(no_mangle)]
+                extern "C" fn $name() {
+                    naked_asm!("jmp {target}", target = sym $target)
+                }
+            )*
+        };
+    }
+
+    forward! {
+        jio_snprintf => takt_jio_snprintf;
+        jio_vsnprintf => takt_jio_vsnprintf;
+        jio_fprintf => takt_jio_fprintf;
+        jio_vfprintf => takt_jio_vfprintf;
+    }
+}

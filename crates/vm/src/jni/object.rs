@@ -1,0 +1,366 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Classes, objects, references, exceptions and the rest.
+
+use super::{VERSION, c_bytes, c_text, of, outcome};
+use crate::class::Method;
+use crate::jni::member::FieldId;
+use crate::link::{self, Definition};
+use crate::loader;
+use crate::memory;
+use crate::mirror;
+use crate::monitor;
+use crate::object::ObjectRef;
+use crate::report;
+use crate::resolve;
+use crate::symbol::Symbol;
+use crate::thread::{Thread, Thrown};
+use crate::unwind;
+use compiler::machine_word;
+
+pub(super) extern "C" fn get_version(_env: u64) -> i32 {
+    VERSION
+}
+
+pub(super) extern "C" fn define_class(
+    env: u64,
+    name: u64,
+    loader: u64,
+    bytes: u64,
+    size: i32,
+) -> u64 {
+    let thread = of(env);
+    let name = (name != 0).then(|| Symbol::new(&c_bytes(name)));
+    let bytes = Box::leak(memory::bytes_at(bytes, size as usize).into_boxed_slice());
+    let loader = loader::of(thread.object_of(loader));
+    let class = link::define(thread, Definition::plain(loader, name, bytes));
+    outcome(class.map(|class| thread.local(class.mirror())))
+}
+
+/// The loader of the innermost Java frame, or the system's.
+fn caller_loader(thread: &Thread) -> &'static loader::Loader {
+    let mut found = None;
+    unwind::walk(thread, |frame| {
+        found = Some(frame.method.class().info.loader);
+        false
+    });
+    found.unwrap_or_else(|| crate::boot::system_loader().unwrap_or_else(loader::boot))
+}
+
+pub(super) extern "C" fn find_class(env: u64, name: u64) -> u64 {
+    let thread = of(env);
+    let find = || {
+        let name = Symbol::new(&c_bytes(name));
+        let class = resolve::class_by_name(thread, caller_loader(thread), name)?;
+        class.initialize(thread)?;
+        Ok::<_, Thrown>(thread.local(class.mirror()))
+    };
+    outcome(find())
+}
+
+pub(super) extern "C" fn get_superclass(env: u64, class: u64) -> u64 {
+    let thread = of(env);
+    let class = mirror::class_of(thread.object_of(class));
+    if class.is_interface() {
+        return 0;
+    }
+    class
+        .super_class()
+        .map_or(0, |parent| thread.local(parent.mirror()))
+}
+
+pub(super) extern "C" fn is_assignable_from(env: u64, sub: u64, parent: u64) -> u8 {
+    let thread = of(env);
+    let class = |reference| mirror::class_of(thread.object_of(reference));
+    u8::from(class(sub).is_subtype_of(class(parent)))
+}
+
+pub(super) extern "C" fn throw(env: u64, exception: u64) -> i32 {
+    let thread = of(env);
+    let _ = thread.set_exception(thread.object_of(exception));
+    0
+}
+
+pub(super) extern "C" fn throw_new(env: u64, class: u64, message: u64) -> i32 {
+    let thread = of(env);
+    let class = mirror::class_of(thread.object_of(class));
+    let constructor = class.method_named("<init>", "(Ljava/lang/String;)V");
+    let make = || {
+        let text = if message == 0 {
+            ObjectRef::NULL
+        } else {
+            crate::string::new_string(thread, &c_text(message))?
+        };
+        thread.new_instance(class, constructor, &[text.0.into()])
+    };
+    if let Ok(exception) = make() {
+        let _ = thread.set_exception(exception);
+    }
+    0
+}
+
+pub(super) extern "C" fn exception_occurred(env: u64) -> u64 {
+    let thread = of(env);
+    thread.local(thread.exception())
+}
+
+pub(super) extern "C" fn exception_check(env: u64) -> u8 {
+    u8::from(!of(env).exception().is_null())
+}
+
+pub(super) extern "C" fn exception_clear(env: u64) {
+    of(env).take_exception();
+}
+
+/// Prints as an uncaught exception's thread does.
+pub(super) extern "C" fn exception_describe(env: u64) {
+    let thread = of(env);
+    let Some(exception) = thread.take_exception().some() else {
+        return;
+    };
+    crate::boot::print_uncaught(thread, exception);
+}
+
+pub(super) extern "C" fn fatal_error(_env: u64, message: u64) {
+    report::fatal(&format!("JNI FatalError: {}", c_text(message)));
+}
+
+pub(super) extern "C" fn push_local_frame(env: u64, _count: i32) -> i32 {
+    let thread = of(env);
+    thread
+        .local_frames
+        .borrow_mut()
+        .push(thread.word(machine_word::LOCALS_TOP));
+    0
+}
+
+pub(super) extern "C" fn pop_local_frame(env: u64, result: u64) -> u64 {
+    let thread = of(env);
+    let object = thread.object_of(result);
+    if let Some(mark) = thread.local_frames.borrow_mut().pop() {
+        thread.set_word(machine_word::LOCALS_TOP, mark);
+    }
+    thread.local(object)
+}
+
+/// Global references are slots that nothing moves.
+fn new_slot(object: ObjectRef) -> u64 {
+    if object.is_null() {
+        return 0;
+    }
+    Box::leak(Box::new(u64::from(object.0))) as *mut u64 as u64
+}
+
+pub(super) extern "C" fn new_global_ref(env: u64, reference: u64) -> u64 {
+    new_slot(of(env).object_of(reference))
+}
+
+/// The slot is cleared and stays: a stale use finds null, not another object.
+pub(super) extern "C" fn delete_global_ref(_env: u64, reference: u64) {
+    if reference != 0 {
+        memory::write(reference, 0_u32);
+    }
+}
+
+pub(super) extern "C" fn new_weak_global_ref(env: u64, reference: u64) -> u64 {
+    new_slot(of(env).object_of(reference))
+}
+
+pub(super) extern "C" fn delete_weak_global_ref(env: u64, reference: u64) {
+    delete_global_ref(env, reference);
+}
+
+pub(super) extern "C" fn delete_local_ref(env: u64, reference: u64) {
+    let thread = of(env);
+    if reference == 0 {
+        return;
+    }
+    memory::write(reference, 0_u32);
+    if reference + 8 == thread.word(machine_word::LOCALS_TOP) {
+        thread.set_word(machine_word::LOCALS_TOP, reference);
+    }
+}
+
+pub(super) extern "C" fn is_same_object(env: u64, first: u64, second: u64) -> u8 {
+    let thread = of(env);
+    u8::from(thread.object_of(first) == thread.object_of(second))
+}
+
+pub(super) extern "C" fn new_local_ref(env: u64, reference: u64) -> u64 {
+    let thread = of(env);
+    thread.local(thread.object_of(reference))
+}
+
+pub(super) extern "C" fn ensure_local_capacity(_env: u64, _count: i32) -> i32 {
+    0
+}
+
+pub(super) extern "C" fn alloc_object(env: u64, class: u64) -> u64 {
+    let thread = of(env);
+    let class = mirror::class_of(thread.object_of(class));
+    let make = || {
+        resolve::check_instantiable(thread, class)?;
+        class.initialize(thread)?;
+        Ok::<_, Thrown>(thread.local(resolve::new_object(thread, class)?))
+    };
+    outcome(make())
+}
+
+pub(super) extern "C" fn get_object_class(env: u64, object: u64) -> u64 {
+    let thread = of(env);
+    thread.local(thread.object_of(object).class().mirror())
+}
+
+pub(super) extern "C" fn is_instance_of(env: u64, object: u64, class: u64) -> u8 {
+    let thread = of(env);
+    let class = mirror::class_of(thread.object_of(class));
+    let object = thread.object_of(object);
+    u8::from(object.is_null() || object.is_instance_of(class))
+}
+
+pub(super) extern "C" fn from_reflected_method(env: u64, method: u64) -> u64 {
+    let thread = of(env);
+    crate::reflect::method_of(thread.object_of(method)).address()
+}
+
+pub(super) extern "C" fn from_reflected_field(env: u64, field: u64) -> u64 {
+    let thread = of(env);
+    let (class, field) = crate::reflect::field_of(thread.object_of(field));
+    FieldId::leak(class, field)
+}
+
+pub(super) extern "C" fn to_reflected_method(
+    env: u64,
+    _class: u64,
+    method: u64,
+    _is_static: u8,
+) -> u64 {
+    let thread = of(env);
+    let made = crate::reflect::executable(thread, Method::at(method));
+    outcome(made.map(|object| thread.local(object)))
+}
+
+pub(super) extern "C" fn to_reflected_field(
+    env: u64,
+    _class: u64,
+    field: u64,
+    _is_static: u8,
+) -> u64 {
+    let thread = of(env);
+    let id = FieldId::at(field);
+    outcome(crate::reflect::field(thread, id.class, id.field).map(|object| thread.local(object)))
+}
+
+/// `JNINativeMethod`: name, descriptor, function.
+const NATIVE_METHOD_BYTES: u64 = 24;
+
+pub(super) extern "C" fn register_natives(env: u64, class: u64, methods: u64, count: i32) -> i32 {
+    let thread = of(env);
+    let class = mirror::class_of(thread.object_of(class));
+    for index in 0..count as u64 {
+        let row = methods + index * NATIVE_METHOD_BYTES;
+        let name = Symbol::new(&c_bytes(memory::read(row)));
+        let descriptor = Symbol::new(&c_bytes(memory::read(row + 8)));
+        match class
+            .declared_method(name, descriptor)
+            .filter(|method| method.is_native())
+        {
+            Some(method) => {
+                let function = memory::read(row + 16);
+                method
+                    .native
+                    .store(function, core::sync::atomic::Ordering::Release);
+            }
+            None => {
+                let message = format!(
+                    "Method {}.{name}{descriptor} not found or not native",
+                    class.java_name()
+                );
+                let _ = thread.throw("java/lang/NoSuchMethodError", &message);
+                return -1;
+            }
+        }
+    }
+    0
+}
+
+pub(super) extern "C" fn unregister_natives(env: u64, class: u64) -> i32 {
+    let class = mirror::class_of(of(env).object_of(class));
+    for method in class
+        .info
+        .methods
+        .iter()
+        .filter(|method| method.is_native())
+    {
+        method
+            .native
+            .store(0, core::sync::atomic::Ordering::Release);
+    }
+    0
+}
+
+pub(super) extern "C" fn monitor_enter(env: u64, object: u64) -> i32 {
+    let thread = of(env);
+    monitor::enter(thread, thread.object_of(object));
+    0
+}
+
+pub(super) extern "C" fn monitor_exit(env: u64, object: u64) -> i32 {
+    let thread = of(env);
+    if monitor::exit(thread, thread.object_of(object)).is_ok() {
+        0
+    } else {
+        -1
+    }
+}
+
+pub(super) extern "C" fn get_java_vm(_env: u64, vm: u64) -> i32 {
+    memory::write(vm, super::invocation::vm_address());
+    0
+}
+
+pub(super) extern "C" fn new_direct_byte_buffer(env: u64, address: u64, capacity: i64) -> u64 {
+    let thread = of(env);
+    let class = thread.boot_class("java/nio/DirectByteBuffer");
+    let constructor = class.method_named("<init>", "(JI)V");
+    let args = [address, capacity as u32 as u64];
+    outcome(
+        thread
+            .new_instance(class, constructor, &args)
+            .map(|buffer| thread.local(buffer)),
+    )
+}
+
+fn buffer_field(env: u64, buffer: u64, name: &str) -> Option<(ObjectRef, u32)> {
+    let thread = of(env);
+    let buffer = thread.object_of(buffer).some()?;
+    let direct = thread.boot_class("sun/nio/ch/DirectBuffer");
+    if !buffer.is_instance_of(direct) {
+        return None;
+    }
+    Some((buffer, buffer.class().field_named(name)?.offset))
+}
+
+pub(super) extern "C" fn get_direct_buffer_address(env: u64, buffer: u64) -> u64 {
+    buffer_field(env, buffer, "address").map_or(0, |(buffer, offset)| buffer.get(offset))
+}
+
+pub(super) extern "C" fn get_direct_buffer_capacity(env: u64, buffer: u64) -> i64 {
+    buffer_field(env, buffer, "capacity")
+        .map_or(-1, |(buffer, offset)| i64::from(buffer.get::<i32>(offset)))
+}
+
+/// 1 local, 2 global: by where the slot lies.
+pub(super) extern "C" fn get_object_ref_type(env: u64, reference: u64) -> i32 {
+    let top = of(env).word(machine_word::LOCALS_TOP);
+    match reference {
+        0 => 0,
+        local if local < top && top - local < (2 << 20) => 1,
+        _ => 2,
+    }
+}
+
+pub(super) extern "C" fn get_module(env: u64, class: u64) -> u64 {
+    let thread = of(env);
+    let mirror = thread.object_of(class);
+    thread.local(mirror.get_ref(crate::known::known().mirror_module))
+}

@@ -1,0 +1,441 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Finding, defining and describing classes.
+
+use core::sync::atomic::Ordering;
+
+use classfile::access;
+
+use crate::class::{Class, ClassKind};
+use crate::jni::{c_bytes, of, outcome};
+use crate::known::{known, primitive_by_name};
+use crate::link::{self, Definition, Hidden};
+use crate::loader;
+use crate::memory;
+use crate::mirror;
+use crate::object::ObjectRef;
+use crate::reflect;
+use crate::resolve;
+use crate::string;
+use crate::symbol::Symbol;
+use crate::thread::{Thread, Thrown};
+
+pub(super) fn class_of(env: u64, mirror: u64) -> &'static Class {
+    mirror::class_of(of(env).object_of(mirror))
+}
+
+fn local_mirror(env: u64, class: Result<&'static Class, Thrown>) -> u64 {
+    outcome(class.map(|class| of(env).local(class.mirror())))
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn JVM_FindPrimitiveClass(env: u64, name: u64) -> u64 {
+    let name = crate::jni::c_text(name);
+    primitive_by_name(&name).map_or(0, |class| of(env).local(class.mirror()))
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn JVM_FindClassFromBootLoader(env: u64, name: u64) -> u64 {
+    let thread = of(env);
+    let found = loader::find_boot(thread, Symbol::new(&c_bytes(name)));
+    outcome(found.map(|class| class.map_or(0, |class| thread.local(class.mirror()))))
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn JVM_FindClassFromCaller(
+    env: u64,
+    name: u64,
+    initialize: u8,
+    loader: u64,
+    _caller: u64,
+) -> u64 {
+    let thread = of(env);
+    let find = || {
+        let loader = loader::of(thread.object_of(loader));
+        let class = loader.load(thread, Symbol::new(&c_bytes(name)))?;
+        if initialize != 0 {
+            class.initialize(thread)?;
+        }
+        Ok(class)
+    };
+    local_mirror(env, find())
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn JVM_FindClassFromClass(env: u64, name: u64, initialize: u8, from: u64) -> u64 {
+    let thread = of(env);
+    let find = || {
+        let loader = class_of(env, from).info.loader;
+        let class = resolve::class_by_name(thread, loader, Symbol::new(&c_bytes(name)))?;
+        if initialize != 0 {
+            class.initialize(thread)?;
+        }
+        Ok(class)
+    };
+    local_mirror(env, find())
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn JVM_FindLoadedClass(env: u64, loader: u64, name: u64) -> u64 {
+    let thread = of(env);
+    let name = string::text(thread.object_of(name)).replace('.', "/");
+    let found = loader::of(thread.object_of(loader)).loaded(Symbol::new(name.as_bytes()));
+    found.map_or(0, |class| thread.local(class.mirror()))
+}
+
+fn leak(bytes: u64, size: i32) -> &'static [u8] {
+    Box::leak(memory::bytes_at(bytes, size as usize).into_boxed_slice())
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn JVM_DefineClassWithSource(
+    env: u64,
+    name: u64,
+    loader: u64,
+    bytes: u64,
+    size: i32,
+    protection_domain: u64,
+    _source: u64,
+) -> u64 {
+    let thread = of(env);
+    let name = (name != 0).then(|| Symbol::new(&c_bytes(name)));
+    let loader = loader::of(thread.object_of(loader));
+    let definition = Definition {
+        protection_domain: thread.object_of(protection_domain),
+        ..Definition::plain(loader, name, leak(bytes, size))
+    };
+    local_mirror(env, link::define(thread, definition))
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn JVM_DefineClass(
+    env: u64,
+    name: u64,
+    loader: u64,
+    bytes: u64,
+    size: i32,
+    protection_domain: u64,
+) -> u64 {
+    JVM_DefineClassWithSource(env, name, loader, bytes, size, protection_domain, 0)
+}
+
+const HIDDEN_NESTMATE: i32 = 1;
+const HIDDEN_CLASS: i32 = 2;
+
+#[unsafe(no_mangle)]
+extern "C" fn JVM_LookupDefineClass(
+    env: u64,
+    lookup: u64,
+    name: u64,
+    bytes: u64,
+    size: i32,
+    protection_domain: u64,
+    initialize: u8,
+    flags: i32,
+    class_data: u64,
+) -> u64 {
+    let thread = of(env);
+    let define = || {
+        let host = class_of(env, lookup);
+        let bytes = leak(bytes, size);
+        let name = (name != 0).then(|| Symbol::new(&c_bytes(name)));
+        let hidden = (flags & HIDDEN_CLASS != 0).then(|| Hidden {
+            host,
+            is_nestmate: flags & HIDDEN_NESTMATE != 0,
+            class_data: thread.object_of(class_data),
+        });
+        let definition = Definition {
+            protection_domain: thread.object_of(protection_domain),
+            hidden,
+            ..Definition::plain(host.info.loader, name, bytes)
+        };
+        let class = link::define(thread, definition)?;
+        if initialize != 0 {
+            class.initialize(thread)?;
+        }
+        Ok(class)
+    };
+    local_mirror(env, define())
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn JVM_InitClassName(env: u64, mirror: u64) -> u64 {
+    let thread = of(env);
+    let name = class_of(env, mirror).java_name();
+    let make = || {
+        let text = string::new_string(thread, &name)?;
+        let text = string::intern(thread, text)?;
+        thread.object_of(mirror).put_ref(known().mirror_name, text);
+        Ok::<_, Thrown>(thread.local(text))
+    };
+    outcome(make())
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn JVM_GetClassInterfaces(env: u64, mirror: u64) -> u64 {
+    let thread = of(env);
+    let class = class_of(env, mirror);
+    let mirrors: Vec<_> = class
+        .info
+        .interfaces
+        .iter()
+        .map(|interface| interface.mirror())
+        .collect();
+    outcome(reflect::class_array(thread, &mirrors).map(|array| thread.local(array)))
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn JVM_IsInterface(env: u64, mirror: u64) -> u8 {
+    u8::from(class_of(env, mirror).is_interface())
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn JVM_IsArrayClass(env: u64, mirror: u64) -> u8 {
+    u8::from(class_of(env, mirror).is_array())
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn JVM_IsPrimitiveClass(env: u64, mirror: u64) -> u8 {
+    u8::from(class_of(env, mirror).is_primitive())
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn JVM_IsHiddenClass(env: u64, mirror: u64) -> u8 {
+    u8::from(class_of(env, mirror).info.is_hidden)
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn JVM_IsRecord(env: u64, mirror: u64) -> u8 {
+    let class = class_of(env, mirror);
+    u8::from(class.info.file.record.is_some() && class.is_final())
+}
+
+/// As the class says of itself in InnerClasses, if it does.
+fn modifiers(class: &'static Class) -> i32 {
+    let file = &class.info.file;
+    let inner = file.inner_classes.iter().find(|inner| {
+        file.constants
+            .class_name(inner.inner)
+            .is_ok_and(|name| name == file.name)
+    });
+    let access = inner.map_or(class.info.access, |inner| inner.access);
+    i32::from(access & !access::SUPER)
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn JVM_GetClassModifiers(env: u64, mirror: u64) -> i32 {
+    let class = class_of(env, mirror);
+    let mut innermost = class;
+    while let Some(element) = innermost.info.element {
+        innermost = element;
+    }
+    if class.is_array() {
+        let visible = access::PUBLIC | access::PRIVATE | access::PROTECTED;
+        return modifiers(innermost) & i32::from(visible)
+            | i32::from(access::FINAL | access::ABSTRACT);
+    }
+    modifiers(class)
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn JVM_GetClassAccessFlags(env: u64, mirror: u64) -> i32 {
+    i32::from(class_of(env, mirror).info.access)
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn JVM_GetClassSigners(env: u64, mirror: u64) -> u64 {
+    let signers = class_of(env, mirror).info.signers.load(Ordering::Acquire);
+    of(env).local(ObjectRef(signers))
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn JVM_SetClassSigners(env: u64, mirror: u64, signers: u64) {
+    let signers = of(env).object_of(signers);
+    class_of(env, mirror)
+        .info
+        .signers
+        .store(signers.0, Ordering::Release);
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn JVM_GetProtectionDomain(env: u64, mirror: u64) -> u64 {
+    let domain = class_of(env, mirror)
+        .info
+        .protection_domain
+        .load(Ordering::Acquire);
+    of(env).local(ObjectRef(domain))
+}
+
+fn text_or_null(thread: &Thread, bytes: Option<&[u8]>) -> u64 {
+    let make = |bytes: &[u8]| string::intern_mutf8(thread, bytes);
+    bytes.map_or(0, |bytes| {
+        outcome(make(bytes).map(|text| thread.local(text)))
+    })
+}
+
+fn bytes_or_null(thread: &Thread, bytes: Option<&[u8]>) -> u64 {
+    let make = |bytes: &[u8]| string::new_bytes(thread, bytes);
+    bytes.map_or(0, |bytes| {
+        outcome(make(bytes).map(|array| thread.local(array)))
+    })
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn JVM_GetClassSignature(env: u64, mirror: u64) -> u64 {
+    text_or_null(of(env), class_of(env, mirror).info.file.signature)
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn JVM_GetClassAnnotations(env: u64, mirror: u64) -> u64 {
+    bytes_or_null(of(env), class_of(env, mirror).info.file.annotations)
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn JVM_GetClassTypeAnnotations(env: u64, mirror: u64) -> u64 {
+    bytes_or_null(of(env), class_of(env, mirror).info.file.type_annotations)
+}
+
+/// The own row of InnerClasses.
+fn own_row(class: &'static Class) -> Option<classfile::InnerClass> {
+    let file = &class.info.file;
+    let is_own = |inner: &&classfile::InnerClass| {
+        file.constants
+            .class_name(inner.inner)
+            .is_ok_and(|name| name == file.name)
+    };
+    file.inner_classes.iter().find(is_own).copied()
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn JVM_GetDeclaringClass(env: u64, mirror: u64) -> u64 {
+    let class = class_of(env, mirror);
+    match own_row(class).filter(|row| row.outer != 0) {
+        Some(row) => local_mirror(env, resolve::class_at(of(env), class, row.outer)),
+        None => 0,
+    }
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn JVM_GetSimpleBinaryName(env: u64, mirror: u64) -> u64 {
+    let class = class_of(env, mirror);
+    let row = own_row(class).filter(|row| row.name != 0);
+    let name = row.and_then(|row| class.info.file.constants.utf8(row.name).ok());
+    text_or_null(of(env), name)
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn JVM_GetDeclaredClasses(env: u64, mirror: u64) -> u64 {
+    let thread = of(env);
+    let class = class_of(env, mirror);
+    let file = &class.info.file;
+    let find = || {
+        let mut mirrors = Vec::new();
+        for row in file
+            .inner_classes
+            .iter()
+            .filter(|row| row.outer != 0 && row.name != 0)
+        {
+            if file
+                .constants
+                .class_name(row.outer)
+                .is_ok_and(|name| name == file.name)
+            {
+                mirrors.push(resolve::class_at(thread, class, row.inner)?.mirror());
+            }
+        }
+        reflect::class_array(thread, &mirrors)
+    };
+    outcome(find().map(|array| thread.local(array)))
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn JVM_GetEnclosingMethodInfo(env: u64, mirror: u64) -> u64 {
+    let thread = of(env);
+    let class = class_of(env, mirror);
+    let Some(enclosing) = class.info.file.enclosing_method else {
+        return 0;
+    };
+    let make = || {
+        let array = crate::array::new(thread, known().object_array, 3)?;
+        let outer = resolve::class_at(thread, class, enclosing.class)?;
+        array.set_ref_element(0, outer.mirror());
+        if enclosing.method != 0
+            && let Ok((name, descriptor)) =
+                class.info.file.constants.name_and_type(enclosing.method)
+        {
+            array.set_ref_element(1, string::intern_mutf8(thread, name)?);
+            array.set_ref_element(2, string::intern_mutf8(thread, descriptor)?);
+        }
+        Ok::<_, Thrown>(thread.local(array))
+    };
+    outcome(make())
+}
+
+/// The class that decides who may see whose privates.
+pub(crate) fn nest_host(thread: &Thread, class: &'static Class) -> &'static Class {
+    if let Some(host) = class.info.host {
+        return nest_host(thread, host);
+    }
+    let Some(index) = class.info.file.nest_host else {
+        return class;
+    };
+    match resolve::class_at(thread, class, index) {
+        Ok(host) => host,
+        Err(_) => {
+            thread.take_exception();
+            class
+        }
+    }
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn JVM_GetNestHost(env: u64, mirror: u64) -> u64 {
+    let thread = of(env);
+    thread.local(nest_host(thread, class_of(env, mirror)).mirror())
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn JVM_AreNestMates(env: u64, first: u64, second: u64) -> u8 {
+    let thread = of(env);
+    let host = |mirror| nest_host(thread, class_of(env, mirror));
+    u8::from(core::ptr::eq(host(first), host(second)))
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn JVM_GetNestMembers(env: u64, mirror: u64) -> u64 {
+    let thread = of(env);
+    let host = nest_host(thread, class_of(env, mirror));
+    let find = || {
+        let mut mirrors = vec![host.mirror()];
+        for &index in &host.info.file.nest_members {
+            mirrors.push(resolve::class_at(thread, host, index)?.mirror());
+        }
+        reflect::class_array(thread, &mirrors)
+    };
+    outcome(find().map(|array| thread.local(array)))
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn JVM_GetPermittedSubclasses(env: u64, mirror: u64) -> u64 {
+    let thread = of(env);
+    let class = class_of(env, mirror);
+    let Some(permitted) = &class.info.file.permitted_subclasses else {
+        return 0;
+    };
+    let find = || {
+        let mut mirrors = Vec::new();
+        for &index in permitted {
+            mirrors.push(resolve::class_at(thread, class, index)?.mirror());
+        }
+        reflect::class_array(thread, &mirrors)
+    };
+    outcome(find().map(|array| thread.local(array)))
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn JVM_DesiredAssertionStatus(env: u64, _unused: u64, mirror: u64) -> u8 {
+    let class = class_of(env, mirror);
+    let is_application = class.info.kind == ClassKind::Instance
+        && !class.info.loader.is_boot()
+        && !mirror::is_platform_loader(class.info.loader);
+    u8::from(is_application && crate::options::get().has_assertions)
+}

@@ -1,0 +1,317 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Members of classes, and calling through them.
+
+use classfile::access;
+
+use super::class::class_of;
+use crate::class::Method;
+use crate::jni::{of, outcome};
+use crate::known::offset;
+use crate::object::ObjectRef;
+use crate::reflect;
+use crate::resolve;
+use crate::string;
+use crate::thread::{Thread, Thrown};
+
+fn members(
+    thread: &Thread,
+    class: &str,
+    make: impl FnOnce() -> Result<Vec<ObjectRef>, Thrown>,
+) -> u64 {
+    let build = || {
+        let objects = make()?;
+        let class = thread.array_class(thread.boot_class(class))?;
+        reflect::array_of(thread, class, &objects)
+    };
+    outcome(build().map(|array| thread.local(array)))
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn JVM_GetClassDeclaredFields(env: u64, mirror: u64, public_only: u8) -> u64 {
+    let thread = of(env);
+    let class = class_of(env, mirror);
+    members(thread, "java/lang/reflect/Field", || {
+        let fields = class
+            .info
+            .fields
+            .iter()
+            .filter(|field| field.index.is_some());
+        let shown = fields.filter(|f| public_only == 0 || f.access & access::PUBLIC != 0);
+        shown
+            .map(|field| reflect::field(thread, class, field))
+            .collect()
+    })
+}
+
+fn executables(
+    env: u64,
+    mirror: u64,
+    class: &str,
+    is_shown: impl Fn(&'static Method) -> bool,
+) -> u64 {
+    let thread = of(env);
+    let holder = class_of(env, mirror);
+    members(thread, class, || {
+        let shown = holder.info.methods.iter().filter(|method| is_shown(method));
+        shown
+            .map(|method| reflect::executable(thread, method))
+            .collect()
+    })
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn JVM_GetClassDeclaredMethods(env: u64, mirror: u64, public_only: u8) -> u64 {
+    executables(env, mirror, "java/lang/reflect/Method", |method| {
+        !method.name.bytes().starts_with(b"<")
+            && (public_only == 0 || method.access & access::PUBLIC != 0)
+    })
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn JVM_GetClassDeclaredConstructors(env: u64, mirror: u64, public_only: u8) -> u64 {
+    executables(env, mirror, "java/lang/reflect/Constructor", |method| {
+        method.is_constructor() && (public_only == 0 || method.access & access::PUBLIC != 0)
+    })
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn JVM_InvokeMethod(env: u64, method: u64, receiver: u64, arguments: u64) -> u64 {
+    let thread = of(env);
+    let method = reflect::method_of(thread.object_of(method));
+    let (receiver, arguments) = (thread.object_of(receiver), thread.object_of(arguments));
+    let result = reflect::invoke(thread, method, receiver, arguments);
+    outcome(result.map(|object| thread.local(object)))
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn JVM_NewInstanceFromConstructor(env: u64, constructor: u64, arguments: u64) -> u64 {
+    let thread = of(env);
+    let constructor = reflect::method_of(thread.object_of(constructor));
+    let make = || {
+        let class = constructor.class();
+        if class.is_abstract() {
+            let name = class.java_name();
+            return Err(thread.throw("java/lang/InstantiationException", &name));
+        }
+        class.initialize(thread)?;
+        let object = resolve::new_object(thread, class)?;
+        reflect::invoke(thread, constructor, object, thread.object_of(arguments))?;
+        Ok::<_, Thrown>(thread.local(object))
+    };
+    outcome(make())
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn JVM_GetFieldTypeAnnotations(env: u64, field: u64) -> u64 {
+    let thread = of(env);
+    let (class, field) = reflect::field_of(thread.object_of(field));
+    let parsed = field.index.map(|index| &class.info.file.fields[index]);
+    bytes(thread, parsed.and_then(|parsed| parsed.type_annotations))
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn JVM_GetMethodTypeAnnotations(env: u64, method: u64) -> u64 {
+    let thread = of(env);
+    let method = reflect::method_of(thread.object_of(method));
+    bytes(thread, method.file().type_annotations)
+}
+
+fn bytes(thread: &Thread, bytes: Option<&[u8]>) -> u64 {
+    let make = |bytes: &[u8]| string::new_bytes(thread, bytes).map(|array| thread.local(array));
+    bytes.map_or(0, |bytes| outcome(make(bytes)))
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn JVM_GetMethodParameters(env: u64, method: u64) -> u64 {
+    let thread = of(env);
+    let executable = thread.object_of(method);
+    let method = reflect::method_of(executable);
+    let Some(parameters) = &method.file().parameters else {
+        return 0;
+    };
+    members(thread, "java/lang/reflect/Parameter", || {
+        let mut objects = Vec::new();
+        let class = thread.boot_class("java/lang/reflect/Parameter");
+        class.initialize(thread)?;
+        for (index, &(name, flags)) in parameters.iter().enumerate() {
+            let object = crate::heap_binding::new_object(thread, class)?;
+            if let Ok(name) = method.class().info.file.constants.utf8(name) {
+                object.put_ref(offset(class, "name"), string::intern_mutf8(thread, name)?);
+            }
+            object.put(offset(class, "modifiers"), i32::from(flags));
+            object.put_ref(offset(class, "executable"), executable);
+            object.put(offset(class, "index"), index as i32);
+            objects.push(object);
+        }
+        Ok(objects)
+    })
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn JVM_GetRecordComponents(env: u64, mirror: u64) -> u64 {
+    let thread = of(env);
+    let holder = class_of(env, mirror);
+    let Some(components) = &holder.info.file.record else {
+        return 0;
+    };
+    members(thread, "java/lang/reflect/RecordComponent", || {
+        let class = thread.boot_class("java/lang/reflect/RecordComponent");
+        class.initialize(thread)?;
+        let mut objects = Vec::new();
+        for component in components {
+            let object = crate::heap_binding::new_object(thread, class)?;
+            let name = string::intern_mutf8(thread, component.name)?;
+            let ty = classfile::FieldType::parse(component.descriptor)
+                .map_err(|error| thread.throw("java/lang/ClassFormatError", &error.to_string()))?;
+            let ty = reflect::class_of_type(thread, holder, &ty)?;
+            object.put_ref(offset(class, "clazz"), holder.mirror());
+            object.put_ref(offset(class, "name"), name);
+            object.put_ref(offset(class, "type"), ty.mirror());
+            let descriptor = format!("(){}", classfile::to_string_lossy(component.descriptor));
+            let accessor =
+                holder.method_named(&classfile::to_string_lossy(component.name), &descriptor);
+            if let Some(accessor) = accessor.filter(|method| !method.is_static()) {
+                let accessor = reflect::executable(thread, accessor)?;
+                object.put_ref(offset(class, "accessor"), accessor);
+            }
+            let signature = component.signature;
+            if let Some(text) = signature.and_then(|i| holder.info.file.constants.utf8(i).ok()) {
+                let text = string::intern_mutf8(thread, text)?;
+                object.put_ref(offset(class, "signature"), text);
+            }
+            if let Some(bytes) = component.annotations {
+                let array = string::new_bytes(thread, bytes)?;
+                object.put_ref(offset(class, "annotations"), array);
+            }
+            objects.push(object);
+        }
+        Ok(objects)
+    })
+}
+
+// Arrays by reflection.
+
+#[unsafe(no_mangle)]
+extern "C" fn JVM_NewArray(env: u64, element: u64, length: i32) -> u64 {
+    let thread = of(env);
+    let make = || {
+        let Some(element) = thread.object_of(element).some() else {
+            return Err(thread.throw_plain("java/lang/NullPointerException"));
+        };
+        let element = crate::mirror::class_of(element);
+        if element.info.kind == crate::class::ClassKind::Primitive(None) {
+            return Err(thread.throw_plain("java/lang/IllegalArgumentException"));
+        }
+        let class = thread.array_class(element)?;
+        crate::array::new(thread, class, length)
+    };
+    outcome(make().map(|array| thread.local(array)))
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn JVM_NewMultiArray(env: u64, element: u64, lengths: u64) -> u64 {
+    let thread = of(env);
+    let lengths = thread.object_of(lengths);
+    let make = || {
+        let counts: Vec<i32> = (0..lengths.length()).map(|i| lengths.element(i)).collect();
+        let mut class = class_of(env, element);
+        for _ in &counts {
+            class = thread.array_class(class)?;
+        }
+        crate::array::new_multi(thread, class, &counts)
+    };
+    outcome(make().map(|array| thread.local(array)))
+}
+
+/// The array, or the exception that reflection throws for anything else.
+fn array(thread: &Thread, array: u64) -> Result<ObjectRef, Thrown> {
+    let Some(array) = thread.object_of(array).some() else {
+        return Err(thread.throw_plain("java/lang/NullPointerException"));
+    };
+    if !array.class().is_array() {
+        let message = "Argument is not an array";
+        return Err(thread.throw("java/lang/IllegalArgumentException", message));
+    }
+    Ok(array)
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn JVM_GetArrayLength(env: u64, object: u64) -> i32 {
+    outcome(array(of(env), object).map(|array| array.length() as i32))
+}
+
+fn element_place(thread: &Thread, object: u64, index: i32) -> Result<(ObjectRef, u32), Thrown> {
+    let array = array(thread, object)?;
+    match u32::try_from(index)
+        .ok()
+        .filter(|&index| index < array.length())
+    {
+        Some(index) => Ok((array, index)),
+        None => {
+            let message = format!("Index {index} out of bounds for length {}", array.length());
+            Err(thread.throw("java/lang/ArrayIndexOutOfBoundsException", &message))
+        }
+    }
+}
+
+fn raw_element(array: ObjectRef, index: u32) -> (ir::MemoryKind, u64) {
+    let element = array.class().info.element.and_then(|e| e.memory_kind());
+    let kind = element.expect("arrays have elements");
+    let value = match kind {
+        ir::MemoryKind::Boolean => u64::from(array.element::<u8>(index)),
+        ir::MemoryKind::Byte => i32::from(array.element::<i8>(index)) as u32 as u64,
+        ir::MemoryKind::Short => i32::from(array.element::<i16>(index)) as u32 as u64,
+        ir::MemoryKind::Char => u64::from(array.element::<u16>(index)),
+        ir::MemoryKind::Long | ir::MemoryKind::Double => array.element::<u64>(index),
+        _ => u64::from(array.element::<u32>(index)),
+    };
+    (kind, value)
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn JVM_GetArrayElement(env: u64, object: u64, index: i32) -> u64 {
+    let thread = of(env);
+    let get = || {
+        let (array, index) = element_place(thread, object, index)?;
+        let (kind, value) = raw_element(array, index);
+        reflect::box_value(thread, Some(kind), value)
+    };
+    outcome(get().map(|object| thread.local(object)))
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn JVM_SetArrayElement(env: u64, object: u64, index: i32, value: u64) {
+    let thread = of(env);
+    let mismatch = || {
+        thread.throw(
+            "java/lang/IllegalArgumentException",
+            "array element type mismatch",
+        )
+    };
+    let set = || {
+        let (array, index) = element_place(thread, object, index)?;
+        let value = thread.object_of(value);
+        let element = array.class().info.element.expect("an array");
+        let Some(kind) = element
+            .memory_kind()
+            .filter(|kind| *kind != ir::MemoryKind::Ref)
+        else {
+            if !value.is_null() && !value.is_instance_of(element) {
+                return Err(mismatch());
+            }
+            array.set_ref_element(index, value);
+            return Ok(());
+        };
+        let unboxed = value.some().and_then(reflect::unbox);
+        let widened = unboxed.and_then(|(own, raw)| reflect::widen(own, kind, raw));
+        let raw = widened.ok_or_else(mismatch)?;
+        match kind.size_log2() {
+            0 => array.set_element(index, raw as u8),
+            1 => array.set_element(index, raw as u16),
+            2 => array.set_element(index, raw as u32),
+            _ => array.set_element(index, raw),
+        }
+        Ok(())
+    };
+    let _ = set();
+}

@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Threads.
+
+use rt::clock::{Clock, Monotonic};
+
+use crate::java_thread;
+use crate::jni::{of, outcome};
+use crate::known::known;
+use crate::monitor;
+use crate::reflect;
+use crate::thread::{self, Thrown};
+
+#[unsafe(no_mangle)]
+extern "C" fn JVM_CurrentThread(env: u64, _class: u64) -> u64 {
+    let thread = of(env);
+    thread.local(thread.object())
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn JVM_StartThread(env: u64, target: u64) {
+    let thread = of(env);
+    let _ = java_thread::start(thread, thread.object_of(target));
+}
+
+/// Priorities of ordinary threads are the kernel's business, as on stock Linux.
+#[unsafe(no_mangle)]
+extern "C" fn JVM_SetThreadPriority(_env: u64, _target: u64, _priority: i32) {}
+
+#[unsafe(no_mangle)]
+extern "C" fn JVM_Yield(_env: u64, _class: u64) {
+    std::thread::yield_now();
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn JVM_Sleep(env: u64, _class: u64, millis: i64) {
+    let thread = of(env);
+    if millis < 0 {
+        let message = "timeout value is negative";
+        let _ = thread.throw("java/lang/IllegalArgumentException", message);
+        return;
+    }
+    let due_ns = Monotonic
+        .now_ns()
+        .saturating_add((millis as u64).saturating_mul(1_000_000));
+    loop {
+        if java_thread::take_interrupt(thread) {
+            let _ = thread.throw("java/lang/InterruptedException", "sleep interrupted");
+            return;
+        }
+        if Monotonic.now_ns() >= due_ns {
+            return;
+        }
+        thread.waiter.park_until(Some(due_ns));
+    }
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn JVM_Interrupt(env: u64, target: u64) {
+    let target = of(env).object_of(target);
+    if let Some(target) = java_thread::of_object(target) {
+        target.waiter.unpark();
+        target.parker.unpark();
+    }
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn JVM_HoldsLock(env: u64, _class: u64, object: u64) -> u8 {
+    let thread = of(env);
+    match thread.object_of(object).some() {
+        Some(object) => u8::from(monitor::holds(thread, object)),
+        None => {
+            let _ = thread.throw_plain("java/lang/NullPointerException");
+            0
+        }
+    }
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn JVM_GetAllThreads(env: u64, _class: u64) -> u64 {
+    let thread = of(env);
+    let objects: Vec<_> = thread::all()
+        .iter()
+        .filter_map(|other| other.object().some())
+        .collect();
+    let make = || {
+        let class = thread.array_class(thread.boot_class("java/lang/Thread"))?;
+        reflect::array_of(thread, class, &objects)
+    };
+    outcome(make().map(|array| thread.local(array)))
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn JVM_SetNativeThreadName(env: u64, target: u64, name: u64) {
+    let thread = of(env);
+    let name = crate::string::text(thread.object_of(name));
+    if let Some(target) = java_thread::of_object(thread.object_of(target)) {
+        java_thread::set_native_name(target, &name);
+    }
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn JVM_MonitorWait(env: u64, object: u64, timeout_ms: i64) {
+    let thread = of(env);
+    if timeout_ms < 0 {
+        let message = "timeout value is negative";
+        let _ = thread.throw("java/lang/IllegalArgumentException", message);
+        return;
+    }
+    let _ = monitor::wait(thread, thread.object_of(object), timeout_ms);
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn JVM_MonitorNotify(env: u64, object: u64) {
+    let thread = of(env);
+    let _ = monitor::notify(thread, thread.object_of(object), false);
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn JVM_MonitorNotifyAll(env: u64, object: u64) {
+    let thread = of(env);
+    let _ = monitor::notify(thread, thread.object_of(object), true);
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn JVM_GetStackAccessControlContext(_env: u64, _class: u64) -> u64 {
+    0
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn JVM_GetInheritedAccessControlContext(_env: u64, _class: u64) -> u64 {
+    0
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn JVM_IHashCode(env: u64, object: u64) -> i32 {
+    of(env)
+        .object_of(object)
+        .some()
+        .map_or(0, monitor::identity_hash)
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn JVM_Clone(env: u64, object: u64) -> u64 {
+    let thread = of(env);
+    let object = thread.object_of(object);
+    let copy = || {
+        let class = object.class();
+        let cloneable = thread.boot_class("java/lang/Cloneable");
+        if !class.is_subtype_of(cloneable) {
+            let name = class.java_name();
+            return Err(thread.throw("java/lang/CloneNotSupportedException", &name));
+        }
+        Ok::<_, Thrown>(thread.local(reflect::shallow_copy(thread, object)?))
+    };
+    debug_assert!(!known().object.is_interface());
+    outcome(copy())
+}

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The Java machine under OpenJDK's class library: `libjvm.so`.
+//!
+//! The JDK's launcher loads it and calls [`jni::invocation`]; the JDK's own
+//! native libraries call the JVM_* functions of [`jvm`]. Classes come from
+//! `lib/modules` and from Java's loaders ([`loader`], [`link`]); methods are
+//! compiled on their first call ([`compile`], [`code_cache`]). docs/vm.md says
+//! how it works as built and what is missing.
+
+mod array;
+mod backtrace;
+mod boot;
+mod class;
+mod code_cache;
+mod compile;
+mod entries;
+mod execute;
+mod heap_binding;
+mod indy;
+mod init;
+mod intrinsics;
+mod java_thread;
+mod jni;
+mod jvm;
+mod known;
+mod link;
+mod loader;
+mod lock;
+mod memory;
+mod message;
+mod mirror;
+mod monitor;
+mod native;
+mod natives;
+mod object;
+mod options;
+mod park;
+mod reflect;
+mod report;
+mod resolve;
+mod site;
+mod string;
+mod symbol;
+mod thread;
+mod unwind;

@@ -1,0 +1,226 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Defining classes: from bytes to a linked [`Class`].
+//!
+//! Everything that does not run Java code of the class happens here at once:
+//! superclasses are loaded, fields laid out, vtable and interface table built.
+
+mod build;
+mod tables;
+
+use core::sync::atomic::Ordering;
+
+use classfile::{ClassFile, access};
+
+use crate::class::{Class, ClassKind};
+use crate::loader::{self, Loader};
+use crate::lock::Lock;
+use crate::mirror;
+use crate::object::ObjectRef;
+use crate::symbol::Symbol;
+use crate::thread::{Thread, Thrown};
+
+pub(crate) use build::{Parts, finish, primitive_code};
+pub(crate) use tables::select;
+
+/// What is to be defined.
+pub(crate) struct Definition {
+    pub(crate) loader: &'static Loader,
+    /// The name expected, if one is.
+    pub(crate) name: Option<Symbol>,
+    pub(crate) bytes: &'static [u8],
+    pub(crate) protection_domain: ObjectRef,
+    /// For a hidden class.
+    pub(crate) hidden: Option<Hidden>,
+}
+
+/// What a hidden class is defined with.
+pub(crate) struct Hidden {
+    pub(crate) host: &'static Class,
+    pub(crate) is_nestmate: bool,
+    pub(crate) class_data: ObjectRef,
+}
+
+impl Definition {
+    pub(crate) fn plain(
+        loader: &'static Loader,
+        name: Option<Symbol>,
+        bytes: &'static [u8],
+    ) -> Self {
+        Self {
+            loader,
+            name,
+            bytes,
+            protection_domain: ObjectRef::NULL,
+            hidden: None,
+        }
+    }
+}
+
+/// Parses, checks and links one class.
+pub(crate) fn define(thread: &Thread, definition: Definition) -> Result<&'static Class, Thrown> {
+    let file = parse(thread, &definition)?;
+    let loader = definition.loader;
+    let own_name = Symbol::new(file.name);
+    if let Some(expected) = definition.name
+        && expected != own_name
+        && definition.hidden.is_none()
+    {
+        let message = format!("{expected} (wrong name: {own_name})");
+        return Err(thread.throw("java/lang/NoClassDefFoundError", &message));
+    }
+    if definition.hidden.is_none() && loader.loaded(own_name).is_some() {
+        return Err(duplicate(thread, loader, own_name));
+    }
+    let super_class = load_super(thread, loader, &file)?;
+    let mut interfaces = Vec::new();
+    for name in &file.interfaces {
+        let interface = crate::resolve::class_by_name(thread, loader, Symbol::new(name))?;
+        if !interface.is_interface() {
+            let message = format!(
+                "class {} can not implement {}, because it is not an interface",
+                own_name.dotted(),
+                interface.java_name()
+            );
+            return Err(thread.throw("java/lang/IncompatibleClassChangeError", &message));
+        }
+        interfaces.push(interface);
+    }
+    let class = build::instance_class(
+        definition.loader,
+        file,
+        super_class,
+        interfaces,
+        &definition,
+    );
+    mirror::attach(thread, class)?;
+    class
+        .info
+        .protection_domain
+        .store(definition.protection_domain.0, Ordering::Release);
+    if let Some(hidden) = &definition.hidden {
+        class
+            .info
+            .class_data
+            .store(hidden.class_data.0, Ordering::Release);
+        mirror::set_class_data(class, hidden.class_data);
+    }
+    if !loader::enter(loader, class) {
+        return Err(duplicate(thread, loader, own_name));
+    }
+    if crate::options::get().is_verbose_class {
+        crate::report::class_loaded(class);
+    }
+    Ok(class)
+}
+
+fn duplicate(thread: &Thread, loader: &Loader, name: Symbol) -> Thrown {
+    let loader = mirror::loader_name(loader);
+    let message = format!(
+        "loader {loader} attempted duplicate class definition for {}.",
+        name.dotted()
+    );
+    thread.throw("java/lang/LinkageError", &message)
+}
+
+fn parse(thread: &Thread, definition: &Definition) -> Result<ClassFile<'static>, Thrown> {
+    let name = || {
+        definition
+            .name
+            .map_or_else(|| "unknown".to_owned(), |name| name.to_string())
+    };
+    let file = ClassFile::parse(definition.bytes).map_err(|error| match error {
+        classfile::Error::Version { major, minor } => {
+            let message = format!(
+                "{} has been compiled by a more recent version of the Java Runtime (class file version {major}.{minor}), this version of the Java Runtime only recognizes class file versions up to 61.0",
+                name()
+            );
+            thread.throw("java/lang/UnsupportedClassVersionError", &message)
+        }
+        error => {
+            let message = format!("{error} in class file {}", name());
+            thread.throw("java/lang/ClassFormatError", &message)
+        }
+    })?;
+    if file.super_name.is_none() && file.name != b"java/lang/Object" {
+        let message = format!("Invalid superclass index 0 in class file {}", name());
+        return Err(thread.throw("java/lang/ClassFormatError", &message));
+    }
+    Ok(file)
+}
+
+fn load_super(
+    thread: &Thread,
+    loader: &'static Loader,
+    file: &ClassFile<'static>,
+) -> Result<Option<&'static Class>, Thrown> {
+    let Some(name) = file.super_name else {
+        return Ok(None);
+    };
+    if name == file.name {
+        let message = Symbol::new(name).to_string();
+        return Err(thread.throw("java/lang/ClassCircularityError", &message));
+    }
+    let _loading = thread.begin_loading(Symbol::new(file.name))?;
+    let parent = crate::resolve::class_by_name(thread, loader, Symbol::new(name))?;
+    let own = Symbol::new(file.name).dotted();
+    let wrong = if parent.is_interface() {
+        Some(format!(
+            "class {own} has interface {} as super class",
+            parent.java_name()
+        ))
+    } else if parent.is_final() {
+        Some(format!(
+            "class {own} cannot inherit from final class {}",
+            parent.java_name()
+        ))
+    } else {
+        None
+    };
+    match wrong {
+        Some(message) => Err(thread.throw("java/lang/IncompatibleClassChangeError", &message)),
+        None => Ok(Some(parent)),
+    }
+}
+
+static ARRAYS: Lock<()> = Lock::new(());
+
+/// The class of arrays of `element`, if it was made before.
+pub(crate) fn array_of_loaded(element: &'static Class) -> Option<&'static Class> {
+    match element.array_class.load(Ordering::Acquire) {
+        0 => None,
+        address => Some(Class::at(address)),
+    }
+}
+
+/// The class of arrays of `element`.
+pub(crate) fn array_of(thread: &Thread, element: &'static Class) -> Result<&'static Class, Thrown> {
+    if let Some(found) = array_of_loaded(element) {
+        return Ok(found);
+    }
+    let class = build::array_class(element);
+    mirror::attach(thread, class)?;
+    let _making = ARRAYS.lock();
+    if let Some(found) = array_of_loaded(element) {
+        return Ok(found);
+    }
+    element
+        .array_class
+        .store(class.address(), Ordering::Release);
+    class.info.init.set_done();
+    loader::enter(element.info.loader, class);
+    Ok(class)
+}
+
+/// The class of a primitive type or of void.
+pub(crate) fn primitive(name: &str, kind: Option<ir::MemoryKind>) -> &'static Class {
+    let class = finish(Parts {
+        access: access::PUBLIC | access::FINAL | access::ABSTRACT,
+        ..Parts::new(
+            ClassKind::Primitive(kind),
+            Symbol::new(name.as_bytes()),
+            loader::boot(),
+        )
+    });
+    class.info.init.set_done();
+    class
+}

@@ -1,0 +1,259 @@
+// SPDX-License-Identifier: Apache-2.0
+//! [`Loader`]: class loaders, and finding classes by name.
+
+use std::collections::HashMap;
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use classfile::Jimage;
+
+use crate::class::{Class, ClassKind};
+use crate::known::known;
+use crate::link::{self, Definition};
+use crate::lock::Lock;
+use crate::object::ObjectRef;
+use crate::string;
+use crate::symbol::Symbol;
+use crate::thread::{Thread, Thrown};
+
+/// A class loader as the machine sees it; the boot loader has no object.
+pub(crate) struct Loader {
+    id: u32,
+    object: AtomicU32,
+    /// Classes it has defined or was asked for first.
+    classes: Lock<HashMap<Symbol, &'static Class>>,
+    /// Modules by package, for classes to come.
+    pub(crate) modules: Lock<HashMap<Vec<u8>, ObjectRef>>,
+    /// Where classes of no named module go.
+    pub(crate) unnamed_module: AtomicU32,
+}
+
+static LOADERS: Lock<Vec<&'static Loader>> = Lock::new(Vec::new());
+static IMAGE: OnceLock<Jimage<'static>> = OnceLock::new();
+static DEFINED: AtomicU32 = AtomicU32::new(0);
+
+/// Makes the boot loader over the JDK's module image.
+pub(crate) fn start(image: Jimage<'static>) {
+    let _ = IMAGE.set(image);
+    make(ObjectRef::NULL);
+}
+
+fn make(object: ObjectRef) -> &'static Loader {
+    let mut loaders = LOADERS.lock();
+    let loader: &'static Loader = Box::leak(Box::new(Loader {
+        id: loaders.len() as u32,
+        object: AtomicU32::new(object.0),
+        classes: Lock::new(HashMap::new()),
+        modules: Lock::new(HashMap::new()),
+        unnamed_module: AtomicU32::new(0),
+    }));
+    loaders.push(loader);
+    loader
+}
+
+/// The boot loader.
+pub(crate) fn boot() -> &'static Loader {
+    LOADERS.lock()[0]
+}
+
+/// Classes defined so far.
+pub(crate) fn defined_count() -> u32 {
+    DEFINED.load(Ordering::Relaxed)
+}
+
+/// Every class of every loader.
+pub(crate) fn all_classes() -> Vec<&'static Class> {
+    let loaders = LOADERS.lock().clone();
+    loaders
+        .iter()
+        .flat_map(|loader| loader.classes.lock().values().copied().collect::<Vec<_>>())
+        .collect()
+}
+
+/// The loader behind a `ClassLoader` object or null.
+pub(crate) fn of(object: ObjectRef) -> &'static Loader {
+    if object.is_null() {
+        return boot();
+    }
+    let offset = known().loader_id;
+    match object.get::<u32>(offset) {
+        0 => {
+            let loader = make(object);
+            object.put(offset, loader.id);
+            loader
+        }
+        id => LOADERS.lock()[id as usize],
+    }
+}
+
+impl Loader {
+    pub(crate) fn object(&self) -> ObjectRef {
+        ObjectRef(self.object.load(Ordering::Acquire))
+    }
+
+    pub(crate) fn is_boot(&self) -> bool {
+        self.id == 0
+    }
+
+    /// A class this loader has defined or been asked for.
+    pub(crate) fn loaded(&self, name: Symbol) -> Option<&'static Class> {
+        self.classes.lock().get(&name).copied()
+    }
+
+    /// As [`Self::loaded`], and classes that every loader must take from the boot loader.
+    pub(crate) fn visible(&'static self, name: Symbol) -> Option<&'static Class> {
+        if name.bytes().starts_with(b"[") {
+            return self.visible_array(name);
+        }
+        let found = self.loaded(name);
+        if found.is_none() && !self.is_boot() && name.bytes().starts_with(b"java/") {
+            return boot().loaded(name);
+        }
+        found
+    }
+
+    fn visible_array(&'static self, name: Symbol) -> Option<&'static Class> {
+        let element = match &name.bytes()[1..] {
+            [b'L', class @ .., b';'] => self.visible(Symbol::new(class))?,
+            array @ [b'[', ..] => self.visible(Symbol::new(array))?,
+            [primitive] => crate::known::primitive_by_code(*primitive)?,
+            _ => return None,
+        };
+        link::array_of_loaded(element)
+    }
+
+    pub(crate) fn record(&self, class: &'static Class) {
+        self.classes.lock().entry(class.name()).or_insert(class);
+    }
+
+    /// Finds a class as the language does; throws ClassNotFoundException or
+    /// NoClassDefFoundError.
+    pub(crate) fn load(
+        &'static self,
+        thread: &Thread,
+        name: Symbol,
+    ) -> Result<&'static Class, Thrown> {
+        if let [b'[', element @ ..] = name.bytes() {
+            return self.load_array(thread, name, element);
+        }
+        if let Some(found) = self.loaded(name) {
+            return Ok(found);
+        }
+        if self.is_boot() {
+            return match find_boot(thread, name)? {
+                Some(class) => Ok(class),
+                None => Err(thread.throw("java/lang/ClassNotFoundException", &name.dotted())),
+            };
+        }
+        let argument = string::new_string(thread, &name.dotted())?;
+        let load = known().load_class;
+        let mirror = thread.call_virtual(load, &[self.object().0.into(), argument.0.into()])?;
+        let Some(mirror) = ObjectRef(mirror as u32).some() else {
+            return Err(thread.throw("java/lang/ClassNotFoundException", &name.dotted()));
+        };
+        let class = crate::mirror::class_of(mirror);
+        if class.name() != name {
+            return Err(thread.throw("java/lang/NoClassDefFoundError", &name.to_string()));
+        }
+        self.record(class);
+        Ok(class)
+    }
+
+    fn load_array(
+        &'static self,
+        thread: &Thread,
+        name: Symbol,
+        element: &[u8],
+    ) -> Result<&'static Class, Thrown> {
+        let missing = || thread.throw("java/lang/ClassNotFoundException", &name.dotted());
+        let element = match element {
+            [b'L', class @ .., b';'] if !class.is_empty() => {
+                self.load(thread, Symbol::new(class))?
+            }
+            [b'[', ..] => self.load(thread, Symbol::new(element))?,
+            [code] => crate::known::primitive_by_code(*code).ok_or_else(missing)?,
+            _ => return Err(missing()),
+        };
+        link::array_of(thread, element)
+    }
+}
+
+/// A class of the boot loader, defined on first sight; `None` when the image has none.
+pub(crate) fn find_boot(thread: &Thread, name: Symbol) -> Result<Option<&'static Class>, Thrown> {
+    let boot = boot();
+    if let Some(found) = boot.loaded(name) {
+        return Ok(Some(found));
+    }
+    let Some(bytes) = boot_bytes(name) else {
+        return Ok(None);
+    };
+    let definition = Definition::plain(boot, Some(name), bytes);
+    match link::define(thread, definition) {
+        Ok(class) => Ok(Some(class)),
+        Err(thrown) => match boot.loaded(name) {
+            // Another thread was faster.
+            Some(class) => {
+                thread.take_exception();
+                Ok(Some(class))
+            }
+            None => Err(thrown),
+        },
+    }
+}
+
+/// Modules whose classes the boot loader defines, unless a loader of Java code does.
+fn boot_bytes(name: Symbol) -> Option<&'static [u8]> {
+    let name = core::str::from_utf8(name.bytes()).ok()?;
+    let image = IMAGE.get()?;
+    let package = name.rsplit_once('/')?.0.replace('/', ".");
+    let module = image.module_of_package(&package)?;
+    if !is_boot_module(module) {
+        return None;
+    }
+    image.find(module, &format!("{name}.class"))
+}
+
+/// The modules that JDK 17's build assigns to the boot loader.
+fn is_boot_module(module: &str) -> bool {
+    const MODULES: [&str; 22] = [
+        "java.base",
+        "java.datatransfer",
+        "java.desktop",
+        "java.instrument",
+        "java.logging",
+        "java.management",
+        "java.management.rmi",
+        "java.naming",
+        "java.prefs",
+        "java.rmi",
+        "java.security.sasl",
+        "java.xml",
+        "jdk.incubator.foreign",
+        "jdk.incubator.vector",
+        "jdk.internal.vm.ci",
+        "jdk.jfr",
+        "jdk.management",
+        "jdk.management.agent",
+        "jdk.naming.rmi",
+        "jdk.net",
+        "jdk.nio.mapmode",
+        "jdk.sctp",
+    ];
+    MODULES.contains(&module) || module == "jdk.unsupported"
+}
+
+/// Enters a freshly defined class; says no if the name is taken.
+pub(crate) fn enter(loader: &Loader, class: &'static Class) -> bool {
+    DEFINED.fetch_add(1, Ordering::Relaxed);
+    if class.info.is_hidden || matches!(class.info.kind, ClassKind::Primitive(_)) {
+        return true;
+    }
+    let mut classes = loader.classes.lock();
+    match classes.entry(class.name()) {
+        std::collections::hash_map::Entry::Occupied(_) => false,
+        std::collections::hash_map::Entry::Vacant(free) => {
+            free.insert(class);
+            true
+        }
+    }
+}

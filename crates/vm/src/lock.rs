@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+//! [`Lock`]: a mutex whose holder inherits the priority of who waits.
+//!
+//! The machine's inner locks. Critical sections are short and never enter Java.
+
+use core::cell::UnsafeCell;
+use core::ops::{Deref, DerefMut};
+use core::sync::atomic::Ordering;
+
+use rt::sys::futex::{Futex, Private};
+
+/// A value behind a priority-inheritance futex.
+pub(crate) struct Lock<T> {
+    futex: Futex<Private>,
+    value: UnsafeCell<T>,
+}
+
+// SAFETY: 1. The value is reached only through a guard, and one guard exists at a time.
+unsafe impl<T: Send> Sync for Lock<T> {}
+
+/// Holds the lock until dropped.
+pub(crate) struct Guard<'a, T>(&'a Lock<T>);
+
+/// The calling thread's number, as PI futexes hold it.
+pub(crate) fn own_tid() -> u32 {
+    thread_local! {
+        static TID: core::cell::Cell<u32> = const { core::cell::Cell::new(0) };
+    }
+    TID.with(|tid| {
+        if tid.get() == 0 {
+            // SAFETY: gettid has no preconditions.
+            tid.set(unsafe { libc::gettid() } as u32);
+        }
+        tid.get()
+    })
+}
+
+impl<T> Lock<T> {
+    pub(crate) const fn new(value: T) -> Self {
+        Self {
+            futex: Futex::new(0),
+            value: UnsafeCell::new(value),
+        }
+    }
+
+    pub(crate) fn lock(&self) -> Guard<'_, T> {
+        lock_futex(&self.futex);
+        Guard(self)
+    }
+}
+
+impl<T> Drop for Guard<'_, T> {
+    fn drop(&mut self) {
+        unlock_futex(&self.0.futex);
+    }
+}
+
+impl<T> Deref for Guard<'_, T> {
+    type Target = T;
+
+    fn deref(&self) -> &T {
+        // SAFETY: 1. This guard is the only one: the futex holds this thread's number.
+        unsafe { &*self.0.value.get() }
+    }
+}
+
+impl<T> DerefMut for Guard<'_, T> {
+    fn deref_mut(&mut self) -> &mut T {
+        // SAFETY: as in `deref`.
+        unsafe { &mut *self.0.value.get() }
+    }
+}
+
+/// Takes a PI futex: one compare-and-swap, or a wait that lends priority.
+pub(crate) fn lock_futex(futex: &Futex<Private>) {
+    let free = futex
+        .word()
+        .compare_exchange(0, own_tid(), Ordering::Acquire, Ordering::Relaxed);
+    if free.is_err() {
+        while let Err(error) = futex.lock_pi_until(None) {
+            assert!(
+                matches!(error, rt::sys::futex::FutexError::Interrupted),
+                "a lock of the machine is out of order: {error}"
+            );
+        }
+    }
+}
+
+/// Gives a PI futex back.
+pub(crate) fn unlock_futex(futex: &Futex<Private>) {
+    let plain = futex
+        .word()
+        .compare_exchange(own_tid(), 0, Ordering::Release, Ordering::Relaxed);
+    if plain.is_err()
+        && let Err(error) = futex.unlock_pi()
+    {
+        panic!("a lock of the machine is out of order: {error}");
+    }
+}

@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The low 4 GiB: reserving the spans of the address map, and class metadata.
+//!
+//! Metadata is handed out once and never taken back: classes are immortal.
+
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use abi::address_map::{AddressMap, Span};
+
+/// What start-up could not get from the kernel.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum ReserveError {
+    /// A span of the address map is taken or refused.
+    #[error("cannot reserve {bytes} bytes at {start:#x} for {what}: {source}")]
+    Span {
+        /// What it was for.
+        what: &'static str,
+        /// Its start.
+        start: u64,
+        /// Its size.
+        bytes: usize,
+        /// What the kernel said.
+        source: std::io::Error,
+    },
+}
+
+static MAP: OnceLock<AddressMap> = OnceLock::new();
+static METADATA_NEXT: AtomicU64 = AtomicU64::new(0);
+
+/// The map chosen at start-up.
+pub(crate) fn map() -> &'static AddressMap {
+    MAP.get()
+        .expect("the address map is planned before anything lies in it")
+}
+
+/// Maps `span` readable and writable, not yet backed by memory.
+pub(crate) fn reserve(span: Span, what: &'static str) -> Result<(), ReserveError> {
+    map_at(u64::from(span.start), span.bytes as usize, what).map(|_| ())
+}
+
+/// Maps zeroed memory at `start`, or anywhere for 0.
+pub(crate) fn map_at(start: u64, bytes: usize, what: &'static str) -> Result<u64, ReserveError> {
+    let fixed = if start == 0 {
+        0
+    } else {
+        libc::MAP_FIXED_NOREPLACE
+    };
+    let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE | fixed;
+    let access = libc::PROT_READ | libc::PROT_WRITE;
+    // SAFETY: 1. A fresh anonymous mapping replaces nothing: MAP_FIXED_NOREPLACE or no address at all.
+    let at = unsafe { libc::mmap(start as *mut libc::c_void, bytes, access, flags, -1, 0) };
+    if at == libc::MAP_FAILED || (start != 0 && at as u64 != start) {
+        let source = std::io::Error::last_os_error();
+        return Err(ReserveError::Span {
+            what,
+            start,
+            bytes,
+            source,
+        });
+    }
+    Ok(at as u64)
+}
+
+/// Plans the map and reserves class metadata.
+pub(crate) fn start(heap_bytes: u64) -> Result<(), Box<dyn std::error::Error>> {
+    let map = AddressMap::plan(heap_bytes, abi::address_map::CEILING)?;
+    reserve(map.metadata, "class metadata")?;
+    METADATA_NEXT.store(u64::from(map.metadata.start), Ordering::Relaxed);
+    MAP.set(map)
+        .map_err(|_| "the address map is planned once")?;
+    Ok(())
+}
+
+/// Zeroed, 16-byte aligned metadata.
+///
+/// # Panics
+/// When the span is full: 128 MiB hold some 200,000 classes.
+pub(crate) fn metadata(bytes: usize) -> u64 {
+    let bytes = bytes.next_multiple_of(16) as u64;
+    let at = METADATA_NEXT.fetch_add(bytes, Ordering::Relaxed);
+    assert!(
+        at + bytes <= u64::from(map().metadata.end()),
+        "class metadata span is full"
+    );
+    at
+}
+
+/// Bytes of metadata handed out.
+pub(crate) fn metadata_bytes() -> u64 {
+    METADATA_NEXT.load(Ordering::Relaxed) - u64::from(map().metadata.start)
+}
+
+/// Values that may lie in managed memory: any bit pattern is one.
+pub(crate) trait Plain: Copy {}
+impl Plain for u8 {}
+impl Plain for i8 {}
+impl Plain for u16 {}
+impl Plain for i16 {}
+impl Plain for u32 {}
+impl Plain for i32 {}
+impl Plain for u64 {}
+impl Plain for i64 {}
+impl Plain for f32 {}
+impl Plain for f64 {}
+
+/// Reads managed memory or metadata.
+///
+/// The machine's rule: an address comes from an object and one of its class's
+/// offsets, from metadata, or from Java code that used `Unsafe` and answers for it.
+#[inline]
+pub(crate) fn read<T: Plain>(address: u64) -> T {
+    // SAFETY: 1. Mapped and of the right type by the rule above.
+    // 2. Unaligned reads are allowed; races give some bit pattern, and any is a T.
+    unsafe { (address as *const T).read_unaligned() }
+}
+
+/// Writes managed memory or metadata; the rule of [`read`] holds.
+#[inline]
+pub(crate) fn write<T: Plain>(address: u64, value: T) {
+    // SAFETY: as in `read`; no Rust reference to managed memory exists.
+    unsafe { (address as *mut T).write_unaligned(value) }
+}
+
+/// Copies `bytes`, overlapping or not; the rule of [`read`] holds for both ends.
+pub(crate) fn copy(source: u64, target: u64, bytes: usize) {
+    // SAFETY: as in `read`; `copy` allows overlap.
+    unsafe { core::ptr::copy(source as *const u8, target as *mut u8, bytes) }
+}
+
+/// Fills `bytes`; the rule of [`read`] holds.
+pub(crate) fn fill(target: u64, byte: u8, bytes: usize) {
+    // SAFETY: as in `write`.
+    unsafe { core::ptr::write_bytes(target as *mut u8, byte, bytes) }
+}
+
+/// Bytes copied out of managed memory.
+pub(crate) fn bytes_at(source: u64, count: usize) -> Vec<u8> {
+    let mut bytes = vec![0; count];
+    copy(source, bytes.as_mut_ptr() as u64, count);
+    bytes
+}
+
+/// The word at `address` as an atomic; the rule of [`read`] holds.
+#[inline]
+pub(crate) fn atomic_u32(address: u64) -> &'static core::sync::atomic::AtomicU32 {
+    debug_assert!(address.is_multiple_of(4));
+    // SAFETY: 1. Mapped for good: metadata and heap are never unmapped. 2. Aligned: offsets of words are.
+    unsafe { &*(address as *const core::sync::atomic::AtomicU32) }
+}
+
+/// The double word at `address` as an atomic; the rule of [`read`] holds.
+#[inline]
+pub(crate) fn atomic_u64(address: u64) -> &'static AtomicU64 {
+    debug_assert!(address.is_multiple_of(8));
+    // SAFETY: as in `atomic_u32`.
+    unsafe { &*(address as *const AtomicU64) }
+}

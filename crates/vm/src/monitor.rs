@@ -1,0 +1,336 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Monitors and identity hashes: the lock-and-hash word.
+//!
+//! ```text
+//!  31 30 29                 0
+//!   0  0  0                      free, no hash
+//!   0  1  recursion:8 tid:22     thin lock
+//!   1  0  hash:30                hash, not locked
+//!   1  1  monitor index          inflated
+//! ```
+//!
+//! Who contends inflates: the monitor's PI word gets the owner's number, so
+//! that the kernel lends the owner priority although it never called it. The
+//! owner's thin unlock fails, finds the monitor and hands over there. Monitors
+//! are not deflated yet.
+
+use core::cell::Cell;
+use core::sync::atomic::{AtomicU32, Ordering};
+
+use abi::object as header;
+use rt::clock::{Clock, Monotonic};
+use rt::sys::futex::{Futex, FutexError, Private};
+
+use crate::java_thread;
+use crate::lock::Lock;
+use crate::memory;
+use crate::object::ObjectRef;
+use crate::thread::{Thread, Thrown};
+
+const THIN: u32 = 1 << 30;
+const HASH: u32 = 2 << 30;
+const FAT: u32 = 3 << 30;
+const TAG: u32 = 3 << 30;
+const TID: u32 = (1 << 22) - 1;
+const RECURSION_SHIFT: u32 = 22;
+const RECURSION_MAX: u32 = 0xff;
+const VALUE: u32 = !TAG;
+
+/// An inflated lock. Cells belong to whoever holds `futex`.
+struct Monitor {
+    futex: Futex<Private>,
+    recursion: Cell<u32>,
+    hash: AtomicU32,
+    waiters: Lock<Vec<&'static Thread>>,
+}
+
+// SAFETY: 1. `recursion` is touched by the holder of `futex` only.
+unsafe impl Sync for Monitor {}
+
+static MONITORS: Lock<Vec<&'static Monitor>> = Lock::new(Vec::new());
+
+fn word(object: ObjectRef) -> &'static AtomicU32 {
+    memory::atomic_u32(object.at(header::LOCK_OFFSET))
+}
+
+fn monitor_of(word: u32) -> &'static Monitor {
+    MONITORS.lock()[(word & VALUE) as usize]
+}
+
+/// Takes the object's monitor.
+pub(crate) fn enter(thread: &Thread, object: ObjectRef) {
+    let word = word(object);
+    loop {
+        let now = word.load(Ordering::Acquire);
+        match now & TAG {
+            0 if now == 0 => {
+                let thin = THIN | thread.tid;
+                if word
+                    .compare_exchange(0, thin, Ordering::Acquire, Ordering::Relaxed)
+                    .is_ok()
+                {
+                    return;
+                }
+            }
+            THIN if now & TID == thread.tid && (now & VALUE) >> RECURSION_SHIFT < RECURSION_MAX => {
+                let deeper = now + (1 << RECURSION_SHIFT);
+                if word
+                    .compare_exchange(now, deeper, Ordering::Relaxed, Ordering::Relaxed)
+                    .is_ok()
+                {
+                    return;
+                }
+            }
+            FAT => return monitor_of(now).enter(thread),
+            _ => inflate(word, now),
+        }
+    }
+}
+
+/// Gives the object's monitor back.
+pub(crate) fn exit(thread: &Thread, object: ObjectRef) -> Result<(), Thrown> {
+    let word = word(object);
+    loop {
+        let now = word.load(Ordering::Acquire);
+        if !is_owner(thread, now) {
+            return Err(not_owner(thread));
+        }
+        if now & TAG == FAT {
+            monitor_of(now).exit(thread);
+            return Ok(());
+        }
+        let less = if (now & VALUE) >> RECURSION_SHIFT > 0 {
+            now - (1 << RECURSION_SHIFT)
+        } else {
+            0
+        };
+        if word
+            .compare_exchange(now, less, Ordering::Release, Ordering::Relaxed)
+            .is_ok()
+        {
+            return Ok(());
+        }
+    }
+}
+
+fn is_owner(thread: &Thread, now: u32) -> bool {
+    match now & TAG {
+        THIN => now & TID == thread.tid,
+        FAT => monitor_of(now).owner() == thread.tid,
+        _ => false,
+    }
+}
+
+/// Whether the calling thread holds the object's monitor.
+pub(crate) fn holds(thread: &Thread, object: ObjectRef) -> bool {
+    is_owner(thread, word(object).load(Ordering::Acquire))
+}
+
+fn not_owner(thread: &Thread) -> Thrown {
+    thread.throw(
+        "java/lang/IllegalMonitorStateException",
+        "current thread is not owner",
+    )
+}
+
+/// Puts a monitor in place of `now`, if that is still there. The new monitor is
+/// held by whoever held the thin lock.
+fn inflate(word: &AtomicU32, now: u32) {
+    let (owner, recursion, hash) = match now & TAG {
+        THIN => (now & TID, (now & VALUE) >> RECURSION_SHIFT, 0),
+        HASH => (0, 0, now & VALUE),
+        _ => (0, 0, 0),
+    };
+    let monitor: &'static Monitor = Box::leak(Box::new(Monitor {
+        futex: Futex::new(owner),
+        recursion: Cell::new(recursion),
+        hash: AtomicU32::new(hash),
+        waiters: Lock::new(Vec::new()),
+    }));
+    let index = {
+        let mut monitors = MONITORS.lock();
+        monitors.push(monitor);
+        monitors.len() as u32 - 1
+    };
+    assert!(index <= VALUE, "more monitors than the lock word can name");
+    // A failure leaks the monitor: rare, and bounded by contention.
+    let _ = word.compare_exchange(now, FAT | index, Ordering::AcqRel, Ordering::Relaxed);
+}
+
+/// The object's monitor, made if need be.
+fn inflated(object: ObjectRef) -> &'static Monitor {
+    let word = word(object);
+    loop {
+        let now = word.load(Ordering::Acquire);
+        if now & TAG == FAT {
+            return monitor_of(now);
+        }
+        inflate(word, now);
+    }
+}
+
+impl Monitor {
+    fn owner(&self) -> u32 {
+        self.futex.word().load(Ordering::Acquire) & libc::FUTEX_TID_MASK
+    }
+
+    fn enter(&self, thread: &Thread) {
+        if self.owner() == thread.tid {
+            self.recursion.set(self.recursion.get() + 1);
+            return;
+        }
+        self.acquire(thread);
+        self.recursion.set(0);
+    }
+
+    fn acquire(&self, thread: &Thread) {
+        let word = self.futex.word();
+        if word
+            .compare_exchange(0, thread.tid, Ordering::Acquire, Ordering::Relaxed)
+            .is_ok()
+        {
+            return;
+        }
+        loop {
+            match self.futex.lock_pi_until(None) {
+                Ok(()) => return,
+                Err(FutexError::Interrupted) => {}
+                // Threads that wait for each other in a circle wait for ever, as in Java;
+                // an owner that ended with the lock held never gives it back.
+                Err(FutexError::Deadlock | FutexError::OwnerGone) => {
+                    Monotonic.sleep_until(Monotonic.now_ns() + 10_000_000);
+                }
+                Err(error) => panic!("a monitor is out of order: {error}"),
+            }
+        }
+    }
+
+    fn exit(&self, thread: &Thread) {
+        match self.recursion.get() {
+            0 => self.release(thread),
+            deeper => self.recursion.set(deeper - 1),
+        }
+    }
+
+    fn release(&self, thread: &Thread) {
+        let word = self.futex.word();
+        let plain = word.compare_exchange(thread.tid, 0, Ordering::Release, Ordering::Relaxed);
+        if plain.is_err()
+            && let Err(error) = self.futex.unlock_pi()
+        {
+            panic!("a monitor is out of order: {error}");
+        }
+    }
+}
+
+/// `Object.wait`: zero milliseconds wait for ever.
+pub(crate) fn wait(
+    thread: &'static Thread,
+    object: ObjectRef,
+    timeout_ms: i64,
+) -> Result<(), Thrown> {
+    if !holds(thread, object) {
+        return Err(not_owner(thread));
+    }
+    if java_thread::take_interrupt(thread) {
+        return Err(interrupted(thread));
+    }
+    let due_ns = due_after(timeout_ms);
+    let monitor = inflated(object);
+    thread.waiter.try_park();
+    monitor.waiters.lock().push(thread);
+    let recursion = monitor.recursion.replace(0);
+    monitor.release(thread);
+    thread.waiter.park_until(due_ns);
+    monitor.acquire(thread);
+    monitor.recursion.set(recursion);
+    let was_notified = {
+        let mut waiters = monitor.waiters.lock();
+        let count = waiters.len();
+        waiters.retain(|other| !core::ptr::eq(*other, thread));
+        waiters.len() == count
+    };
+    if !was_notified && java_thread::take_interrupt(thread) {
+        return Err(interrupted(thread));
+    }
+    Ok(())
+}
+
+/// `Object.notify` or `notifyAll`.
+pub(crate) fn notify(thread: &Thread, object: ObjectRef, is_all: bool) -> Result<(), Thrown> {
+    if !holds(thread, object) {
+        return Err(not_owner(thread));
+    }
+    let now = word(object).load(Ordering::Acquire);
+    if now & TAG != FAT {
+        return Ok(());
+    }
+    let woken: Vec<&'static Thread> = {
+        let mut waiters = monitor_of(now).waiters.lock();
+        let count = if is_all {
+            waiters.len()
+        } else {
+            waiters.len().min(1)
+        };
+        waiters.drain(..count).collect()
+    };
+    woken.into_iter().for_each(|waiter| waiter.waiter.unpark());
+    Ok(())
+}
+
+/// A due time on the monotonic clock; zero is none.
+pub(crate) fn due_after(timeout_ms: i64) -> Option<u64> {
+    let timeout_ns = u64::try_from(timeout_ms).ok()?.saturating_mul(1_000_000);
+    (timeout_ms > 0).then(|| Monotonic.now_ns().saturating_add(timeout_ns))
+}
+
+pub(crate) fn interrupted(thread: &Thread) -> Thrown {
+    thread.throw_plain("java/lang/InterruptedException")
+}
+
+/// The identity hash: 30 bits, not zero, the same for life.
+pub(crate) fn identity_hash(object: ObjectRef) -> i32 {
+    let word = word(object);
+    loop {
+        let now = word.load(Ordering::Acquire);
+        match now & TAG {
+            HASH => return (now & VALUE) as i32,
+            0 => {
+                let hash = next_hash();
+                let with = HASH | hash;
+                if word
+                    .compare_exchange(now, with, Ordering::AcqRel, Ordering::Relaxed)
+                    .is_ok()
+                {
+                    return hash as i32;
+                }
+            }
+            FAT => {
+                let monitor = monitor_of(now);
+                let _ = monitor.hash.compare_exchange(
+                    0,
+                    next_hash(),
+                    Ordering::AcqRel,
+                    Ordering::Relaxed,
+                );
+                return monitor.hash.load(Ordering::Acquire) as i32;
+            }
+            _ => inflate(word, now),
+        }
+    }
+}
+
+/// Xorshift; any non-zero 30 bits do.
+fn next_hash() -> u32 {
+    static STATE: AtomicU32 = AtomicU32::new(0x2545_f491);
+    loop {
+        let now = STATE.load(Ordering::Relaxed);
+        let mut next = now ^ (now << 13);
+        next ^= next >> 17;
+        next ^= next << 5;
+        let swapped = STATE.compare_exchange(now, next, Ordering::Relaxed, Ordering::Relaxed);
+        if swapped.is_ok() && next & VALUE != 0 {
+            return next & VALUE;
+        }
+    }
+}

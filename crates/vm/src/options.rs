@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Options of the machine, as the launcher hands them over.
+
+use std::sync::OnceLock;
+
+/// What was asked for.
+#[derive(Debug, Default)]
+pub(crate) struct Options {
+    pub(crate) java_home: String,
+    /// `-D` and what stands for a property, in order.
+    pub(crate) properties: Vec<(String, String)>,
+    pub(crate) heap_bytes_max: u64,
+    pub(crate) is_verbose_class: bool,
+    pub(crate) is_verbose_compile: bool,
+    /// `--report`: figures at the end.
+    pub(crate) is_reporting: bool,
+    /// `-ea` for all classes of applications.
+    pub(crate) has_assertions: bool,
+    /// Arguments that are not properties, for `RuntimeMXBean`.
+    pub(crate) arguments: Vec<String>,
+}
+
+/// Heap unless `-Xmx` says otherwise.
+const HEAP_BYTES_DEFAULT: u64 = 2 << 30;
+
+static OPTIONS: OnceLock<Options> = OnceLock::new();
+
+pub(crate) fn get() -> &'static Options {
+    OPTIONS.get().expect("options are read first")
+}
+
+/// Reads the launcher's options. Unknown `-XX` ones are named and ignored.
+pub(crate) fn read(arguments: &[String]) -> Result<(), String> {
+    let mut options = Options {
+        heap_bytes_max: HEAP_BYTES_DEFAULT,
+        java_home: java_home(),
+        ..Options::default()
+    };
+    let mut numbered = std::collections::HashMap::new();
+    for argument in arguments {
+        options.arguments.push(argument.clone());
+        if let Some(property) = argument.strip_prefix("-D") {
+            let (name, value) = property.split_once('=').unwrap_or((property, ""));
+            options.properties.push((name.to_owned(), value.to_owned()));
+        } else if let Some(size) = argument.strip_prefix("-Xmx") {
+            options.heap_bytes_max =
+                parse_size(size).ok_or_else(|| format!("Invalid maximum heap size: {argument}"))?;
+        } else if let Some((name, value)) = module_option(argument) {
+            let place = numbered.entry(name).or_insert(0);
+            options
+                .properties
+                .push((format!("jdk.module.{name}.{place}"), value.to_owned()));
+            *place += 1;
+        } else if let Some(modules) = argument.strip_prefix("--add-modules=") {
+            options
+                .properties
+                .push(("jdk.module.addmods.0".into(), modules.to_owned()));
+        } else if let Some(path) = argument.strip_prefix("--module-path=") {
+            options
+                .properties
+                .push(("jdk.module.path".into(), path.to_owned()));
+        } else {
+            options.flag(argument);
+        }
+    }
+    OPTIONS
+        .set(options)
+        .map_err(|_| "options are read once".to_owned())
+}
+
+fn module_option(argument: &str) -> Option<(&'static str, &str)> {
+    let names = [
+        ("--add-opens=", "addopens"),
+        ("--add-exports=", "addexports"),
+        ("--add-reads=", "addreads"),
+        ("--patch-module=", "patch"),
+    ];
+    names
+        .iter()
+        .find_map(|(prefix, name)| Some((*name, argument.strip_prefix(prefix)?)))
+}
+
+impl Options {
+    fn flag(&mut self, argument: &str) {
+        match argument {
+            "-verbose:class" | "-verbose" => self.is_verbose_class = true,
+            "-Xtakt:compile" => self.is_verbose_compile = true,
+            "-Xtakt:report" => self.is_reporting = true,
+            "-ea" | "-enableassertions" => self.has_assertions = true,
+            "-da" | "-disableassertions" => self.has_assertions = false,
+            _ if argument.starts_with("-XX:") => {
+                crate::report::warn(&format!(
+                    "ignoring option {argument}: Takt has no such option"
+                ));
+            }
+            _ => {}
+        }
+    }
+}
+
+fn parse_size(text: &str) -> Option<u64> {
+    let (number, shift) = match text.as_bytes().last()? {
+        b'k' | b'K' => (&text[..text.len() - 1], 10),
+        b'm' | b'M' => (&text[..text.len() - 1], 20),
+        b'g' | b'G' => (&text[..text.len() - 1], 30),
+        _ => (text, 0),
+    };
+    number
+        .parse::<u64>()
+        .ok()?
+        .checked_shl(shift)
+        .filter(|&bytes| bytes >= 2 << 20)
+}
+
+/// The JDK whose launcher started us, or `JAVA_HOME`.
+fn java_home() -> String {
+    let launcher = std::fs::read_link("/proc/self/exe").unwrap_or_default();
+    let beside = launcher.parent().and_then(|bin| bin.parent());
+    let is_jdk = |home: &std::path::Path| home.join("lib/modules").exists();
+    match beside.filter(|home| is_jdk(home)) {
+        Some(home) => home.to_string_lossy().into_owned(),
+        None => std::env::var("JAVA_HOME").unwrap_or_default(),
+    }
+}

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+//! What the machine says about itself, on standard error.
+
+use std::io::Write;
+use std::sync::atomic::Ordering;
+
+use rt::clock::{Clock, Monotonic};
+
+use crate::class::{Class, Method};
+use crate::{code_cache, heap_binding, loader, memory};
+
+pub(crate) fn now_ns() -> u64 {
+    Monotonic.now_ns()
+}
+
+fn say(text: &str) {
+    // Nothing is left to do when standard error is closed.
+    let _ = std::io::stderr().write_all(format!("{text}\n").as_bytes());
+}
+
+/// A warning in the launcher's form.
+pub(crate) fn warn(text: &str) {
+    say(&format!("Takt warning: {text}"));
+}
+
+/// The machine cannot go on: says why and where, and ends the process.
+pub(crate) fn fatal(text: &str) -> ! {
+    say(&format!("Takt: fatal: {text}"));
+    if let Some(thread) = crate::thread::current() {
+        for frame in crate::unwind::frames(thread).iter().take(40) {
+            say(&format!(
+                "  at {} @{:?}",
+                frame.method.full_name(),
+                frame.at
+            ));
+        }
+    }
+    std::process::abort()
+}
+
+/// One line per class for `-verbose:class`.
+pub(crate) fn class_loaded(class: &'static Class) {
+    say(&format!("[class,load] {}", class.java_name()));
+}
+
+/// One line per method for `-Xtakt:compile`.
+pub(crate) fn compiled(method: &'static Method, entry: u64) {
+    say(&format!("[compile] {entry:#x} {}", method.full_name()));
+}
+
+/// Figures at the end, for `-Xtakt:report`.
+pub(crate) fn figures() {
+    let compiled = code_cache::COMPILED.load(Ordering::Relaxed);
+    let compile_ms = code_cache::COMPILE_NS.load(Ordering::Relaxed) as f64 / 1e6;
+    say(&format!("heap: {}", heap_binding::NAME));
+    say(&format!(
+        "heap bytes handed out: {}",
+        heap_binding::used_bytes()
+    ));
+    say(&format!(
+        "classes: {} in {} metadata bytes",
+        loader::defined_count(),
+        memory::metadata_bytes()
+    ));
+    say(&format!(
+        "compiled: {compiled} methods in {compile_ms:.1} ms, {} code bytes",
+        code_cache::used_bytes()
+    ));
+}

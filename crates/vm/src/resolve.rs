@@ -1,0 +1,354 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Resolution of constants: classes, fields, methods, strings.
+
+use classfile::{Constant, access};
+use ir::InvokeKind;
+
+use crate::class::{Class, Field, Method};
+use crate::heap_binding;
+use crate::link;
+use crate::loader::{self, Loader};
+use crate::message;
+use crate::object::ObjectRef;
+use crate::string;
+use crate::symbol::Symbol;
+use crate::thread::{Thread, Thrown};
+
+/// A class that code refers to: not finding it is an error, not an exception.
+pub(crate) fn class_by_name(
+    thread: &Thread,
+    loader: &'static Loader,
+    name: Symbol,
+) -> Result<&'static Class, Thrown> {
+    loader.load(thread, name).map_err(|thrown| {
+        let exception = thread.exception();
+        let not_found = thread.boot_class("java/lang/ClassNotFoundException");
+        if !exception.is_instance_of(not_found) {
+            return thrown;
+        }
+        thread.take_exception();
+        let class = "java/lang/NoClassDefFoundError";
+        thread.throw_with(class, Some(&name.to_string()), exception)
+    })
+}
+
+fn bad_constant(thread: &Thread, class: &'static Class, error: &classfile::Error) -> Thrown {
+    let message = format!("{error} in class file {}", class.name());
+    thread.throw("java/lang/ClassFormatError", &message)
+}
+
+/// The class at a constant's index.
+pub(crate) fn class_at(
+    thread: &Thread,
+    class: &'static Class,
+    index: u16,
+) -> Result<&'static Class, Thrown> {
+    if index == class.info.file.this_class {
+        return Ok(class);
+    }
+    let name = class.info.file.constants.class_name(index);
+    let name = name.map_err(|error| bad_constant(thread, class, &error))?;
+    class_by_name(thread, class.info.loader, Symbol::new(name))
+}
+
+/// The class at a constant's index if it is there already.
+pub(crate) fn visible_class_at(class: &'static Class, index: u16) -> Option<&'static Class> {
+    if index == class.info.file.this_class {
+        return Some(class);
+    }
+    let name = class.info.file.constants.class_name(index).ok()?;
+    class.info.loader.visible(Symbol::new(name))
+}
+
+/// The literal at a constant's index.
+pub(crate) fn string_at(
+    thread: &Thread,
+    class: &'static Class,
+    index: u16,
+) -> Result<ObjectRef, Thrown> {
+    let pool = &class.info.file.constants;
+    let text = pool.get(index).and_then(|constant| match constant {
+        Constant::String(text) => pool.utf8(text),
+        _ => Err(classfile::Error::Malformed("String constant expected")),
+    });
+    let text = text.map_err(|error| bad_constant(thread, class, &error))?;
+    string::intern_mutf8(thread, text)
+}
+
+/// A field here, in a superinterface or in a superclass.
+pub(crate) fn find_field(
+    class: &'static Class,
+    name: Symbol,
+    descriptor: Symbol,
+) -> Option<(&'static Class, &'static Field)> {
+    let mut next = Some(class);
+    while let Some(holder) = next {
+        if let Some(field) = holder.declared_field(name, descriptor) {
+            return Some((holder, field));
+        }
+        for &interface in &holder.info.interfaces {
+            if let Some(found) = find_field(interface, name, descriptor) {
+                return Some(found);
+            }
+        }
+        next = holder.super_class();
+    }
+    None
+}
+
+/// A method of a class: its own, a superclass's, or a superinterface's.
+pub(crate) fn find_method(
+    class: &'static Class,
+    name: Symbol,
+    descriptor: Symbol,
+) -> Option<&'static Method> {
+    let mut next = Some(class);
+    while let Some(holder) = next {
+        if let Some(method) = holder.declared_method(name, descriptor) {
+            return Some(method);
+        }
+        if let Some(method) = polymorphic(holder, name) {
+            return Some(method);
+        }
+        next = holder.super_class();
+    }
+    find_in_interfaces(class, name, descriptor)
+}
+
+/// `MethodHandle.invokeExact` and the like take any arguments.
+fn polymorphic(class: &'static Class, name: Symbol) -> Option<&'static Method> {
+    let mut methods = class.info.methods.iter().copied();
+    methods.find(|method| method.flags.is_signature_polymorphic && method.name == name)
+}
+
+fn find_in_interfaces(
+    class: &'static Class,
+    name: Symbol,
+    descriptor: Symbol,
+) -> Option<&'static Method> {
+    let found = class.info.all_interfaces.iter().filter_map(|interface| {
+        let method = interface.declared_method(name, descriptor)?;
+        (!method.is_static() && !method.is_private()).then_some(method)
+    });
+    let candidates: Vec<_> = found.collect();
+    let is_most_specific = |method: &&&'static Method| {
+        !candidates.iter().any(|other| {
+            !core::ptr::eq(*other, **method) && other.class().is_subtype_of(method.class())
+        })
+    };
+    let best = candidates.iter().filter(is_most_specific);
+    best.clone()
+        .find(|method| !method.is_abstract())
+        .or(best.clone().next())
+        .copied()
+}
+
+/// A method of an interface.
+pub(crate) fn find_interface_method(
+    interface: &'static Class,
+    name: Symbol,
+    descriptor: Symbol,
+) -> Option<&'static Method> {
+    if let Some(method) = interface.declared_method(name, descriptor) {
+        return Some(method);
+    }
+    let object = interface.super_class()?;
+    let of_object = object.declared_method(name, descriptor);
+    let of_object =
+        of_object.filter(|method| method.access & access::PUBLIC != 0 && !method.is_static());
+    of_object.or_else(|| find_in_interfaces(interface, name, descriptor))
+}
+
+/// The field at a constant's index.
+pub(crate) fn field_at(
+    thread: &Thread,
+    class: &'static Class,
+    index: u16,
+    is_static: bool,
+) -> Result<(&'static Class, &'static Field), Thrown> {
+    let pool = &class.info.file.constants;
+    let member = pool
+        .member(index)
+        .map_err(|error| bad_constant(thread, class, &error))?;
+    let (Constant::Field(holder, _) | Constant::Method(holder, _)) =
+        pool.get(index).unwrap_or(Constant::Unusable)
+    else {
+        let error = classfile::Error::Malformed("Field constant expected");
+        return Err(bad_constant(thread, class, &error));
+    };
+    let holder = class_at(thread, class, holder)?;
+    let (name, descriptor) = (Symbol::new(member.name), Symbol::new(member.descriptor));
+    let Some((holder, field)) = find_field(holder, name, descriptor) else {
+        return Err(thread.throw("java/lang/NoSuchFieldError", &name.to_string()));
+    };
+    if field.is_static() != is_static {
+        let message = format!(
+            "Expected {} field {}.{name}",
+            if is_static { "static" } else { "non-static" },
+            holder.java_name()
+        );
+        return Err(thread.throw("java/lang/IncompatibleClassChangeError", &message));
+    }
+    Ok((holder, field))
+}
+
+/// As [`field_at`], if all classes are there already.
+pub(crate) fn visible_field_at(
+    class: &'static Class,
+    index: u16,
+    is_static: bool,
+) -> Option<(&'static Class, &'static Field)> {
+    let pool = &class.info.file.constants;
+    let member = pool.member(index).ok()?;
+    let Constant::Field(holder, _) = pool.get(index).ok()? else {
+        return None;
+    };
+    let holder = visible_class_at(class, holder)?;
+    let (name, descriptor) = (Symbol::new(member.name), Symbol::new(member.descriptor));
+    find_field(holder, name, descriptor).filter(|(_, field)| field.is_static() == is_static)
+}
+
+fn holder_of(class: &'static Class, index: u16) -> Option<(u16, bool)> {
+    match class.info.file.constants.get(index).ok()? {
+        Constant::Method(holder, _) => Some((holder, false)),
+        Constant::InterfaceMethod(holder, _) => Some((holder, true)),
+        _ => None,
+    }
+}
+
+/// The method at a constant's index, as `kind` calls it.
+pub(crate) fn method_at(
+    thread: &Thread,
+    class: &'static Class,
+    index: u16,
+    kind: InvokeKind,
+) -> Result<&'static Method, Thrown> {
+    let pool = &class.info.file.constants;
+    let member = pool
+        .member(index)
+        .map_err(|error| bad_constant(thread, class, &error))?;
+    let Some((holder, is_interface)) = holder_of(class, index) else {
+        let error = classfile::Error::Malformed("Method constant expected");
+        return Err(bad_constant(thread, class, &error));
+    };
+    let holder = class_at(thread, class, holder)?;
+    if holder.is_interface() != is_interface {
+        let message = message::wrong_kind_of_class(holder);
+        return Err(thread.throw("java/lang/IncompatibleClassChangeError", &message));
+    }
+    let (name, descriptor) = (Symbol::new(member.name), Symbol::new(member.descriptor));
+    let found = if is_interface {
+        find_interface_method(holder, name, descriptor)
+    } else {
+        find_method(holder, name, descriptor)
+    };
+    let Some(method) = found else {
+        let message = message::method(holder, name, descriptor);
+        return Err(thread.throw("java/lang/NoSuchMethodError", &format!("'{message}'")));
+    };
+    if method.is_static() != (kind == InvokeKind::Static) {
+        let what = if kind == InvokeKind::Static {
+            "static"
+        } else {
+            "instance not static"
+        };
+        let message = message::method(method.class(), name, descriptor);
+        let message = format!("Expected {what} method '{message}'");
+        return Err(thread.throw("java/lang/IncompatibleClassChangeError", &message));
+    }
+    Ok(if kind == InvokeKind::Special {
+        special_target(class, method, holder)
+    } else {
+        method
+    })
+}
+
+/// As [`method_at`], if all classes are there already and nothing is wrong.
+pub(crate) fn visible_method_at(
+    class: &'static Class,
+    index: u16,
+    kind: InvokeKind,
+) -> Option<&'static Method> {
+    let member = class.info.file.constants.member(index).ok()?;
+    let (holder, is_interface) = holder_of(class, index)?;
+    let holder = visible_class_at(class, holder)?;
+    if holder.is_interface() != is_interface {
+        return None;
+    }
+    let (name, descriptor) = (Symbol::new(member.name), Symbol::new(member.descriptor));
+    let found = if is_interface {
+        find_interface_method(holder, name, descriptor)
+    } else {
+        find_method(holder, name, descriptor)
+    }?;
+    if found.is_static() != (kind == InvokeKind::Static) {
+        return None;
+    }
+    Some(if kind == InvokeKind::Special {
+        special_target(class, found, holder)
+    } else {
+        found
+    })
+}
+
+/// `invokespecial` of a superclass's method starts at the direct superclass.
+fn special_target(
+    class: &'static Class,
+    method: &'static Method,
+    holder: &'static Class,
+) -> &'static Method {
+    let calls_super = !method.is_constructor()
+        && !method.is_private()
+        && !holder.is_interface()
+        && !core::ptr::eq(class, holder)
+        && class.is_subtype_of(holder);
+    let parent = class.super_class().filter(|_| calls_super);
+    let found = parent.and_then(|parent| find_method(parent, method.name, method.descriptor));
+    found.unwrap_or(method)
+}
+
+/// What a receiver of `class` runs for an interface's method.
+pub(crate) fn select_interface(
+    thread: &Thread,
+    class: &'static Class,
+    method: &'static Method,
+) -> Result<&'static Method, Thrown> {
+    let interface = method.class();
+    if !class.is_subtype_of(interface) {
+        let message = format!(
+            "Class {} does not implement the requested interface {}",
+            class.java_name(),
+            interface.java_name()
+        );
+        return Err(thread.throw("java/lang/IncompatibleClassChangeError", &message));
+    }
+    link::select(class, method).ok_or_else(|| {
+        let message = message::abstract_method(class, method);
+        thread.throw("java/lang/AbstractMethodError", &message)
+    })
+}
+
+/// Only ordinary classes have instances.
+pub(crate) fn check_instantiable(thread: &Thread, class: &'static Class) -> Result<(), Thrown> {
+    if class.is_abstract() || class.is_interface() || class.is_array() || class.is_primitive() {
+        return Err(thread.throw("java/lang/InstantiationError", &class.java_name()));
+    }
+    Ok(())
+}
+
+/// A new object of an initialised class, registered with the finaliser if it must be.
+pub(crate) fn new_object(thread: &Thread, class: &'static Class) -> Result<ObjectRef, Thrown> {
+    let object = heap_binding::new_object(thread, class)?;
+    if class.has_finalizer() {
+        let finalizer = thread.boot_class("java/lang/ref/Finalizer");
+        finalizer.initialize(thread)?;
+        let register = finalizer.method_named("register", "(Ljava/lang/Object;)V");
+        thread.call(register.expect("Finalizer registers"), &[object.0.into()])?;
+    }
+    Ok(object)
+}
+
+/// A class's loader among those that Java code made.
+pub(crate) fn is_boot(class: &'static Class) -> bool {
+    core::ptr::eq(class.info.loader, loader::boot())
+}

@@ -1,0 +1,367 @@
+// SPDX-License-Identifier: Apache-2.0
+//! [`Thread`]: a Java thread's native half, and calling Java from Rust.
+
+use core::cell::{Cell, RefCell};
+use core::mem::offset_of;
+use core::sync::atomic::{AtomicU64, Ordering};
+
+use abi::context::MutatorContext;
+use abi::object as header;
+use compiler::machine_word;
+
+use crate::class::{Class, Method};
+use crate::execute::{self, Resume};
+use crate::heap_binding;
+use crate::link;
+use crate::loader;
+use crate::lock::Lock;
+use crate::memory;
+use crate::object::ObjectRef;
+use crate::park::Parker;
+use crate::string;
+use crate::symbol::Symbol;
+
+/// An exception is pending in the current thread's context.
+#[derive(Debug)]
+#[must_use = "an exception is pending"]
+pub(crate) struct Thrown(());
+
+/// Where managed code was left when Rust called back into it.
+#[repr(C)]
+pub(crate) struct UpcallFrame {
+    pub(crate) previous: *const UpcallFrame,
+    pub(crate) last_frame: u64,
+    pub(crate) last_method: u64,
+}
+
+/// Bytes for local references: 8 each.
+const LOCALS_BYTES: usize = 2 << 20;
+/// Stack below which managed code must not go: the compiler and native code run there.
+const STACK_RESERVE_BYTES: u64 = 640 << 10;
+
+/// One attached thread. Cells are touched by the thread itself only.
+pub(crate) struct Thread {
+    context: MutatorContext,
+    pub(crate) tid: u32,
+    pub(crate) upcalls: Cell<*const UpcallFrame>,
+    pub(crate) resume: Cell<Resume>,
+    loading: RefCell<Vec<Symbol>>,
+    /// Marks of `PushLocalFrame`.
+    pub(crate) local_frames: RefCell<Vec<u64>>,
+    pub(crate) parker: Parker,
+    /// Where this thread waits as a monitor's waiter.
+    pub(crate) waiter: Parker,
+    pub(crate) stack_low: AtomicU64,
+}
+
+// SAFETY: 1. Other threads touch atomics and parkers only; cells are the thread's own.
+unsafe impl Sync for Thread {}
+// SAFETY: 1. A thread record is made by its own thread and never moves.
+unsafe impl Send for Thread {}
+
+thread_local! {
+    static CURRENT: Cell<Option<&'static Thread>> = const { Cell::new(None) };
+}
+
+static THREADS: Lock<Vec<&'static Thread>> = Lock::new(Vec::new());
+
+/// Every attached thread.
+pub(crate) fn all() -> Vec<&'static Thread> {
+    THREADS.lock().clone()
+}
+
+/// The calling thread, if attached.
+pub(crate) fn current() -> Option<&'static Thread> {
+    CURRENT.get()
+}
+
+fn own_stack_low() -> u64 {
+    let mut attributes = core::mem::MaybeUninit::<libc::pthread_attr_t>::uninit();
+    let (mut low, mut size) = (core::ptr::null_mut(), 0);
+    // SAFETY: 1. `attributes` is initialised by the first call, read by the second, destroyed by the third.
+    unsafe {
+        if libc::pthread_getattr_np(libc::pthread_self(), attributes.as_mut_ptr()) != 0 {
+            return 0;
+        }
+        libc::pthread_attr_getstack(attributes.as_ptr(), &mut low, &mut size);
+        libc::pthread_attr_destroy(attributes.as_mut_ptr());
+    }
+    low as u64
+}
+
+/// Attaches the calling thread to the machine.
+pub(crate) fn attach() -> &'static Thread {
+    if let Some(thread) = current() {
+        return thread;
+    }
+    let locals = memory::map_at(0, LOCALS_BYTES, "local references").expect("room for a thread");
+    let low = own_stack_low();
+    let thread: &'static Thread = Box::leak(Box::new(Thread {
+        context: MutatorContext::default(),
+        tid: crate::lock::own_tid(),
+        upcalls: Cell::new(core::ptr::null()),
+        resume: Cell::new(Resume::default()),
+        loading: RefCell::new(Vec::new()),
+        local_frames: RefCell::new(Vec::new()),
+        parker: Parker::new(),
+        waiter: Parker::new(),
+        stack_low: AtomicU64::new(low),
+    }));
+    let context = &thread.context;
+    context
+        .thread
+        .store(core::ptr::from_ref(thread) as u64, Ordering::Relaxed);
+    context
+        .stack_limit
+        .store(low + STACK_RESERVE_BYTES, Ordering::Relaxed);
+    context.thread_index.store(thread.tid, Ordering::Relaxed);
+    thread.set_word(machine_word::JNI_TABLE, crate::jni::table_address());
+    thread.set_word(machine_word::ENTRIES, execute::entries_address());
+    thread.set_word(machine_word::LOCALS_TOP, locals);
+    thread.set_word(execute::COMPILE_STUB_WORD, execute::compile_stub_address());
+    heap_binding::attach(context);
+    CURRENT.set(Some(thread));
+    THREADS.lock().push(thread);
+    thread
+}
+
+/// Takes the calling thread from the machine. Its record stays: others may look at it.
+pub(crate) fn detach(thread: &'static Thread) {
+    THREADS
+        .lock()
+        .retain(|other| !core::ptr::eq(*other, thread));
+    CURRENT.set(None);
+}
+
+impl Thread {
+    /// The thread behind a mutator's context.
+    pub(crate) fn of_context(context: &MutatorContext) -> &'static Thread {
+        let address = context.thread.load(Ordering::Relaxed);
+        // SAFETY: 1. `attach` stored the address of an immortal record.
+        unsafe { &*(address as *const Thread) }
+    }
+
+    /// The thread behind a `JNIEnv *`.
+    pub(crate) fn of_env(env: u64) -> &'static Thread {
+        let context = env - offset_of!(MutatorContext, machine) as u64;
+        let address = memory::read::<u64>(context + offset_of!(MutatorContext, thread) as u64);
+        // SAFETY: as in `of_context`; native code hands back the pointer it was given.
+        unsafe { &*(address as *const Thread) }
+    }
+
+    pub(crate) fn env(&self) -> u64 {
+        core::ptr::from_ref(&self.context.machine[machine_word::JNI_TABLE]) as u64
+    }
+
+    pub(crate) fn context(&self) -> &MutatorContext {
+        &self.context
+    }
+
+    pub(crate) fn word(&self, word: usize) -> u64 {
+        self.context.machine[word].load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn set_word(&self, word: usize, value: u64) {
+        self.context.machine[word].store(value, Ordering::Relaxed);
+    }
+
+    /// The `java.lang.Thread`.
+    pub(crate) fn object(&self) -> ObjectRef {
+        ObjectRef(self.word(machine_word::THREAD_OBJECT) as u32)
+    }
+
+    pub(crate) fn set_object(&self, object: ObjectRef) {
+        self.set_word(machine_word::THREAD_OBJECT, u64::from(object.0));
+    }
+
+    /// The pending exception or null.
+    pub(crate) fn exception(&self) -> ObjectRef {
+        ObjectRef(self.context.exception.load(Ordering::Relaxed))
+    }
+
+    pub(crate) fn take_exception(&self) -> ObjectRef {
+        ObjectRef(self.context.exception.swap(header::NULL, Ordering::Relaxed))
+    }
+
+    pub(crate) fn set_exception(&self, exception: ObjectRef) -> Thrown {
+        self.context.exception.store(exception.0, Ordering::Relaxed);
+        Thrown(())
+    }
+
+    /// The pending exception as an outcome.
+    pub(crate) fn check(&self) -> Result<(), Thrown> {
+        if self.exception().is_null() {
+            Ok(())
+        } else {
+            Err(Thrown(()))
+        }
+    }
+
+    /// Calls `method` as it is: no selection by the receiver.
+    pub(crate) fn call(&self, method: &'static Method, args: &[u64]) -> Result<u64, Thrown> {
+        debug_assert_eq!(
+            args.len(),
+            method.shape.parameters.len(),
+            "{}",
+            method.full_name()
+        );
+        let adapter = crate::code_cache::adapter_for(method);
+        let frame = UpcallFrame {
+            previous: self.upcalls.get(),
+            last_frame: self.context.last_frame.load(Ordering::Relaxed),
+            last_method: self.word(machine_word::LAST_METHOD),
+        };
+        self.upcalls.set(&frame);
+        let code = method.entry.load(Ordering::Acquire);
+        let value = execute::enter(adapter, code, args, &self.context);
+        self.upcalls.set(frame.previous);
+        self.context
+            .last_frame
+            .store(frame.last_frame, Ordering::Relaxed);
+        self.set_word(machine_word::LAST_METHOD, frame.last_method);
+        self.check()?;
+        Ok(value)
+    }
+
+    /// Calls the receiver's version of `method`.
+    pub(crate) fn call_virtual(
+        &self,
+        method: &'static Method,
+        args: &[u64],
+    ) -> Result<u64, Thrown> {
+        let receiver = ObjectRef(args[0] as u32);
+        self.call(self.select(method, receiver)?, args)
+    }
+
+    /// The version of `method` that `receiver` has.
+    pub(crate) fn select(
+        &self,
+        method: &'static Method,
+        receiver: ObjectRef,
+    ) -> Result<&'static Method, Thrown> {
+        if let Some(offset) = method.vtable_offset() {
+            return Ok(receiver.class().vtable_entry(offset));
+        }
+        if !method.class().is_interface() || method.is_private() || method.is_static() {
+            return Ok(method);
+        }
+        crate::resolve::select_interface(self, receiver.class(), method)
+    }
+
+    /// A class of the boot loader that must be there.
+    pub(crate) fn boot_class(&self, name: &str) -> &'static Class {
+        match loader::find_boot(self, Symbol::new(name.as_bytes())) {
+            Ok(Some(class)) => class,
+            _ => crate::report::fatal(&format!("the class library has no {name}")),
+        }
+    }
+
+    /// Makes an object and runs `constructor` on it.
+    pub(crate) fn new_instance(
+        &self,
+        class: &'static Class,
+        constructor: Option<&'static Method>,
+        args: &[u64],
+    ) -> Result<ObjectRef, Thrown> {
+        class.initialize(self)?;
+        let object = heap_binding::new_object(self, class)?;
+        if let Some(constructor) = constructor {
+            let mut all = vec![u64::from(object.0)];
+            all.extend_from_slice(args);
+            self.call(constructor, &all)?;
+        }
+        Ok(object)
+    }
+
+    /// Throws a new exception with a message.
+    pub(crate) fn throw(&self, class: &str, message: &str) -> Thrown {
+        self.throw_with(class, Some(message), ObjectRef::NULL)
+    }
+
+    /// Throws a new exception without a message.
+    pub(crate) fn throw_plain(&self, class: &str) -> Thrown {
+        self.throw_with(class, None, ObjectRef::NULL)
+    }
+
+    /// Throws a new exception with message and cause.
+    pub(crate) fn throw_with(
+        &self,
+        class_name: &str,
+        message: Option<&str>,
+        cause: ObjectRef,
+    ) -> Thrown {
+        if !crate::boot::is_up_to(crate::boot::Stage::Classes) {
+            crate::report::fatal(&format!("{class_name} at start: {message:?}"));
+        }
+        let class = self.boot_class(class_name);
+        let outcome = match message {
+            Some(message) => string::new_string(self, message).and_then(|text| {
+                let constructor = class.method_named("<init>", "(Ljava/lang/String;)V");
+                self.new_instance(class, constructor, &[text.0.into()])
+            }),
+            None => self.new_instance(class, class.method_named("<init>", "()V"), &[]),
+        };
+        match outcome {
+            Ok(exception) => {
+                if !cause.is_null() {
+                    exception.put_ref(crate::known::known().throwable_cause, cause);
+                }
+                self.set_exception(exception)
+            }
+            Err(thrown) => thrown,
+        }
+    }
+
+    /// Throws OutOfMemoryError without needing much memory.
+    pub(crate) fn throw_out_of_memory(&self, message: &str) -> Thrown {
+        match crate::boot::out_of_memory_error() {
+            Some(error) => self.set_exception(error),
+            None => {
+                crate::report::fatal(&format!("java.lang.OutOfMemoryError at start: {message}"))
+            }
+        }
+    }
+
+    /// Notes that `name` is being loaded here; a second time is a circle.
+    pub(crate) fn begin_loading(&self, name: Symbol) -> Result<Loading<'_>, Thrown> {
+        if self.loading.borrow().contains(&name) {
+            return Err(self.throw("java/lang/ClassCircularityError", &name.to_string()));
+        }
+        self.loading.borrow_mut().push(name);
+        Ok(Loading(self))
+    }
+
+    /// A new local reference, or null for null.
+    pub(crate) fn local(&self, object: ObjectRef) -> u64 {
+        if object.is_null() {
+            return 0;
+        }
+        let at = self.word(machine_word::LOCALS_TOP);
+        memory::write(at, object.0);
+        self.set_word(machine_word::LOCALS_TOP, at + 8);
+        at
+    }
+
+    /// The object behind any JNI reference.
+    pub(crate) fn object_of(&self, reference: u64) -> ObjectRef {
+        if reference == 0 {
+            ObjectRef::NULL
+        } else {
+            ObjectRef(memory::read(reference & !7))
+        }
+    }
+
+    /// An array class made if need be.
+    pub(crate) fn array_class(&self, element: &'static Class) -> Result<&'static Class, Thrown> {
+        link::array_of(self, element)
+    }
+}
+
+/// While a class is being loaded.
+pub(crate) struct Loading<'a>(&'a Thread);
+
+impl Drop for Loading<'_> {
+    fn drop(&mut self) {
+        self.0.loading.borrow_mut().pop();
+    }
+}

@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Walking managed stacks: for handlers, stack traces and callers.
+
+use core::sync::atomic::Ordering;
+
+use abi::context::MutatorContext;
+use compiler::machine_word;
+
+use crate::class::Method;
+use crate::code_cache::{self, CodeKind};
+use crate::execute::Resume;
+use crate::memory;
+use crate::report;
+use crate::thread::{Thread, UpcallFrame};
+
+/// One frame of a Java method.
+#[derive(Clone, Copy)]
+pub(crate) struct Frame {
+    pub(crate) method: &'static Method,
+    /// Bytecode offset; none in a native method.
+    pub(crate) at: Option<u32>,
+}
+
+/// Finds where the pending exception goes; called by the trampolines with the
+/// frame pointer of their own frame.
+pub(crate) extern "C" fn find_handler(context: &MutatorContext, frame: u64) -> *const Resume {
+    let thread = Thread::of_context(context);
+    let exception = thread.take_exception();
+    let mut frame = frame;
+    loop {
+        let caller: u64 = memory::read(frame);
+        let return_address: u64 = memory::read(frame + 8);
+        let Some(code) = code_cache::find(return_address) else {
+            report::fatal(&format!(
+                "exception unwinds into foreign code at {return_address:#x}"
+            ));
+        };
+        if let Some(site) = code.site(return_address)
+            && let Some(handler) = site.handler
+        {
+            thread.resume.set(Resume {
+                code: code.start + u64::from(handler),
+                stack: caller - u64::from(site.frame_offset),
+                frame: caller,
+                payload: u64::from(exception.0),
+            });
+            return thread.resume.as_ptr();
+        }
+        frame = caller;
+    }
+}
+
+/// Calls `each` for every Java frame of the calling thread, innermost first,
+/// until it says stop.
+pub(crate) fn walk(thread: &Thread, mut each: impl FnMut(Frame) -> bool) {
+    let context = thread.context();
+    let mut frame = context.last_frame.load(Ordering::Relaxed);
+    let mut native = thread.word(machine_word::LAST_METHOD);
+    let mut upcall = thread.upcalls.get();
+    while frame != 0 {
+        if native != 0
+            && !each(Frame {
+                method: Method::at(native),
+                at: None,
+            })
+        {
+            return;
+        }
+        native = 0;
+        let return_address: u64 = memory::read(frame + 8);
+        let Some(code) = code_cache::find(return_address) else {
+            return;
+        };
+        let goes_on = match code.kind {
+            CodeKind::Method(method) => {
+                let at = code.site(return_address).map(|site| site.at);
+                each(Frame { method, at })
+            }
+            CodeKind::Native(method) => each(Frame { method, at: None }),
+            CodeKind::Adapter => {
+                // SAFETY: 1. Adapters run inside `Thread::call`, whose frame record is on this stack still.
+                let Some(left) = (unsafe { upcall.as_ref() }) else {
+                    return;
+                };
+                let left: &UpcallFrame = left;
+                (frame, native, upcall) = (left.last_frame, left.last_method, left.previous);
+                continue;
+            }
+        };
+        if !goes_on {
+            return;
+        }
+        frame = memory::read(frame);
+    }
+}
+
+/// All frames, innermost first.
+pub(crate) fn frames(thread: &Thread) -> Vec<Frame> {
+    let mut frames = Vec::new();
+    walk(thread, |frame| {
+        frames.push(frame);
+        true
+    });
+    frames
+}
