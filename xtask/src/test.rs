@@ -15,22 +15,35 @@ pub(crate) fn run(only: Option<String>) -> Result<()> {
     let mut stages = Stages::new(only);
     stages.run("build", || takt().map(drop))?;
     stages.run("unit", || {
-        cargo([
-            "test",
-            "--workspace",
-            "--exclude",
-            "e2e",
-            "--locked",
-            "--quiet",
-        ])
+        cargo_test(&["--workspace", "--exclude", "e2e", "--exclude", "lab"])
     })?;
     stages.run("loom", loom)?;
+    stages.run("lab", || cargo_test(&["--package", "lab"]))?;
     stages.run("locks on PREEMPT_RT", locks_in_lab)?;
     stages.run("framework", framework::test)?;
-    stages.run("e2e", || {
-        cargo(["test", "--package", "e2e", "--locked", "--quiet"])
+    stages.run("e2e", e2e)?;
+    stages.run("e2e in the lab", || {
+        cargo_test(&["--package", "e2e", "--test", "lab"])
     })?;
     stages.finish()
+}
+
+/// The command on this machine: every file of tests/e2e but the guests'.
+fn e2e() -> Result<()> {
+    let mut words = vec!["--package".to_owned(), "e2e".to_owned()];
+    for entry in std::fs::read_dir("tests/e2e/tests")? {
+        let path = entry?.path();
+        match path.file_stem().and_then(|it| it.to_str()) {
+            Some("lab") | None => {}
+            Some(test) => words.extend(["--test".to_owned(), test.to_owned()]),
+        }
+    }
+    let words: Vec<&str> = words.iter().map(String::as_str).collect();
+    cargo_test(&words)
+}
+
+fn cargo_test(selection: &[&str]) -> Result<()> {
+    cargo([&["test", "--locked", "--quiet"], selection].concat())
 }
 
 /// The lock tests against a hog once more, on the kernel that matters most.

@@ -11,8 +11,9 @@ use anyhow::{Context, Result, bail};
 use clap::ValueEnum;
 use lab::{
     Cache, Captured, Flavour, Job, Lab, LabError, Mode, ModuleRequest, Outcome, RtcSource, Sample,
-    Sink, StopFlag, Sweep,
+    Sink, Sweep,
 };
+use rt::stop::StopFlag;
 use serde_json::{Value, json};
 
 /// Run a command in a guest with a real-time kernel

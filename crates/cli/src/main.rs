@@ -8,7 +8,6 @@ mod bench;
 mod dex;
 mod doctor;
 mod guest;
-mod interrupt;
 mod java;
 mod jdk;
 mod lab;

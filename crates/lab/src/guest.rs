@@ -9,13 +9,13 @@ use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
 use rt::clock::{Clock, Monotonic};
+use rt::stop::StopFlag;
 
 use crate::error::LabError;
 use crate::job::{Job, Mode};
 use crate::lab::on_path;
 use crate::machine::Machine;
 use crate::out;
-use crate::signal::StopFlag;
 use crate::stream::{Sink, Tail};
 
 /// How often the streams are looked at: at once for a person, nothing for the host.

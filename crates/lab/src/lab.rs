@@ -7,6 +7,7 @@ use std::process::Command;
 use std::time::Duration;
 
 use rt::clock::{Clock, Monotonic};
+use rt::stop::StopFlag;
 
 use crate::accel;
 use crate::cache::Cache;
@@ -19,7 +20,6 @@ use crate::kernel::{Flavour, Kernel};
 use crate::machine::Machine;
 use crate::out::copy_tree;
 use crate::outcome::Outcome;
-use crate::signal::StopFlag;
 use crate::stream::{Captured, Sink, Tee};
 
 /// Runs jobs. Guests are independent of one another, so threads may share one lab.

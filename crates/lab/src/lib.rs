@@ -25,7 +25,6 @@ mod out;
 mod outcome;
 mod share;
 mod shell;
-mod signal;
 mod stream;
 mod sweep;
 
@@ -38,6 +37,5 @@ pub use kernel::Flavour;
 pub use lab::Lab;
 pub use module::ModuleRequest;
 pub use outcome::{Fingerprint, Outcome};
-pub use signal::StopFlag;
 pub use stream::{Captured, Discard, Sink};
 pub use sweep::{Sample, Sweep};

@@ -8,8 +8,9 @@ use std::time::Duration;
 
 use lab::{
     Cache, Captured, Difference, Discard, Flavour, JAVA_MODULES_DEFAULT, Job, Lab, LabError, Mode,
-    RtcSource, StopFlag, Sweep,
+    RtcSource, Sweep,
 };
+use rt::stop::StopFlag;
 
 /// The lab of this machine; `None`, with the reason, where `make setup` has not been.
 fn lab() -> Option<Lab> {

@@ -14,6 +14,7 @@ pub mod process;
 pub mod recorder;
 pub mod rights;
 pub mod section;
+pub mod stop;
 pub mod sync;
 pub mod sys;
 pub mod thread;

@@ -9,10 +9,11 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
-use lab::{Cache, Flavour, Job, Lab, Mode, RtcSource, Sample, StopFlag, Sweep};
+use lab::{Cache, Flavour, Job, Lab, Mode, RtcSource, Sample, Sweep};
 use report::picture::Picture;
 use report::{Series, Table, TimeBase, export};
 use rt::recorder::Recorder;
+use rt::stop::StopFlag;
 use serde::{Deserialize, Serialize};
 
 /// The thread of the thesis.

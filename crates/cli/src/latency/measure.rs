@@ -15,9 +15,8 @@ use rt::periodic::Periodic;
 use rt::policy::Policy;
 use rt::recorder::Recorder;
 use rt::section::RtSection;
+use rt::stop::StopFlag;
 use rt::thread::{Builder, SpawnError, Thread};
-
-use crate::interrupt::Interrupt;
 
 /// What to measure.
 #[derive(Clone, Copy, Debug)]
@@ -59,7 +58,7 @@ pub(crate) fn window(
     plan: &Plan,
     length: Duration,
     is_strict: bool,
-    interrupt: &Interrupt,
+    stop: &StopFlag,
     progress: &mut Progress,
 ) -> Result<Window> {
     let mut remarks = Vec::new();
@@ -77,7 +76,7 @@ pub(crate) fn window(
     let work = Work {
         plan: *plan,
         release_count,
-        interrupt: interrupt.clone(),
+        stop: stop.clone(),
         board,
     };
     let (policy, threads) = match start_all(&work, plan.policy) {
@@ -118,7 +117,7 @@ fn keep_awake() -> Option<File> {
 struct Work {
     plan: Plan,
     release_count: u64,
-    interrupt: Interrupt,
+    stop: StopFlag,
     board: Arc<Board>,
 }
 
@@ -164,7 +163,7 @@ fn measure(work: &Work, mut recorder: Recorder) -> Measured {
     let mut periodic = Periodic::new(&Monotonic, start_ns, work.plan.period_ns);
     loop {
         let release = periodic.wait();
-        if release.index >= work.release_count || work.interrupt.is_caught() {
+        if release.index >= work.release_count || work.stop.is_set() {
             break;
         }
         RtSection::enter(|rt| take(release.latency_ns(), &mut recorder, &work.board, rt));

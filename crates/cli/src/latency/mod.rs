@@ -13,8 +13,8 @@ use anyhow::{Context, Result, bail};
 use clap::ValueEnum;
 use rt::affinity::CpuSet;
 use rt::policy::{Policy, Priority, Reservation};
+use rt::stop::StopFlag;
 
-use crate::interrupt::Interrupt;
 use crate::latency::cyclictest::Cyclictest;
 use crate::latency::measure::{Plan, Progress};
 use crate::latency::outcome::Outcome;
@@ -105,7 +105,7 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
         std::fs::create_dir_all(directory)
             .with_context(|| format!("cannot make {}", directory.display()))?;
     }
-    let interrupt = Interrupt::catch()?;
+    let stop = StopFlag::on_signals().context("cannot catch Ctrl-C")?;
     let window_count = match peer {
         Some(_) => args
             .duration
@@ -124,18 +124,18 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
         .is_real_time()
         .then(|| Policy::Fifo(Priority::MIN).enter());
     for _ in 0..window_count {
-        if interrupt.is_caught() {
+        if stop.is_set() {
             break;
         }
         outcome.add(measure::window(
             &plan,
             window,
             args.strict,
-            &interrupt,
+            &stop,
             &mut progress,
         )?);
         if let Some(peer) = &peer
-            && !interrupt.is_caught()
+            && !stop.is_set()
         {
             outcome.add_cyclictest(peer.window(&plan, window)?);
         }
