@@ -64,6 +64,8 @@ pub struct Code<'a> {
     pub lines: Vec<(u16, u16)>,
     /// StackMapTable, raw.
     pub stack_maps: Option<&'a [u8]>,
+    /// LocalVariableTable, raw.
+    pub local_variables: Option<&'a [u8]>,
 }
 
 /// One row of a method's exception table.
@@ -80,6 +82,22 @@ pub struct ExceptionEntry {
 }
 
 impl Code<'_> {
+    /// The name of local variable `slot` at `offset`, if the file keeps names.
+    pub fn local_name<'b>(
+        &self,
+        slot: u16,
+        offset: u16,
+        pool: &ConstantPool<'b>,
+    ) -> Option<&'b [u8]> {
+        let rows = self.local_variables?.get(2..)?.chunks_exact(10);
+        let word = |row: &[u8], at: usize| u16::from_be_bytes([row[at], row[at + 1]]);
+        let mut named = rows.filter(|row| {
+            let (start, size) = (u32::from(word(row, 0)), u32::from(word(row, 2)));
+            word(row, 8) == slot && (start..start + size).contains(&u32::from(offset))
+        });
+        pool.utf8(word(named.next()?, 4)).ok()
+    }
+
     /// The source line of the instruction at `offset`.
     pub fn line(&self, offset: u16) -> Option<u16> {
         let covering = self.lines.iter().filter(|(start, _)| *start <= offset);
@@ -204,6 +222,7 @@ fn parse_code<'a>(body: &'a [u8], pool: &ConstantPool<'a>) -> Result<Code<'a>, E
         exceptions,
         lines: Vec::new(),
         stack_maps: None,
+        local_variables: None,
     };
     for_each_attribute(&mut reader, pool, |name, body| {
         match name {
@@ -219,6 +238,7 @@ fn parse_code<'a>(body: &'a [u8], pool: &ConstantPool<'a>) -> Result<Code<'a>, E
                 }
             }
             b"StackMapTable" => code.stack_maps = Some(body),
+            b"LocalVariableTable" => code.local_variables = Some(body),
             _ => {}
         }
         Ok(())

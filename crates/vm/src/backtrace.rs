@@ -83,6 +83,12 @@ pub(crate) fn elements(
     Ok(())
 }
 
+/// The innermost frame that a throwable remembers.
+pub(crate) fn first_frame(throwable: ObjectRef) -> Option<Frame> {
+    let trace = throwable.get_ref(known().throwable_backtrace).some()?;
+    (trace.length() > 0).then(|| unpacked(trace.element(0)))
+}
+
 fn fill_element(thread: &Thread, element: ObjectRef, frame: Frame) -> Result<(), Thrown> {
     let holder = frame.method.class();
     let class = element.class();

@@ -32,6 +32,7 @@ mod mirror;
 mod monitor;
 mod native;
 mod natives;
+mod null_message;
 mod object;
 mod options;
 mod park;

@@ -13,3 +13,11 @@ mod layout;
 mod translate;
 
 pub use translate::{TranslateError, memory_kind, translate};
+
+/// The offset behind the instruction at `at`, if control can go on there, and the offsets it may jump to.
+pub fn flow_at(code: &classfile::Code<'_>, at: u16) -> Result<(Option<u16>, Vec<i64>), String> {
+    let mut cursor = instruction::Cursor::new(code.bytes, usize::from(at));
+    let flow = instruction::step(&mut cursor)?;
+    let next = u16::try_from(cursor.at).ok().filter(|_| !flow.ends);
+    Ok((next, flow.targets))
+}

@@ -25,10 +25,16 @@ extern "C" fn JVM_InitStackTraceElement(env: u64, element: u64, frame_info: u64)
     let _ = backtrace::element_of_frame_info(thread, element, info);
 }
 
-/// Helpful messages are not worked out yet: null is a valid answer.
+/// What was null, worked out from the frame that failed; null if the exception was thrown by hand.
 #[unsafe(no_mangle)]
-extern "C" fn JVM_GetExtendedNPEMessage(_env: u64, _throwable: u64) -> u64 {
-    0
+extern "C" fn JVM_GetExtendedNPEMessage(env: u64, throwable: u64) -> u64 {
+    let thread = of(env);
+    let frame = backtrace::first_frame(thread.object_of(throwable));
+    let message = frame.and_then(|frame| crate::null_message::explain(frame.method, frame.at?));
+    message.map_or(0, |message| {
+        let text = crate::string::new_string(thread, &message);
+        outcome(text.map(|text| thread.local(text)))
+    })
 }
 
 #[unsafe(no_mangle)]
