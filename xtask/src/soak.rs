@@ -55,5 +55,24 @@ pub(crate) fn run(only: Option<String>) -> Result<()> {
                 ]),
         )
     })?;
+    stages.run("collector", || {
+        cargo([
+            "run",
+            "--release",
+            "--locked",
+            "--quiet",
+            "--package",
+            "pause",
+            "--",
+            "--soak",
+            "600",
+            "--live-mb",
+            "100",
+            "--garbage-mb",
+            "100",
+            "--heap-mb",
+            "512",
+        ])
+    })?;
     stages.finish()
 }

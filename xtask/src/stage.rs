@@ -85,6 +85,8 @@ pub(crate) fn takt() -> Result<PathBuf> {
         "--quiet",
         "--package",
         "cli",
+        "--package",
+        "pause",
     ])?;
     Ok(target_dir()?.join("release/takt"))
 }

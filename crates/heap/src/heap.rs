@@ -309,7 +309,7 @@ impl Heap {
         let start = self.blocks.start(block);
         let bytes = SIZE_CLASSES[class];
         meta.class.store(class as u8, Ordering::Relaxed);
-        meta.is_dirty.store(0, Ordering::Relaxed);
+        meta.freed_cells.store(0, Ordering::Relaxed);
         meta.has_referents.store(0, Ordering::Relaxed);
         self.memory
             .word(start + RUN_NEXT_OFFSET)

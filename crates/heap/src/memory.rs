@@ -128,6 +128,17 @@ impl Memory {
         self.word(object.0 + LOG_OFFSET)
     }
 
+    /// The word at an address, unchecked: what compiled code does.
+    ///
+    /// # Safety
+    /// `address` is that of an aligned word of an object of this heap.
+    #[inline]
+    pub(crate) unsafe fn word_unchecked(&self, address: u32) -> &AtomicU32 {
+        debug_assert!(self.span.contains(address));
+        // SAFETY: the caller's obligation; all access to the heap's words is atomic.
+        unsafe { &*ptr::with_exposed_provenance::<AtomicU32>(address as usize) }
+    }
+
     /// The log word of the chunk that holds `address`.
     #[inline]
     pub(crate) fn chunk_log(&self, address: u32) -> &AtomicU32 {

@@ -74,15 +74,15 @@ impl Mutator {
     }
 }
 
-impl Rc {
+impl Rc<'_> {
     /// Answers the question that is open.
     pub(crate) fn verify_now(&mut self) {
-        let heap = self.heap.clone();
+        let heap = self.heap;
         let asked = heap.verifier.asked.load(Ordering::SeqCst);
         self.run_epoch(None);
         let records = heap.stop_world();
         let mut check = Check {
-            heap: &heap,
+            heap,
             epoch: self.epoch,
             verdict: Verdict::default(),
         };

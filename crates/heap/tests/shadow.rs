@@ -468,7 +468,7 @@ fn play(kind: CollectorKind, seed: u64, steps: u32) {
 }
 
 fn steps() -> u32 {
-    std::env::var("HEAP_STEPS").map_or(40_000, |it| it.parse().expect("HEAP_STEPS is a number"))
+    std::env::var("HEAP_STEPS").map_or(100_000, |it| it.parse().expect("HEAP_STEPS is a number"))
 }
 
 #[test]

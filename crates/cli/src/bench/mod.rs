@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! `takt bench`: the papers' experiments, one module each, their figures beside ours.
 
+mod gc;
 mod sched;
 
 use std::process::ExitCode;
@@ -17,11 +18,13 @@ pub(crate) struct Args {
 
 #[derive(Subcommand)]
 enum Experiment {
+    Gc(gc::Args),
     Sched(sched::Args),
 }
 
 pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     match &args.experiment {
+        Experiment::Gc(args) => gc::run(args),
         Experiment::Sched(args) => sched::run(args),
     }
 }

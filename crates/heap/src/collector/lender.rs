@@ -11,22 +11,36 @@ use std::sync::atomic::{AtomicU8, Ordering};
 use rt::policy::{Policy, Tid};
 
 use crate::heap::Heap;
+use crate::sys::pi::PiCell;
 use crate::sys::wait::Bell;
 
 /// See the module.
 #[derive(Debug, Default)]
 pub(crate) struct Lender {
     bell: Bell,
+    thread: PiCell<Option<Tid>>,
     /// FIFO priority of the most urgent real-time mutator so far; 0 if none.
     priority: AtomicU8,
 }
 
 impl Lender {
-    /// Remembers the calling thread's priority.
+    /// The lender's thread has started.
+    pub(crate) fn enter(&self, thread: Tid) {
+        *self.thread.lock() = Some(thread);
+    }
+
+    /// The calling thread becomes a real-time mutator: the lender gets its priority, before it has to run.
     pub(crate) fn note_priority(&self) {
-        if let Some(priority) = Policy::of(Tid::current()).ok().and_then(Policy::priority) {
-            self.priority.fetch_max(priority.get(), Ordering::SeqCst);
-            self.bell.ring();
+        let Some(priority) = Policy::of(Tid::current()).ok().and_then(Policy::priority) else {
+            return;
+        };
+        let thread = self.thread.lock();
+        if priority.get() > self.priority.load(Ordering::SeqCst) {
+            self.priority.store(priority.get(), Ordering::SeqCst);
+            if let Some(thread) = *thread {
+                // Refused: it lends what it has. The system then runs without real time anyway.
+                let _ = Policy::Fifo(priority).apply(thread);
+            }
         }
     }
 
@@ -38,22 +52,14 @@ impl Lender {
     /// The lender thread's body.
     pub(crate) fn run(heap: &Arc<Heap>) {
         let lender = &heap.lender;
-        let mut own_priority = 0;
+        let low = heap.config.reserve_bytes / abi::alloc::BLOCK_BYTES / 2;
         while !heap.pace.is_stopping() {
             let seen = lender.bell.rings();
-            let wanted = lender.priority.load(Ordering::SeqCst);
-            if wanted > own_priority {
-                // Without the privilege it lends what it has: the system then runs without real time anyway.
-                let _ = Policy::fifo(wanted).apply(Tid::current());
-                own_priority = wanted;
-            }
-            let target = heap.config.reserve_bytes / abi::alloc::BLOCK_BYTES;
-            if wanted != 0 && heap.free.reserve.count() < target / 2 {
+            if lender.priority.load(Ordering::SeqCst) != 0 && heap.free.reserve.count() < low {
                 heap.counters.loans.add(1);
-                heap.pace.ring();
                 heap.pace.lend();
-                // Should the collector not have begun yet, this wakes to lend again.
-                lender.bell.wait(seen, 500_000);
+                // A heap that stays low is full: lending all the time would only raise the collector over others.
+                lender.bell.wait(lender.bell.rings(), 500_000);
             } else {
                 lender.bell.wait(seen, 50_000_000);
             }

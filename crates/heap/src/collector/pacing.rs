@@ -2,14 +2,14 @@
 //! [`Pace`]: when the collector runs, and how mutators wait for it.
 //!
 //! The collector sleeps for as long as the resource that runs out first allows ([`sleep_ns`], the thesis's listing
-//! 5.1); a mutator that crosses the threshold rings it awake. Who waits for it does so at a priority-inheritance
-//! lock that the collector holds while it works: a waiting thread lends its priority.
+//! 5.1); a mutator that crosses the threshold rings it awake. Who waits for it does so at a word that names the
+//! collector's thread, even while that sleeps or cannot run: a waiting thread lends its priority.
 
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 
 use crate::heap::Heap;
-use crate::limits::SLEEP_NS_MAX;
-use crate::sys::pi::PiLock;
+use crate::limits::{DEBT_WAIT_NS, SLEEP_NS_MAX};
+use crate::sys::pi::{PiLock, tid};
 use crate::sys::wait::Bell;
 
 /// A kind of work that can be waited for: started and completed so far.
@@ -24,9 +24,9 @@ pub(crate) struct Progress {
 #[derive(Debug, Default)]
 pub(crate) struct Pace {
     bell: Bell,
-    done: Bell,
-    /// Held by the collector thread while it works.
-    busy: PiLock,
+    /// Owed by the collector thread to whoever waits for it.
+    debt: PiLock,
+    collector_tid: AtomicU32,
     /// Blocks taken since the last epoch began.
     blocks: AtomicU32,
     /// Blocks at which a mutator rings.
@@ -34,7 +34,7 @@ pub(crate) struct Pace {
     pub(crate) epochs: Progress,
     pub(crate) fulls: Progress,
     is_stopping: AtomicBool,
-    /// Somebody waits at `busy`.
+    /// Threads that wait at `debt`.
     waiter_count: AtomicU32,
 }
 
@@ -104,21 +104,17 @@ impl Pace {
     }
 
     fn wait(&self, is_done: impl Fn() -> bool) {
-        self.waiter_count.fetch_add(1, Ordering::SeqCst);
-        loop {
-            let seen = self.done.rings();
-            if is_done() || self.is_stopping() {
-                break;
-            }
-            self.ring();
-            // A moment for a sleeping collector to take the lock; from then on the wait lends.
-            self.done.wait(seen, 200_000);
-            if is_done() {
-                break;
-            }
-            self.busy.lock();
-            self.busy.unlock();
+        while !is_done() && !self.is_stopping() {
+            self.lend();
         }
+    }
+
+    /// Waits until the collector has done a piece of work, lending it the caller's priority. May return early.
+    pub(crate) fn lend(&self) {
+        self.waiter_count.fetch_add(1, Ordering::SeqCst);
+        self.debt.try_owe(self.collector_tid.load(Ordering::SeqCst));
+        self.ring();
+        let _ = self.debt.wait_for_debtor(DEBT_WAIT_NS);
         self.waiter_count.fetch_sub(1, Ordering::SeqCst);
     }
 
@@ -129,26 +125,14 @@ impl Pace {
         self.waiter_count.load(Ordering::Relaxed) != 0
     }
 
-    /// Waits until the collector does not work, lending it the caller's priority.
-    pub(crate) fn lend(&self) {
-        self.waiter_count.fetch_add(1, Ordering::SeqCst);
-        self.busy.lock();
-        self.busy.unlock();
-        self.waiter_count.fetch_sub(1, Ordering::SeqCst);
+    /// The collector's thread begins.
+    pub(crate) fn enter(&self) {
+        self.collector_tid.store(tid(), Ordering::SeqCst);
     }
 
-    pub(crate) fn begin_work(&self) {
-        self.busy.lock();
-    }
-
-    pub(crate) fn end_work(&self) {
-        self.busy.unlock();
-        self.done.ring();
-    }
-
-    /// Memory came back in the midst of work.
+    /// Who waits looks again: work is done, memory came back, or there is nothing to do.
     pub(crate) fn announce(&self) {
-        self.done.ring();
+        self.debt.pay();
     }
 
     /// Blocks taken since the last call.
@@ -180,7 +164,6 @@ impl Pace {
     pub(crate) fn stop(&self) {
         self.is_stopping.store(true, Ordering::SeqCst);
         self.ring();
-        self.done.ring();
     }
 
     pub(crate) fn is_stopping(&self) -> bool {

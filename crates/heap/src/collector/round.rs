@@ -46,7 +46,7 @@ impl Heap {
     fn await_answer(&self, record: &MutatorRecord, round: Round) {
         let mut spins = 0;
         // Pairs with the Release in `settle_debt`: what the answer wrote is seen.
-        while record.request.load(Ordering::Acquire) != 0 {
+        while record.is_owing() {
             if record.state.get() == State::Native {
                 self.answer_on_behalf(record, round);
             } else if spins < SPINS_BEFORE_WAIT {
@@ -108,7 +108,7 @@ impl Heap {
         for record in &records {
             let mut spins = 0;
             // A mutator hands itself over and then says so by clearing the request.
-            while record.request.load(Ordering::Acquire) != 0 {
+            while record.is_owing() {
                 if record.state.try_claim() {
                     record.withdraw();
                 } else if spins < SPINS_BEFORE_WAIT {
@@ -143,6 +143,11 @@ impl MutatorRecord {
         // Pairs with `enter_native`: the mutator sees the request, or the collector sees `Native`.
         self.request.store(round as u32, Ordering::SeqCst);
         self.context.poll.store(POLL_ASKED, Ordering::SeqCst);
+    }
+
+    /// Whether the answer, or the word that says who gives it, is still out.
+    fn is_owing(&self) -> bool {
+        self.request.load(Ordering::Acquire) != 0 || self.debt.is_out()
     }
 
     /// Collector: the question is settled without the mutator.

@@ -64,11 +64,11 @@ impl Running {
             .is_some_and(Policy::is_real_time)
         {
             let lender = Arc::clone(&heap);
-            running.threads.push(
-                builder("lender")
-                    .stack_bytes(64 << 10)
-                    .spawn(move || Lender::run(&lender))?,
-            );
+            let thread = builder("lender")
+                .stack_bytes(64 << 10)
+                .spawn(move || Lender::run(&lender))?;
+            heap.lender.enter(thread.tid());
+            running.threads.push(thread);
         }
         Ok(running)
     }
@@ -108,47 +108,51 @@ impl Drop for AbortOnPanic {
 
 fn run(heap: Arc<Heap>) {
     let _guard = AbortOnPanic;
+    heap.pace.enter();
     let ticker = Ticker::new(heap.config.collector_budget);
     match heap.config.collector {
-        CollectorKind::Rc => run_rc(&heap, Rc::new(Arc::clone(&heap), ticker)),
-        CollectorKind::Stw => run_stw(&heap, Stw::new(Arc::clone(&heap), ticker)),
+        CollectorKind::Rc => run_rc(&heap, Rc::new(&heap, ticker)),
+        CollectorKind::Stw => run_stw(&heap, Stw::new(&heap, ticker)),
     }
 }
 
-fn run_rc(heap: &Heap, mut rc: Rc) {
+fn run_rc(heap: &Heap, mut rc: Rc<'_>) {
     let pace = &heap.pace;
     pace.set_threshold(heap.config.epoch_bytes >> BLOCK_SHIFT);
     let mut schedule = Schedule::new(heap);
     loop {
         let seen = pace.rings();
         if pace.is_stopping() {
+            pace.announce();
             return;
         }
         if let Some(work) = schedule.next(heap) {
-            pace.begin_work();
             pace.epochs.start();
             match work {
                 Work::Epoch(trace) => rc.run_epoch(trace),
                 Work::Full => {
                     pace.fulls.start();
+                    rc.is_thorough = true;
                     rc.run_epoch(Some(TraceKind::ClearSoft));
                     // What was young, or a root, or enqueued in the first may go now.
                     rc.run_epoch(None);
+                    rc.is_thorough = false;
                     pace.fulls.complete();
                 }
                 Work::Verify => rc.verify_now(),
             }
             pace.epochs.complete();
-            pace.end_work();
+            pace.announce();
             heap.counters.collector_ns.set(thread_time_ns());
             schedule.done(heap, work);
         } else {
+            pace.announce();
             schedule.sleep(heap, seen);
         }
     }
 }
 
-fn run_stw(heap: &Heap, mut stw: Stw) {
+fn run_stw(heap: &Heap, mut stw: Stw<'_>) {
     let pace = &heap.pace;
     let blocks = heap.blocks.count();
     // The sweep after the pause must not let mutators run dry.
@@ -156,6 +160,7 @@ fn run_stw(heap: &Heap, mut stw: Stw) {
     loop {
         let seen = pace.rings();
         if pace.is_stopping() {
+            pace.announce();
             return;
         }
         let is_full =
@@ -163,7 +168,6 @@ fn run_stw(heap: &Heap, mut stw: Stw) {
         let is_idle = pace.blocks() == 0;
         let is_wanted = pace.epochs.is_wanted() || pace.fulls.is_wanted();
         if is_wanted || (is_full && !is_idle) {
-            pace.begin_work();
             pace.epochs.start();
             let is_full_wanted = pace.fulls.is_wanted();
             pace.fulls.start();
@@ -171,11 +175,12 @@ fn run_stw(heap: &Heap, mut stw: Stw) {
             stw.collect(is_full_wanted);
             pace.fulls.complete();
             pace.epochs.complete();
-            pace.end_work();
+            pace.announce();
             heap.counters.collector_ns.set(thread_time_ns());
             let free = heap.blocks.count() - heap.free.committed_count() + heap.free.free_count();
             pace.set_threshold(free.saturating_sub(reserve).max(reserve / 4));
         } else {
+            pace.announce();
             pace.sleep(seen, crate::limits::SLEEP_NS_MAX);
         }
     }

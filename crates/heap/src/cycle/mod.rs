@@ -27,10 +27,10 @@ pub(crate) enum TraceKind {
     ClearSoft,
 }
 
-impl Rc {
+impl Rc<'_> {
     /// See the module.
     pub(crate) fn trace(&mut self, kind: TraceKind) {
-        let heap = self.heap.clone();
+        let heap = self.heap;
         self.colour ^= CountByte::MARK;
         heap.references.colour.store(self.colour, Ordering::SeqCst);
         heap.references.set_mode(Mode::Tracing);
@@ -57,7 +57,7 @@ impl Rc {
 
     /// Soft references whose referent the program cleared hold nothing any more.
     pub(crate) fn forget_cleared(&mut self) {
-        let heap = self.heap.clone();
+        let heap = self.heap;
         let is_cleared = |it: ObjectRef| {
             let offset = heap.memory.layout(it).referent_offset;
             heap.memory.slot(it.slot(offset)).load(Ordering::Acquire) == 0
@@ -72,7 +72,7 @@ impl Rc {
 
     /// Roots: everything that was scanned or stored while the handshakes ran.
     fn mark_snooped(&mut self) {
-        let heap = self.heap.clone();
+        let heap = self.heap;
         let tag = heap.snoop_tag();
         for block in 0..heap.free.committed_count() {
             let start = heap.blocks.start(block);
@@ -125,12 +125,12 @@ impl Rc {
     }
 
     fn drain_grey(&mut self, kind: TraceKind) {
-        let heap = self.heap.clone();
+        let heap = self.heap;
         let mut view = SlotCopy::new();
         while let Some(object) = self.grey.pop() {
             heap.counters.trace_steps.add(1);
-            each_holder(&heap, object, |holder| {
-                view_of(&heap, holder, self.epoch, &mut view);
+            each_holder(heap, object, |holder| {
+                view_of(heap, holder, self.epoch, &mut view);
                 view.refs()
                     .iter()
                     .for_each(|&it| self.mark_edge(ObjectRef(it)));
@@ -142,7 +142,7 @@ impl Rc {
             {
                 self.mark_edge(entry.referent);
             }
-            self.ticker.tick(&heap);
+            self.ticker.tick(heap);
         }
     }
 
@@ -211,7 +211,7 @@ impl Rc {
 
     /// Frees everything unmarked. References among the dead are not given back, those to the living are.
     fn sweep_unmarked(&mut self) {
-        let heap = self.heap.clone();
+        let heap = self.heap;
         let mut stuck = Vec::new();
         for block in 0..heap.free.committed_count() {
             match heap.blocks.meta(block).usage() {
@@ -223,7 +223,7 @@ impl Rc {
                     for cell in heap.blocks.cells(block) {
                         self.sweep_object(ObjectRef(cell), &mut stuck);
                     }
-                    self.ticker.tick_many(&heap, 64);
+                    self.ticker.tick_many(heap, 64);
                 }
             }
         }

@@ -73,12 +73,13 @@ impl Mutator {
 }
 
 impl MutatorRecord {
-    /// The answer is given. The poll byte goes first: the next request may come as soon as this one is 0.
+    /// The answer is given. The poll byte goes first: the next request may come as soon as the debt is paid. The debt
+    /// goes last: until then this thread runs at the collector's priority, afterwards it may not run at all.
     fn settle_debt(&self) {
         self.context.poll.store(POLL_IDLE, Ordering::SeqCst);
-        self.debt.unlock();
         // Pairs with the Acquire of the collector's look: what the answer wrote is seen.
         self.request.store(0, Ordering::Release);
+        self.debt.unlock();
     }
 }
 

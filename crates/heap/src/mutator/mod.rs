@@ -14,10 +14,10 @@ pub use copy::CopyRange;
 
 use std::marker::PhantomData;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicU32, Ordering};
 
 use abi::context::MutatorContext;
-use abi::object::{ARRAY_LENGTH_OFFSET, SLOTS_PER_LOG_WORD};
+use abi::object::{ARRAY_LENGTH_OFFSET, LOG_OFFSET, SLOTS_PER_LOG_WORD};
 
 use crate::barrier::{self, Claim, Holder, SlotCopy};
 use crate::heap::Heap;
@@ -86,6 +86,42 @@ impl Mutator {
             .memory
             .slot(slot)
             .store(value.0, Ordering::Release);
+    }
+
+    /// As [`Self::write`], by the instructions that compiled code has for it and no others.
+    ///
+    /// # Safety
+    /// `object` is an object of this heap that has at most 32 slots, and `slot` is one of them.
+    #[inline]
+    pub unsafe fn write_unchecked(&mut self, object: ObjectRef, slot: Slot, value: ObjectRef) {
+        // SAFETY: the caller's obligation: both words lie in that object.
+        let (log, word) = unsafe {
+            let memory = &self.heap.memory;
+            (
+                memory.word_unchecked(object.0 + LOG_OFFSET),
+                memory.word_unchecked(slot.0),
+            )
+        };
+        if log.load(Ordering::Relaxed) as u8
+            != self.record.context.fast_epoch.load(Ordering::Relaxed)
+        {
+            let word: *const AtomicU32 = word;
+            self.write_slow(object, slot, value);
+            // SAFETY: as above; the slot is where it was.
+            return unsafe { (*word).store(value.0, Ordering::Release) };
+        }
+        word.store(value.0, Ordering::Release);
+    }
+
+    /// As [`Self::write_unlogged`], by the instruction that compiled code has for it and no other.
+    ///
+    /// # Safety
+    /// `slot` is a slot of an object of this heap.
+    #[inline]
+    pub unsafe fn write_unlogged_unchecked(&mut self, slot: Slot, value: ObjectRef) {
+        debug_assert!(!self.heap.is_counting());
+        // SAFETY: the caller's obligation.
+        unsafe { self.heap.memory.word_unchecked(slot.0) }.store(value.0, Ordering::Release);
     }
 
     /// Stores `value` into an element of an array of references of any length.

@@ -17,9 +17,9 @@ use crate::object::ObjectRef;
 use crate::rc::Rc;
 use crate::space::block::BlockUse;
 
-impl Rc {
+impl Rc<'_> {
     pub(super) fn settle_increments(&mut self) {
-        let heap = self.heap.clone();
+        let heap = self.heap;
         let settled = before(self.epoch);
         let segments = std::mem::take(&mut self.handed.segments);
         for &segment in &segments {
@@ -37,14 +37,14 @@ impl Rc {
                 );
                 self.count_up(holder);
                 self.drain_maturing();
-                self.ticker.tick(&heap);
+                self.ticker.tick(heap);
             }
         }
         self.handed.segments = segments;
     }
 
     pub(super) fn settle_decrements(&mut self) {
-        let heap = self.heap.clone();
+        let heap = self.heap;
         let segments = std::mem::take(&mut self.handed.segments);
         for &segment in &segments {
             for record in heap.log.records(segment) {
@@ -54,7 +54,7 @@ impl Rc {
                 for index in 0..heap.log.count(record) {
                     self.decrement(ObjectRef(heap.log.old(record, index)));
                 }
-                self.ticker.tick(&heap);
+                self.ticker.tick(heap);
             }
         }
         self.handed.segments = segments;
@@ -63,7 +63,7 @@ impl Rc {
     /// Counts up every reference of a holder at the view.
     pub(super) fn count_up(&mut self, holder: Holder) {
         let mut view = std::mem::replace(&mut self.view, SlotCopy::new());
-        view_of(&self.heap, holder, self.epoch, &mut view);
+        view_of(self.heap, holder, self.epoch, &mut view);
         view.refs()
             .iter()
             .for_each(|&it| self.increment(ObjectRef(it)));
@@ -123,7 +123,7 @@ impl Rc {
     pub(super) fn drain_maturing(&mut self) {
         let settled = before(self.epoch);
         while let Some(object) = self.maturing.pop() {
-            let heap = self.heap.clone();
+            let heap = self.heap;
             let _ = heap
                 .memory
                 .header_log(object)

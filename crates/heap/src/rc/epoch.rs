@@ -14,11 +14,11 @@ use crate::object::ObjectRef;
 use crate::rc::Rc;
 use crate::reference::Mode;
 
-impl Rc {
+impl Rc<'_> {
     /// Settles what mutators recorded since the last epoch. With `clears_soft`, a trace is part of it that clears
     /// soft references.
     pub(crate) fn run_epoch(&mut self, trace: Option<crate::cycle::TraceKind>) {
-        let heap = self.heap.clone();
+        let heap = self.heap;
         heap.pace.take_blocks();
         let released = heap.references.take_released();
         heap.next_snoop_tag();
@@ -26,9 +26,9 @@ impl Rc {
         heap.round(Round::Snoop, |_| {});
         // Between all of H1 and any of H3: what is put into a global root later is snooped.
         heap.each_global_root(&mut |object| heap.snoop(object));
-        let ended = self.switch(&heap);
+        let ended = self.switch(heap);
         heap.round(Round::Scan, |_| {});
-        self.bury(&heap, &ended);
+        self.bury(heap, &ended);
         self.advance_epoch();
 
         self.settle_increments();
@@ -47,8 +47,8 @@ impl Rc {
         if let Some(kind) = trace {
             self.trace(kind);
         }
-        self.sweep_dirty();
-        self.end_epoch(&heap);
+        self.sweep_dirty(trace.is_some() || self.is_thorough);
+        self.end_epoch(heap);
     }
 
     /// H2. Returns the mutators that had ended before it: they give their last here.

@@ -13,23 +13,24 @@ use crate::log::record_offset;
 use crate::object::ObjectRef;
 use crate::rc::Rc;
 use crate::rc::count::{each_holder, view_of};
+use crate::rc::young::FREE_BYTES_WORTH_TAKING;
 use crate::space::block::BlockUse;
 
-impl Rc {
+impl Rc<'_> {
     /// Frees a dead object whose references are counted; `give_back` sees each of them.
     pub(crate) fn free(
         &mut self,
         object: ObjectRef,
         mut give_back: impl FnMut(&mut Self, ObjectRef),
     ) {
-        let heap = self.heap.clone();
+        let heap = self.heap;
         if heap.memory.layout(object).reference_kind != ReferenceKind::Strong {
             self.forget_reference(object);
         }
         let mut view = SlotCopy::new();
-        each_holder(&heap, object, |holder| {
-            view_of(&heap, holder, self.epoch, &mut view);
-            cancel_record(&heap, holder.log_word(&heap.memory), self.epoch);
+        each_holder(heap, object, |holder| {
+            view_of(heap, holder, self.epoch, &mut view);
+            cancel_record(heap, holder.log_word(&heap.memory), self.epoch);
             if holder.is_chunk() {
                 holder.log_word(&heap.memory).store(0, Ordering::Relaxed);
             }
@@ -38,7 +39,7 @@ impl Rc {
                 .for_each(|&it| give_back(self, ObjectRef(it)));
         });
         self.set_count(object, CountByte(0));
-        clear_dead_entry(&heap, object);
+        clear_dead_entry(heap, object);
         let bytes = self.cell_bytes(object);
         heap.counters.freed_bytes.add(u64::from(bytes));
         heap.counters.freed_objects.add(1);
@@ -47,11 +48,11 @@ impl Rc {
 
     /// Bytes that the object occupies.
     pub(crate) fn cell_bytes(&self, object: ObjectRef) -> u32 {
-        cell_bytes(&self.heap, object)
+        cell_bytes(self.heap, object)
     }
 
     fn release_cell(&mut self, object: ObjectRef, bytes: u32) {
-        let heap = &self.heap;
+        let heap = self.heap;
         let block = heap.blocks.index_of(object.0);
         let meta = heap.blocks.meta(block);
         if meta.usage() == BlockUse::Large {
@@ -59,7 +60,9 @@ impl Rc {
             return;
         }
         heap.memory.zero(object.0, bytes);
-        if meta.is_dirty.swap(1, Ordering::Relaxed) == 0 {
+        let freed = u32::from(meta.freed_cells.fetch_add(1, Ordering::Relaxed)) * bytes;
+        // Once, when enough of the block is free to be worth a sweep; a thorough epoch sweeps what has less.
+        if freed < FREE_BYTES_WORTH_TAKING && FREE_BYTES_WORTH_TAKING <= freed + bytes {
             self.dirty.push(block);
         }
     }

@@ -17,7 +17,6 @@ pub(crate) use free::{cell_bytes, release_large};
 pub(crate) use young::{Runs, file_block};
 
 use std::collections::HashMap;
-use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use abi::barrier::{LogWord, epoch_after};
@@ -33,8 +32,8 @@ use crate::space::block::BlockIndex;
 
 /// The collector's own state. See the module.
 #[derive(Debug)]
-pub(crate) struct Rc {
-    pub(crate) heap: Arc<Heap>,
+pub(crate) struct Rc<'h> {
+    pub(crate) heap: &'h Heap,
     pub(crate) ticker: Ticker,
     /// The epoch that mutators record for, once all have switched.
     pub(crate) epoch: u8,
@@ -51,6 +50,8 @@ pub(crate) struct Rc {
     /// A trace is under way: what is counted to stuck objects goes there as well.
     pub(crate) is_tracing: bool,
     pub(crate) references: ReferenceTable,
+    /// Memory is short: every block that lost an object is swept, however few.
+    pub(crate) is_thorough: bool,
     /// Blocks that lost objects since they were last swept.
     dirty: Vec<BlockIndex>,
     handed: HandedOver,
@@ -66,8 +67,8 @@ struct HandedOver {
     larges: Vec<BlockIndex>,
 }
 
-impl Rc {
-    pub(crate) fn new(heap: Arc<Heap>, ticker: Ticker) -> Self {
+impl<'h> Rc<'h> {
+    pub(crate) fn new(heap: &'h Heap, ticker: Ticker) -> Self {
         Self {
             heap,
             ticker,
@@ -79,6 +80,7 @@ impl Rc {
             stuck_edges: HashMap::new(),
             is_tracing: false,
             references: ReferenceTable::default(),
+            is_thorough: false,
             dirty: Vec::new(),
             handed: HandedOver::default(),
             view: SlotCopy::new(),

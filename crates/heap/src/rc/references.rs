@@ -22,7 +22,7 @@ pub(super) enum Fate {
     IsHeld,
 }
 
-impl Rc {
+impl Rc<'_> {
     /// A reference object matured.
     pub(super) fn register_reference(&mut self, object: ObjectRef, layout: &Layout) {
         let kind = layout.reference_kind;

@@ -14,18 +14,18 @@ use crate::rc::free::cancel_record;
 use crate::space::block::{BlockIndex, BlockUse, RUN_END_OFFSET, RUN_NEXT_OFFSET};
 
 /// A block with fewer free bytes than this part of it is not worth taking.
-const FREE_BYTES_WORTH_TAKING: u32 = BLOCK_BYTES / 8;
+pub(super) const FREE_BYTES_WORTH_TAKING: u32 = BLOCK_BYTES / 8;
 
-impl Rc {
+impl Rc<'_> {
     /// Lets live on what is a root, counted, or a referent that reference objects ask about.
     pub(super) fn promote_young(&mut self) {
-        let heap = self.heap.clone();
+        let heap = self.heap;
         let blocks = std::mem::take(&mut self.handed.blocks);
         for &block in &blocks {
             for cell in heap.blocks.cells(block) {
                 self.promote_if_alive(ObjectRef(cell));
             }
-            self.ticker.tick_many(&heap, 64);
+            self.ticker.tick_many(heap, 64);
         }
         self.handed.blocks = blocks;
         for index in 0..self.handed.larges.len() {
@@ -42,13 +42,15 @@ impl Rc {
         self.handed.larges = larges.into_iter().filter(is_young).collect();
     }
 
+    /// Looks at the tables first: most of the young are dead, and their memory need not be touched for this.
     fn promote_if_alive(&mut self, object: ObjectRef) {
-        let memory = &self.heap.memory;
         let count = self.count_of(object);
-        if count.is_mature() || memory.class_word(object).load(Ordering::Acquire) == 0 {
+        let is_alive = count.count() != 0 || self.is_root(object) || self.is_referent(object);
+        if !is_alive || count.is_mature() {
             return;
         }
-        if count.count() != 0 || self.is_root(object) || self.is_referent(object) {
+        // A stale tag may lie on a free cell.
+        if self.heap.memory.class_word(object).load(Ordering::Acquire) != 0 {
             self.mature(object);
             self.drain_maturing();
         }
@@ -56,10 +58,10 @@ impl Rc {
 
     /// Frees what died young and gives the blocks back.
     pub(super) fn sweep_young(&mut self) {
-        let heap = self.heap.clone();
+        let heap = self.heap;
         for block in std::mem::take(&mut self.handed.blocks) {
             self.sweep_block(block);
-            self.ticker.tick_many(&heap, 64);
+            self.ticker.tick_many(heap, 64);
         }
         for block in std::mem::take(&mut self.handed.larges) {
             let object = ObjectRef(heap.blocks.start(block));
@@ -70,22 +72,29 @@ impl Rc {
         }
     }
 
-    /// Blocks that lost objects and that nobody owns.
-    pub(super) fn sweep_dirty(&mut self) {
-        let heap = self.heap.clone();
+    /// Blocks that lost objects and that nobody owns. A block in a stack is swept when somebody took it and handed
+    /// it over; a thorough epoch does not wait for that.
+    pub(super) fn sweep_dirty(&mut self, is_thorough: bool) {
+        let heap = self.heap;
         let mut classes = [false; abi::alloc::SIZE_CLASS_COUNT];
-        for block in std::mem::take(&mut self.dirty) {
+        let mut dirty = std::mem::take(&mut self.dirty);
+        if is_thorough {
+            dirty = (0..heap.free.committed_count()).collect();
+        }
+        for block in dirty {
             let meta = heap.blocks.meta(block);
-            if meta.is_dirty.load(Ordering::Relaxed) == 0 {
+            if meta.freed_cells.load(Ordering::Relaxed) == 0 {
                 continue;
             }
             match meta.usage() {
                 BlockUse::Full => self.sweep_block(block),
-                BlockUse::Partial => classes[meta.class.load(Ordering::Relaxed) as usize] = true,
+                BlockUse::Partial => {
+                    classes[meta.class.load(Ordering::Relaxed) as usize] = is_thorough;
+                }
                 // An owned block is swept when it is handed over.
-                BlockUse::Owned => meta.is_dirty.store(0, Ordering::Relaxed),
-                BlockUse::Free | BlockUse::Large | BlockUse::LargeTail => {}
+                BlockUse::Owned | BlockUse::Free | BlockUse::Large | BlockUse::LargeTail => {}
             }
+            self.ticker.tick_many(heap, 64);
         }
         for class in (0..classes.len()).filter(|&class| classes[class]) {
             self.sweep_partial(class);
@@ -94,11 +103,11 @@ impl Rc {
 
     /// Blocks in a stack may be taken at any time: take them all ourselves first.
     fn sweep_partial(&mut self, class: usize) {
-        let heap = self.heap.clone();
+        let heap = self.heap;
         let taken: Vec<_> =
             std::iter::from_fn(|| heap.partial[class].try_pop(&heap.blocks)).collect();
         for block in taken {
-            if heap.blocks.meta(block).is_dirty.load(Ordering::Relaxed) == 0 {
+            if heap.blocks.meta(block).freed_cells.load(Ordering::Relaxed) == 0 {
                 heap.partial[class].push(&heap.blocks, block);
             } else {
                 self.sweep_block(block);
@@ -109,20 +118,23 @@ impl Rc {
     /// Frees the dead young of a block that the collector holds, links its free cells to runs, and puts the block
     /// where it belongs.
     fn sweep_block(&mut self, block: BlockIndex) {
-        let heap = self.heap.clone();
+        let heap = self.heap;
         let meta = heap.blocks.meta(block);
         let class = meta.class.load(Ordering::Relaxed) as usize;
         let bytes = SIZE_CLASSES[class];
         let mut runs = Runs::default();
+        let mut zeroing = Zeroing::default();
         let mut dead = 0;
         for cell in heap.blocks.cells(block) {
             let object = ObjectRef(cell);
             if self.count_of(object).is_mature() {
-                runs.close(&heap);
+                zeroing.finish(heap);
+                runs.close(heap);
                 continue;
             }
             if heap.memory.class_word(object).load(Ordering::Relaxed) != 0 {
-                self.free_young(object, bytes);
+                self.free_young(object);
+                zeroing.add(heap, cell, bytes);
                 dead += 1;
             } else {
                 // The head of an older run.
@@ -135,17 +147,18 @@ impl Rc {
             }
             runs.open(cell, bytes);
         }
-        runs.close(&heap);
+        zeroing.finish(heap);
+        runs.close(heap);
         heap.counters.allocated_bytes.add(dead * u64::from(bytes));
         heap.counters.freed_bytes.add(dead * u64::from(bytes));
         heap.counters.freed_objects.add(dead);
         heap.counters.freed_young_objects.add(dead);
-        file_block(&heap, block, &runs);
+        file_block(heap, block, &runs);
     }
 
     /// A young object that nothing refers to. Only a chunked one was ever counted for.
-    fn free_young(&mut self, object: ObjectRef, bytes: u32) {
-        let heap = self.heap.clone();
+    fn free_young(&mut self, object: ObjectRef) {
+        let heap = self.heap;
         if barrier::is_chunked(&heap.memory, object) {
             let (freed, objects) = (
                 heap.counters.freed_bytes.get(),
@@ -157,10 +170,9 @@ impl Rc {
             heap.counters.freed_objects.set(objects);
             return;
         }
-        cancel_record(&heap, heap.memory.header_log(object), self.epoch);
+        cancel_record(heap, heap.memory.header_log(object), self.epoch);
         // An increment that came early was given back, or the object would be mature.
         debug_assert_eq!(self.count_of(object), CountByte(0));
-        heap.memory.zero(object.0, bytes);
     }
 }
 
@@ -169,7 +181,7 @@ pub(crate) fn file_block(heap: &crate::heap::Heap, block: BlockIndex, runs: &Run
     let meta = heap.blocks.meta(block);
     let class = meta.class.load(Ordering::Relaxed) as usize;
     let bytes = SIZE_CLASSES[class];
-    meta.is_dirty.store(0, Ordering::Relaxed);
+    meta.freed_cells.store(0, Ordering::Relaxed);
     meta.runs.store(runs.first, Ordering::Relaxed);
     if runs.free_bytes == BLOCK_BYTES / bytes * bytes {
         // One run: only its head holds words.
@@ -187,6 +199,30 @@ pub(crate) fn file_block(heap: &crate::heap::Heap, block: BlockIndex, runs: &Run
         heap.partial[class].push(&heap.blocks, block);
     } else {
         meta.set_usage(BlockUse::Full);
+    }
+}
+
+/// Dead cells in a row, zeroed together.
+#[derive(Debug, Default)]
+struct Zeroing {
+    start: u32,
+    end: u32,
+}
+
+impl Zeroing {
+    fn add(&mut self, heap: &crate::heap::Heap, cell: u32, bytes: u32) {
+        if self.end != cell {
+            self.finish(heap);
+            self.start = cell;
+        }
+        self.end = cell + bytes;
+    }
+
+    fn finish(&mut self, heap: &crate::heap::Heap) {
+        if self.end != self.start {
+            heap.memory.zero(self.start, self.end - self.start);
+        }
+        self.start = self.end;
     }
 }
 

@@ -8,7 +8,7 @@ use crate::object::ObjectRef;
 use crate::rc::Rc;
 use crate::rc::references::Fate;
 
-impl Rc {
+impl Rc<'_> {
     pub(super) fn sweep_zero_table(&mut self) {
         let mut kept = Vec::new();
         while let Some(object) = self.zero.pop() {
@@ -25,8 +25,8 @@ impl Rc {
                     Fate::IsHeld => self.leave_zero_table(object),
                 }
             }
-            let heap = self.heap.clone();
-            self.ticker.tick(&heap);
+            let heap = self.heap;
+            self.ticker.tick(heap);
         }
         self.zero = kept;
     }

@@ -11,7 +11,7 @@
 //! Free cells of a block that may be taken form runs. A run's first cell holds, where a header would, the address of
 //! the next run (+4) and its own end (+8); its class word stays 0. Taking a run reads two words.
 
-use std::sync::atomic::{AtomicU8, AtomicU32, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU8, AtomicU16, AtomicU32, AtomicU64, Ordering};
 
 use abi::address_map::Span;
 use abi::alloc::{BLOCK_BYTES, BLOCK_SHIFT, SIZE_CLASSES};
@@ -45,8 +45,8 @@ pub(crate) struct BlockMeta {
     usage: AtomicU8,
     /// Size class of its cells.
     pub(crate) class: AtomicU8,
-    /// The collector freed cells since the last sweep.
-    pub(crate) is_dirty: AtomicU8,
+    /// Cells that the collector freed since the last sweep.
+    pub(crate) freed_cells: AtomicU16,
     /// An object in it is the referent of a reference object.
     pub(crate) has_referents: AtomicU8,
     /// Blocks of the large object that begins here.

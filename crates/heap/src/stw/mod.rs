@@ -4,7 +4,6 @@
 //! An honest one: the pause is the mark alone, with an explicit stack; sweeping and zeroing follow while mutators run
 //! again. Nothing is logged or counted: a mutator's stores have no slow path. The side tables serve as mark table.
 
-use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use abi::alloc::SIZE_CLASSES;
@@ -22,8 +21,8 @@ use crate::space::block::{BlockIndex, BlockUse, RUN_END_OFFSET, RUN_NEXT_OFFSET}
 
 /// See the module.
 #[derive(Debug)]
-pub(crate) struct Stw {
-    heap: Arc<Heap>,
+pub(crate) struct Stw<'h> {
+    heap: &'h Heap,
     ticker: Ticker,
     /// Count byte of an object reached in this collection.
     marked: u8,
@@ -33,8 +32,8 @@ pub(crate) struct Stw {
     clears_soft: bool,
 }
 
-impl Stw {
-    pub(crate) fn new(heap: Arc<Heap>, ticker: Ticker) -> Self {
+impl<'h> Stw<'h> {
+    pub(crate) fn new(heap: &'h Heap, ticker: Ticker) -> Self {
         let marked = CountByte::MATURE;
         Self {
             heap,
@@ -48,7 +47,7 @@ impl Stw {
 
     /// One collection: pause, mark, resume, sweep.
     pub(crate) fn collect(&mut self, clears_soft: bool) {
-        let heap = self.heap.clone();
+        let heap = self.heap;
         self.clears_soft = clears_soft;
         self.marked ^= CountByte::MARK;
         let start_ns = Monotonic.now_ns();
@@ -58,7 +57,7 @@ impl Stw {
         for record in &records {
             // SAFETY: 1. `stop_world` claimed the mutator. 2. One borrow, here.
             let own = unsafe { record.own() };
-            hand_over_buffers(&heap, record, own);
+            hand_over_buffers(heap, record, own);
             Heap::take_handed(record);
             heap.each_stack_root(record, &mut |object| self.mark(object));
         }
@@ -68,7 +67,7 @@ impl Stw {
         self.drain();
         self.settle_references();
         let unswept = self.take_blocks();
-        bury(&heap);
+        bury(heap);
         heap.resume_world(&records);
         let pause_ns = Monotonic.now_ns() - start_ns;
         heap.counters.pauses.add(1);
@@ -91,7 +90,7 @@ impl Stw {
     }
 
     fn drain(&mut self) {
-        let heap = self.heap.clone();
+        let heap = self.heap;
         let memory = &heap.memory;
         while let Some(object) = self.grey.pop() {
             let layout = memory.layout(object);
@@ -167,7 +166,7 @@ impl Stw {
 
     /// Every block with objects, out of the mutators' reach until it is swept.
     fn take_blocks(&self) -> Vec<BlockIndex> {
-        let heap = &self.heap;
+        let heap = self.heap;
         for stack in &heap.partial {
             while stack.try_pop(&heap.blocks).is_some() {}
         }
@@ -187,11 +186,11 @@ impl Stw {
     }
 
     fn sweep(&mut self, blocks: Vec<BlockIndex>) {
-        let heap = self.heap.clone();
+        let heap = self.heap;
         let mut live = 0;
         for (index, block) in blocks.into_iter().enumerate() {
             live += self.sweep_block(block);
-            self.ticker.tick_many(&heap, 64);
+            self.ticker.tick_many(heap, 64);
             if index % 256 == 255 {
                 heap.free.fill_reserve(&heap.memory, &heap.blocks);
                 heap.pace.announce();
@@ -214,18 +213,18 @@ impl Stw {
 
     /// Returns the bytes that live.
     fn sweep_block(&mut self, block: BlockIndex) -> u64 {
-        let heap = self.heap.clone();
+        let heap = self.heap;
         let meta = heap.blocks.meta(block);
         if meta.usage() == BlockUse::Large {
             let object = ObjectRef(heap.blocks.start(block));
-            let bytes = u64::from(crate::rc::cell_bytes(&heap, object));
+            let bytes = u64::from(crate::rc::cell_bytes(heap, object));
             if self.is_marked(object) {
                 return bytes;
             }
             heap.memory.count(object).store(0, Ordering::Relaxed);
             heap.counters.freed_bytes.add(bytes);
             heap.counters.freed_objects.add(1);
-            release_large(&heap, object);
+            release_large(heap, object);
             return 0;
         }
         let bytes = SIZE_CLASSES[meta.class.load(Ordering::Relaxed) as usize];
@@ -235,7 +234,7 @@ impl Stw {
             let object = ObjectRef(cell);
             if self.is_marked(object) {
                 live += 1;
-                runs.close(&heap);
+                runs.close(heap);
                 continue;
             }
             if heap.memory.class_word(object).load(Ordering::Relaxed) != 0 {
@@ -252,10 +251,10 @@ impl Stw {
             }
             runs.open(cell, bytes);
         }
-        runs.close(&heap);
+        runs.close(heap);
         heap.counters.freed_bytes.add(dead * u64::from(bytes));
         heap.counters.freed_objects.add(dead);
-        file_block(&heap, block, &runs);
+        file_block(heap, block, &runs);
         live * u64::from(bytes)
     }
 }

@@ -13,7 +13,7 @@ use std::sync::atomic::Ordering;
 
 use rt::clock::{Clock, Monotonic};
 use rt::policy::Tid;
-use rt::sys::futex::{Futex, FutexError, Private};
+use rt::sys::futex::{Futex, FutexError, Private, TID_MASK};
 
 thread_local! {
     static TID: u32 = Tid::current().raw() as u32;
@@ -78,6 +78,25 @@ impl PiLock {
     /// Makes `debtor` the owner of a free word.
     pub(crate) fn owe(&self, debtor: u32) {
         self.0.word().store(debtor, Ordering::Release);
+    }
+
+    /// Makes `debtor` the owner if nobody is. The debtor pays with [`Self::pay`] whether or not it was asked.
+    pub(crate) fn try_owe(&self, debtor: u32) {
+        let word = self.0.word();
+        // If somebody is, waiting for that one is as good: the caller looks again.
+        let _ = word.compare_exchange(0, debtor, Ordering::AcqRel, Ordering::Relaxed);
+    }
+
+    /// Gives the word up if the calling thread owes it.
+    pub(crate) fn pay(&self) {
+        if self.0.word().load(Ordering::Acquire) & TID_MASK == tid() {
+            self.unlock();
+        }
+    }
+
+    /// Whether somebody owns or owes it.
+    pub(crate) fn is_out(&self) -> bool {
+        self.0.word().load(Ordering::Acquire) != 0
     }
 
     /// Withdraws a debt that the debtor no longer knows of. Nobody waits for it.
