@@ -84,8 +84,8 @@ fn loom() -> Result<()> {
     let target = target_dir()?.join("loom");
     command(
         Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()))
-            .args(["test", "--package", "rt", "--lib", "--release", "--locked"])
-            .args(["--quiet", "--target-dir"])
+            .args(["test", "--package", "rt", "--package", "heap", "--lib"])
+            .args(["--release", "--locked", "--quiet", "--target-dir"])
             .arg(target)
             .args(["--", "models::"])
             .env("RUSTFLAGS", "--cfg loom"),

@@ -8,6 +8,8 @@
 
 use std::sync::atomic::{AtomicU32, Ordering};
 
+use rt::sync::atomic::fence;
+
 use abi::barrier::LogWord;
 use abi::layout::{Layout, Shape};
 use abi::object::{
@@ -183,6 +185,28 @@ pub(crate) fn claim<W: LogCell>(word: &W, epoch: u8, mut write: impl FnMut() -> 
         let record = write();
         if word.exchange(found, LogWord::recorded(epoch, record)) {
             return Claim::Won;
+        }
+    }
+}
+
+/// What a holder's references were when mutators switched to `epoch`: as recorded since, or as the slots say if the
+/// word shows before and after that nothing was. A mutator publishes the word before it stores ([`claim`]), so slots
+/// read between two looks that find nothing recorded are those of the view.
+pub(crate) fn read_view<W: LogCell, T>(
+    word: &W,
+    epoch: u8,
+    mut recorded: impl FnMut(LogWord) -> T,
+    mut slots: impl FnMut() -> T,
+) -> T {
+    loop {
+        let before = word.load();
+        if before.epoch() == epoch {
+            return recorded(before);
+        }
+        let read = slots();
+        fence(Ordering::SeqCst);
+        if word.load().epoch() != epoch {
+            return read;
         }
     }
 }

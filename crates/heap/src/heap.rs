@@ -320,6 +320,12 @@ impl Heap {
         meta.runs.store(start, Ordering::Relaxed);
     }
 
+    /// Blocks that mutators can take before memory is short: unused, not committed yet, or with free cells.
+    pub(crate) fn takeable_blocks(&self) -> u32 {
+        let partial: u32 = self.partial.iter().map(BlockStack::count).sum();
+        self.blocks.count() - self.free.committed_count() + self.free.free_count() + partial
+    }
+
     /// Wakes the lender if real-time mutators use up their reserve.
     pub(crate) fn ask_lender_if_low(&self) {
         let target = self.config.reserve_bytes >> BLOCK_SHIFT;

@@ -20,6 +20,8 @@ pub mod limits;
 mod log;
 mod memory;
 mod metadata;
+#[cfg(all(test, loom))]
+mod models;
 mod mutator;
 mod object;
 mod rc;

@@ -177,7 +177,7 @@ fn run_stw(heap: &Heap, mut stw: Stw<'_>) {
             pace.epochs.complete();
             pace.announce();
             heap.counters.collector_ns.set(thread_time_ns());
-            let free = heap.blocks.count() - heap.free.committed_count() + heap.free.free_count();
+            let free = heap.takeable_blocks();
             pace.set_threshold(free.saturating_sub(reserve).max(reserve / 4));
         } else {
             pace.announce();

@@ -4,7 +4,7 @@
 //! For each record, once: the holder's references at the new view are counted up, the recorded ones of the old view
 //! down; all increments before any decrement, so no count passes zero on the way.
 
-use std::sync::atomic::{AtomicU32, Ordering, fence};
+use std::sync::atomic::Ordering;
 
 use abi::barrier::LogWord;
 use abi::object::CHUNK_BYTES;
@@ -149,39 +149,26 @@ pub(super) fn before(epoch: u8) -> u8 {
     }
 }
 
-/// The references that a holder had at the view, that is when its mutators switched to `epoch`: recorded since, or
-/// still in its slots.
-///
-/// The word is looked at again after the slots: a mutator that records publishes the word before it stores
-/// (`barrier::claim`), so slots read between two looks that find nothing recorded are those of the view.
+/// The references that a holder had at the view, that is when its mutators switched to `epoch`.
 pub(crate) fn view_of(heap: &Heap, holder: Holder, epoch: u8, view: &mut SlotCopy) {
+    let view = std::cell::RefCell::new(view);
     let word = holder.log_word(&heap.memory);
-    loop {
+    let recorded = |word: LogWord| {
+        assert!(
+            word.has_record(),
+            "a holder born after the view has no view"
+        );
+        let record = record_offset(word.record());
+        let mut view = view.borrow_mut();
         view.clear();
-        if add_recorded(heap, word, epoch, view) {
-            return;
-        }
-        read_slots(heap, holder, view);
-        fence(Ordering::SeqCst);
-        if LogCell::load(word).epoch() != epoch {
-            return;
-        }
-    }
-}
-
-/// Adds what was recorded in `epoch`; false if nothing was.
-fn add_recorded(heap: &Heap, word: &AtomicU32, epoch: u8, view: &mut SlotCopy) -> bool {
-    let word = LogCell::load(word);
-    if word.epoch() != epoch {
-        return false;
-    }
-    assert!(
-        word.has_record(),
-        "a holder born after the view has no view"
-    );
-    let record = record_offset(word.record());
-    (0..heap.log.count(record)).for_each(|index| view.add(heap.log.old(record, index)));
-    true
+        (0..heap.log.count(record)).for_each(|index| view.add(heap.log.old(record, index)));
+    };
+    let slots = || {
+        let mut view = view.borrow_mut();
+        view.clear();
+        read_slots(heap, holder, &mut view);
+    };
+    barrier::read_view(word, epoch, recorded, slots);
 }
 
 fn read_slots(heap: &Heap, holder: Holder, view: &mut SlotCopy) {
