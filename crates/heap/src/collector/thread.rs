@@ -163,8 +163,7 @@ fn run_stw(heap: &Heap, mut stw: Stw<'_>) {
             pace.announce();
             return;
         }
-        let is_full =
-            heap.blocks.count() - heap.free.committed_count() + heap.free.free_count() < reserve;
+        let is_full = heap.takeable_blocks() < reserve;
         let is_idle = pace.blocks() == 0;
         let is_wanted = pace.epochs.is_wanted() || pace.fulls.is_wanted();
         if is_wanted || (is_full && !is_idle) {
