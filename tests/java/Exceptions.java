@@ -128,6 +128,14 @@ public class Exceptions {
         } catch (Checked e) {
             e.printStackTrace(System.out);
         }
+        Runnable thrower = () -> {
+            throw new IllegalStateException("in a lambda");
+        };
+        try {
+            List.of(1).forEach(i -> thrower.run());
+        } catch (IllegalStateException e) {
+            print(e);
+        }
         new Object() {
             void fail() {
                 throw new UnsupportedOperationException("uncaught", new Error("cause"));

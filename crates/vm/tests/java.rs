@@ -107,3 +107,30 @@ fn programs_print_what_they_print_on_hotspot() {
     assert!(names.len() >= 10, "the programs are there");
     assert!(differences.is_empty(), "{}", differences.join("\n"));
 }
+
+/// What the launcher says of a machine, and the libraries that a process on ours has mapped.
+#[test]
+fn no_other_machine_stands_behind() {
+    let Some(jdk) = jdk() else {
+        eprintln!("skipped: no JDK 17 found in JAVA_HOME or {JDKS:?}");
+        return;
+    };
+    let machine = machine();
+    let classes = tempfile::tempdir().expect("a directory for classes");
+    let version = run(&jdk, classes.path(), &["-version"], Some(&machine));
+    let version = String::from_utf8_lossy(&version.stderr).into_owned();
+    assert!(version.starts_with("openjdk version \"17."), "{version}");
+    assert!(version.contains("\nTakt "), "{version}");
+    let source = classes.path().join("Maps.java");
+    let program = "import java.nio.file.*; class Maps { public static void main(String[] a) \
+        throws Exception { Files.lines(Path.of(\"/proc/self/maps\")).filter(l -> \
+        l.endsWith(\"libjvm.so\")).map(l -> l.substring(l.indexOf('/'))).distinct() \
+        .forEach(System.out::println); } }";
+    std::fs::write(&source, program).expect("the source is written");
+    let javac = Command::new(jdk.join("bin/javac")).arg(&source).status();
+    assert!(javac.expect("javac starts").success());
+    let maps = run(&jdk, classes.path(), &["Maps"], Some(&machine));
+    let mapped = String::from_utf8_lossy(&maps.stdout).into_owned();
+    let own = machine.canonicalize().expect("the directory is there");
+    assert_eq!(mapped.trim(), own.join("libjvm.so").to_string_lossy());
+}

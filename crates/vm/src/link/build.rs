@@ -254,7 +254,7 @@ pub(super) fn instance_class(
     lay_out(&mut parts, &file, super_class);
     let is_library = loader.is_boot() || crate::mirror::is_platform_loader(loader) || is_hidden;
     parts.methods = (0..file.methods.len())
-        .map(|index| build_method(&file, index, is_library))
+        .map(|index| build_method(&file, index, is_library, is_hidden))
         .collect();
     let mut place = 0;
     let is_interface = file.access & access::INTERFACE != 0;
@@ -290,7 +290,12 @@ fn with_place(method: &Method, place: u32) -> &'static Method {
     method
 }
 
-fn build_method(file: &ClassFile<'static>, index: usize, is_library: bool) -> &'static Method {
+fn build_method(
+    file: &ClassFile<'static>,
+    index: usize,
+    is_library: bool,
+    is_hidden: bool,
+) -> &'static Method {
     let parsed = &file.methods[index];
     let is_static = parsed.access & access::STATIC != 0;
     let descriptor = MethodDescriptor::parse(parsed.descriptor).expect("parsed with the file");
@@ -308,6 +313,8 @@ fn build_method(file: &ClassFile<'static>, index: usize, is_library: bool) -> &'
     } else {
         MethodFlags::default()
     };
+    // Frames of hidden classes are not shown.
+    flags.is_hidden |= is_hidden;
     let is_handle = matches!(
         file.name,
         b"java/lang/invoke/MethodHandle" | b"java/lang/invoke/VarHandle"
