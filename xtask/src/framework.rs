@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The Java side: compiles framework/ against AOSP's jar from the cache and runs its tests on the installed JDK.
+//! The Java side: compiles framework/ against AOSP's jar from the cache into target/framework, and runs its tests on
+//! the installed JDK.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -8,72 +9,173 @@ use anyhow::{Context, Result, bail};
 
 use crate::stage::{cargo, command, target_dir};
 
-/// Builds natives and Java, then runs every JUnit test.
+/// Random scripts that AOSP's queue and ours must dispatch alike.
+const SCRIPTS: &str = "200";
+
+/// What was compiled, and what it runs with.
+struct Built {
+    /// Our classes and the tests that run over AOSP's queue as well.
+    classes: PathBuf,
+    /// Our MessageQueue, which goes in front of AOSP's.
+    realtime: PathBuf,
+    /// Tests of what only our queue has.
+    realtime_tests: PathBuf,
+    /// Members that the JDK's module lacks.
+    patch: PathBuf,
+    natives: PathBuf,
+    android: PathBuf,
+    junit: PathBuf,
+}
+
+/// Compiles natives and Java.
+pub(crate) fn build() -> Result<()> {
+    Built::new().map(drop)
+}
+
+/// Compiles, runs every JUnit test over AOSP's queue and over ours, and compares the two on random scripts.
 pub(crate) fn test() -> Result<()> {
-    cargo(["build", "--package", "natives", "--locked", "--quiet"])?;
-    let target = target_dir()?;
-    let out = target.join("framework");
-    let (android, junit) = (
-        jar("android-all-")?,
-        jar("junit-platform-console-standalone-")?,
-    );
-    let classes = out.join("classes");
-    let patch = out.join("jdk.unsupported");
-    for folder in [&classes, &patch] {
-        if folder.exists() {
-            std::fs::remove_dir_all(folder)?;
-        }
-        std::fs::create_dir_all(folder)?;
+    let built = Built::new()?;
+    let (classes, realtime, tests) = (&built.classes, &built.realtime, &built.realtime_tests);
+    println!("-- over AOSP's own MessageQueue");
+    built.junit(&[classes], &[])?;
+    println!("-- over Takt's MessageQueue");
+    built.junit(&[classes, tests], &[realtime])?;
+    let aosp = built.script(&[])?;
+    let ours = built.script(&[realtime])?;
+    let pairs = aosp.lines().zip(ours.lines());
+    if let Some((aosp, ours)) = pairs.into_iter().find(|(aosp, ours)| aosp != ours) {
+        bail!("the queues dispatch a script differently:\nAOSP's {aosp}\nours   {ours}");
     }
-    let jdk = Path::new("framework/jdk/jdk.unsupported");
-    command(
-        Command::new("javac")
-            .args(["-Xlint:all", "-Werror", "-d"])
-            .arg(&patch)
-            .arg("--patch-module")
-            .arg(format!("jdk.unsupported={}", jdk.display()))
-            .args(sources(jdk)?),
-    )?;
-    let patch_option = format!("jdk.unsupported={}", patch.display());
-    let path = std::env::join_paths([&android, &junit])?;
-    command(
-        Command::new("javac")
-            .args([
-                "--release",
-                "17",
-                "-Xlint:all,-classfile,-path,-processing",
-                "-Werror",
-                "-cp",
-            ])
-            .arg(&path)
-            .arg("-d")
-            .arg(&classes)
-            .args(sources(Path::new("framework/src"))?)
-            .args(sources(Path::new("framework/test"))?),
-    )?;
-    command(
-        Command::new("java")
-            .arg("--patch-module")
-            .arg(&patch_option)
-            .arg(format!(
-                "-Dtakt.natives={}",
-                target.join("debug/libnatives.so").display()
-            ))
+    let count = ours.lines().count();
+    if aosp.lines().count() != count || count.to_string() != SCRIPTS {
+        bail!("{count} of {SCRIPTS} scripts ended");
+    }
+    println!("{count} random scripts: AOSP's queue and ours dispatch alike");
+    Ok(())
+}
+
+impl Built {
+    fn new() -> Result<Self> {
+        cargo([
+            "build",
+            "--release",
+            "--package",
+            "natives",
+            "--locked",
+            "--quiet",
+        ])?;
+        let target = target_dir()?;
+        let out = target.join("framework");
+        let built = Self {
+            classes: out.join("classes"),
+            realtime: out.join("realtime"),
+            realtime_tests: out.join("realtime-tests"),
+            patch: out.join("jdk.unsupported"),
+            natives: out.join("libnatives.so"),
+            android: jar("android-all-")?,
+            junit: jar("junit-platform-console-standalone-")?,
+        };
+        for folder in [
+            &built.classes,
+            &built.realtime,
+            &built.realtime_tests,
+            &built.patch,
+        ] {
+            if folder.exists() {
+                std::fs::remove_dir_all(folder)?;
+            }
+            std::fs::create_dir_all(folder)?;
+        }
+        std::fs::copy(target.join("release/libnatives.so"), &built.natives)?;
+        built.compile()?;
+        Ok(built)
+    }
+
+    fn compile(&self) -> Result<()> {
+        let jdk = Path::new("framework/jdk/jdk.unsupported");
+        let patch = format!("jdk.unsupported={}", jdk.display());
+        command(
+            Command::new("javac")
+                .args(["-Xlint:all", "-Werror", "--patch-module", &patch, "-d"])
+                .arg(&self.patch)
+                .args(sources(jdk)?),
+        )?;
+        let (android, junit) = (&self.android, &self.junit);
+        javac(
+            &["framework/src", "framework/test"],
+            &[android, junit],
+            &self.classes,
+        )?;
+        javac(
+            &["framework/realtime"],
+            &[&self.classes, android],
+            &self.realtime,
+        )?;
+        let path = [&self.realtime, &self.classes, android, junit];
+        javac(&["framework/realtime-test"], &path, &self.realtime_tests)
+    }
+
+    /// `java` with our natives and patches; `in_front` goes before AOSP's classes.
+    fn java(&self, in_front: &[&PathBuf], more: &[&PathBuf]) -> Result<Command> {
+        let behind = [&self.classes, &self.android, &self.junit];
+        let path = in_front.iter().chain(&behind).chain(more).copied();
+        let mut java = Command::new("java");
+        java.arg("--patch-module")
+            .arg(format!("jdk.unsupported={}", self.patch.display()))
+            .arg(format!("-Dtakt.natives={}", self.natives.display()))
             .arg("-cp")
-            .arg(std::env::join_paths([&classes, &android, &junit])?)
-            .args([
-                "org.junit.platform.console.ConsoleLauncher",
-                "execute",
-                "--disable-banner",
-            ])
-            .args([
-                "--disable-ansi-colors",
-                "--details=tree",
-                "--fail-if-no-tests",
-            ])
-            .arg("--scan-classpath")
-            .arg(&classes),
-    )
+            .arg(std::env::join_paths(path)?);
+        Ok(java)
+    }
+
+    fn junit(&self, scanned: &[&PathBuf], in_front: &[&PathBuf]) -> Result<()> {
+        let scan = std::env::join_paths(scanned)?;
+        let mut java = self.java(in_front, scanned)?;
+        java.args([
+            "org.junit.platform.console.ConsoleLauncher",
+            "execute",
+            "--disable-banner",
+        ])
+        .args([
+            "--disable-ansi-colors",
+            "--details=tree",
+            "--fail-if-no-tests",
+        ])
+        .arg("--scan-classpath")
+        .arg(scan);
+        // Warnings of AOSP's classes, with stack traces, belong to the tests.
+        command(java.stderr(std::process::Stdio::null()))
+    }
+
+    fn script(&self, in_front: &[&PathBuf]) -> Result<String> {
+        let mut java = self.java(in_front, &[])?;
+        let output = java
+            .args(["takt.framework.QueueScript", SCRIPTS])
+            .output()?;
+        if !output.status.success() {
+            bail!("QueueScript: {}", String::from_utf8_lossy(&output.stderr));
+        }
+        Ok(String::from_utf8(output.stdout)?)
+    }
+}
+
+fn javac(folders: &[&str], path: &[&PathBuf], out: &Path) -> Result<()> {
+    let mut javac = Command::new("javac");
+    javac
+        .args([
+            "--release",
+            "17",
+            "-Xlint:all,-classfile,-path,-processing",
+            "-Werror",
+            "-cp",
+        ])
+        .arg(std::env::join_paths(path)?)
+        .arg("-d")
+        .arg(out);
+    for folder in folders {
+        javac.args(sources(Path::new(folder))?);
+    }
+    command(&mut javac)
 }
 
 /// A jar that tools/setup has fetched.

@@ -41,6 +41,8 @@ enum Command {
         #[arg(long)]
         only: Option<String>,
     },
+    /// The Java side into target/framework, for `takt bench handler`
+    Framework,
     /// The main job on real input; results under out/demo
     Demo,
     /// The long runs; results under out/soak
@@ -57,6 +59,7 @@ fn main() -> Result<()> {
         Command::Check => check(),
         Command::Tidy => tidy::run(),
         Command::Test { only } => test::run(only),
+        Command::Framework => framework::build(),
         Command::Demo => demo::run(),
         Command::Soak { only } => soak::run(only),
     }

@@ -13,6 +13,7 @@ mod log;
 mod message_queue;
 mod parcel;
 mod process;
+mod realtime_thread;
 mod system_clock;
 mod system_properties;
 mod trace;

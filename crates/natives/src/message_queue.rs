@@ -8,6 +8,7 @@ use jni_sys::{jboolean, jclass, jint, jobject};
 
 use crate::env::Env;
 use crate::handle::Handle;
+use crate::system_clock::now_ns;
 
 /// What one wait can report; more are reported by the next.
 const EVENTS_MAX: usize = 16;
@@ -61,18 +62,30 @@ impl Queue {
         }
     }
 
-    /// Waits until woken, or for `timeout` milliseconds (-1: for ever). A signal ends it early, as AOSP's.
-    fn poll(&self, timeout: jint) {
+    /// Waits until woken, or for a time (none: for ever). A signal ends it early, as AOSP's.
+    fn poll(&self, timeout_ns: Option<i64>) {
+        let timeout = timeout_ns.map(|it| libc::timespec {
+            tv_sec: it / 1_000_000_000,
+            tv_nsec: it % 1_000_000_000,
+        });
+        let timeout = timeout
+            .as_ref()
+            .map_or(core::ptr::null(), core::ptr::from_ref);
         let mut events = [libc::epoll_event { events: 0, u64: 0 }; EVENTS_MAX];
         self.is_polling.store(true, Ordering::Relaxed); // Read by isPolling for information only.
         // SAFETY:
         // 1. The descriptor is open; the kernel writes at most EVENTS_MAX entries.
+        // 2. `timeout` is null or points to a timespec that outlives the call; there is no signal mask.
+        // Linux has epoll_pwait2 since 5.11; its timeout counts nanoseconds.
         let count = unsafe {
-            libc::epoll_wait(
+            libc::syscall(
+                libc::SYS_epoll_pwait2,
                 self.poll.as_raw_fd(),
                 events.as_mut_ptr(),
                 EVENTS_MAX as i32,
                 timeout,
+                core::ptr::null::<libc::sigset_t>(),
+                0usize,
             )
         };
         self.is_polling.store(false, Ordering::Relaxed);
@@ -122,7 +135,27 @@ extern "system" fn Java_android_os_MessageQueue_nativePollOnce(
     queue: Handle<Queue>,
     timeout: jint,
 ) {
-    queue.get().poll(timeout);
+    queue.get().poll(
+        u32::try_from(timeout)
+            .ok()
+            .map(|it| i64::from(it) * 1_000_000),
+    );
+}
+
+/// Of our own MessageQueue: until a time in uptime nanoseconds, `Long.MAX_VALUE` for ever.
+#[unsafe(no_mangle)]
+extern "system" fn Java_android_os_MessageQueue_nativePollUntil(
+    _: Env,
+    _: jclass,
+    queue: Handle<Queue>,
+    until_ns: i64,
+) {
+    let left = || {
+        until_ns
+            .saturating_sub(now_ns(libc::CLOCK_MONOTONIC))
+            .max(0)
+    };
+    queue.get().poll((until_ns != i64::MAX).then(left));
 }
 
 #[unsafe(no_mangle)]

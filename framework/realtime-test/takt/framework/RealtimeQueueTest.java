@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: Apache-2.0
+package takt.framework;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+import static org.junit.jupiter.api.Assumptions.assumeTrue;
+
+import android.os.Handler;
+import android.os.HandlerThread;
+import android.os.Message;
+import android.os.MessageQueue;
+import android.os.SystemClock;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.List;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+
+/** What our queue has and AOSP's has not: priorities, nanoseconds, a bound. */
+final class RealtimeQueueTest {
+    private final List<Integer> seen = Collections.synchronizedList(new ArrayList<>());
+    private final List<Integer> seenAt = Collections.synchronizedList(new ArrayList<>());
+    private HandlerThread thread;
+    private Handler handler;
+    private MessageQueue queue;
+
+    @BeforeEach
+    void start() {
+        assumeTrue(RealtimeThread.setPriority(0, 0), "threads can be scheduled");
+        thread = new HandlerThread("realtime-queue-test");
+        thread.start();
+        handler = new Handler(thread.getLooper(), message -> {
+            seenAt.add(RealtimeThread.priority());
+            return seen.add(message.what);
+        });
+        queue = thread.getLooper().getQueue();
+    }
+
+    @AfterEach
+    void end() throws InterruptedException {
+        RealtimeThread.setPriority(0, 0);
+        if (thread != null) {
+            thread.quit();
+            thread.join(10_000);
+        }
+    }
+
+    @Test
+    void theMostUrgentComesFirstAndEqualsInOrder() throws InterruptedException {
+        becomeRealtime(30);
+        CountDownLatch gate = block();
+        int[] priorities = {5, 20, 20, 1, 30, 5};
+        for (int what = 0; what < priorities.length; what++) {
+            assertTrue(send(what, 0, priorities[what]));
+        }
+        gate.countDown();
+        drain();
+        assertEquals(List.of(4, 1, 2, 0, 5, 3), seen);
+        assertEquals(List.of(30, 20, 20, 5, 5, 1), seenAt, "the looper runs at the priority of each message");
+    }
+
+    @Test
+    void aMessageHasItsSendersPriorityAndNoMore() throws InterruptedException {
+        becomeRealtime(10);
+        CountDownLatch gate = block();
+        send(1, 0, 99);
+        handler.sendEmptyMessage(2);
+        gate.countDown();
+        drain();
+        assertEquals(List.of(10, 10), seenAt);
+    }
+
+    @Test
+    void anUrgentMessageRaisesALooperThatIsBusy() throws InterruptedException {
+        CountDownLatch reached = new CountDownLatch(1);
+        CountDownLatch sent = new CountDownLatch(1);
+        int[] priority = {-1, -1};
+        handler.post(() -> {
+            priority[0] = RealtimeThread.priority();
+            reached.countDown();
+            await(sent);
+            priority[1] = RealtimeThread.priority();
+        });
+        await(reached);
+        becomeRealtime(15);
+        send(1, 0, 15);
+        sent.countDown();
+        RealtimeThread.setPriority(0, 0);
+        drain();
+        assertEquals(0, priority[0]);
+        assertEquals(15, priority[1], "it is raised in the midst of an ordinary message");
+        assertEquals(List.of(15), seenAt);
+        assertEquals(0, queue.notRaisedCount());
+    }
+
+    @Test
+    void timesAreKeptInNanoseconds() throws InterruptedException {
+        becomeRealtime(10);
+        CountDownLatch gate = block();
+        long base = SystemClock.uptimeNanos();
+        send(3, base + 300, 10);
+        send(1, base + 100, 10);
+        send(2, base + 200, 10);
+        gate.countDown();
+        drain();
+        assertEquals(List.of(1, 2, 3), seen);
+    }
+
+    @Test
+    void aFullQueueRefusesRealTimeMessagesAndTakesOrdinaryOnes() throws InterruptedException {
+        becomeRealtime(10);
+        CountDownLatch gate = block();
+        int sent = 0;
+        while (send(0, 0, 10)) {
+            sent++;
+            assertTrue(sent <= MessageQueue.ENTRIES_PREPARED);
+        }
+        assertEquals(1, queue.refusedCount());
+        RealtimeThread.setPriority(0, 0);
+        assertTrue(handler.sendEmptyMessage(1));
+        gate.countDown();
+        drain();
+        assertEquals(sent + 1, seen.size());
+        assertEquals(1, seen.get(sent), "the ordinary one comes last");
+    }
+
+    @Test
+    void removalFindsMessagesOfEveryPriority() throws InterruptedException {
+        becomeRealtime(20);
+        CountDownLatch gate = block();
+        send(1, 0, 20);
+        send(2, 0, 3);
+        send(1, SystemClock.uptimeNanos() + TimeUnit.HOURS.toNanos(1), 7);
+        handler.removeMessages(1);
+        assertFalse(handler.hasMessages(1));
+        gate.countDown();
+        drain();
+        assertEquals(List.of(2), seen);
+    }
+
+    private boolean send(int what, long whenNanos, int priority) {
+        long when = whenNanos == 0 ? SystemClock.uptimeNanos() : whenNanos;
+        return queue.enqueueRealtime(Message.obtain(handler, what), when, priority);
+    }
+
+    private static void becomeRealtime(int priority) {
+        assumeTrue(RealtimeThread.setPriority(0, priority), "real-time priorities need CAP_SYS_NICE; not tested without");
+    }
+
+    private CountDownLatch block() {
+        CountDownLatch gate = new CountDownLatch(1);
+        CountDownLatch reached = new CountDownLatch(1);
+        handler.post(() -> {
+            reached.countDown();
+            await(gate);
+        });
+        await(reached);
+        return gate;
+    }
+
+    private void drain() {
+        RealtimeThread.setPriority(0, 0);
+        CountDownLatch done = new CountDownLatch(1);
+        handler.post(done::countDown);
+        await(done);
+    }
+
+    private static void await(CountDownLatch latch) {
+        try {
+            assertTrue(latch.await(20, TimeUnit.SECONDS));
+        } catch (InterruptedException e) {
+            throw new AssertionError(e);
+        }
+    }
+}
