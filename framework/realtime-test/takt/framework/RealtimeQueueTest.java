@@ -129,6 +129,22 @@ final class RealtimeQueueTest {
     }
 
     @Test
+    void aStormOfOrdinaryMessagesRefusesNoUrgentOne() throws InterruptedException {
+        CountDownLatch gate = block();
+        int storm = 10 * MessageQueue.ENTRIES_PREPARED;
+        for (int count = 0; count < storm; count++) {
+            assertTrue(handler.sendEmptyMessage(1));
+        }
+        becomeRealtime(10);
+        assertTrue(send(2, 0, 10));
+        RealtimeThread.setPriority(0, 0);
+        gate.countDown();
+        drain();
+        assertEquals(storm + 1, seen.size());
+        assertEquals(2, seen.get(0));
+    }
+
+    @Test
     void removalFindsMessagesOfEveryPriority() throws InterruptedException {
         becomeRealtime(20);
         CountDownLatch gate = block();

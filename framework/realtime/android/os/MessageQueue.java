@@ -14,8 +14,9 @@ import takt.framework.RealtimeThread;
  *
  * <p>A message has its sender's real-time priority (0 for ordinary threads). The due message of the highest priority is
  * next; equal priorities keep time and arrival. A due message is taken in O(1), a delayed one in O(log n); a removal costs
- * what it removes. Entries are pre-allocated: when all {@link #ENTRIES_PREPARED} are in use, a real-time message is refused
- * and counted, an ordinary one makes a new entry, as AOSP's would.
+ * what it removes. Real-time messages have {@link #ENTRIES_PREPARED} entries of their own, which no storm of ordinary ones
+ * can use up: when all are in use, a real-time message is refused and counted. An ordinary one reuses an entry or makes
+ * one, as AOSP's would.
  *
  * <p>The looper's thread runs at the priority of what it dispatches. A sender that adds a more urgent due message raises it
  * at once, under the lock under which the looper lowers itself, so no raise is lost. A message that becomes due while
@@ -24,7 +25,7 @@ import takt.framework.RealtimeThread;
 public final class MessageQueue {
     private static final String TAG = "MessageQueue";
 
-    /** Entries made with the queue: more messages than a looper of AOSP's recycles (50), by far. */
+    /** Real-time messages that may wait at once: far more than AOSP recycles of all kinds (50). */
     public static final int ENTRIES_PREPARED = 1024;
     private static final long NANOS_PER_MILLI = 1_000_000;
     private static final long FOREVER = Long.MAX_VALUE;
@@ -37,8 +38,9 @@ public final class MessageQueue {
     private final ArrayList<IdleHandler> idleHandlers = new ArrayList<>();
     private IdleHandler[] idleHandlersToRun = new IdleHandler[IDLE_HANDLERS_FIRST];
 
-    /** Unused entries, linked by {@code after}. */
-    private QueueEntry free;
+    /** Unused entries, linked by {@code after}: those prepared for real-time messages, and others. */
+    private QueueEntry freeRealtime;
+    private QueueEntry freeOrdinary;
     /** Barriers by time, then arrival; {@code message.arg1} is the token. */
     private final ArrayList<QueueEntry> barriers = new ArrayList<>();
 
@@ -69,7 +71,9 @@ public final class MessageQueue {
     MessageQueue(boolean quitAllowed) {
         this.quitAllowed = quitAllowed;
         for (int count = 0; count < ENTRIES_PREPARED; count++) {
-            release(new QueueEntry());
+            QueueEntry entry = new QueueEntry();
+            entry.priority = 1;
+            release(entry);
         }
         nativeQueue = nativeInit();
         looperThread = Process.myTid();
@@ -284,19 +288,33 @@ public final class MessageQueue {
     }
 
     private QueueEntry take(int priority) {
-        QueueEntry entry = free;
-        if (entry == null) {
-            return priority > 0 ? null : new QueueEntry();
+        if (priority > 0) {
+            QueueEntry entry = freeRealtime;
+            if (entry != null) {
+                freeRealtime = entry.after;
+                entry.after = null;
+            }
+            return entry;
         }
-        free = entry.after;
+        QueueEntry entry = freeOrdinary;
+        if (entry == null) {
+            return new QueueEntry();
+        }
+        freeOrdinary = entry.after;
         entry.after = null;
         return entry;
     }
 
+    /** Back to where it came from: its priority says so. */
     private void release(QueueEntry entry) {
         entry.message = null;
-        entry.after = free;
-        free = entry;
+        if (entry.priority > 0) {
+            entry.after = freeRealtime;
+            freeRealtime = entry;
+        } else {
+            entry.after = freeOrdinary;
+            freeOrdinary = entry;
+        }
     }
 
     private Message unlink(QueueEntry entry) {
