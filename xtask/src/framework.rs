@@ -87,6 +87,11 @@ impl Built {
             std::fs::create_dir_all(folder)?;
         }
         std::fs::copy(target.join("release/libnatives.so"), &built.natives)?;
+        // For `takt bench handler`, which knows no cache of Java artifacts.
+        std::fs::write(
+            out.join("android-all.path"),
+            built.android.display().to_string(),
+        )?;
         built.compile()?;
         Ok(built)
     }
@@ -102,7 +107,7 @@ impl Built {
         )?;
         let (android, junit) = (&self.android, &self.junit);
         javac(
-            &["framework/src", "framework/test"],
+            &["framework/src", "framework/test", "framework/bench"],
             &[android, junit],
             &self.classes,
         )?;

@@ -2,6 +2,7 @@
 //! `takt bench`: the papers' experiments, one module each, their figures beside ours.
 
 mod gc;
+mod handler;
 mod sched;
 
 use std::process::ExitCode;
@@ -19,12 +20,14 @@ pub(crate) struct Args {
 #[derive(Subcommand)]
 enum Experiment {
     Gc(gc::Args),
+    Handler(handler::Args),
     Sched(sched::Args),
 }
 
 pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     match &args.experiment {
         Experiment::Gc(args) => gc::run(args),
+        Experiment::Handler(args) => handler::run(args),
         Experiment::Sched(args) => sched::run(args),
     }
 }
