@@ -376,7 +376,8 @@ impl Drop for Mutator {
     fn drop(&mut self) {
         self.truncate_locals(0);
         self.record.context.exception.store(0, Ordering::Relaxed);
-        self.record.has_ended.store(true, Ordering::SeqCst);
         self.enter_native();
+        // After that: the collector forgets a record that says so, and this thread may still have been answering.
+        self.record.has_ended.store(true, Ordering::SeqCst);
     }
 }
