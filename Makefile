@@ -17,7 +17,8 @@ test: setup ## every test, with the time per stage
 check: setup ## formatting, lints, and the rules of the house (layers.toml)
 	cargo xtask check
 
-ci: check test ## what .ci/run runs
+ci: setup ## what .ci/run runs: check, then test
+	cargo xtask ci
 
 soak: setup ## the long runs: figures go to out/soak
 	cargo xtask soak

@@ -31,6 +31,8 @@ struct Args {
 
 #[derive(Subcommand)]
 enum Command {
+    /// Everything a submission must pass: `check`, then `test`
+    Ci,
     /// Formatting, lints as errors, and `tidy`
     Check,
     /// Layers, sizes and unsafe code against layers.toml
@@ -56,6 +58,10 @@ enum Command {
 fn main() -> Result<()> {
     std::env::set_current_dir(workspace_root())?;
     match Args::parse().command {
+        Command::Ci => {
+            check()?;
+            test::run(None)
+        }
         Command::Check => check(),
         Command::Tidy => tidy::run(),
         Command::Test { only } => test::run(only),
