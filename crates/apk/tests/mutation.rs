@@ -140,7 +140,7 @@ fn every_mutation_of_manifests_and_tables_is_answered() {
     let table = Table::parse("resources.arsc", &resources).expect("it is sound");
     let before = peak_bytes();
     mutate(&manifest, |bytes| {
-        drop(Manifest::parse(bytes, Some(&table)))
+        drop(Manifest::parse(bytes, Some(&table)));
     });
     let excerpt = &resources[..resources.len().min(4_000)];
     let mut bytes = resources.to_vec();
