@@ -85,9 +85,9 @@ enum Peer {
     Cyclictest,
 }
 
-/// A window of the comparison: long enough for a few thousand releases, short enough that both programs meet
+/// A window of the comparison: long enough for a few hundred releases, short enough that both programs meet
 /// the same moods of the machine.
-const WINDOW: Duration = Duration::from_secs(2);
+const WINDOW: Duration = Duration::from_millis(200);
 
 /// Each program gets at least this many turns.
 const WINDOWS_MIN: u32 = 3;
