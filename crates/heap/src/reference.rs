@@ -16,13 +16,15 @@
 
 use std::collections::HashMap;
 use std::collections::VecDeque;
-use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU8, Ordering};
 
 use abi::layout::ReferenceKind;
 use abi::side_table::{CountByte, SNOOP_DEAD};
+use rt::sync::atomic::AtomicU64;
 
+use crate::heap::Heap;
 use crate::mutator::Mutator;
-use crate::object::ObjectRef;
+use crate::object::{ObjectRef, Slot};
 use crate::sys::pi::PiCell;
 
 /// How far the collector is.
@@ -87,6 +89,20 @@ impl ReferenceState {
             .is_ok()
     }
 
+    /// A mutator made an unmarked referent a root while the word was `seen`; `false` if the trace ended before.
+    fn try_count_revival(&self, mut seen: u64) -> bool {
+        while Self::mode(seen) == Mode::Tracing {
+            match self
+                .word
+                .compare_exchange(seen, seen + 1, Ordering::SeqCst, Ordering::SeqCst)
+            {
+                Ok(_) => return true,
+                Err(found) => seen = found,
+            }
+        }
+        false
+    }
+
     pub(crate) fn enqueue(&self, reference: ObjectRef) {
         self.pending.lock().queue.push_back(reference);
     }
@@ -117,42 +133,23 @@ impl Mutator {
         self.read_referent_slow(reference)
     }
 
-    /// As [`Self::read_referent`], while the collector may be deciding. Lock-free: a retry means that the collector
-    /// moved on, or that another thread read or cleared a referent.
+    /// As [`Self::read_referent`], while the collector may be deciding.
     #[cold]
     pub fn read_referent_slow(&mut self, reference: ObjectRef) -> ObjectRef {
-        let heap = &self.heap;
         let layout = self.layout_of(reference);
-        let slot = reference.slot(layout.get().referent_offset);
-        let is_held = matches!(
-            layout.get().reference_kind,
+        let layout = layout.get();
+        let slot = reference.slot(layout.referent_offset);
+        if matches!(
+            layout.reference_kind,
             ReferenceKind::Strong | ReferenceKind::Final
-        );
-        loop {
-            let word = heap.references.word();
+        ) {
+            // A final reference is read after it was enqueued: the queue, or its reader, holds the referent.
             let referent = self.read(slot);
-            if referent.is_null() {
-                return referent;
-            }
-            if is_held {
-                // A final reference is read after it was enqueued: the queue, or its reader, holds the referent.
-                self.note_root(referent);
-                return referent;
-            }
-            let is_alive = match ReferenceState::mode(word) {
-                Mode::Idle => true,
-                Mode::Deciding => self.try_revive(referent),
-                Mode::Tracing => self.is_marked(referent) || self.revive_in_trace(referent, word),
-                Mode::Closed => self.is_marked(referent),
-            };
-            // Whatever was decided holds for this referent only if it is still the referent and the collector did
-            // not move on meanwhile.
-            let is_same_mode =
-                ReferenceState::mode(heap.references.word()) == ReferenceState::mode(word);
-            if is_same_mode && self.read(slot) == referent {
-                return if is_alive { referent } else { ObjectRef::NULL };
-            }
+            self.note_root(referent);
+            return referent;
         }
+        let heap = &*self.heap;
+        read_undecided(&heap.references, &HeapReferent { heap, slot })
     }
 
     /// `Reference.clear`.
@@ -170,40 +167,97 @@ impl Mutator {
         self.note_root(reference);
         Some(reference)
     }
+}
 
-    /// Makes the referent a root of this round, unless the collector has given it up.
+/// A weak, soft or phantom slot, and what is known of its referent; a model checker brings its own.
+pub(crate) trait Referent {
+    fn read(&self) -> ObjectRef;
+    /// Makes it a root of this round, unless the collector has given it up.
+    fn try_revive(&self, referent: ObjectRef) -> bool;
+    /// Makes it a root of this round.
+    fn snoop(&self, referent: ObjectRef);
+    /// Marked by the trace under way, or too young for it.
+    fn is_marked(&self, referent: ObjectRef) -> bool;
+}
+
+/// Lock-free: a retry means that the collector moved on, or that another thread read or cleared a referent.
+pub(crate) fn read_undecided(state: &ReferenceState, it: &impl Referent) -> ObjectRef {
+    loop {
+        let word = state.word();
+        let referent = it.read();
+        if referent.is_null() {
+            return referent;
+        }
+        let is_alive = match ReferenceState::mode(word) {
+            Mode::Idle => true,
+            Mode::Deciding => it.try_revive(referent),
+            Mode::Tracing => {
+                it.is_marked(referent) || {
+                    it.snoop(referent);
+                    state.try_count_revival(word)
+                }
+            }
+            Mode::Closed => it.is_marked(referent),
+        };
+        // Whatever was decided holds for this referent only if it is still the referent and the collector did not
+        // move on meanwhile.
+        let is_same_mode = ReferenceState::mode(state.word()) == ReferenceState::mode(word);
+        if is_same_mode && it.read() == referent {
+            return if is_alive { referent } else { ObjectRef::NULL };
+        }
+    }
+}
+
+/// The mutator's side of the decision by counts: a root, unless given up.
+pub(crate) fn try_revive(entry: &impl SnoopEntry, tag: u8) -> bool {
+    entry.exchange_unless(SNOOP_DEAD, tag)
+}
+
+/// The collector's side: given up, unless a root.
+pub(crate) fn try_give_up(entry: &impl SnoopEntry, tag: u8) -> bool {
+    entry.exchange_unless(tag, SNOOP_DEAD)
+}
+
+/// A referent's snoop entry; a model checker brings its own.
+pub(crate) trait SnoopEntry {
+    /// `new`, unless it is `kept`. Sequentially consistent.
+    fn exchange_unless(&self, kept: u8, new: u8) -> bool;
+}
+
+impl SnoopEntry for AtomicU8 {
+    fn exchange_unless(&self, kept: u8, new: u8) -> bool {
+        let exchange = |found| (found != kept).then_some(new);
+        self.fetch_update(Ordering::SeqCst, Ordering::SeqCst, exchange)
+            .is_ok()
+    }
+}
+
+struct HeapReferent<'h> {
+    heap: &'h Heap,
+    slot: Slot,
+}
+
+impl Referent for HeapReferent<'_> {
+    fn read(&self) -> ObjectRef {
+        ObjectRef(self.heap.memory.slot(self.slot).load(Ordering::Acquire))
+    }
+
     fn try_revive(&self, referent: ObjectRef) -> bool {
         let tag = self.heap.snoop_tag();
-        let entry = self.heap.memory.snoop(referent);
-        let revive = |found| (found != SNOOP_DEAD).then_some(tag);
-        let is_revived = entry
-            .fetch_update(Ordering::SeqCst, Ordering::SeqCst, revive)
-            .is_ok();
+        let memory = &self.heap.memory;
+        let is_revived = try_revive(memory.snoop(referent), tag);
         if is_revived {
-            self.heap
-                .memory
-                .summary(referent.0)
-                .store(tag, Ordering::SeqCst);
+            memory.summary(referent.0).store(tag, Ordering::SeqCst);
         }
         is_revived
     }
 
-    fn revive_in_trace(&self, referent: ObjectRef, word: u64) -> bool {
+    fn snoop(&self, referent: ObjectRef) {
         self.heap.snoop(referent);
-        let state = &self.heap.references.word;
-        let mut seen = word;
-        while ReferenceState::mode(seen) == Mode::Tracing {
-            match state.compare_exchange(seen, seen + 1, Ordering::SeqCst, Ordering::SeqCst) {
-                Ok(_) => return true,
-                Err(found) => seen = found,
-            }
-        }
-        false
     }
 
-    /// Marked by the trace under way, or too young for it.
-    fn is_marked(&self, object: ObjectRef) -> bool {
-        let count = CountByte(self.heap.memory.count(object).load(Ordering::SeqCst));
+    fn is_marked(&self, referent: ObjectRef) -> bool {
+        let count = CountByte(self.heap.memory.count(referent).load(Ordering::SeqCst));
         let colour = self.heap.references.colour.load(Ordering::SeqCst);
         !count.is_mature() || count.0 & CountByte::MARK == colour
     }

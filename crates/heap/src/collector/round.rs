@@ -6,10 +6,8 @@
 //! priority, and that of whoever lends to the collector, lifts it.
 
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 
 use abi::barrier::epoch_after;
-use abi::poll::{POLL_ASKED, POLL_IDLE};
 
 use crate::heap::Heap;
 use crate::limits::DEBT_WAIT_NS;
@@ -47,7 +45,7 @@ impl Heap {
         let mut spins = 0;
         // Pairs with the Release in `settle_debt`: what the answer wrote is seen.
         while record.is_owing() {
-            if record.state.get() == State::Native {
+            if record.handshake.state.get() == State::Native {
                 self.answer_on_behalf(record, round);
             } else if spins < SPINS_BEFORE_WAIT {
                 spins += 1;
@@ -63,7 +61,7 @@ impl Heap {
         if record.debt.wait_for_debtor(DEBT_WAIT_NS) == DebtWait::DebtorGone {
             // `Mutator` is not `Send` and detaches when dropped: its thread ends in native state or not at all.
             debug_assert_eq!(
-                record.state.get(),
+                record.handshake.state.get(),
                 State::Native,
                 "a thread ended in managed code"
             );
@@ -74,15 +72,15 @@ impl Heap {
     /// The mutator is outside managed code: whoever claims it does the work.
     fn answer_on_behalf(&self, record: &MutatorRecord, round: Round) {
         record.claim.lock();
-        if record.state.try_claim() {
-            if record.request.load(Ordering::Acquire) != 0 {
+        if record.handshake.state.try_claim() {
+            if record.handshake.is_asked() {
                 // SAFETY: 1. The claim makes the buffers the collector's until `release`. 2. One borrow, here.
                 let own = unsafe { record.own() };
                 crate::mutator::answer_for(self, record, own, round);
                 record.withdraw();
                 self.counters.answers_on_behalf.add(1);
             }
-            record.state.release();
+            record.handshake.state.release();
         }
         record.claim.unlock();
     }
@@ -109,7 +107,7 @@ impl Heap {
             let mut spins = 0;
             // A mutator hands itself over and then says so by clearing the request.
             while record.is_owing() {
-                if record.state.try_claim() {
+                if record.handshake.state.try_claim() {
                     record.withdraw();
                 } else if spins < SPINS_BEFORE_WAIT {
                     spins += 1;
@@ -118,7 +116,7 @@ impl Heap {
                     self.wait_for_debt(record);
                 }
             }
-            debug_assert_eq!(record.state.get(), State::Claimed);
+            debug_assert_eq!(record.handshake.state.get(), State::Claimed);
         }
         records
     }
@@ -126,7 +124,7 @@ impl Heap {
     /// Ends a stop.
     pub(crate) fn resume_world(&self, records: &[Arc<MutatorRecord>]) {
         for record in records {
-            record.state.release();
+            record.handshake.state.release();
             record.claim.unlock();
         }
     }
@@ -134,26 +132,19 @@ impl Heap {
 
 impl MutatorRecord {
     fn ask(&self, round: Round) {
-        debug_assert_eq!(
-            self.request.load(Ordering::Relaxed),
-            0,
-            "one question at a time"
-        );
         self.debt.owe(self.tid);
-        // Pairs with `enter_native`: the mutator sees the request, or the collector sees `Native`.
-        self.request.store(round as u32, Ordering::SeqCst);
-        self.context.poll.store(POLL_ASKED, Ordering::SeqCst);
+        self.handshake.ask(round, &self.context.poll);
     }
 
     /// Whether the answer, or the word that says who gives it, is still out.
     fn is_owing(&self) -> bool {
-        self.request.load(Ordering::Acquire) != 0 || self.debt.is_out()
+        self.handshake.is_asked() || self.debt.is_out()
     }
 
     /// Collector: the question is settled without the mutator.
     fn withdraw(&self) {
-        self.context.poll.store(POLL_IDLE, Ordering::SeqCst);
+        // Before the question is closed: nobody waits for it.
         self.debt.forgive();
-        self.request.store(0, Ordering::SeqCst);
+        self.handshake.withdraw(&self.context.poll);
     }
 }

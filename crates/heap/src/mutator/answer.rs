@@ -6,7 +6,6 @@
 
 use std::sync::atomic::Ordering;
 
-use abi::poll::POLL_IDLE;
 use rt::clock::{Clock, Monotonic};
 
 use crate::heap::Heap;
@@ -19,9 +18,9 @@ impl Mutator {
     #[cold]
     #[inline(never)]
     pub fn poll_slow(&mut self) {
-        match Round::from_request(self.record.request.load(Ordering::Acquire)) {
+        match self.record.handshake.question(&self.record.context.poll) {
             Some(Round::Stop) => {
-                self.record.state.hand_over();
+                self.record.handshake.state.hand_over();
                 self.record.settle_debt();
                 self.return_to_managed();
             }
@@ -31,7 +30,7 @@ impl Mutator {
                 answer(&heap, &record, self.own(), round);
                 record.settle_debt();
             }
-            None => self.record.context.poll.store(POLL_IDLE, Ordering::SeqCst),
+            None => {}
         }
         if self.heap.is_log_low() && self.heap.is_counting() {
             let heap = self.heap.clone();
@@ -42,14 +41,10 @@ impl Mutator {
     /// From here on the collector acts for this mutator. Its roots must not change until [`Self::leave_native`].
     pub fn enter_native(&mut self) {
         loop {
-            if self.record.request.load(Ordering::SeqCst) != 0 {
+            if self.record.handshake.is_asked() {
                 self.poll_slow();
             }
-            self.record.state.enter_native();
-            // Pairs with the collector's request-then-state: one of the two sees the other.
-            if self.record.request.load(Ordering::SeqCst) == 0
-                || !self.record.state.try_leave_native()
-            {
+            if self.record.handshake.try_enter_native() {
                 return;
             }
         }
@@ -59,13 +54,13 @@ impl Mutator {
     /// `stw`, for the end of the pause).
     pub fn leave_native(&mut self) {
         self.return_to_managed();
-        if self.record.request.load(Ordering::SeqCst) != 0 {
+        if self.record.handshake.is_asked() {
             self.poll_slow();
         }
     }
 
     fn return_to_managed(&mut self) {
-        while !self.record.state.try_leave_native() {
+        while !self.record.handshake.state.try_leave_native() {
             self.record.claim.lock();
             self.record.claim.unlock();
         }
@@ -73,12 +68,10 @@ impl Mutator {
 }
 
 impl MutatorRecord {
-    /// The answer is given. The poll byte goes first: the next request may come as soon as the debt is paid. The debt
-    /// goes last: until then this thread runs at the collector's priority, afterwards it may not run at all.
+    /// The answer is given. The debt goes last: until then this thread runs at the collector's priority, afterwards it
+    /// may not run at all.
     fn settle_debt(&self) {
-        self.context.poll.store(POLL_IDLE, Ordering::SeqCst);
-        // Pairs with the Acquire of the collector's look: what the answer wrote is seen.
-        self.request.store(0, Ordering::Release);
+        self.handshake.answered(&self.context.poll);
         self.debt.unlock();
     }
 }

@@ -6,6 +6,7 @@
 
 mod answer;
 mod copy;
+pub(crate) mod handshake;
 pub(crate) mod record;
 pub(crate) mod state;
 

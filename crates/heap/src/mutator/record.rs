@@ -14,7 +14,8 @@ use abi::context::MutatorContext;
 
 use crate::limits::LOCAL_ROOTS_MAX;
 use crate::log::{LogCursor, SegmentIndex};
-use crate::mutator::state::{State, StateWord};
+use crate::mutator::handshake::Handshake;
+use crate::mutator::state::State;
 use crate::object::ObjectRef;
 use crate::sys::pi::PiLock;
 
@@ -89,9 +90,7 @@ pub(crate) struct AnswerTimes {
 #[derive(Debug)]
 pub(crate) struct MutatorRecord {
     pub(crate) context: MutatorContext,
-    pub(crate) state: StateWord,
-    /// A [`Round`], or 0.
-    pub(crate) request: AtomicU32,
+    pub(crate) handshake: Handshake,
     /// Held by the mutator's thread while it owes an answer.
     pub(crate) debt: PiLock,
     /// Held by the collector while it claims.
@@ -133,8 +132,7 @@ impl MutatorRecord {
         };
         let record = Self {
             context: MutatorContext::default(),
-            state: StateWord::new(State::Managed),
-            request: AtomicU32::new(0),
+            handshake: Handshake::new(State::Managed),
             debt: PiLock::default(),
             claim: PiLock::default(),
             tid,

@@ -93,7 +93,7 @@ impl Rc<'_> {
             let is_dead = ended.iter().any(|it| Arc::ptr_eq(it, record));
             if is_dead {
                 debug_assert_eq!(
-                    record.state.get(),
+                    record.handshake.state.get(),
                     State::Native,
                     "an ended mutator stays outside managed code"
                 );

@@ -5,11 +5,10 @@
 use std::sync::atomic::Ordering;
 
 use abi::layout::{Layout, ReferenceKind};
-use abi::side_table::SNOOP_DEAD;
 
 use crate::object::ObjectRef;
 use crate::rc::Rc;
-use crate::reference::Entry;
+use crate::reference::{Entry, try_give_up};
 
 /// What becomes of an object that no count and no root holds.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -82,11 +81,7 @@ impl Rc<'_> {
         }
         let tag = self.heap.snoop_tag();
         let entry = self.heap.memory.snoop(object);
-        let give_up = |found| (found != tag).then_some(SNOOP_DEAD);
-        if entry
-            .fetch_update(Ordering::SeqCst, Ordering::SeqCst, give_up)
-            .is_err()
-        {
+        if !try_give_up(entry, tag) {
             return Fate::IsRoot;
         }
         self.clear_and_enqueue(object, ReferenceKind::Weak);

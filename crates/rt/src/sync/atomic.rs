@@ -8,6 +8,14 @@ pub use loom::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering, fence}
 #[cfg(not(loom))]
 pub use std::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering, fence};
 
+/// What loom needs behind a sequentially consistent access: it takes such accesses for acquire and release, and orders
+/// fences alone. Nothing on the machine.
+#[inline]
+pub fn seq_cst_for_loom() {
+    #[cfg(loom)]
+    fence(Ordering::SeqCst);
+}
+
 /// The standard cell behind loom's interface, which sees where an access begins and ends.
 #[cfg(not(loom))]
 #[derive(Debug)]

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The barrier and the readable view under loom: every interleaving, and the reorderings that Rust's atomics allow.
+//! The claim of a log word, and the view that stays readable.
 
 use abi::barrier::LogWord;
 use loom::sync::Arc;

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+//! [`Handshake`]: one question at a time, answered once, by the mutator at a poll or by whoever claimed it.
+//!
+//! Both sides store and then look, sequentially consistent. The collector asks and then looks at the state; a mutator
+//! that leaves managed code says so and then looks for a question: one of them sees the other. The poll byte only
+//! points to the question; a mutator that clears the byte because nobody asked looks once more afterwards, since the
+//! question may have come between the two (`models` has each of these races).
+
+use std::sync::atomic::{AtomicU8, Ordering};
+
+use abi::poll::{POLL_ASKED, POLL_IDLE};
+use rt::sync::atomic::{AtomicU32, seq_cst_for_loom};
+
+use crate::mutator::record::Round;
+use crate::mutator::state::{State, StateWord};
+
+/// See the module.
+#[derive(Debug)]
+pub(crate) struct Handshake {
+    pub(crate) state: StateWord,
+    /// A [`Round`], or 0.
+    request: AtomicU32,
+}
+
+impl Handshake {
+    pub(crate) fn new(state: State) -> Self {
+        Self {
+            state: StateWord::new(state),
+            request: AtomicU32::new(0),
+        }
+    }
+
+    /// Whether a question is open. Acquire: what the answer wrote is seen once it is not.
+    pub(crate) fn is_asked(&self) -> bool {
+        self.request.load(Ordering::Acquire) != 0
+    }
+
+    // --- collector ---
+
+    /// Puts a question. The last one was answered.
+    pub(crate) fn ask(&self, round: Round, poll: &impl PollByte) {
+        debug_assert!(!self.is_asked(), "one question at a time");
+        self.request.store(round as u32, Ordering::SeqCst);
+        seq_cst_for_loom();
+        poll.set(POLL_ASKED);
+    }
+
+    /// The question is settled without the mutator, which is claimed.
+    pub(crate) fn withdraw(&self, poll: &impl PollByte) {
+        poll.set(POLL_IDLE);
+        self.request.store(0, Ordering::SeqCst);
+    }
+
+    // --- mutator ---
+
+    /// The open question. If there is none, the poll byte is cleared: it was set for another reason.
+    pub(crate) fn question(&self, poll: &impl PollByte) -> Option<Round> {
+        let question = || Round::from_request(self.request.load(Ordering::SeqCst));
+        question().or_else(|| {
+            poll.set(POLL_IDLE);
+            seq_cst_for_loom();
+            question()
+        })
+    }
+
+    /// The answer is given. The poll byte goes first: the next question may come as soon as this one is closed.
+    pub(crate) fn answered(&self, poll: &impl PollByte) {
+        poll.set(POLL_IDLE);
+        // Pairs with the Acquire in `is_asked`: publishes what the answer wrote.
+        self.request.store(0, Ordering::Release);
+    }
+
+    /// From managed code to native code; `false` if there is a question to answer first. On `true` the collector acts
+    /// for the mutator, or already does.
+    pub(crate) fn try_enter_native(&self) -> bool {
+        self.state.enter_native();
+        seq_cst_for_loom();
+        let is_asked = self.request.load(Ordering::SeqCst) != 0;
+        !is_asked || !self.state.try_leave_native()
+    }
+}
+
+/// The poll byte of a context; a model checker brings its own. Sequentially consistent.
+pub(crate) trait PollByte {
+    fn set(&self, value: u8);
+}
+
+impl PollByte for AtomicU8 {
+    fn set(&self, value: u8) {
+        self.store(value, Ordering::SeqCst);
+    }
+}
