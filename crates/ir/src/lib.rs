@@ -3,7 +3,8 @@
 //!
 //! A [`Function`] has registers of five types, blocks of instructions and at
 //! most one handler per block. [`verify`] proves that registers are written
-//! before they are read and used at their type only; `compiler` accepts nothing
+//! before they are read and used at their type only, [`check_references`] that
+//! references are of the classes they are used as; `compiler` accepts nothing
 //! that has not passed it. [`bytecode`] translates methods of class files.
 //!
 //! Indices of members and constants mean what they mean in the file that the
@@ -13,10 +14,12 @@
 pub mod bytecode;
 mod function;
 mod inst;
+mod references;
 mod types;
 mod verify;
 
 pub use function::{Block, BlockId, Function, Reg};
 pub use inst::{BinaryOp, CompareOp, Condition, Inst, InvokeKind, LoadedConstant, Op, UnaryOp};
+pub use references::{Hierarchy, MemberRef, Names, ReferenceError, Subject, check_references};
 pub use types::{MemoryKind, Type};
 pub use verify::{VerifyError, verify};

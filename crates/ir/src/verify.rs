@@ -89,7 +89,7 @@ fn is_handler(function: &Function, block: BlockId) -> bool {
 }
 
 /// Registers read, each with the type it is read at.
-fn for_each_read(function: &Function, op: &Op, mut each: impl FnMut(Reg, Type)) {
+pub(crate) fn for_each_read(function: &Function, op: &Op, mut each: impl FnMut(Reg, Type)) {
     use Type::{Int, Ref};
     let own = |reg: Reg| {
         function

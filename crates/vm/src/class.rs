@@ -6,7 +6,7 @@
 //! the machine needs is in [`ClassInfo`]. All are immortal.
 
 use core::mem::offset_of;
-use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use core::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 
 use abi::layout::Layout;
 use classfile::{ClassFile, access};
@@ -84,6 +84,8 @@ pub(crate) struct ClassInfo {
     /// The class whose nest a hidden class joins.
     pub(crate) host: Option<&'static Class>,
     pub(crate) init: InitState,
+    /// Every method is proven, or trusted.
+    pub(crate) is_verified: AtomicBool,
     /// What sites have found out, by kind and index.
     pub(crate) sites: Lock<std::collections::HashMap<(crate::site::SiteKind, u32), &'static Site>>,
     /// Layout record of the statics object.
@@ -364,6 +366,11 @@ impl Class {
             Some(end) => &name[..end],
             None => b"",
         }
+    }
+
+    /// The same package of the same loader.
+    pub(crate) fn is_in_package_of(&self, other: &Class) -> bool {
+        core::ptr::eq(self.info.loader, other.info.loader) && self.package() == other.package()
     }
 
     /// A field declared here.

@@ -59,6 +59,7 @@ impl Class {
         if self.is_initialized() || self.is_being_initialized_here() {
             return Ok(());
         }
+        crate::verification::verify(thread, self)?;
         let init = &self.info.init;
         lock(&init.lock);
         let outcome = match init.state.load(Ordering::Acquire) {

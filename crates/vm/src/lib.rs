@@ -7,6 +7,7 @@
 //! compiled on their first call ([`compile`], [`code_cache`]). docs/vm.md says
 //! how it works as built and what is missing.
 
+mod access;
 mod array;
 mod backtrace;
 mod boot;
@@ -44,3 +45,4 @@ mod string;
 mod symbol;
 mod thread;
 mod unwind;
+mod verification;

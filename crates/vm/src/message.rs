@@ -69,16 +69,36 @@ fn home(class: &'static Class) -> String {
     }
 }
 
+/// `A and B are in …`, or where each of them is.
+fn homes(first: &'static Class, second: &'static Class) -> String {
+    let (first_name, second_name) = (external_name(first), external_name(second));
+    let (first_home, second_home) = (home(first), home(second));
+    if first_home == second_home {
+        format!("{first_name} and {second_name} are in {first_home}")
+    } else {
+        format!("{first_name} is in {first_home}; {second_name} is in {second_home}")
+    }
+}
+
 /// `class A cannot be cast to class B (…)`.
 pub(crate) fn cast(own: &'static Class, target: &'static Class) -> String {
     let (own_name, target_name) = (external_name(own), external_name(target));
-    let (own_home, target_home) = (home(own), home(target));
-    let homes = if own_home == target_home {
-        format!("{own_name} and {target_name} are in {own_home}")
-    } else {
-        format!("{own_name} is in {own_home}; {target_name} is in {target_home}")
-    };
+    let homes = homes(own, target);
     format!("class {own_name} cannot be cast to class {target_name} ({homes})")
+}
+
+/// `failed to access class A from class B (…)`.
+pub(crate) fn hidden_class(from: &'static Class, class: &'static Class) -> String {
+    let (name, from_name) = (external_name(class), external_name(from));
+    let homes = homes(class, from);
+    format!("failed to access class {name} from class {from_name} ({homes})")
+}
+
+/// `class A tried to access private field B.f (…)`; `member` is the part from `private` on.
+pub(crate) fn hidden_member(from: &'static Class, holder: &'static Class, member: &str) -> String {
+    let from_name = external_name(from);
+    let homes = homes(from, holder);
+    format!("class {from_name} tried to access {member} ({homes})")
 }
 
 pub(crate) fn wrong_kind_of_class(holder: &'static Class) -> String {

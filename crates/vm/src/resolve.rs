@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Resolution of constants: classes, fields, methods, strings.
 
-use classfile::{Constant, access};
+use classfile::{Constant, access as flags};
 use ir::InvokeKind;
 
+use crate::access::{self, Found};
 use crate::class::{Class, Field, Method};
 use crate::heap_binding;
 use crate::link;
@@ -48,16 +49,19 @@ pub(crate) fn class_at(
     }
     let name = class.info.file.constants.class_name(index);
     let name = name.map_err(|error| bad_constant(thread, class, &error))?;
-    class_by_name(thread, class.info.loader, Symbol::new(name))
+    let found = class_by_name(thread, class.info.loader, Symbol::new(name))?;
+    access::check_class(thread, class, found)?;
+    Ok(found)
 }
 
-/// The class at a constant's index if it is there already.
+/// The class at a constant's index if it is there already and may be seen.
 pub(crate) fn visible_class_at(class: &'static Class, index: u16) -> Option<&'static Class> {
     if index == class.info.file.this_class {
         return Some(class);
     }
     let name = class.info.file.constants.class_name(index).ok()?;
-    class.info.loader.visible(Symbol::new(name))
+    let found = class.info.loader.visible(Symbol::new(name))?;
+    access::sees_class(class, found).then_some(found)
 }
 
 /// The literal at a constant's index.
@@ -155,7 +159,7 @@ pub(crate) fn find_interface_method(
     let object = interface.super_class()?;
     let of_object = object.declared_method(name, descriptor);
     let of_object =
-        of_object.filter(|method| method.access & access::PUBLIC != 0 && !method.is_static());
+        of_object.filter(|method| method.access & flags::PUBLIC != 0 && !method.is_static());
     of_object.or_else(|| find_in_interfaces(interface, name, descriptor))
 }
 
@@ -176,11 +180,19 @@ pub(crate) fn field_at(
         let error = classfile::Error::Malformed("Field constant expected");
         return Err(bad_constant(thread, class, &error));
     };
-    let holder = class_at(thread, class, holder)?;
+    let resolved = class_at(thread, class, holder)?;
     let (name, descriptor) = (Symbol::new(member.name), Symbol::new(member.descriptor));
-    let Some((holder, field)) = find_field(holder, name, descriptor) else {
+    let Some((holder, field)) = find_field(resolved, name, descriptor) else {
         return Err(thread.throw("java/lang/NoSuchFieldError", &name.to_string()));
     };
+    let found = Found {
+        resolved,
+        holder,
+        access: field.access,
+    };
+    access::check_member(thread, class, found, || {
+        format!("field {}.{name}", holder.java_name())
+    })?;
     if field.is_static() != is_static {
         let message = format!(
             "Expected {} field {}.{name}",
@@ -203,9 +215,16 @@ pub(crate) fn visible_field_at(
     let Constant::Field(holder, _) = pool.get(index).ok()? else {
         return None;
     };
-    let holder = visible_class_at(class, holder)?;
+    let resolved = visible_class_at(class, holder)?;
     let (name, descriptor) = (Symbol::new(member.name), Symbol::new(member.descriptor));
-    find_field(holder, name, descriptor).filter(|(_, field)| field.is_static() == is_static)
+    find_field(resolved, name, descriptor).filter(|(holder, field)| {
+        let found = Found {
+            resolved,
+            holder,
+            access: field.access,
+        };
+        field.is_static() == is_static && access::visibly_sees_member(class, found)
+    })
 }
 
 fn holder_of(class: &'static Class, index: u16) -> Option<(u16, bool)> {
@@ -213,6 +232,17 @@ fn holder_of(class: &'static Class, index: u16) -> Option<(u16, bool)> {
         Constant::Method(holder, _) => Some((holder, false)),
         Constant::InterfaceMethod(holder, _) => Some((holder, true)),
         _ => None,
+    }
+}
+
+/// Arrays have a public `clone`.
+fn found_in(resolved: &'static Class, method: &'static Method) -> Found {
+    let is_array_clone = resolved.is_array() && method.name.is("clone");
+    let public = if is_array_clone { flags::PUBLIC } else { 0 };
+    Found {
+        resolved,
+        holder: method.class(),
+        access: method.access | public,
     }
 }
 
@@ -246,6 +276,10 @@ pub(crate) fn method_at(
         let message = message::method(holder, name, descriptor);
         return Err(thread.throw("java/lang/NoSuchMethodError", &format!("'{message}'")));
     };
+    access::check_member(thread, class, found_in(holder, method), || {
+        let method = message::method(method.class(), name, descriptor);
+        format!("method '{method}'")
+    })?;
     if method.is_static() != (kind == InvokeKind::Static) {
         let what = if kind == InvokeKind::Static {
             "static"
@@ -281,7 +315,8 @@ pub(crate) fn visible_method_at(
     } else {
         find_method(holder, name, descriptor)
     }?;
-    if found.is_static() != (kind == InvokeKind::Static) {
+    let is_seen = access::visibly_sees_member(class, found_in(holder, found));
+    if !is_seen || found.is_static() != (kind == InvokeKind::Static) {
         return None;
     }
     Some(if kind == InvokeKind::Special {

@@ -5,6 +5,7 @@ use core::sync::atomic::Ordering;
 
 use classfile::access;
 
+use crate::access::nest_host;
 use crate::class::{Class, ClassKind};
 use crate::jni::{c_bytes, of, outcome};
 use crate::known::{known, primitive_by_name};
@@ -368,23 +369,6 @@ extern "C" fn JVM_GetEnclosingMethodInfo(env: u64, mirror: u64) -> u64 {
         Ok::<_, Thrown>(thread.local(array))
     };
     outcome(make())
-}
-
-/// The class that decides who may see whose privates.
-pub(crate) fn nest_host(thread: &Thread, class: &'static Class) -> &'static Class {
-    if let Some(host) = class.info.host {
-        return nest_host(thread, host);
-    }
-    let Some(index) = class.info.file.nest_host else {
-        return class;
-    };
-    match resolve::class_at(thread, class, index) {
-        Ok(host) => host,
-        Err(_) => {
-            thread.take_exception();
-            class
-        }
-    }
 }
 
 #[unsafe(no_mangle)]

@@ -156,6 +156,7 @@ fn keep_info(
         is_hidden: parts.is_hidden,
         host: parts.host,
         init: InitState::new(),
+        is_verified: core::sync::atomic::AtomicBool::new(false),
         sites: Lock::new(HashMap::new()),
         statics_layout: parts.statics_layout,
         fields_end: parts.fields_end,

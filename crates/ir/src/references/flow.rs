@@ -1,0 +1,281 @@
+// SPDX-License-Identifier: Apache-2.0
+//! [`Checker`]: the data flow over blocks.
+
+use std::collections::HashMap;
+
+use super::state::{Content, Interner, TypeId, name_of};
+use super::{Hierarchy, Names, ReferenceError, Subject};
+use crate::{BlockId, Condition, Function, Op, Reg, Type};
+
+pub(super) type Result<T, H> = core::result::Result<T, ReferenceError<<H as Hierarchy>::Error>>;
+
+/// References at one place of the function.
+#[derive(Clone)]
+pub(super) struct State {
+    /// Of registers that live across blocks, by their slot.
+    shared: Vec<Content>,
+    /// The receiver of a constructor, however its register is used.
+    pub(super) this: Content,
+}
+
+/// Where a register's content is kept.
+#[derive(Clone, Copy)]
+enum Slot {
+    /// In every block's [`State`].
+    Shared(u32),
+    /// Written before it is read in each block that uses it: no state at entry.
+    Local,
+}
+
+pub(super) struct Checker<'a, N, H: Hierarchy> {
+    pub(super) function: &'a Function,
+    pub(super) subject: &'a Subject<'a>,
+    pub(super) names: &'a N,
+    pub(super) hierarchy: &'a mut H,
+    pub(super) types: Interner,
+    pub(super) assignable: HashMap<(TypeId, TypeId), bool>,
+    slots: Vec<Slot>,
+    entries: Vec<Option<State>>,
+    pending: Vec<BlockId>,
+    pub(super) state: State,
+    local: HashMap<Reg, Content>,
+    /// Numbers and classes of the `New`s seen.
+    pub(super) news: HashMap<u32, TypeId>,
+    pub(super) at: u32,
+    /// What the current block changed since its handler last saw it.
+    is_changed: bool,
+}
+
+impl<'a, N: Names, H: Hierarchy> Checker<'a, N, H> {
+    pub(super) fn new(
+        function: &'a Function,
+        subject: &'a Subject<'a>,
+        names: &'a N,
+        hierarchy: &'a mut H,
+    ) -> Self {
+        let (slots, shared_count) = slots(function);
+        let state = State {
+            shared: vec![Content::Unusable; shared_count],
+            this: Content::Null,
+        };
+        Self {
+            function,
+            subject,
+            names,
+            hierarchy,
+            types: Interner::new(),
+            assignable: HashMap::new(),
+            slots,
+            entries: vec![None; function.blocks.len()],
+            pending: vec![BlockId(0)],
+            state,
+            local: HashMap::new(),
+            news: HashMap::new(),
+            at: 0,
+            is_changed: false,
+        }
+    }
+
+    pub(super) fn run(mut self) -> Result<(), H> {
+        self.enter()?;
+        self.entries[0] = Some(self.state.clone());
+        while let Some(id) = self.pending.pop() {
+            self.block(id)?;
+        }
+        Ok(())
+    }
+
+    pub(super) fn wrong<T>(&self, what: impl Into<String>) -> Result<T, H> {
+        Err(ReferenceError::Wrong(self.at, what.into()))
+    }
+
+    /// Parameters by the descriptor.
+    fn enter(&mut self) -> Result<(), H> {
+        let Ok(descriptor) = classfile::MethodDescriptor::parse(self.subject.descriptor) else {
+            return self.wrong("malformed descriptor");
+        };
+        let mut params = self.function.params.clone().into_iter();
+        if !self.subject.is_static {
+            let own = self.types.id(self.subject.class);
+            let is_constructor = self.subject.name == b"<init>";
+            self.state.this = if is_constructor && self.subject.super_class.is_some() {
+                Content::NewThis
+            } else {
+                Content::of(own)
+            };
+            if let Some(receiver) = params.next() {
+                let this = self.state.this.clone();
+                self.set(receiver, this);
+            }
+        }
+        for (parameter, reg) in descriptor.parameters.iter().zip(params) {
+            if let Some(name) = name_of(parameter) {
+                let class = self.types.id(name);
+                self.set(reg, Content::of(class));
+            }
+        }
+        Ok(())
+    }
+
+    /// What `reg` refers to here.
+    pub(super) fn get(&self, reg: Reg) -> Content {
+        match self.slots[reg.0 as usize] {
+            Slot::Shared(slot) => self.state.shared[slot as usize].clone(),
+            Slot::Local => self.local.get(&reg).cloned().unwrap_or(Content::Unusable),
+        }
+    }
+
+    pub(super) fn set(&mut self, reg: Reg, content: Content) {
+        match self.slots[reg.0 as usize] {
+            Slot::Shared(slot) => {
+                self.state.shared[slot as usize] = content;
+                self.is_changed = true;
+            }
+            Slot::Local => {
+                self.local.insert(reg, content);
+            }
+        }
+    }
+
+    /// Puts `with` wherever `what` is.
+    pub(super) fn replace(&mut self, what: &Content, with: &Content) {
+        let everywhere = self.state.shared.iter_mut().chain(self.local.values_mut());
+        for content in everywhere.chain([&mut self.state.this]) {
+            if content == what {
+                *content = with.clone();
+                self.is_changed = true;
+            }
+        }
+    }
+
+    fn block(&mut self, id: BlockId) -> Result<(), H> {
+        let function = self.function;
+        let block = &function.blocks[id.0 as usize];
+        let entry = self.entries[id.0 as usize].clone();
+        self.state = entry.expect("a pending block has a state");
+        self.local.clear();
+        self.is_changed = true;
+        for (index, inst) in block.insts.iter().enumerate() {
+            // An exception sees the registers as they are before its instruction.
+            let sees = self.is_changed && can_throw(&inst.op);
+            if let Some(handler) = block.handler.filter(|_| sees) {
+                self.flow(handler);
+                self.is_changed = false;
+            }
+            self.at = inst.at;
+            self.inst(&inst.op, new_number(id, index))?;
+        }
+        let last = block.insts.last().map(|inst| &inst.op);
+        let refined = self.refinement(block);
+        if let Some(op) = last {
+            let mut targets = Vec::new();
+            op.for_each_target(|target| targets.push(target));
+            for target in targets {
+                match &refined {
+                    Some((then, object, class)) if *then == target => {
+                        let before = self.get(*object);
+                        self.set(*object, Content::of(*class));
+                        self.flow(target);
+                        self.set(*object, before);
+                    }
+                    _ => self.flow(target),
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// After a test with `InstanceOf`, the object is of that class on the path where it holds.
+    fn refinement(&mut self, block: &crate::Block) -> Option<(BlockId, Reg, TypeId)> {
+        let [.., test, last] = block.insts.as_slice() else {
+            return None;
+        };
+        let Op::InstanceOf { dst, object, index } = test.op else {
+            return None;
+        };
+        let Op::BranchZero {
+            condition: Condition::NotEqual,
+            src,
+            then,
+            otherwise,
+        } = last.op
+        else {
+            return None;
+        };
+        if src != dst || then == otherwise {
+            return None;
+        }
+        let names = self.names;
+        let class = self.types.id(&names.class(index)?);
+        Some((then, object, class))
+    }
+
+    fn flow(&mut self, target: BlockId) {
+        let changed = match &mut self.entries[target.0 as usize] {
+            Some(entry) => {
+                let mut changed = entry.this.join(&self.state.this);
+                for (own, new) in entry.shared.iter_mut().zip(&self.state.shared) {
+                    changed |= own.join(new);
+                }
+                changed
+            }
+            empty => {
+                *empty = Some(self.state.clone());
+                true
+            }
+        };
+        if changed && !self.pending.contains(&target) {
+            self.pending.push(target);
+        }
+    }
+}
+
+/// Whether an exception may come out of `op`.
+fn can_throw(op: &Op) -> bool {
+    !matches!(
+        op,
+        Op::Int { .. }
+            | Op::Long { .. }
+            | Op::Float { .. }
+            | Op::Double { .. }
+            | Op::Null { .. }
+            | Op::Move { .. }
+            | Op::Unary { .. }
+            | Op::Compare { .. }
+            | Op::Caught { .. }
+            | Op::Jump { .. }
+            | Op::Branch { .. }
+            | Op::BranchZero { .. }
+            | Op::Switch { .. }
+    )
+}
+
+/// A `New` by its place.
+fn new_number(block: BlockId, index: usize) -> u32 {
+    block.0 << 12 ^ index as u32
+}
+
+/// Reference registers that some block reads before it writes them get a slot in every state.
+fn slots(function: &Function) -> (Vec<Slot>, usize) {
+    let mut slots = vec![Slot::Local; function.registers.len()];
+    let mut count = 0;
+    let mut share = |reg: Reg| {
+        let slot = &mut slots[reg.0 as usize];
+        if matches!(slot, Slot::Local) && function.type_of(reg) == Type::Ref {
+            *slot = Slot::Shared(count);
+            count += 1;
+        }
+    };
+    for block in &function.blocks {
+        let mut written = std::collections::HashSet::new();
+        for inst in &block.insts {
+            crate::verify::for_each_read(function, &inst.op, |reg, _| {
+                if !written.contains(&reg) {
+                    share(reg);
+                }
+            });
+            written.extend(inst.op.written());
+        }
+    }
+    (slots, count as usize)
+}

@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: Apache-2.0
+//! What a register may refer to, and how it joins where paths meet.
+
+use std::collections::HashMap;
+
+use classfile::FieldType;
+
+/// A class or array by its number in [`Interner`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(super) struct TypeId(pub(super) u32);
+
+/// The content of a register that holds a reference.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Content {
+    /// Not the same kind of thing on every path: must not be read.
+    Unusable,
+    /// Null on every path.
+    Null,
+    /// Made by the `New` with this number, constructor not called yet.
+    New(u32),
+    /// The receiver of a constructor that has not called another constructor yet.
+    NewThis,
+    /// Null or an object of one of these classes; sorted.
+    OneOf(Vec<TypeId>),
+}
+
+/// More classes than this become `Object`: bounds the work on hostile code.
+const CLASSES_MAX: usize = 64;
+
+impl Content {
+    pub(super) fn of(class: TypeId) -> Self {
+        Content::OneOf(vec![class])
+    }
+
+    pub(super) fn is_initialized(&self) -> bool {
+        matches!(self, Content::Null | Content::OneOf(_))
+    }
+
+    /// Takes in what another path brings; says whether anything changed.
+    pub(super) fn join(&mut self, other: &Content) -> bool {
+        let joined = match (&*self, other) {
+            (own, other) if own == other => return false,
+            (Content::Null, Content::OneOf(_)) => other.clone(),
+            (Content::OneOf(_), Content::Null) => return false,
+            (Content::OneOf(own), Content::OneOf(more)) => {
+                let mut all = own.clone();
+                all.extend(more.iter().filter(|class| !own.contains(class)));
+                if all.len() == own.len() {
+                    return false;
+                }
+                if all.len() > CLASSES_MAX {
+                    all = vec![Interner::OBJECT];
+                }
+                all.sort_unstable();
+                Content::OneOf(all)
+            }
+            _ => Content::Unusable,
+        };
+        let changed = *self != joined;
+        *self = joined;
+        changed
+    }
+}
+
+/// Names of classes, each once.
+pub(super) struct Interner {
+    names: Vec<Vec<u8>>,
+    ids: HashMap<Vec<u8>, TypeId>,
+}
+
+impl Interner {
+    pub(super) const OBJECT: TypeId = TypeId(0);
+    pub(super) const THROWABLE: TypeId = TypeId(1);
+
+    pub(super) fn new() -> Self {
+        let mut interner = Self {
+            names: Vec::new(),
+            ids: HashMap::new(),
+        };
+        interner.id(b"java/lang/Object");
+        interner.id(b"java/lang/Throwable");
+        interner
+    }
+
+    pub(super) fn id(&mut self, name: &[u8]) -> TypeId {
+        if let Some(&id) = self.ids.get(name) {
+            return id;
+        }
+        let id = TypeId(self.names.len() as u32);
+        self.names.push(name.to_vec());
+        self.ids.insert(name.to_vec(), id);
+        id
+    }
+
+    pub(super) fn name(&self, id: TypeId) -> &[u8] {
+        &self.names[id.0 as usize]
+    }
+}
+
+/// The internal name of a class or array; `None` for what is no reference.
+pub(super) fn name_of<'a>(ty: &FieldType<'a>) -> Option<&'a [u8]> {
+    match *ty {
+        FieldType::Class(name) | FieldType::Array(name) => Some(name),
+        FieldType::Primitive(_) | FieldType::Void => None,
+    }
+}
+
+/// The descriptor of an array of the class or array named `element`.
+pub(super) fn array_of(element: &[u8]) -> Vec<u8> {
+    let mut name = vec![b'['];
+    if element.starts_with(b"[") {
+        name.extend_from_slice(element);
+    } else {
+        name.push(b'L');
+        name.extend_from_slice(element);
+        name.push(b';');
+    }
+    name
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn paths_join_to_all_their_classes() {
+        let (a, b) = (Content::of(TypeId(3)), Content::of(TypeId(2)));
+        let mut joined = a.clone();
+        assert!(joined.join(&b));
+        assert_eq!(joined, Content::OneOf(vec![TypeId(2), TypeId(3)]));
+        assert!(!joined.join(&Content::Null), "null is of every class");
+        assert!(!joined.join(&a));
+    }
+
+    #[test]
+    fn new_objects_join_only_with_themselves() {
+        let mut content = Content::New(1);
+        assert!(!content.join(&Content::New(1)));
+        assert!(content.join(&Content::New(2)));
+        assert_eq!(content, Content::Unusable);
+        let mut this = Content::NewThis;
+        assert!(this.join(&Content::of(TypeId(5))));
+        assert_eq!(this, Content::Unusable);
+    }
+
+    #[test]
+    fn many_classes_become_object() {
+        let mut content = Content::Null;
+        for class in 2..200 {
+            content.join(&Content::of(TypeId(class)));
+        }
+        let Content::OneOf(classes) = content else {
+            panic!("still a reference")
+        };
+        assert!(classes.len() <= CLASSES_MAX && classes.contains(&Interner::OBJECT));
+    }
+}
