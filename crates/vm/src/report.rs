@@ -7,7 +7,7 @@ use std::sync::atomic::Ordering;
 use rt::clock::{Clock, Monotonic};
 
 use crate::class::{Class, Method};
-use crate::{code_cache, heap_binding, loader, memory};
+use crate::{code_cache, heap_binding, loader, memory, verification};
 
 pub(crate) fn now_ns() -> u64 {
     Monotonic.now_ns()
@@ -52,6 +52,11 @@ pub(crate) fn compiled(method: &'static Method, entry: u64) {
 pub(crate) fn figures() {
     let compiled = code_cache::COMPILED.load(Ordering::Relaxed);
     let compile_ms = code_cache::COMPILE_NS.load(Ordering::Relaxed) as f64 / 1e6;
+    let verified = verification::VERIFIED.load(Ordering::Relaxed);
+    let verify_ms = verification::VERIFY_NS.load(Ordering::Relaxed) as f64 / 1e6;
+    say(&format!(
+        "methods verified: {verified} in {verify_ms:.1} ms"
+    ));
     say(&format!("heap: {}", heap_binding::NAME));
     say(&format!(
         "heap bytes handed out: {}",
