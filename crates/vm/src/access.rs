@@ -31,7 +31,7 @@ pub(crate) fn sees_class(from: &'static Class, class: &'static Class) -> bool {
 
 /// As [`sees_member`], if it takes no class that is not there yet.
 pub(crate) fn visibly_sees_member(from: &'static Class, found: Found) -> bool {
-    sees(from, found, |class| visible_nest_host(class))
+    sees(from, found, visible_nest_host)
 }
 
 /// Whether `from` may use the member.
