@@ -14,7 +14,8 @@ use crate::jdk::Jdk;
 #[derive(clap::Args)]
 #[command(disable_help_flag = true)]
 pub(crate) struct Args {
-    /// Options of the `java` command, and `--report` for figures of the machine at the end
+    /// Options of the `java` command; `--report` for figures of the machine at the end; `--code-cache=DIR` for
+    /// where compiled code is kept (default: takt/code under $XDG_CACHE_HOME), `--no-code-cache` for nowhere
     #[arg(trailing_var_arg = true, allow_hyphen_values = true, required = true)]
     arguments: Vec<OsString>,
 }
@@ -61,6 +62,9 @@ fn translated(arguments: &[OsString]) -> Result<Vec<OsString>> {
     for (index, argument) in arguments.iter().enumerate() {
         match argument.to_str() {
             Some("--report") if index < option_count => translated.push("-Xtakt:report".into()),
+            Some(option) if index < option_count && option.contains("-code-cache") => {
+                translated.push(format!("-Xtakt:{}", option.trim_start_matches('-')).into());
+            }
             Some(option) if index < option_count && option.starts_with("--gc=") => {
                 bail!("{option}: not there yet, see docs/compatibility.md");
             }
@@ -85,6 +89,10 @@ mod tests {
         check(
             &["--report", "-cp", ".", "Main", "--report"],
             &["-Xtakt:report", "-cp", ".", "Main", "--report"],
+        );
+        check(
+            &["--code-cache=/tmp/x", "--no-code-cache", "Main"],
+            &["-Xtakt:code-cache=/tmp/x", "-Xtakt:no-code-cache", "Main"],
         );
         check(&["-version"], &["-version"]);
     }

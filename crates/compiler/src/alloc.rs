@@ -9,7 +9,7 @@ use cranelift_codegen::ir::{
 };
 use ir::Reg;
 
-use crate::{ClassLink, Entry, NewLink, lower::Lowering};
+use crate::{Address, ClassLink, Entry, NewLink, lower::Lowering};
 
 impl Lowering<'_, '_> {
     pub(crate) fn new_object(&mut self, dst: Reg, index: u32) {
@@ -33,14 +33,14 @@ impl Lowering<'_, '_> {
         self.set_non_null(dst);
     }
 
-    fn new_by_runtime(&mut self, class: u32) -> clif::Value {
-        let class = self.long(i64::from(class));
+    fn new_by_runtime(&mut self, class: Address) -> clif::Value {
+        let class = self.long_at(class);
         self.call_entry(Entry::NewObject, &[class])
             .expect("an object")
     }
 
     /// From the mutator's own run of cells; the runtime gives the next run.
-    fn bump(&mut self, class: u32, size_class: usize) -> clif::Value {
+    fn bump(&mut self, class: Address, size_class: usize) -> clif::Value {
         let flags = Self::plain();
         let base = self.context();
         let start = self
@@ -80,7 +80,7 @@ impl Lowering<'_, '_> {
         self.b
             .ins()
             .store(flags, born, at, header::LOG_OFFSET as i32);
-        let class = self.int(i64::from(class));
+        let class = self.word_at(class);
         self.b
             .ins()
             .store(flags, class, at, header::CLASS_OFFSET as i32);

@@ -10,7 +10,7 @@ use cranelift_codegen::ir::{
 use ir::{InvokeKind, Reg};
 
 use crate::{
-    Entry, HandleLayout, MethodLink,
+    Address, Entry, HandleLayout, MethodLink,
     code::managed,
     lower::{Lowering, machine_type},
     record::{class_record, machine_word, method_record, site_record},
@@ -121,7 +121,7 @@ impl Lowering<'_, '_> {
                 if kind != InvokeKind::Static {
                     self.get_non_null(args[0]);
                 }
-                let method = self.long(method as i64);
+                let method = self.long_at(method);
                 self.call_method(method, dst, args, None);
             }
             MethodLink::Intrinsic(intrinsic, method) => {
@@ -129,7 +129,7 @@ impl Lowering<'_, '_> {
                     self.get_non_null(args[0]);
                 }
                 if !self.intrinsic(intrinsic, dst, args) {
-                    let method = self.long(method as i64);
+                    let method = self.long_at(method);
                     self.call_method(method, dst, args, None);
                 }
             }
@@ -167,9 +167,9 @@ impl Lowering<'_, '_> {
     fn by_interface(
         &mut self,
         receiver: clif::Value,
-        id: u32,
+        id: Address,
         place: u32,
-        method: u64,
+        method: Address,
     ) -> clif::Value {
         let class = self.class_of(receiver);
         let (row, _) = self.interface_row(class, id);
@@ -177,7 +177,8 @@ impl Lowering<'_, '_> {
             .b
             .ins()
             .load(I32, Self::plain(), row, class_record::ROW_ID);
-        let is_there = self.b.ins().icmp_imm_s(IntCC::Equal, found, i64::from(id));
+        let id = self.word_at(id);
+        let is_there = self.b.ins().icmp(IntCC::Equal, found, id);
         let (fast, slow) = (self.b.create_block(), self.b.create_block());
         let next = self.b.create_block();
         self.b.append_block_param(next, I64);
@@ -196,7 +197,7 @@ impl Lowering<'_, '_> {
         self.b.ins().jump(next, &[found.into()]);
         self.b.switch_to_block(slow);
         self.b.seal_block(slow);
-        let method = self.long(method as i64);
+        let method = self.long_at(method);
         let class = self.class_of(receiver);
         let found = self
             .call_entry(Entry::SelectInterface, &[class, method])
@@ -207,7 +208,7 @@ impl Lowering<'_, '_> {
         self.b.block_params(next)[0]
     }
 
-    fn invoke_site(&mut self, kind: InvokeKind, dst: Option<Reg>, site: u64, args: &[Reg]) {
+    fn invoke_site(&mut self, kind: InvokeKind, dst: Option<Reg>, site: Address, args: &[Reg]) {
         let method = self.resolved(site);
         let method = match kind {
             InvokeKind::Static => method,
@@ -263,9 +264,9 @@ impl Lowering<'_, '_> {
     }
 
     /// A call site linked by Java code: the appendix is passed unless null.
-    fn invoke_appending(&mut self, dst: Option<Reg>, site: u64, args: &[Reg]) {
+    fn invoke_appending(&mut self, dst: Option<Reg>, site: Address, args: &[Reg]) {
         let method = self.resolved(site);
-        let at = self.long(site as i64);
+        let at = self.long_at(site);
         let appendix = self
             .b
             .ins()

@@ -4,13 +4,16 @@
 use core::fmt;
 
 use cranelift_codegen::{
-    Context, FinalizedMachExceptionHandler,
+    Context, FinalizedMachExceptionHandler, FinalizedRelocTarget,
+    binemit::Reloc,
     control::ControlPlane,
-    ir,
+    ir::{self, InstBuilder},
     isa::{CallConv, OwnedTargetIsa},
     settings::{self, Configurable},
 };
 use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext};
+
+use crate::Address;
 
 /// Code with its tables. Offsets are from the code's start.
 #[derive(Clone, Debug, Default)]
@@ -21,6 +24,17 @@ pub struct CompiledCode {
     pub call_sites: Vec<CallSite>,
     /// References in the frame, by return address.
     pub stack_maps: Vec<StackMap>,
+    /// Where addresses go, 64 bits each.
+    pub relocations: Vec<Relocation>,
+}
+
+/// A place in code that waits for an address.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Relocation {
+    /// Where its eight bytes are.
+    pub offset: u32,
+    /// Which.
+    pub address: Address,
 }
 
 /// One call.
@@ -94,6 +108,17 @@ impl Compiler {
         })
     }
 
+    /// The instruction set and every setting that code depends on.
+    pub fn target(&self) -> String {
+        let settings: Vec<String> = self
+            .isa
+            .isa_flags()
+            .iter()
+            .map(ToString::to_string)
+            .collect();
+        format!("{} {} {settings:?}", self.isa.triple(), self.isa.flags())
+    }
+
     /// Builds one function by `build` and compiles it.
     pub(crate) fn compile(
         &mut self,
@@ -106,17 +131,31 @@ impl Compiler {
         build(&mut builder);
         builder.seal_all_blocks();
         builder.finalize(self.isa.frontend_config());
-        let compiled = self
-            .context
-            .compile(&*self.isa, &mut self.control)
-            .map_err(|error| {
-                let text = error.func.display().to_string();
-                CompileError(format!("{:?} in {text}", error.inner))
-            })?;
-        let buffer = &compiled.buffer;
-        if !buffer.relocs().is_empty() {
-            return Err(CompileError(format!("relocations: {:?}", buffer.relocs())));
+        if let Err(error) = self.context.compile(&*self.isa, &mut self.control) {
+            let text = error.func.display().to_string();
+            return Err(CompileError(format!("{:?} in {text}", error.inner)));
         }
+        self.finished()
+    }
+
+    /// What the context has compiled, in our terms.
+    fn finished(&self) -> Result<CompiledCode, CompileError> {
+        let compiled = self.context.compiled_code().expect("just compiled");
+        let buffer = &compiled.buffer;
+        let relocations = buffer.relocs().iter().map(|found| {
+            let FinalizedRelocTarget::ExternalName(ir::ExternalName::User(name)) = found.target
+            else {
+                return Err(CompileError(format!("a relocation of our own: {found:?}")));
+            };
+            if found.kind != Reloc::Abs8 || found.addend != 0 {
+                return Err(CompileError(format!("a relocation in full: {found:?}")));
+            }
+            Ok(Relocation {
+                offset: found.offset,
+                address: Address(self.context.func.params.user_named_funcs()[name].index),
+            })
+        });
+        let relocations = relocations.collect::<Result<Vec<_>, _>>()?;
         let lines = buffer.get_srclocs_sorted();
         let line_of = |offset: u32| {
             let next = lines.partition_point(|line| line.start < offset);
@@ -146,9 +185,24 @@ impl Compiler {
         Ok(CompiledCode {
             call_sites: call_sites.collect(),
             stack_maps: stack_maps.collect(),
+            relocations,
             bytes: compiled.code_buffer().to_vec(),
         })
     }
+}
+
+/// The value of an address that is known when the code is installed.
+pub(crate) fn address_value(b: &mut FunctionBuilder<'_>, address: Address) -> ir::Value {
+    let name = b
+        .func
+        .declare_imported_user_function(ir::UserExternalName::new(0, address.0));
+    let symbol = b.create_global_value(ir::GlobalValueData::Symbol {
+        name: ir::ExternalName::User(name),
+        offset: 0.into(),
+        colocated: false,
+        tls: false,
+    });
+    b.ins().symbol_value(ir::types::I64, symbol)
 }
 
 /// A signature of the managed convention.

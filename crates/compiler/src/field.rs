@@ -7,7 +7,7 @@ use cranelift_codegen::ir::{
 };
 use ir::{MemoryKind, Reg};
 
-use crate::{FieldLink, lower::Lowering, record::site_record};
+use crate::{Address, FieldLink, lower::Lowering, record::site_record};
 
 /// A place in memory: base address and offset, still apart.
 #[derive(Clone, Copy)]
@@ -183,7 +183,7 @@ impl Lowering<'_, '_> {
                 is_volatile,
                 ..
             } => {
-                let base = self.long(i64::from(object));
+                let base = self.long_at(object);
                 self.load(
                     Place {
                         base,
@@ -214,13 +214,13 @@ impl Lowering<'_, '_> {
                 is_chunked,
             } => {
                 let value = self.field_value(src, kind);
-                let base = self.long(i64::from(object));
+                let base = self.long_at(object);
                 let place = Place {
                     base,
                     offset: offset as i32,
                 };
                 if kind == MemoryKind::Ref {
-                    let object = self.int(i64::from(object));
+                    let object = self.word_at(object);
                     self.write_barrier(object, place, value, is_chunked);
                 }
                 self.store(place, value, kind, ordering(is_volatile));
@@ -248,7 +248,7 @@ impl Lowering<'_, '_> {
     }
 
     /// The offset in a field's site, resolved if need be, and the whole cell.
-    fn field_site(&mut self, site: u64) -> (clif::Value, clif::Value) {
+    fn field_site(&mut self, site: Address) -> (clif::Value, clif::Value) {
         let cell = self.resolved(site);
         (
             self.b
@@ -258,8 +258,8 @@ impl Lowering<'_, '_> {
         )
     }
 
-    fn site_extra(&mut self, site: u64) -> clif::Value {
-        let at = self.long(site as i64);
+    fn site_extra(&mut self, site: Address) -> clif::Value {
+        let at = self.long_at(site);
         self.b
             .ins()
             .load(I64, Self::plain(), at, site_record::EXTRA)
@@ -290,8 +290,8 @@ impl Lowering<'_, '_> {
     }
 
     /// The cell of a site; resolves it when it is still zero.
-    pub(crate) fn resolved(&mut self, site: u64) -> clif::Value {
-        let at = self.long(site as i64);
+    pub(crate) fn resolved(&mut self, site: Address) -> clif::Value {
+        let at = self.long_at(site);
         let cell = self.b.ins().atomic_load(I64, Self::plain(), at);
         let (cold, next) = (self.b.create_block(), self.b.create_block());
         self.b.set_cold_block(cold);
@@ -299,7 +299,7 @@ impl Lowering<'_, '_> {
         self.b.ins().brif(cell, next, &[cell.into()], cold, &[]);
         self.b.switch_to_block(cold);
         self.b.seal_block(cold);
-        let at = self.long(site as i64);
+        let at = self.long_at(site);
         let found = self
             .call_entry(crate::Entry::Resolve, &[at])
             .expect("`Resolve` gives a cell");

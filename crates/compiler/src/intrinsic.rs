@@ -19,7 +19,7 @@ use crate::{
 
 /// What compiled code does itself. The receiver, where there is one, is the
 /// first argument and is not null.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[allow(missing_docs, reason = "named for the methods of the class library")]
 pub enum Intrinsic {
     CurrentThread,

@@ -5,7 +5,7 @@
 //! [`Compiler::native`] makes the bridge to a native method and
 //! [`Compiler::adapter`] the one from Rust into Java. All give
 //! [`CompiledCode`]: position-independent bytes with the tables that unwinding,
-//! stack traces and the collector need. What the code must know of classes and
+//! stack traces and the collector need, and the places where addresses go. What the code must know of classes and
 //! members it asks a [`Linker`], which `vm` implements; nothing here touches
 //! memory. Modules carry the names of their twins in `abi`.
 #![forbid(unsafe_code)]
@@ -29,11 +29,11 @@ mod poll;
 mod record;
 
 pub use adapter::Shape;
-pub use code::{CallSite, CompileError, CompiledCode, Compiler, StackMap};
+pub use code::{CallSite, CompileError, CompiledCode, Compiler, Relocation, StackMap};
 pub use entry::Entry;
 pub use intrinsic::Intrinsic;
 pub use linker::{
-    ClassLink, ConstantLink, FieldLink, HandleLayout, Linker, MethodLink, NativeMethod, NewLink,
-    SubtypeTest,
+    Address, ClassLink, ConstantLink, FieldLink, HandleLayout, Linker, MethodLink, NativeMethod,
+    NewLink, SubtypeTest,
 };
 pub use record::{class_record, machine_word, method_record, site_record};

@@ -5,8 +5,13 @@ use ir::{InvokeKind, LoadedConstant, MemoryKind};
 
 use crate::Intrinsic;
 
+/// An address by number: code names it, whoever installs the code puts the address there. So code
+/// can be kept for another process, where the same things lie elsewhere.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Address(pub u32);
+
 /// How a field is reached.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum FieldLink {
     /// At an offset in the object.
     Instance {
@@ -20,7 +25,7 @@ pub enum FieldLink {
     /// In the statics object of an initialised class.
     Static {
         /// The object that holds it.
-        object: u32,
+        object: Address,
         /// From the object's start.
         offset: u32,
         /// Accesses are volatile.
@@ -30,16 +35,16 @@ pub enum FieldLink {
     },
     /// Not known yet. Cell of an instance field: its offset and flag; of a
     /// static field the same, with the statics object in the extra word.
-    Site(u64),
+    Site(Address),
 }
 
 /// How an object's class is tested.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum SubtypeTest {
     /// A class with a place in the display.
     Display(u32),
     /// An interface by id.
-    Interface(u32),
+    Interface(Address),
     /// A final class: equal or not.
     Exact,
     /// Ask the runtime unless equal.
@@ -47,43 +52,43 @@ pub enum SubtypeTest {
 }
 
 /// How a class is reached.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ClassLink {
     /// Its record.
-    Resolved(u32, SubtypeTest),
+    Resolved(Address, SubtypeTest),
     /// Cell: its record.
-    Site(u64),
+    Site(Address),
 }
 
 /// How instances are made.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum NewLink {
     /// Of an initialised class without finaliser.
     Resolved {
         /// Class record.
-        class: u32,
+        class: Address,
         /// Bytes of an instance.
         bytes: u32,
         /// Instances have a log word per chunk.
         is_chunked: bool,
     },
     /// Through the runtime: the record of an initialised class.
-    Runtime(u32),
+    Runtime(Address),
     /// Cell: its record.
-    Site(u64),
+    Site(Address),
 }
 
 /// How a constant is reached.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ConstantLink {
     /// An immortal object.
-    Reference(u32),
+    Reference(Address),
     /// Cell: non-zero when resolved; the value is in the extra word.
-    Site(u64),
+    Site(Address),
 }
 
 /// Offsets on the way from a method handle to the method it runs.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct HandleLayout {
     /// `MethodHandle.form`
     pub form: u32,
@@ -98,27 +103,27 @@ pub struct HandleLayout {
 }
 
 /// How a call finds its callee.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum MethodLink {
     /// A method record.
-    Direct(u64),
+    Direct(Address),
     /// Code instead of a call.
-    Intrinsic(Intrinsic, u64),
+    Intrinsic(Intrinsic, Address),
     /// By the receiver's vtable: offset from the class record.
     Virtual(u32),
     /// By the receiver's interface table.
     Interface {
         /// The interface's id.
-        id: u32,
+        id: Address,
         /// The method's place among the interface's.
         place: u32,
         /// Its record, for receivers that do not implement the interface.
-        method: u64,
+        method: Address,
     },
     /// Cell: method record.
-    Site(u64),
+    Site(Address),
     /// Cell: method record; extra word: an argument to append unless null.
-    Appending(u64),
+    Appending(Address),
     /// `MethodHandle.invokeBasic`.
     InvokeBasic(HandleLayout),
     /// `MethodHandle.linkTo…`: the last argument is the member.
@@ -137,24 +142,24 @@ pub trait Linker {
     /// The class of arrays whose elements are of the class at `index`.
     fn array_of(&mut self, index: u32) -> ClassLink;
     /// The record of a class of primitive arrays.
-    fn primitive_array(&mut self, kind: MemoryKind) -> u32;
+    fn primitive_array(&mut self, kind: MemoryKind) -> Address;
     /// A loadable constant.
     fn constant(&mut self, constant: LoadedConstant, index: u32) -> ConstantLink;
     /// The class object of the method's class.
-    fn own_class(&mut self) -> u32;
+    fn own_class(&mut self) -> Address;
     /// A callee.
     fn method(&mut self, kind: InvokeKind, index: u32) -> MethodLink;
     /// A computed call site, as in [`MethodLink::Appending`].
-    fn call_site(&mut self, index: u32) -> u64;
+    fn call_site(&mut self, index: u32) -> Address;
 }
 
 /// A native method to be bridged.
 #[derive(Clone, Debug)]
 pub struct NativeMethod {
     /// Its record.
-    pub method: u64,
+    pub method: Address,
     /// The class object for a static method.
-    pub class: Option<u32>,
+    pub class: Option<Address>,
     /// Parameters behind the receiver.
     pub parameters: Vec<MemoryKind>,
     /// The result.

@@ -11,7 +11,10 @@ use cranelift_codegen::ir::{
 use cranelift_frontend::{FunctionBuilder, Switch, Variable};
 use ir::{BlockId, Condition, Function, Op, Reg, Type};
 
-use crate::{CompileError, CompiledCode, Compiler, Linker, code::managed};
+use crate::{
+    Address, CompileError, CompiledCode, Compiler, Linker,
+    code::{address_value, managed},
+};
 
 /// The machine type of a register.
 pub(crate) fn machine_type(ty: Type) -> clif::Type {
@@ -148,6 +151,17 @@ impl<'a, 'b> Lowering<'a, 'b> {
         self.b.ins().iconst(I64, value)
     }
 
+    /// An address that is known when the code is installed.
+    pub(crate) fn long_at(&mut self, address: Address) -> clif::Value {
+        address_value(self.b, address)
+    }
+
+    /// As [`Self::long_at`], of something below 4 GiB.
+    pub(crate) fn word_at(&mut self, address: Address) -> clif::Value {
+        let long = self.long_at(address);
+        self.b.ins().ireduce(I32, long)
+    }
+
     /// Plain access to memory that is known to be there.
     pub(crate) fn plain() -> MemFlagsData {
         MemFlagsData::trusted()
@@ -200,7 +214,7 @@ impl<'a, 'b> Lowering<'a, 'b> {
             }
             Op::OwnClass { dst } => {
                 let class = self.linker.own_class();
-                let value = self.int(i64::from(class));
+                let value = self.word_at(class);
                 self.set(*dst, value);
                 self.set_non_null(*dst);
             }

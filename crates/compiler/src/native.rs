@@ -14,9 +14,9 @@ use cranelift_frontend::FunctionBuilder;
 use ir::MemoryKind;
 
 use crate::{
-    CompileError, CompiledCode, Compiler, Entry, NativeMethod,
+    Address, CompileError, CompiledCode, Compiler, Entry, NativeMethod,
     call::machine_offset,
-    code::{foreign, managed},
+    code::{address_value, foreign, managed},
     lower::machine_type,
     record::{machine_word, method_record},
 };
@@ -48,7 +48,7 @@ fn bridge(b: &mut FunctionBuilder<'_>, native: &NativeMethod) {
     let params = b.block_params(entry).to_vec();
     let base = b.ins().get_pinned_reg(I64);
     let holder = match native.class {
-        Some(class) => b.ins().iconst(I32, i64::from(class)),
+        Some(class) => class_object(b, class),
         None => params[0],
     };
     declare_references(b, native, holder, &params);
@@ -110,6 +110,11 @@ fn bridge(b: &mut FunctionBuilder<'_>, native: &NativeMethod) {
     b.ins().return_(value.as_slice());
 }
 
+fn class_object(b: &mut FunctionBuilder<'_>, class: Address) -> clif::Value {
+    let class = address_value(b, class);
+    b.ins().ireduce(I32, class)
+}
+
 fn declare_references(
     b: &mut FunctionBuilder<'_>,
     native: &NativeMethod,
@@ -143,8 +148,8 @@ impl Locals {
     }
 }
 
-fn bound_function(b: &mut FunctionBuilder<'_>, method: u64) -> clif::Value {
-    let at = b.ins().iconst(I64, method as i64);
+fn bound_function(b: &mut FunctionBuilder<'_>, method: Address) -> clif::Value {
+    let at = address_value(b, method);
     let function = b.ins().load(I64, plain(), at, method_record::NATIVE);
     let (cold, next) = (b.create_block(), b.create_block());
     b.append_block_param(next, I64);
@@ -158,10 +163,10 @@ fn bound_function(b: &mut FunctionBuilder<'_>, method: u64) -> clif::Value {
 }
 
 /// Remembers where managed code was left.
-fn leave(b: &mut FunctionBuilder<'_>, base: clif::Value, method: u64) {
+fn leave(b: &mut FunctionBuilder<'_>, base: clif::Value, method: Address) {
     let frame = b.ins().get_frame_pointer(I64);
     b.ins().store(plain(), frame, base, context::LAST_FRAME);
-    let method = b.ins().iconst(I64, method as i64);
+    let method = address_value(b, method);
     b.ins().store(
         plain(),
         method,

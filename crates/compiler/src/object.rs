@@ -10,7 +10,7 @@ use cranelift_codegen::ir::{
 use ir::{LoadedConstant, Op, Reg};
 
 use crate::{
-    ClassLink, ConstantLink, Entry, SubtypeTest,
+    Address, ClassLink, ConstantLink, Entry, SubtypeTest,
     lower::{Lowering, machine_type},
     record::{class_record, site_record},
 };
@@ -93,11 +93,11 @@ impl Lowering<'_, '_> {
 
     fn load_constant(&mut self, dst: Reg, constant: LoadedConstant, index: u32) {
         let value = match self.linker.constant(constant, index) {
-            ConstantLink::Reference(object) => self.int(i64::from(object)),
+            ConstantLink::Reference(object) => self.word_at(object),
             ConstantLink::Site(site) => {
                 self.resolved(site);
                 let ty = machine_type(self.function.type_of(dst));
-                let at = self.long(site as i64);
+                let at = self.long_at(site);
                 self.b.ins().load(ty, Self::plain(), at, site_record::EXTRA)
             }
         };
@@ -110,7 +110,7 @@ impl Lowering<'_, '_> {
     /// A class's record as an address.
     pub(crate) fn class_record(&mut self, link: ClassLink) -> clif::Value {
         match link {
-            ClassLink::Resolved(class, _) => self.long(i64::from(class)),
+            ClassLink::Resolved(class, _) => self.long_at(class),
             ClassLink::Site(site) => self.resolved(site),
         }
     }
@@ -189,7 +189,8 @@ impl Lowering<'_, '_> {
                     .b
                     .ins()
                     .load(I32, Self::plain(), row, class_record::ROW_ID);
-                self.b.ins().icmp_imm_s(IntCC::Equal, found, i64::from(id))
+                let id = self.word_at(id);
+                self.b.ins().icmp(IntCC::Equal, found, id)
             }
             SubtypeTest::Ask => self.ask_subtype(own, class),
         }
@@ -218,7 +219,7 @@ impl Lowering<'_, '_> {
     pub(crate) fn interface_row(
         &mut self,
         class: clif::Value,
-        id: u32,
+        id: Address,
     ) -> (clif::Value, clif::Value) {
         let flags = Self::plain();
         let table = self
@@ -229,7 +230,8 @@ impl Lowering<'_, '_> {
             .b
             .ins()
             .load(I32, flags, class, class_record::INTERFACES_MASK);
-        let place = self.b.ins().band_imm_u(mask, i64::from(id));
+        let id = self.word_at(id);
+        let place = self.b.ins().band(mask, id);
         let place = self.b.ins().uextend(I64, place);
         let offset = self.b.ins().ishl_imm_u(place, class_record::ROW_SHIFT);
         (self.b.ins().iadd(table, offset), table)

@@ -50,38 +50,14 @@ pub(crate) fn system_loader() -> Option<&'static Loader> {
     SYSTEM_LOADER.get().copied()
 }
 
-/// Maps a file for good.
-fn map_file(path: &str) -> Result<&'static [u8], Box<dyn std::error::Error>> {
-    use std::os::fd::AsRawFd;
-    let file = std::fs::File::open(path).map_err(|error| format!("{path}: {error}"))?;
-    let bytes = file.metadata()?.len() as usize;
-    // SAFETY: 1. A fresh read-only mapping of an open file; it is never unmapped.
-    // 2. The JDK's image does not change while it runs: as every JVM assumes.
-    unsafe {
-        let access = libc::PROT_READ;
-        let fd = file.as_raw_fd();
-        let at = libc::mmap(
-            core::ptr::null_mut(),
-            bytes,
-            access,
-            libc::MAP_PRIVATE,
-            fd,
-            0,
-        );
-        if at == libc::MAP_FAILED {
-            return Err(format!("{path}: {}", std::io::Error::last_os_error()).into());
-        }
-        Ok(core::slice::from_raw_parts(at as *const u8, bytes))
-    }
-}
-
 /// Creates the machine and boots the class library on the calling thread.
 pub(crate) fn create() -> Result<&'static Thread, Box<dyn std::error::Error>> {
     let options = options::get();
     memory::start(options.heap_bytes_max)?;
     code_cache::start()?;
     heap_binding::start()?;
-    let image = map_file(&format!("{}/lib/modules", options.java_home))?;
+    let image = format!("{}/lib/modules", options.java_home);
+    let image = memory::map_file(image.as_ref()).map_err(|error| format!("{image}: {error}"))?;
     loader::start(Jimage::parse(image)?);
     let thread = thread::attach();
     if boot(thread).is_err() {
@@ -301,6 +277,7 @@ pub(crate) fn destroy(thread: &'static Thread) {
 }
 
 fn finish_report() {
+    crate::code_store::finish();
     if options::get().is_reporting {
         report::figures();
     }

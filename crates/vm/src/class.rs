@@ -8,11 +8,14 @@
 use core::mem::offset_of;
 use core::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 
+use std::sync::OnceLock;
+
 use abi::layout::Layout;
 use classfile::{ClassFile, access};
 use compiler::{Shape, class_record, method_record};
 use ir::MemoryKind;
 
+use crate::code_file::Sum;
 use crate::init::InitState;
 use crate::loader::Loader;
 use crate::lock::Lock;
@@ -74,6 +77,10 @@ pub(crate) struct ClassInfo {
     pub(crate) all_interfaces: Vec<&'static Class>,
     pub(crate) loader: &'static Loader,
     pub(crate) file: ClassFile<'static>,
+    /// The bytes that `file` was read from.
+    pub(crate) bytes: &'static [u8],
+    /// Their sum, once asked for.
+    pub(crate) content: OnceLock<Sum>,
     pub(crate) fields: Vec<Field>,
     pub(crate) methods: Vec<&'static Method>,
     /// The whole vtable.
@@ -265,6 +272,14 @@ impl Class {
 
     pub(crate) fn is_final(&self) -> bool {
         self.info.access & access::FINAL != 0
+    }
+
+    /// What the class's code is kept under.
+    pub(crate) fn content(&self) -> Sum {
+        *self
+            .info
+            .content
+            .get_or_init(|| crate::code_store::sum_of(&[self.info.bytes]))
     }
 
     pub(crate) fn super_class(&self) -> Option<&'static Class> {

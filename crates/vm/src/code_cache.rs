@@ -4,13 +4,19 @@
 
 use std::collections::HashMap;
 use std::sync::OnceLock;
-use std::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 use abi::address_map::{CODE_BYTES, CODE_START};
-use compiler::{CallSite, CompileError, CompiledCode, Compiler, NativeMethod, Shape, StackMap};
+use compiler::{
+    Address, CallSite, CompileError, CompiledCode, Compiler, NativeMethod, Shape, StackMap,
+};
 
 use crate::class::Method;
+use crate::code_file::{Key, Piece, Sum};
+use crate::code_store;
+use crate::compile::Cx;
 use crate::execute;
+use crate::heap_binding;
 use crate::lock::Lock;
 use crate::memory;
 use crate::report;
@@ -46,14 +52,20 @@ struct Space {
 }
 
 static SPACE: Lock<Space> = Lock::new(Space { shift: 0, next: 0 });
-/// The code that covers each granule.
-static INDEX: OnceLock<Vec<AtomicPtr<Code>>> = OnceLock::new();
+/// For each granule the address of the [`Code`] that covers it, or 0; untouched pages cost nothing.
+static INDEX: AtomicU64 = AtomicU64::new(0);
 static COMPILER: OnceLock<Lock<Compiler>> = OnceLock::new();
 static ADAPTERS: OnceLock<Lock<HashMap<Shape, u64>>> = OnceLock::new();
 /// Methods compiled since start.
 pub(crate) static COMPILED: AtomicU32 = AtomicU32::new(0);
 /// Nanoseconds spent compiling.
 pub(crate) static COMPILE_NS: AtomicU64 = AtomicU64::new(0);
+/// Methods taken from the code cache on disk.
+pub(crate) static LOADED: AtomicU32 = AtomicU32::new(0);
+/// Nanoseconds spent on that.
+pub(crate) static LOAD_NS: AtomicU64 = AtomicU64::new(0);
+/// Pieces found there that rest on answers that were not given this time.
+pub(crate) static UNFIT: AtomicU32 = AtomicU32::new(0);
 
 /// Maps the code span twice.
 pub(crate) fn start() -> Result<(), Box<dyn std::error::Error>> {
@@ -82,11 +94,13 @@ pub(crate) fn start() -> Result<(), Box<dyn std::error::Error>> {
     space.shift = writable as i64 - executable as i64;
     space.next = executable;
     let count = u64::from(CODE_BYTES) / GRANULE_BYTES;
-    INDEX.get_or_init(|| (0..count).map(|_| AtomicPtr::default()).collect());
-    COMPILER.get_or_init(|| match Compiler::host() {
-        Ok(compiler) => Lock::new(compiler),
-        Err(error) => report::fatal(&format!("no code for this processor: {error}")),
-    });
+    let index = memory::map_at(0, count as usize * 8, "the index of code")?;
+    INDEX.store(index, Ordering::Release);
+    let compiler =
+        Compiler::host().map_err(|error| format!("no code for this processor: {error}"))?;
+    let target = format!("{} {}", compiler.target(), heap_binding::NAME);
+    code_store::start(crate::options::get().code_root.as_deref(), &target);
+    COMPILER.get_or_init(|| Lock::new(compiler));
     ADAPTERS.get_or_init(|| Lock::new(HashMap::new()));
     Ok(())
 }
@@ -110,7 +124,13 @@ fn install(bytes: &[u8]) -> u64 {
     at
 }
 
-fn publish(code: CompiledCode, kind: CodeKind) -> u64 {
+/// Gives code its addresses and its place.
+fn publish(mut code: CompiledCode, addresses: &[u64], kind: CodeKind) -> u64 {
+    for relocation in &code.relocations {
+        let Address(number) = relocation.address;
+        let at = relocation.offset as usize;
+        code.bytes[at..at + 8].copy_from_slice(&addresses[number as usize].to_le_bytes());
+    }
     let start = install(&code.bytes);
     let mut sites = code.call_sites;
     sites.sort_by_key(|site| site.return_offset);
@@ -123,21 +143,25 @@ fn publish(code: CompiledCode, kind: CodeKind) -> u64 {
     let first = (start - u64::from(CODE_START)) / GRANULE_BYTES;
     // The return address of a last call may be the end itself.
     let count = (code.bytes.len() as u64 + 1).div_ceil(GRANULE_BYTES);
-    let index = INDEX.get().expect("started");
     for granule in first..first + count {
         // Pairs with Acquire in `find`: publishes the record.
-        index[granule as usize].store(record, Ordering::Release);
+        covering(granule).store(core::ptr::from_ref(record) as u64, Ordering::Release);
     }
     start
+}
+
+/// What covers a granule of the span.
+fn covering(granule: u64) -> &'static AtomicU64 {
+    memory::atomic_u64(INDEX.load(Ordering::Acquire) + granule * 8)
 }
 
 /// The code that `address` lies in. O(1), no lock.
 pub(crate) fn find(address: u64) -> Option<&'static Code> {
     let offset = address.checked_sub(u64::from(CODE_START))?;
-    let code = INDEX
-        .get()?
-        .get((offset / GRANULE_BYTES) as usize)?
-        .load(Ordering::Acquire);
+    if offset >= u64::from(CODE_BYTES) {
+        return None;
+    }
+    let code = covering(offset / GRANULE_BYTES).load(Ordering::Acquire) as *const Code;
     // SAFETY: 1. Null or a leaked record: see `publish`.
     unsafe { code.as_ref() }
 }
@@ -166,25 +190,75 @@ fn compiler() -> &'static Lock<Compiler> {
     COMPILER.get().expect("started")
 }
 
+/// Puts a method's code from disk into place, if there is some whose questions have the same answers now.
+pub(crate) fn load(method: &'static Method, cx: &mut Cx<'_>) -> Option<u64> {
+    let piece = code_store::find(&key_of(method)?).find(|piece| {
+        let fits = cx.answers_as(piece);
+        UNFIT.fetch_add(u32::from(!fits), Ordering::Relaxed);
+        fits
+    })?;
+    LOADED.fetch_add(1, Ordering::Relaxed);
+    Some(publish(
+        piece.code,
+        cx.addresses(),
+        CodeKind::Method(method),
+    ))
+}
+
+fn key_of(method: &'static Method) -> Option<Key> {
+    let is_kept = code_store::is_open() && !method.class().info.bytes.is_empty();
+    is_kept.then(|| Key {
+        content: method.class().content(),
+        index: method.index as u32,
+    })
+}
+
 /// Compiles a method's IR.
 pub(crate) fn compile(
     method: &'static Method,
     function: &ir::Function,
-    linker: &mut dyn compiler::Linker,
+    cx: &mut Cx<'_>,
 ) -> Result<u64, CompileError> {
-    let code = compiler().lock().method(function, linker)?;
+    let code = compiler().lock().method(function, cx)?;
     COMPILED.fetch_add(1, Ordering::Relaxed);
-    Ok(publish(code, CodeKind::Method(method)))
+    if let Some(key) = key_of(method) {
+        code_store::keep(key, &Piece::new(cx.asked(), &code));
+    }
+    Ok(publish(code, cx.addresses(), CodeKind::Method(method)))
 }
 
-/// Compiles the bridge to a native method.
-pub(crate) fn compile_native(
+/// Code that depends on nothing but what `sum` is of: from disk, or compiled now.
+fn shared(
+    sum: Sum,
+    compile: impl FnOnce(&mut Compiler) -> Result<CompiledCode, CompileError>,
+) -> Result<CompiledCode, CompileError> {
+    let key = Key {
+        content: sum,
+        index: 0,
+    };
+    if let Some(piece) = code_store::find(&key).next() {
+        return Ok(piece.code);
+    }
+    let code = compile(&mut compiler().lock())?;
+    code_store::keep(key, &Piece::new(&[], &code));
+    Ok(code)
+}
+
+/// The bridge to a native method; `addresses` are those that `native` names.
+pub(crate) fn native_bridge(
     method: &'static Method,
     native: &NativeMethod,
+    addresses: &[u64],
 ) -> Result<u64, CompileError> {
-    let code = compiler().lock().native(native)?;
-    COMPILED.fetch_add(1, Ordering::Relaxed);
-    Ok(publish(code, CodeKind::Native(method)))
+    let sum = code_store::sum_of(&[b"native", format!("{native:?}").as_bytes()]);
+    let mut is_compiled = false;
+    let code = shared(sum, |compiler| {
+        is_compiled = true;
+        compiler.native(native)
+    })?;
+    let count = if is_compiled { &COMPILED } else { &LOADED };
+    count.fetch_add(1, Ordering::Relaxed);
+    Ok(publish(code, addresses, CodeKind::Native(method)))
 }
 
 /// The adapter for a method's shape.
@@ -195,9 +269,12 @@ pub(crate) fn adapter_for(method: &'static Method) -> u64 {
     }
     let adapters = ADAPTERS.get().expect("started");
     let found = adapters.lock().get(&method.shape).copied();
-    let adapter = found.unwrap_or_else(|| match compiler().lock().adapter(&method.shape) {
-        Ok(code) => publish(code, CodeKind::Adapter),
-        Err(error) => report::fatal(&format!("no adapter for {}: {error}", method.full_name())),
+    let adapter = found.unwrap_or_else(|| {
+        let sum = code_store::sum_of(&[b"adapter", format!("{:?}", method.shape).as_bytes()]);
+        match shared(sum, |compiler| compiler.adapter(&method.shape)) {
+            Ok(code) => publish(code, &[], CodeKind::Adapter),
+            Err(error) => report::fatal(&format!("no adapter for {}: {error}", method.full_name())),
+        }
     });
     adapters.lock().insert(method.shape.clone(), adapter);
     method.adapter.store(adapter, Ordering::Release);

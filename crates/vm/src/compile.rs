@@ -1,20 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Compiling methods on their first call, and what the compiler asks.
 
+use std::collections::HashMap;
 use std::sync::atomic::Ordering;
 
 use compiler::{
-    ClassLink, ConstantLink, FieldLink, HandleLayout, Linker, MethodLink, NativeMethod, NewLink,
-    SubtypeTest, class_record,
+    Address, ClassLink, ConstantLink, FieldLink, HandleLayout, Linker, MethodLink, NativeMethod,
+    NewLink, SubtypeTest, class_record,
 };
 use ir::{InvokeKind, LoadedConstant, MemoryKind};
 
 use crate::class::{Class, ClassKind, Method};
 use crate::code_cache;
+use crate::code_file::Piece;
 use crate::intrinsics;
 use crate::known::{self, offset};
 use crate::link;
 use crate::object::ObjectRef;
+use crate::question::{self, Answer, Holds, Question};
 use crate::report;
 use crate::resolve;
 use crate::site::{Site, SiteKind};
@@ -26,39 +29,50 @@ pub(crate) fn entry_of(thread: &Thread, method: &'static Method) -> Result<u64, 
         let message = crate::message::abstract_method(method.class(), method);
         return Err(thread.throw("java/lang/AbstractMethodError", &message));
     }
-    let started_ns = report::now_ns();
     let entry = if method.is_native() {
         native(method)
     } else {
         managed(thread, method)?
     };
-    code_cache::COMPILE_NS.fetch_add(report::now_ns() - started_ns, Ordering::Relaxed);
     method.entry.store(entry, Ordering::Release);
-    if crate::options::get().is_verbose_compile {
-        report::compiled(method, entry);
-    }
     Ok(entry)
 }
 
+fn tell(how: &str, method: &'static Method, entry: u64) {
+    if crate::options::get().is_verbose_compile {
+        report::installed(how, method, entry);
+    }
+}
+
 fn managed(thread: &Thread, method: &'static Method) -> Result<u64, Thrown> {
+    let started_ns = report::now_ns();
     let class = method.class();
+    let mut cx = Cx::new(thread, class);
+    if let Some(entry) = code_cache::load(method, &mut cx) {
+        code_cache::LOAD_NS.fetch_add(report::now_ns() - started_ns, Ordering::Relaxed);
+        tell("load", method, entry);
+        return Ok(entry);
+    }
     let function = ir::bytecode::translate(&class.info.file, method.file()).map_err(|error| {
         let message = format!("{error} in {}", method.full_name());
         thread.throw("java/lang/VerifyError", &message)
     })?;
-    let mut linker = Cx { thread, class };
-    match code_cache::compile(method, &function, &mut linker) {
-        Ok(entry) => Ok(entry),
-        Err(error) => report::fatal(&format!("cannot compile {}: {error}", method.full_name())),
-    }
+    cx.forget();
+    let entry = code_cache::compile(method, &function, &mut cx).unwrap_or_else(|error| {
+        report::fatal(&format!("cannot compile {}: {error}", method.full_name()))
+    });
+    code_cache::COMPILE_NS.fetch_add(report::now_ns() - started_ns, Ordering::Relaxed);
+    tell("compile", method, entry);
+    Ok(entry)
 }
 
 fn native(method: &'static Method) -> u64 {
     let descriptor = classfile::MethodDescriptor::parse(method.descriptor.bytes());
     let descriptor = descriptor.expect("parsed with the file");
+    let addresses = [method.address(), u64::from(method.class().mirror().0)];
     let native = NativeMethod {
-        method: method.address(),
-        class: method.is_static().then(|| method.class().mirror().0),
+        method: Address(0),
+        class: method.is_static().then_some(Address(1)),
         parameters: descriptor
             .parameters
             .iter()
@@ -67,21 +81,105 @@ fn native(method: &'static Method) -> u64 {
         result: ir::bytecode::memory_kind(&descriptor.result),
         is_synchronized: method.access & classfile::access::SYNCHRONIZED != 0,
     };
-    match code_cache::compile_native(method, &native) {
+    match code_cache::native_bridge(method, &native, &addresses) {
         Ok(entry) => entry,
         Err(error) => report::fatal(&format!("cannot compile {}: {error}", method.full_name())),
     }
 }
 
 /// Answers for one method being compiled. Loads nothing and runs no Java code.
-struct Cx<'a> {
+pub(crate) struct Cx<'a> {
     thread: &'a Thread,
     class: &'static Class,
+    asked: Vec<(Question, Answer)>,
+    known: HashMap<Question, Answer>,
+    /// What the numbers in answers stand for.
+    addresses: Vec<u64>,
 }
 
-impl Cx<'_> {
-    fn site(&self, kind: SiteKind, index: u32) -> u64 {
-        Site::of(self.class, kind, index).address()
+impl<'a> Cx<'a> {
+    fn new(thread: &'a Thread, class: &'static Class) -> Self {
+        Self {
+            thread,
+            class,
+            asked: Vec::new(),
+            known: HashMap::new(),
+            addresses: Vec::new(),
+        }
+    }
+
+    /// As if nothing had been asked.
+    fn forget(&mut self) {
+        self.asked.clear();
+        self.known.clear();
+        self.addresses.clear();
+    }
+
+    /// Every question with its answer, in the order of asking.
+    pub(crate) fn asked(&self) -> &[(Question, Answer)] {
+        &self.asked
+    }
+
+    /// What the numbers in answers stand for.
+    pub(crate) fn addresses(&self) -> &[u64] {
+        &self.addresses
+    }
+
+    /// Asks what was asked for `piece`; says whether it fits the answers.
+    pub(crate) fn answers_as(&mut self, piece: &Piece) -> bool {
+        self.forget();
+        for asked in &piece.asked {
+            if let Holds::Site(kind) = asked.holds {
+                self.site(kind, asked.question.index());
+                continue;
+            }
+            let answer = self.answer(asked.question);
+            if answer.holds(asked.question) != Holds::WhenEqual {
+                return false;
+            }
+            self.asked.push((asked.question, answer));
+        }
+        question::sum(&self.asked) == piece.sum
+    }
+
+    fn ask(&mut self, question: Question) -> Answer {
+        if let Some(&known) = self.known.get(&question) {
+            return known;
+        }
+        let answer = self.answer(question);
+        self.asked.push((question, answer));
+        // Every computed call has a site of its own.
+        if !matches!(question, Question::CallSite(_)) {
+            self.known.insert(question, answer);
+        }
+        answer
+    }
+
+    fn answer(&mut self, question: Question) -> Answer {
+        match question {
+            Question::Field(index) => Answer::Field(self.field_link(index, false)),
+            Question::StaticField(index) => Answer::Field(self.field_link(index, true)),
+            Question::Class(index) => Answer::Class(self.class_link(index)),
+            Question::New(index) => Answer::New(self.new_link(index)),
+            Question::ArrayOf(index) => Answer::Class(self.array_link(index)),
+            Question::PrimitiveArray(kind) => Answer::Address(self.primitive_array_link(kind)),
+            Question::Constant(constant, index) => {
+                Answer::Constant(self.constant_link(constant, index))
+            }
+            Question::OwnClass => Answer::Address(self.number(self.class.mirror().0)),
+            Question::Method(kind, index) => Answer::Method(self.method_link(kind, index)),
+            Question::CallSite(index) => Answer::Address(self.site(SiteKind::CallSite, index)),
+        }
+    }
+
+    /// A number for an address.
+    fn number(&mut self, address: impl Into<u64>) -> Address {
+        self.addresses.push(address.into());
+        Address(self.addresses.len() as u32 - 1)
+    }
+
+    fn site(&mut self, kind: SiteKind, index: u32) -> Address {
+        self.number(Site::of(self.class, kind, index).address())
     }
 
     /// Whether statics and instances of `class` may be used without asking.
@@ -108,23 +206,8 @@ impl Cx<'_> {
     }
 }
 
-/// How to test for `class`.
-fn test_for(class: &'static Class) -> SubtypeTest {
-    if class.is_interface() {
-        SubtypeTest::Interface(class.interface_id)
-    } else if class.info.kind != ClassKind::Instance {
-        SubtypeTest::Ask
-    } else if class.is_final() {
-        SubtypeTest::Exact
-    } else if class.depth < class_record::DISPLAY_COUNT {
-        SubtypeTest::Display(class.depth)
-    } else {
-        SubtypeTest::Ask
-    }
-}
-
-impl Linker for Cx<'_> {
-    fn field(&mut self, index: u32, is_static: bool) -> FieldLink {
+impl Cx<'_> {
+    fn field_link(&mut self, index: u32, is_static: bool) -> FieldLink {
         let kind = if is_static {
             SiteKind::Static
         } else {
@@ -138,7 +221,7 @@ impl Linker for Cx<'_> {
                 is_chunked: holder.layout.is_chunked(0),
             },
             Some((holder, field)) if self.is_ready(holder) => FieldLink::Static {
-                object: holder.statics().0,
+                object: self.number(holder.statics().0),
                 offset: field.offset,
                 is_volatile: field.is_volatile(),
                 is_chunked: is_chunked_statics(holder),
@@ -147,22 +230,37 @@ impl Linker for Cx<'_> {
         }
     }
 
-    fn class(&mut self, index: u32) -> ClassLink {
+    fn class_link(&mut self, index: u32) -> ClassLink {
         match resolve::visible_class_at(self.class, index as u16) {
-            Some(class) => ClassLink::Resolved(class.address(), test_for(class)),
+            Some(class) => ClassLink::Resolved(self.number(class.address()), self.test_for(class)),
             None => ClassLink::Site(self.site(SiteKind::Class, index)),
         }
     }
 
-    fn new_object(&mut self, index: u32) -> NewLink {
+    /// How to test for `class`.
+    fn test_for(&mut self, class: &'static Class) -> SubtypeTest {
+        if class.is_interface() {
+            SubtypeTest::Interface(self.number(class.interface_id))
+        } else if class.info.kind != ClassKind::Instance {
+            SubtypeTest::Ask
+        } else if class.is_final() {
+            SubtypeTest::Exact
+        } else if class.depth < class_record::DISPLAY_COUNT {
+            SubtypeTest::Display(class.depth)
+        } else {
+            SubtypeTest::Ask
+        }
+    }
+
+    fn new_link(&mut self, index: u32) -> NewLink {
         let found = resolve::visible_class_at(self.class, index as u16);
         let ready = found.filter(|class| {
             self.is_ready(class) && class.info.kind == ClassKind::Instance && !class.is_abstract()
         });
         match ready {
-            Some(class) if class.has_finalizer() => NewLink::Runtime(class.address()),
+            Some(class) if class.has_finalizer() => NewLink::Runtime(self.number(class.address())),
             Some(class) => NewLink::Resolved {
-                class: class.address(),
+                class: self.number(class.address()),
                 bytes: class.layout.bytes,
                 is_chunked: class.layout.is_chunked(0),
             },
@@ -170,23 +268,23 @@ impl Linker for Cx<'_> {
         }
     }
 
-    fn array_of(&mut self, index: u32) -> ClassLink {
+    fn array_link(&mut self, index: u32) -> ClassLink {
         let element = resolve::visible_class_at(self.class, index as u16);
         match element.and_then(link::array_of_loaded) {
-            Some(array) => ClassLink::Resolved(array.address(), SubtypeTest::Ask),
+            Some(array) => ClassLink::Resolved(self.number(array.address()), SubtypeTest::Ask),
             None => ClassLink::Site(self.site(SiteKind::ArrayOf, index)),
         }
     }
 
-    fn primitive_array(&mut self, kind: MemoryKind) -> u32 {
+    fn primitive_array_link(&mut self, kind: MemoryKind) -> Address {
         let element = known::primitive_of(Some(kind));
         match link::array_of(self.thread, element) {
-            Ok(array) => array.address(),
+            Ok(array) => self.number(array.address()),
             Err(_) => report::fatal("no memory for the classes of primitive arrays"),
         }
     }
 
-    fn constant(&mut self, constant: LoadedConstant, index: u32) -> ConstantLink {
+    fn constant_link(&mut self, constant: LoadedConstant, index: u32) -> ConstantLink {
         let kind = match constant {
             LoadedConstant::String => SiteKind::String,
             LoadedConstant::Class => SiteKind::Mirror,
@@ -201,16 +299,12 @@ impl Linker for Cx<'_> {
             _ => None,
         };
         match visible.and_then(ObjectRef::some) {
-            Some(object) => ConstantLink::Reference(object.0),
+            Some(object) => ConstantLink::Reference(self.number(object.0)),
             None => ConstantLink::Site(self.site(kind, index)),
         }
     }
 
-    fn own_class(&mut self) -> u32 {
-        self.class.mirror().0
-    }
-
-    fn method(&mut self, kind: InvokeKind, index: u32) -> MethodLink {
+    fn method_link(&mut self, kind: InvokeKind, index: u32) -> MethodLink {
         self.load_polymorphic(index);
         let Some(method) = resolve::visible_method_at(self.class, index as u16, kind) else {
             return MethodLink::Site(self.site(SiteKind::Method(kind), index));
@@ -223,31 +317,74 @@ impl Linker for Cx<'_> {
             return MethodLink::Site(self.site(SiteKind::Method(kind), index));
         }
         if let Some(intrinsic) = intrinsics::of(method) {
-            return MethodLink::Intrinsic(intrinsic, method.address());
+            return MethodLink::Intrinsic(intrinsic, self.number(method.address()));
         }
-        link_of(method, kind)
-    }
-
-    fn call_site(&mut self, index: u32) -> u64 {
-        self.site(SiteKind::CallSite, index)
+        if matches!(kind, InvokeKind::Static | InvokeKind::Special) || method.is_private() {
+            return MethodLink::Direct(self.number(method.address()));
+        }
+        let is_final = method.access & classfile::access::FINAL != 0 || method.class().is_final();
+        match method.vtable_offset() {
+            Some(offset) if !is_final => MethodLink::Virtual(offset),
+            None if method.class().is_interface() => MethodLink::Interface {
+                id: self.number(method.class().interface_id),
+                place: method.interface_place,
+                method: self.number(method.address()),
+            },
+            _ => MethodLink::Direct(self.number(method.address())),
+        }
     }
 }
 
-fn link_of(method: &'static Method, kind: InvokeKind) -> MethodLink {
-    let direct = MethodLink::Direct(method.address());
-    if matches!(kind, InvokeKind::Static | InvokeKind::Special) || method.is_private() {
-        return direct;
+/// The compiler's side: each question has one kind of answer.
+macro_rules! expect_answer {
+    ($answer:expr, $kind:ident) => {
+        match $answer {
+            Answer::$kind(link) => link,
+            other => unreachable!("{other:?} answers another question"),
+        }
+    };
+}
+
+impl Linker for Cx<'_> {
+    fn field(&mut self, index: u32, is_static: bool) -> FieldLink {
+        let question = if is_static {
+            Question::StaticField(index)
+        } else {
+            Question::Field(index)
+        };
+        expect_answer!(self.ask(question), Field)
     }
-    let is_final = method.access & classfile::access::FINAL != 0 || method.class().is_final();
-    match method.vtable_offset() {
-        Some(_) if is_final => direct,
-        Some(offset) => MethodLink::Virtual(offset),
-        None if method.class().is_interface() => MethodLink::Interface {
-            id: method.class().interface_id,
-            place: method.interface_place,
-            method: method.address(),
-        },
-        None => direct,
+
+    fn class(&mut self, index: u32) -> ClassLink {
+        expect_answer!(self.ask(Question::Class(index)), Class)
+    }
+
+    fn new_object(&mut self, index: u32) -> NewLink {
+        expect_answer!(self.ask(Question::New(index)), New)
+    }
+
+    fn array_of(&mut self, index: u32) -> ClassLink {
+        expect_answer!(self.ask(Question::ArrayOf(index)), Class)
+    }
+
+    fn primitive_array(&mut self, kind: MemoryKind) -> Address {
+        expect_answer!(self.ask(Question::PrimitiveArray(kind)), Address)
+    }
+
+    fn constant(&mut self, constant: LoadedConstant, index: u32) -> ConstantLink {
+        expect_answer!(self.ask(Question::Constant(constant, index)), Constant)
+    }
+
+    fn own_class(&mut self) -> Address {
+        expect_answer!(self.ask(Question::OwnClass), Address)
+    }
+
+    fn method(&mut self, kind: InvokeKind, index: u32) -> MethodLink {
+        expect_answer!(self.ask(Question::Method(kind, index)), Method)
+    }
+
+    fn call_site(&mut self, index: u32) -> Address {
+        expect_answer!(self.ask(Question::CallSite(index)), Address)
     }
 }
 

@@ -4,7 +4,7 @@
 //! The JDK's launcher loads it and calls [`jni::invocation`]; the JDK's own
 //! native libraries call the JVM_* functions of [`jvm`]. Classes come from
 //! `lib/modules` and from Java's loaders ([`loader`], [`link`]); methods are
-//! compiled on their first call ([`compile`], [`code_cache`]). docs/vm.md says
+//! compiled on their first call or taken from disk ([`compile`], [`code_cache`], [`code_store`]). docs/vm.md says
 //! how it works as built and what is missing.
 
 mod access;
@@ -13,6 +13,8 @@ mod backtrace;
 mod boot;
 mod class;
 mod code_cache;
+mod code_file;
+mod code_store;
 mod compile;
 mod entries;
 mod execute;
@@ -37,6 +39,7 @@ mod null_message;
 mod object;
 mod options;
 mod park;
+mod question;
 mod reflect;
 mod report;
 mod resolve;

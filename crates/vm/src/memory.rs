@@ -62,6 +62,31 @@ pub(crate) fn map_at(start: u64, bytes: usize, what: &'static str) -> Result<u64
     Ok(at as u64)
 }
 
+/// Maps a file for good, to be read only.
+pub(crate) fn map_file(path: &std::path::Path) -> std::io::Result<&'static [u8]> {
+    use std::os::fd::AsRawFd;
+    let file = std::fs::File::open(path)?;
+    let bytes = file.metadata()?.len() as usize;
+    // SAFETY: 1. A fresh read-only mapping of an open file; it is never unmapped.
+    // 2. The JDK's image does not change while it runs, as every JVM assumes; files of code never do.
+    unsafe {
+        let access = libc::PROT_READ;
+        let fd = file.as_raw_fd();
+        let at = libc::mmap(
+            core::ptr::null_mut(),
+            bytes,
+            access,
+            libc::MAP_PRIVATE,
+            fd,
+            0,
+        );
+        if at == libc::MAP_FAILED {
+            return Err(std::io::Error::last_os_error());
+        }
+        Ok(core::slice::from_raw_parts(at as *const u8, bytes))
+    }
+}
+
 /// Plans the map and reserves class metadata.
 pub(crate) fn start(heap_bytes: u64) -> Result<(), Box<dyn std::error::Error>> {
     let map = AddressMap::plan(heap_bytes, abi::address_map::CEILING)?;

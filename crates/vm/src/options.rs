@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Options of the machine, as the launcher hands them over.
 
+use std::path::PathBuf;
 use std::sync::OnceLock;
 
 /// What was asked for.
@@ -14,6 +15,8 @@ pub(crate) struct Options {
     pub(crate) is_verbose_compile: bool,
     /// `--report`: figures at the end.
     pub(crate) is_reporting: bool,
+    /// Where compiled code is kept; nowhere if there is no such place.
+    pub(crate) code_root: Option<PathBuf>,
     /// `-ea` for all classes of applications.
     pub(crate) has_assertions: bool,
     /// Arguments that are not properties, for `RuntimeMXBean`.
@@ -34,6 +37,7 @@ pub(crate) fn read(arguments: &[String]) -> Result<(), String> {
     let mut options = Options {
         heap_bytes_max: HEAP_BYTES_DEFAULT,
         java_home: java_home(),
+        code_root: crate::code_store::default_root(),
         ..Options::default()
     };
     let mut numbered = std::collections::HashMap::new();
@@ -86,6 +90,7 @@ impl Options {
             "-verbose:class" | "-verbose" => self.is_verbose_class = true,
             "-Xtakt:compile" => self.is_verbose_compile = true,
             "-Xtakt:report" => self.is_reporting = true,
+            "-Xtakt:no-code-cache" => self.code_root = None,
             "-ea" | "-enableassertions" => self.has_assertions = true,
             "-da" | "-disableassertions" => self.has_assertions = false,
             _ if argument.starts_with("-XX:") => {
@@ -93,7 +98,11 @@ impl Options {
                     "ignoring option {argument}: Takt has no such option"
                 ));
             }
-            _ => {}
+            _ => {
+                if let Some(root) = argument.strip_prefix("-Xtakt:code-cache=") {
+                    self.code_root = Some(root.into());
+                }
+            }
         }
     }
 }

@@ -2,12 +2,12 @@
 //! What the machine says about itself, on standard error.
 
 use std::io::Write;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use rt::clock::{Clock, Monotonic};
 
 use crate::class::{Class, Method};
-use crate::{code_cache, heap_binding, loader, memory, verification};
+use crate::{code_cache, code_store, heap_binding, loader, memory, verification};
 
 pub(crate) fn now_ns() -> u64 {
     Monotonic.now_ns()
@@ -44,16 +44,22 @@ pub(crate) fn class_loaded(class: &'static Class) {
 }
 
 /// One line per method for `-Xtakt:compile`.
-pub(crate) fn compiled(method: &'static Method, entry: u64) {
-    say(&format!("[compile] {entry:#x} {}", method.full_name()));
+pub(crate) fn installed(how: &str, method: &'static Method, entry: u64) {
+    say(&format!("[{how}] {entry:#x} {}", method.full_name()));
+}
+
+fn ms(ns: &AtomicU64) -> f64 {
+    ns.load(Ordering::Relaxed) as f64 / 1e6
 }
 
 /// Figures at the end, for `-Xtakt:report`.
 pub(crate) fn figures() {
     let compiled = code_cache::COMPILED.load(Ordering::Relaxed);
-    let compile_ms = code_cache::COMPILE_NS.load(Ordering::Relaxed) as f64 / 1e6;
+    let (compile_ms, load_ms) = (ms(&code_cache::COMPILE_NS), ms(&code_cache::LOAD_NS));
+    let loaded = code_cache::LOADED.load(Ordering::Relaxed);
+    let unfit = code_cache::UNFIT.load(Ordering::Relaxed);
     let verified = verification::VERIFIED.load(Ordering::Relaxed);
-    let verify_ms = verification::VERIFY_NS.load(Ordering::Relaxed) as f64 / 1e6;
+    let verify_ms = ms(&verification::VERIFY_NS);
     say(&format!(
         "methods verified: {verified} in {verify_ms:.1} ms"
     ));
@@ -71,4 +77,9 @@ pub(crate) fn figures() {
         "compiled: {compiled} methods in {compile_ms:.1} ms, {} code bytes",
         code_cache::used_bytes()
     ));
+    say(&format!(
+        "from the code cache: {loaded} methods in {load_ms:.1} ms, {unfit} did not fit, {} not kept",
+        code_store::DROPPED.load(Ordering::Relaxed)
+    ));
+    say(&format!("code cache: {}", code_store::describe()));
 }

@@ -2,7 +2,8 @@
 //! Programs in tests/java print on this machine what they print on HotSpot.
 //!
 //! Sources are compiled by the installed javac when the test runs. Without a
-//! JDK 17 the test says so and passes.
+//! JDK 17 the test says so and passes. All runs of one test share a code cache,
+//! which is empty at first: what is printed must not depend on it.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
@@ -34,13 +35,19 @@ fn machine() -> PathBuf {
     deps.to_owned()
 }
 
-fn run(jdk: &Path, classes: &Path, arguments: &[&str], machine: Option<&Path>) -> Output {
+/// Runs on HotSpot.
+fn run(jdk: &Path, classes: &Path, arguments: &[&str]) -> Output {
     let mut java = Command::new(jdk.join("bin/java"));
-    if let Some(machine) = machine {
-        java.arg(format!("-XXaltjvm={}", machine.display()));
-    }
     let output = java.arg("-cp").arg(classes).args(arguments).output();
     output.expect("the JDK's launcher starts")
+}
+
+/// Runs on Takt, with compiled code in `cache`.
+fn run_takt(jdk: &Path, classes: &Path, cache: &Path, arguments: &[&str]) -> Output {
+    let machine = format!("-XXaltjvm={}", machine().display());
+    let cache = format!("-Xtakt:code-cache={}", cache.display());
+    let all = [&[machine.as_str(), cache.as_str()], arguments].concat();
+    run(jdk, classes, &all)
 }
 
 fn names() -> Vec<String> {
@@ -84,13 +91,21 @@ fn programs_print_what_they_print_on_hotspot() {
     };
     let names = names();
     let classes = compile(&jdk, &names);
-    let machine = machine();
+    let cache = tempfile::tempdir().expect("a directory for code");
+    // So that the two halves below need not compile the start twice.
+    run_takt(&jdk, classes.path(), cache.path(), &["Hello"]);
     let difference = |name: &String| {
-        let expected = run(&jdk, classes.path(), &[name], None);
-        let found = run(&jdk, classes.path(), &[name], Some(&machine));
-        let (expected_text, found_text) = (shown(&expected), shown(&found));
-        let text = format!("{name}\n--- HotSpot: {expected_text}\n--- Takt: {found_text}");
-        (expected != found).then_some(text)
+        let expected = run(&jdk, classes.path(), &[name]);
+        let compiled = run_takt(&jdk, classes.path(), cache.path(), &[name]);
+        let loaded = run_takt(&jdk, classes.path(), cache.path(), &[name]);
+        let [expected_text, compiled_text, loaded_text] =
+            [&expected, &compiled, &loaded].map(shown);
+        let is_same = expected == compiled && expected == loaded;
+        (!is_same).then(|| {
+            format!(
+                "{name}\n--- HotSpot: {expected_text}\n--- Takt: {compiled_text}\n--- Takt, again: {loaded_text}"
+            )
+        })
     };
     let half = names.len() / 2;
     let differences: Vec<String> = std::thread::scope(|scope| {
@@ -115,9 +130,9 @@ fn no_other_machine_stands_behind() {
         eprintln!("skipped: no JDK 17 found in JAVA_HOME or {JDKS:?}");
         return;
     };
-    let machine = machine();
     let classes = tempfile::tempdir().expect("a directory for classes");
-    let version = run(&jdk, classes.path(), &["-version"], Some(&machine));
+    let cache = tempfile::tempdir().expect("a directory for code");
+    let version = run_takt(&jdk, classes.path(), cache.path(), &["-version"]);
     let version = String::from_utf8_lossy(&version.stderr).into_owned();
     assert!(version.starts_with("openjdk version \"17."), "{version}");
     assert!(version.contains("\nTakt "), "{version}");
@@ -129,8 +144,118 @@ fn no_other_machine_stands_behind() {
     std::fs::write(&source, program).expect("the source is written");
     let javac = Command::new(jdk.join("bin/javac")).arg(&source).status();
     assert!(javac.expect("javac starts").success());
-    let maps = run(&jdk, classes.path(), &["Maps"], Some(&machine));
+    let maps = run_takt(&jdk, classes.path(), cache.path(), &["Maps"]);
     let mapped = String::from_utf8_lossy(&maps.stdout).into_owned();
-    let own = machine.canonicalize().expect("the directory is there");
+    let own = machine().canonicalize().expect("the directory is there");
     assert_eq!(mapped.trim(), own.join("libjvm.so").to_string_lossy());
+}
+
+/// Figures of `-Xtakt:report`: methods compiled, methods from the cache, files of the cache refused.
+fn figures(output: &Output) -> (u32, u32, u32) {
+    let report = String::from_utf8_lossy(&output.stderr).into_owned();
+    let number_before = |mark: &str| {
+        let front = report
+            .split(mark)
+            .next()
+            .filter(|front| front.len() < report.len());
+        let number = front.and_then(|front| front.rsplit(' ').next()?.parse().ok());
+        number.unwrap_or_else(|| panic!("no number before {mark:?} in {report}"))
+    };
+    let loaded = report.split("from the code cache: ").nth(1);
+    let loaded = loaded.and_then(|rest| rest.split(' ').next()?.parse().ok());
+    (
+        number_before(" methods in"),
+        loaded.unwrap_or_else(|| panic!("nothing of the cache in {report}")),
+        number_before(" files refused"),
+    )
+}
+
+fn hello(jdk: &Path) -> (tempfile::TempDir, impl Fn(&Path) -> (u32, u32, u32)) {
+    let classes = compile(jdk, &["Hello".to_owned()]);
+    let (jdk, directory) = (jdk.to_owned(), classes.path().to_owned());
+    let run = move |cache: &Path| {
+        let output = run_takt(&jdk, &directory, cache, &["-Xtakt:report", "Hello"]);
+        assert_eq!(output.stdout, b"Hello World\n", "{}", shown(&output));
+        assert_eq!(output.status.code(), Some(0));
+        figures(&output)
+    };
+    (classes, run)
+}
+
+#[test]
+fn a_second_start_compiles_nothing() {
+    let Some(jdk) = jdk() else {
+        eprintln!("skipped: no JDK 17 found in JAVA_HOME or {JDKS:?}");
+        return;
+    };
+    let (_classes, hello) = hello(&jdk);
+    let cache = tempfile::tempdir().expect("a directory for code");
+    let (first, loaded, _) = hello(cache.path());
+    assert!(first > 1000 && loaded == 0, "{first} {loaded}");
+    // Where threads race through start-up, a method may meet a class before or after its
+    // initialisation, and needs a version for each.
+    let starts: Vec<_> = (0..4).map(|_| hello(cache.path())).collect();
+    assert!(starts.iter().all(|start| start.0 < 10), "{starts:?}");
+    assert!(starts.iter().any(|start| start.0 == 0), "{starts:?}");
+    assert!(starts.iter().all(|start| start.1 > 1000), "{starts:?}");
+}
+
+/// The files of code in `cache`.
+fn code_files(cache: &Path) -> Vec<PathBuf> {
+    let list = |directory: &Path| -> Vec<PathBuf> {
+        let entries = std::fs::read_dir(directory).expect("the directory is there");
+        entries
+            .map(|entry| entry.expect("an entry").path())
+            .collect()
+    };
+    list(cache).iter().flat_map(|target| list(target)).collect()
+}
+
+#[test]
+fn damaged_files_are_compiled_again() {
+    let Some(jdk) = jdk() else {
+        eprintln!("skipped: no JDK 17 found in JAVA_HOME or {JDKS:?}");
+        return;
+    };
+    let (_classes, hello) = hello(&jdk);
+    let cache = tempfile::tempdir().expect("a directory for code");
+    let (all, ..) = hello(cache.path());
+    let file = code_files(cache.path()).remove(0);
+    let whole = std::fs::read(&file).expect("the file is there");
+    let damaged = |change: &dyn Fn(&mut Vec<u8>)| {
+        code_files(cache.path())
+            .iter()
+            .for_each(|file| std::fs::remove_file(file).expect("ours"));
+        let mut bytes = whole.clone();
+        change(&mut bytes);
+        std::fs::write(&file, bytes).expect("ours");
+        hello(cache.path())
+    };
+    let refused = damaged(&|bytes| bytes.truncate(bytes.len() / 2));
+    assert_eq!(
+        (refused.1, refused.2),
+        (0, 1),
+        "a truncated file is refused"
+    );
+    let refused = damaged(&|bytes| bytes[8] ^= 1);
+    assert_eq!(
+        (refused.1, refused.2),
+        (0, 1),
+        "a file for another target is refused"
+    );
+    // Half of the pieces have one bit flipped each; a piece takes about 2 KiB.
+    for seed in 1..=4_usize {
+        let (compiled, loaded, refused) = damaged(&|bytes| {
+            let start = bytes.len() / 16 + seed * 311;
+            (start..bytes.len())
+                .step_by(4096)
+                .for_each(|at| bytes[at] ^= 1 << (at % 7));
+        });
+        assert_eq!(refused, 0, "seed {seed}");
+        assert!(
+            compiled > 100 && compiled < all,
+            "seed {seed}: {compiled} of {all}"
+        );
+        assert!(loaded > 100, "seed {seed}: {loaded} of {all}");
+    }
 }

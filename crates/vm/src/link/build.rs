@@ -2,6 +2,7 @@
 //! Building class records.
 
 use std::collections::HashMap;
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 use abi::layout::{Layout, MAP_WORDS, ReferenceKind, Shape as ObjectShape};
@@ -41,6 +42,7 @@ pub(crate) struct Parts {
     pub(crate) super_class: Option<&'static Class>,
     pub(crate) interfaces: Vec<&'static Class>,
     pub(crate) file: ClassFile<'static>,
+    pub(crate) bytes: &'static [u8],
     pub(crate) fields: Vec<Field>,
     pub(crate) methods: Vec<&'static Method>,
     pub(crate) layout: Layout,
@@ -62,6 +64,7 @@ impl Parts {
             super_class: None,
             interfaces: Vec::new(),
             file: ClassFile::default(),
+            bytes: &[],
             fields: Vec::new(),
             methods: Vec::new(),
             layout: Layout::fields(HEADER_BYTES, &[]),
@@ -149,6 +152,8 @@ fn keep_info(
         all_interfaces,
         loader: parts.loader,
         file: parts.file,
+        bytes: parts.bytes,
+        content: OnceLock::new(),
         fields: parts.fields,
         methods: parts.methods,
         vtable,
@@ -270,6 +275,7 @@ pub(super) fn instance_class(
     parts.super_class = super_class;
     parts.interfaces = interfaces;
     parts.file = file;
+    parts.bytes = definition.bytes;
     finish(parts)
 }
 
