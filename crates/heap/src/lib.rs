@@ -39,7 +39,7 @@ pub use counters::{Answers, Counter, Counters};
 pub use globals::{Global, Globals};
 pub use heap::{Budget, CollectorKind, Heap, HeapConfig};
 pub use metadata::{LayoutRef, Metadata, MetadataFull};
-pub use mutator::{CopyRange, Local, Mutator};
+pub use mutator::{CopyRange, Local, Mutator, Pinned};
 pub use object::{ObjectRef, Slot};
 pub use sys::reserve::ReserveError;
 pub use verify::Verdict;

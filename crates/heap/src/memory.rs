@@ -128,15 +128,25 @@ impl Memory {
         self.word(object.0 + LOG_OFFSET)
     }
 
-    /// The word at an address, unchecked: what compiled code does.
+    /// A word of an object, unchecked: what compiled code does.
     ///
     /// # Safety
-    /// `address` is that of an aligned word of an object of this heap.
-    #[inline]
-    pub(crate) unsafe fn word_unchecked(&self, address: u32) -> &AtomicU32 {
-        debug_assert!(self.span.contains(address));
-        // SAFETY: the caller's obligation; all access to the heap's words is atomic.
-        unsafe { &*ptr::with_exposed_provenance::<AtomicU32>(address as usize) }
+    /// `object` is an object of a heap that outlives `'a`, and has an aligned word at `offset`.
+    #[inline(always)]
+    pub(crate) unsafe fn field_unchecked<'a>(object: ObjectRef, offset: u32) -> &'a AtomicU32 {
+        // SAFETY: the caller's obligation; all access to a heap's words is atomic.
+        unsafe { &*ptr::with_exposed_provenance(object.0 as usize + offset as usize) }
+    }
+
+    /// The lowest byte of a word of an object: what compiled code reads of a log word.
+    ///
+    /// # Safety
+    /// As for [`Self::field_unchecked`].
+    #[inline(always)]
+    pub(crate) unsafe fn low_byte_unchecked<'a>(object: ObjectRef, offset: u32) -> &'a AtomicU8 {
+        const LOW_BYTE: usize = if cfg!(target_endian = "big") { 3 } else { 0 };
+        // SAFETY: the caller's obligation; all access to a heap's words is atomic.
+        unsafe { &*ptr::with_exposed_provenance(object.0 as usize + offset as usize + LOW_BYTE) }
     }
 
     /// The log word of the chunk that holds `address`.

@@ -7,18 +7,20 @@
 mod answer;
 mod copy;
 pub(crate) mod handshake;
+mod pinned;
 pub(crate) mod record;
 pub(crate) mod state;
 
 pub(crate) use answer::{answer as answer_for, hand_over_buffers};
 pub use copy::CopyRange;
+pub use pinned::Pinned;
 
 use std::marker::PhantomData;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::Ordering;
 
 use abi::context::MutatorContext;
-use abi::object::{ARRAY_LENGTH_OFFSET, LOG_OFFSET, SLOTS_PER_LOG_WORD};
+use abi::object::{ARRAY_LENGTH_OFFSET, SLOTS_PER_LOG_WORD};
 
 use crate::barrier::{self, Claim, Holder, SlotCopy};
 use crate::heap::Heap;
@@ -87,42 +89,6 @@ impl Mutator {
             .memory
             .slot(slot)
             .store(value.0, Ordering::Release);
-    }
-
-    /// As [`Self::write`], by the instructions that compiled code has for it and no others.
-    ///
-    /// # Safety
-    /// `object` is an object of this heap that has at most 32 slots, and `slot` is one of them.
-    #[inline]
-    pub unsafe fn write_unchecked(&mut self, object: ObjectRef, slot: Slot, value: ObjectRef) {
-        // SAFETY: the caller's obligation: both words lie in that object.
-        let (log, word) = unsafe {
-            let memory = &self.heap.memory;
-            (
-                memory.word_unchecked(object.0 + LOG_OFFSET),
-                memory.word_unchecked(slot.0),
-            )
-        };
-        if log.load(Ordering::Relaxed) as u8
-            != self.record.context.fast_epoch.load(Ordering::Relaxed)
-        {
-            let word: *const AtomicU32 = word;
-            self.write_slow(object, slot, value);
-            // SAFETY: as above; the slot is where it was.
-            return unsafe { (*word).store(value.0, Ordering::Release) };
-        }
-        word.store(value.0, Ordering::Release);
-    }
-
-    /// As [`Self::write_unlogged`], by the instruction that compiled code has for it and no other.
-    ///
-    /// # Safety
-    /// `slot` is a slot of an object of this heap.
-    #[inline]
-    pub unsafe fn write_unlogged_unchecked(&mut self, slot: Slot, value: ObjectRef) {
-        debug_assert!(!self.heap.is_counting());
-        // SAFETY: the caller's obligation.
-        unsafe { self.heap.memory.word_unchecked(slot.0) }.store(value.0, Ordering::Release);
     }
 
     /// Stores `value` into an element of an array of references of any length.
@@ -211,7 +177,10 @@ impl Mutator {
         // SAFETY: `self.heap` keeps the heap alive for the whole call; the borrow is only detached from `self`.
         let heap = unsafe { &*heap };
         let (memory, log) = (&heap.memory, &heap.log);
-        self.post_log_segment();
+        let cursor = self.own().cursor;
+        if cursor.segment == 0 || cursor.next + RECORD_BYTES_MAX > cursor.limit {
+            self.post_log_segment(heap);
+        }
         let holder = Holder::of(memory, object, slot.0);
         let layout = memory.layout(object);
         let own = self.own();
@@ -241,14 +210,11 @@ impl Mutator {
         }
     }
 
-    /// Makes sure that the largest record fits. Lock-free; never waits: a mutator that runs low waits at its next
+    /// Makes the spare segment the current one. Lock-free; never waits: a mutator that runs low waits at its next
     /// poll, where it may.
-    fn post_log_segment(&mut self) {
-        let heap = Arc::clone(&self.heap);
+    #[cold]
+    fn post_log_segment(&mut self, heap: &Heap) {
         let own = self.own();
-        if own.cursor.segment != 0 && own.cursor.next + RECORD_BYTES_MAX <= own.cursor.limit {
-            return;
-        }
         if own.cursor.segment != 0 {
             heap.log.seal(own.cursor, own.filled.segments);
             own.filled.segments = own.cursor.segment;
