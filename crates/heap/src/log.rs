@@ -197,7 +197,13 @@ impl LogSpace {
         self.word(record + 4).load(Ordering::Relaxed)
     }
 
-    /// One of them.
+    /// Makes one of them null.
+    pub(crate) fn strike(&self, record: u32, index: u32) {
+        self.word(record + 8 + 4 * index)
+            .store(0, Ordering::Relaxed);
+    }
+
+    /// One of them; null if it was struck.
     pub(crate) fn old(&self, record: u32, index: u32) -> u32 {
         self.word(record + 8 + 4 * index).load(Ordering::Relaxed)
     }

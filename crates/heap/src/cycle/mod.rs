@@ -128,7 +128,7 @@ impl Rc<'_> {
         let heap = self.heap;
         let mut view = SlotCopy::new();
         while let Some(object) = self.grey.pop() {
-            heap.counters.trace_steps.add(1);
+            heap.counters.trace_steps.add_alone(1);
             each_holder(heap, object, |holder| {
                 view_of(heap, holder, self.epoch, &mut view);
                 view.refs()
@@ -246,7 +246,7 @@ impl Rc<'_> {
             0,
             "the zero count table holds roots alone"
         );
-        self.heap.counters.trace_freed_objects.add(1);
+        self.heap.counters.trace_freed_objects.add_alone(1);
         self.free(object, |rc, child| {
             let count = rc.count_of(child);
             let is_living = !count.is_mature() || count.0 & CountByte::MARK == rc.colour;

@@ -28,14 +28,14 @@ impl Rc<'_> {
                 if holder.0 == 0 {
                     continue;
                 }
-                heap.counters.log_records.add(1);
+                heap.counters.log_records.add_alone(1);
                 // Fails if the holder was recorded again in the new epoch: then the word is no longer ours.
                 let word = holder.log_word(&heap.memory);
                 let _ = word.exchange(
                     LogWord::recorded(settled, record_number(record)),
                     LogWord::CLEAN,
                 );
-                self.count_up(holder);
+                self.count_changes(record, holder);
                 self.drain_maturing();
                 self.ticker.tick(heap);
             }
@@ -52,7 +52,10 @@ impl Rc<'_> {
                     continue;
                 }
                 for index in 0..heap.log.count(record) {
-                    self.decrement(ObjectRef(heap.log.old(record, index)));
+                    let old = ObjectRef(heap.log.old(record, index));
+                    if !old.is_null() {
+                        self.decrement(old);
+                    }
                 }
                 self.ticker.tick(heap);
             }
@@ -60,14 +63,29 @@ impl Rc<'_> {
         self.handed.segments = segments;
     }
 
-    /// Counts up every reference of a holder at the view.
-    pub(super) fn count_up(&mut self, holder: Holder) {
-        let mut view = std::mem::replace(&mut self.view, SlotCopy::new());
-        view_of(self.heap, holder, self.epoch, &mut view);
-        view.refs()
-            .iter()
-            .for_each(|&it| self.increment(ObjectRef(it)));
-        self.view = view;
+    /// Counts up what the recorded holder refers to at the view. What it referred to before as well, in front of the
+    /// changed slots and behind them, keeps its count: it is struck from the record, so that nobody counts it down.
+    /// In a chunk of 32 slots of which one was stored to, that is all but one.
+    fn count_changes(&mut self, record: u32, holder: Holder) {
+        let log = &self.heap.log;
+        view_of(self.heap, holder, self.epoch, &mut self.view);
+        let (new, old_count) = (self.view.refs(), log.count(record) as usize);
+        let shorter = new.len().min(old_count);
+        let is_kept = |new: u32, index: usize| new == log.old(record, index as u32);
+        let front = (0..shorter).take_while(|&it| is_kept(new[it], it)).count();
+        let from_end = |it: &usize| is_kept(new[new.len() - 1 - it], old_count - 1 - it);
+        let back = (0..shorter - front).take_while(from_end).count();
+        (0..front)
+            .chain(old_count - back..old_count)
+            .for_each(|it| log.strike(record, it as u32));
+        self.count_up(front..new.len() - back);
+    }
+
+    /// Counts up some of the references in `view`.
+    fn count_up(&mut self, range: std::ops::Range<usize>) {
+        for index in range {
+            self.increment(ObjectRef(self.view.refs()[index]));
+        }
     }
 
     /// One more reference. A young object becomes mature by it.
@@ -130,10 +148,11 @@ impl Rc<'_> {
                 .exchange(LogWord::born(settled), LogWord::CLEAN);
             let layout = heap.memory.layout(object);
             let bytes = u64::from(self.cell_bytes(object));
-            heap.counters.allocated_bytes.add(bytes);
+            heap.counters.allocated_bytes.add_alone(bytes);
             // The references of a chunked object are counted by its chunks' records from its birth on.
             if !barrier::is_chunked(&heap.memory, object) {
-                self.count_up(Holder(object.0));
+                view_of(heap, Holder(object.0), self.epoch, &mut self.view);
+                self.count_up(0..self.view.refs().len());
             }
             self.register_reference(object, layout);
         }

@@ -41,8 +41,8 @@ impl Rc<'_> {
         self.set_count(object, CountByte(0));
         clear_dead_entry(heap, object);
         let bytes = self.cell_bytes(object);
-        heap.counters.freed_bytes.add(u64::from(bytes));
-        heap.counters.freed_objects.add(1);
+        heap.counters.freed_bytes.add_alone(u64::from(bytes));
+        heap.counters.freed_objects.add_alone(1);
         self.release_cell(object, bytes);
     }
 

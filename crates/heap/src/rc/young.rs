@@ -66,8 +66,8 @@ impl Rc<'_> {
         for block in std::mem::take(&mut self.handed.larges) {
             let object = ObjectRef(heap.blocks.start(block));
             let bytes = u64::from(self.cell_bytes(object));
-            heap.counters.allocated_bytes.add(bytes);
-            heap.counters.freed_young_objects.add(1);
+            heap.counters.allocated_bytes.add_alone(bytes);
+            heap.counters.freed_young_objects.add_alone(1);
             self.free(object, |rc, child| rc.decrement(child));
         }
     }
@@ -149,10 +149,12 @@ impl Rc<'_> {
         }
         zeroing.finish(heap);
         runs.close(heap);
-        heap.counters.allocated_bytes.add(dead * u64::from(bytes));
-        heap.counters.freed_bytes.add(dead * u64::from(bytes));
-        heap.counters.freed_objects.add(dead);
-        heap.counters.freed_young_objects.add(dead);
+        heap.counters
+            .allocated_bytes
+            .add_alone(dead * u64::from(bytes));
+        heap.counters.freed_bytes.add_alone(dead * u64::from(bytes));
+        heap.counters.freed_objects.add_alone(dead);
+        heap.counters.freed_young_objects.add_alone(dead);
         file_block(heap, block, &runs);
     }
 

@@ -222,8 +222,8 @@ impl<'h> Stw<'h> {
                 return bytes;
             }
             heap.memory.count(object).store(0, Ordering::Relaxed);
-            heap.counters.freed_bytes.add(bytes);
-            heap.counters.freed_objects.add(1);
+            heap.counters.freed_bytes.add_alone(bytes);
+            heap.counters.freed_objects.add_alone(1);
             release_large(heap, object);
             return 0;
         }
@@ -252,8 +252,8 @@ impl<'h> Stw<'h> {
             runs.open(cell, bytes);
         }
         runs.close(heap);
-        heap.counters.freed_bytes.add(dead * u64::from(bytes));
-        heap.counters.freed_objects.add(dead);
+        heap.counters.freed_bytes.add_alone(dead * u64::from(bytes));
+        heap.counters.freed_objects.add_alone(dead);
         file_block(heap, block, &runs);
         live * u64::from(bytes)
     }
