@@ -16,7 +16,7 @@ use crate::options;
 use crate::report;
 use crate::string;
 use crate::thread::{self, Thread, Thrown};
-use crate::{code_cache, heap_binding, indy, memory, native};
+use crate::{code_cache, crash, heap_binding, indy, memory, native};
 
 /// How far start-up is.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -55,6 +55,7 @@ pub(crate) fn create() -> Result<&'static Thread, Box<dyn std::error::Error>> {
     let options = options::get();
     memory::start(options.heap_bytes_max)?;
     code_cache::start()?;
+    crash::start();
     heap_binding::start()?;
     let image = format!("{}/lib/modules", options.java_home);
     let image = memory::map_file(image.as_ref()).map_err(|error| format!("{image}: {error}"))?;

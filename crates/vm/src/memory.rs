@@ -87,6 +87,12 @@ pub(crate) fn map_file(path: &std::path::Path) -> std::io::Result<&'static [u8]>
     }
 }
 
+/// Gives back a mapping of [`map_at`] that nobody uses any more.
+pub(crate) fn unmap(start: u64, bytes: usize) {
+    // SAFETY: 1. The caller mapped it and lets go of it.
+    unsafe { libc::munmap(start as *mut libc::c_void, bytes) };
+}
+
 /// Plans the map and reserves class metadata.
 pub(crate) fn start(heap_bytes: u64) -> Result<(), Box<dyn std::error::Error>> {
     let map = AddressMap::plan(heap_bytes, abi::address_map::CEILING)?;

@@ -19,6 +19,8 @@ pub(crate) struct Options {
     pub(crate) code_root: Option<PathBuf>,
     /// `-ea` for all classes of applications.
     pub(crate) has_assertions: bool,
+    /// `-Xrs`: HUP, INT and TERM end the process without hooks.
+    pub(crate) has_reduced_signals: bool,
     /// Arguments that are not properties, for `RuntimeMXBean`.
     pub(crate) arguments: Vec<String>,
 }
@@ -91,6 +93,7 @@ impl Options {
             "-Xtakt:compile" => self.is_verbose_compile = true,
             "-Xtakt:report" => self.is_reporting = true,
             "-Xtakt:no-code-cache" => self.code_root = None,
+            "-Xrs" => self.has_reduced_signals = true,
             "-ea" | "-enableassertions" => self.has_assertions = true,
             "-da" | "-disableassertions" => self.has_assertions = false,
             _ if argument.starts_with("-XX:") => {

@@ -10,6 +10,7 @@ use abi::object as header;
 use compiler::machine_word;
 
 use crate::class::{Class, Method};
+use crate::crash;
 use crate::execute::{self, Resume};
 use crate::heap_binding;
 use crate::link;
@@ -52,6 +53,7 @@ pub(crate) struct Thread {
     /// Where this thread waits as a monitor's waiter.
     pub(crate) waiter: Parker,
     pub(crate) stack_low: AtomicU64,
+    crash_stack: u64,
 }
 
 // SAFETY: 1. Other threads touch atomics and parkers only; cells are the thread's own.
@@ -106,6 +108,7 @@ pub(crate) fn attach() -> &'static Thread {
         parker: Parker::new(),
         waiter: Parker::new(),
         stack_low: AtomicU64::new(low),
+        crash_stack: crash::attach(),
     }));
     let context = &thread.context;
     context
@@ -131,6 +134,7 @@ pub(crate) fn detach(thread: &'static Thread) {
         .lock()
         .retain(|other| !core::ptr::eq(*other, thread));
     CURRENT.set(None);
+    crash::detach(thread.crash_stack);
 }
 
 impl Thread {

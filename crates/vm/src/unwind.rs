@@ -52,10 +52,18 @@ pub(crate) extern "C" fn find_handler(context: &MutatorContext, frame: u64) -> *
 
 /// Calls `each` for every Java frame of the calling thread, innermost first,
 /// until it says stop.
-pub(crate) fn walk(thread: &Thread, mut each: impl FnMut(Frame) -> bool) {
-    let context = thread.context();
-    let mut frame = context.last_frame.load(Ordering::Relaxed);
-    let mut native = thread.word(machine_word::LAST_METHOD);
+pub(crate) fn walk(thread: &Thread, each: impl FnMut(Frame) -> bool) {
+    let frame = thread.context().last_frame.load(Ordering::Relaxed);
+    walk_from(thread, frame, thread.word(machine_word::LAST_METHOD), each);
+}
+
+/// As [`walk`], from the frame record at `frame`; `native` is the native method that it called, or 0.
+pub(crate) fn walk_from(
+    thread: &Thread,
+    mut frame: u64,
+    mut native: u64,
+    mut each: impl FnMut(Frame) -> bool,
+) {
     let mut upcall = thread.upcalls.get();
     while frame != 0 {
         if native != 0

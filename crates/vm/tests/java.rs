@@ -5,6 +5,7 @@
 //! JDK 17 the test says so and passes. All runs of one test share a code cache,
 //! which is empty at first: what is printed must not depend on it.
 
+use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
@@ -258,4 +259,39 @@ fn damaged_files_are_compiled_again() {
         );
         assert!(loaded > 100, "seed {seed}: {loaded} of {all}");
     }
+}
+
+/// A fault in the machine or in native code is reported with the Java methods that led there.
+#[test]
+fn a_crash_says_where() {
+    let Some(jdk) = jdk() else {
+        eprintln!("skipped: no JDK 17 found in JAVA_HOME or {JDKS:?}");
+        return;
+    };
+    let classes = tempfile::tempdir().expect("a directory for classes");
+    let source = classes.path().join("Crash.java");
+    let program = "class Crash { public static void main(String[] a) throws Exception { \
+        var field = sun.misc.Unsafe.class.getDeclaredField(\"theUnsafe\"); \
+        field.setAccessible(true); deep((sun.misc.Unsafe) field.get(null), 3); }\n\
+        static void deep(sun.misc.Unsafe unsafe, int n) { \
+        if (n == 0) unsafe.putInt(8L, 1); else deep(unsafe, n - 1); } }";
+    std::fs::write(&source, program).expect("the source is written");
+    let javac = Command::new(jdk.join("bin/javac"))
+        .arg("-nowarn")
+        .arg(&source)
+        .output();
+    assert!(javac.expect("javac starts").status.success());
+    let crash = run_takt(&jdk, classes.path(), classes.path(), &["Crash"]);
+    assert_eq!(crash.status.signal(), Some(libc::SIGSEGV));
+    let text = String::from_utf8_lossy(&crash.stderr).into_owned();
+    assert!(
+        text.contains("crashed: SIGSEGV") && text.contains("address 0x8"),
+        "{text}"
+    );
+    let deep = "#   at Crash.deep(Lsun/misc/Unsafe;I)V line 2";
+    assert_eq!(text.matches(deep).count(), 4, "{text}");
+    assert!(
+        text.contains("#   at Crash.main([Ljava/lang/String;)V line 1"),
+        "{text}"
+    );
 }

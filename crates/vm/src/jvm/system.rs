@@ -12,6 +12,7 @@ use crate::native;
 use crate::options;
 use crate::park::Parker;
 use crate::reflect;
+use crate::signals;
 use crate::string;
 
 #[unsafe(no_mangle)]
@@ -174,25 +175,14 @@ extern "C" fn JVM_FindLibraryEntry(library: u64, name: u64) -> u64 {
     native::symbol(library, &c_text(name)).unwrap_or(0)
 }
 
-// Signals: the launcher's and the shell's defaults stay; Java handlers are not called yet.
-
 #[unsafe(no_mangle)]
 extern "C" fn JVM_FindSignal(name: u64) -> i32 {
-    match c_text(name).as_str() {
-        "HUP" => libc::SIGHUP,
-        "INT" => libc::SIGINT,
-        "TERM" => libc::SIGTERM,
-        "QUIT" => libc::SIGQUIT,
-        "KILL" => libc::SIGKILL,
-        "USR1" => libc::SIGUSR1,
-        "USR2" => libc::SIGUSR2,
-        _ => -1,
-    }
+    signals::by_name(&c_text(name)).unwrap_or(-1)
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn JVM_RegisterSignal(_signal: i32, _handler: u64) -> u64 {
-    0
+extern "C" fn JVM_RegisterSignal(signal: i32, taker: u64) -> u64 {
+    signals::register(signal, taker)
 }
 
 #[unsafe(no_mangle)]

@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Signals for Java code: the library's shutdown on HUP, INT and TERM, and
+//! `sun.misc.Signal`.
+//!
+//! The handler counts the signal and wakes a thread of ours, nothing more. That
+//! thread attaches for the time of a delivery only, so the collector never has
+//! to ask it anything while it waits.
+
+use core::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, Ordering};
+
+use crate::java_thread;
+use crate::park::Parker;
+use crate::report;
+use crate::thread;
+
+const COUNT: usize = 65;
+
+/// Who takes a signal, in the numbers of `jdk.internal.misc.Signal`.
+pub(crate) const DEFAULT: u64 = 0;
+pub(crate) const IGNORE: u64 = 1;
+pub(crate) const JAVA: u64 = 2;
+/// The machine keeps this signal for itself.
+pub(crate) const REFUSED: u64 = u64::MAX;
+
+/// Times each signal came and has not been delivered yet.
+static PENDING: [AtomicU32; COUNT] = [const { AtomicU32::new(0) }; COUNT];
+/// Who takes each signal now.
+static TAKERS: [AtomicU8; COUNT] = [const { AtomicU8::new(DEFAULT as u8) }; COUNT];
+static DISPATCHER: Parker = Parker::new();
+static IS_STARTED: AtomicBool = AtomicBool::new(false);
+
+/// The number of a signal by its name without SIG; `None` if Linux has none of that name.
+pub(crate) fn by_name(name: &str) -> Option<i32> {
+    use libc::*;
+    Some(match name {
+        "HUP" => SIGHUP,
+        "INT" => SIGINT,
+        "QUIT" => SIGQUIT,
+        "ILL" => SIGILL,
+        "TRAP" => SIGTRAP,
+        "ABRT" => SIGABRT,
+        "BUS" => SIGBUS,
+        "FPE" => SIGFPE,
+        "KILL" => SIGKILL,
+        "USR1" => SIGUSR1,
+        "SEGV" => SIGSEGV,
+        "USR2" => SIGUSR2,
+        "PIPE" => SIGPIPE,
+        "ALRM" => SIGALRM,
+        "TERM" => SIGTERM,
+        "CHLD" => SIGCHLD,
+        "CONT" => SIGCONT,
+        "STOP" => SIGSTOP,
+        "TSTP" => SIGTSTP,
+        "TTIN" => SIGTTIN,
+        "TTOU" => SIGTTOU,
+        "URG" => SIGURG,
+        "XCPU" => SIGXCPU,
+        "XFSZ" => SIGXFSZ,
+        "VTALRM" => SIGVTALRM,
+        "PROF" => SIGPROF,
+        "WINCH" => SIGWINCH,
+        "IO" => SIGIO,
+        "PWR" => SIGPWR,
+        "SYS" => SIGSYS,
+        _ => return None,
+    })
+}
+
+/// Async-signal-safe: two atomics and at most one futex wake.
+extern "C" fn on_signal(signal: i32) {
+    if let Some(pending) = PENDING.get(signal as usize) {
+        // SAFETY: 1. errno is this thread's own.
+        let errno = unsafe { libc::__errno_location() };
+        // SAFETY: 1. As above. What was interrupted must not see our wake's errno.
+        let before = unsafe { *errno };
+        // Pairs with Acquire in `deliver_all`.
+        pending.fetch_add(1, Ordering::Release);
+        DISPATCHER.unpark();
+        // SAFETY: 1. As above.
+        unsafe { *errno = before };
+    }
+}
+
+/// Gives `signal` to `taker` and says who had it.
+pub(crate) fn register(signal: i32, taker: u64) -> u64 {
+    let is_ours = matches!(
+        signal,
+        libc::SIGSEGV | libc::SIGBUS | libc::SIGILL | libc::SIGFPE | libc::SIGQUIT
+    );
+    let is_shutdown = matches!(signal, libc::SIGHUP | libc::SIGINT | libc::SIGTERM);
+    if is_ours || (is_shutdown && crate::options::get().has_reduced_signals) {
+        return REFUSED;
+    }
+    let Some(own) = usize::try_from(signal).ok().and_then(|s| TAKERS.get(s)) else {
+        return REFUSED;
+    };
+    let action = match taker {
+        DEFAULT => libc::SIG_DFL,
+        IGNORE => libc::SIG_IGN,
+        JAVA => on_signal as *const () as usize,
+        _ => return REFUSED,
+    };
+    if taker == JAVA && !start() {
+        return REFUSED;
+    }
+    // SAFETY: 1. Both structures are plain data, filled here. 2. The handler is async-signal-safe.
+    let previous = unsafe {
+        let mut new: libc::sigaction = core::mem::zeroed();
+        let mut old: libc::sigaction = core::mem::zeroed();
+        if libc::sigaction(signal, core::ptr::null(), &mut old) != 0 {
+            return REFUSED;
+        }
+        // `nohup` and shells' background jobs ignore signals on purpose.
+        if is_shutdown && taker == JAVA && old.sa_sigaction == libc::SIG_IGN {
+            return IGNORE;
+        }
+        new.sa_sigaction = action;
+        new.sa_flags = libc::SA_RESTART | libc::SA_ONSTACK;
+        libc::sigfillset(&mut new.sa_mask);
+        if libc::sigaction(signal, &new, &mut old) != 0 {
+            return REFUSED;
+        }
+        old.sa_sigaction
+    };
+    let before = own.swap(taker as u8, Ordering::AcqRel);
+    match previous {
+        _ if before == JAVA as u8 => JAVA,
+        libc::SIG_DFL => DEFAULT,
+        libc::SIG_IGN => IGNORE,
+        handler => handler as u64,
+    }
+}
+
+/// Starts the delivering thread once.
+fn start() -> bool {
+    if IS_STARTED.swap(true, Ordering::AcqRel) {
+        return true;
+    }
+    let builder = std::thread::Builder::new().name("Signal Dispatcher".into());
+    let spawned = builder.spawn(|| {
+        loop {
+            DISPATCHER.park_until(None);
+            deliver_all();
+        }
+    });
+    if let Err(error) = &spawned {
+        IS_STARTED.store(false, Ordering::Release);
+        report::warn(&format!("signals are not delivered to Java: {error}"));
+    }
+    spawned.is_ok()
+}
+
+fn deliver_all() {
+    for (signal, pending) in PENDING.iter().enumerate() {
+        for _ in 0..pending.swap(0, Ordering::Acquire) {
+            deliver(signal as i32);
+        }
+    }
+}
+
+/// Runs `jdk.internal.misc.Signal.dispatch`, which starts a thread for the handler.
+fn deliver(signal: i32) {
+    let thread = thread::attach();
+    let outcome = java_thread::adopt(thread, true).and_then(|()| {
+        let class = thread.boot_class("jdk/internal/misc/Signal");
+        class.initialize(thread)?;
+        match class.method_named("dispatch", "(I)V") {
+            Some(dispatch) => thread.call(dispatch, &[signal as u64]).map(drop),
+            None => report::fatal("jdk.internal.misc.Signal has no dispatch(int)"),
+        }
+    });
+    if outcome.is_err() {
+        java_thread::uncaught(thread);
+    }
+    java_thread::exit(thread);
+}
