@@ -1,19 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Builds the C half (functions with variable arguments), names the library, and says from which
-//! sources it is made: compiled code on disk is for machines made of the same.
+//! Builds the C half (functions with variable arguments) and the Java half (Android's class loaders), names the
+//! library, and says from which sources it is made: compiled code on disk is for machines made of the same.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::{Path, PathBuf};
+use std::process::Command;
+
+const JAVA: &str = "java";
 
 /// Whatever says what compiled code looks like and what it may assume.
-const SOURCES: [&str; 8] = [
+const SOURCES: [&str; 10] = [
     "../abi/src",
     "../classfile/src",
     "../compiler/src",
+    "../dex/src",
     "../heap/src",
     "../ir/src",
     "../rt/src",
     "src",
+    JAVA,
     "../../Cargo.lock",
 ];
 
@@ -35,6 +40,13 @@ fn main() {
         "cargo:rustc-env=TAKT_CODE_VERSION={version}-{:016x}",
         hasher.finish()
     );
+    println!("cargo:rerun-if-env-changed=JAVA_HOME");
+    let out = PathBuf::from(std::env::var_os("OUT_DIR").expect("cargo sets it"));
+    let classes = out.join("classes");
+    if let Err(problem) = compile(&classes) {
+        println!("cargo:warning=no class loaders of DEX code: {problem}");
+    }
+    write_table(&classes, &out.join("boot_classes.rs"));
 }
 
 fn hash(path: &Path, hasher: &mut DefaultHasher) {
@@ -49,4 +61,59 @@ fn hash(path: &Path, hasher: &mut DefaultHasher) {
     let mut paths: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();
     paths.sort();
     paths.iter().for_each(|path| hash(path, hasher));
+}
+
+fn compile(classes: &Path) -> Result<(), String> {
+    let _ = std::fs::remove_dir_all(classes);
+    let mut sources = Vec::new();
+    find(Path::new(JAVA), "java", &mut sources);
+    let home = std::env::var_os("JAVA_HOME").map(PathBuf::from);
+    let javac = home.map_or_else(|| "javac".into(), |home| home.join("bin/javac"));
+    let output = Command::new(&javac)
+        .args([
+            "--release",
+            "17",
+            "-encoding",
+            "UTF-8",
+            "-Xlint:-options",
+            "-d",
+        ])
+        .arg(classes)
+        .args(&sources)
+        .output()
+        .map_err(|error| format!("{}: {error}", javac.display()))?;
+    if output.status.success() {
+        return Ok(());
+    }
+    Err(String::from_utf8_lossy(&output.stderr).into_owned())
+}
+
+fn find(folder: &Path, extension: &str, found: &mut Vec<PathBuf>) {
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    for path in entries.map(|entry| entry.path()) {
+        if path.is_dir() {
+            find(&path, extension, found);
+        } else if path.extension().is_some_and(|own| own == extension) {
+            found.push(path);
+        }
+    }
+    found.sort();
+}
+
+/// Internal names and bytes, by name.
+fn write_table(classes: &Path, table: &Path) {
+    let mut found = Vec::new();
+    find(classes, "class", &mut found);
+    let rows: String = found
+        .iter()
+        .map(|path| {
+            let name = path.strip_prefix(classes).expect("found in there");
+            let name = name.with_extension("").display().to_string();
+            format!(
+                "    ({name:?}, include_bytes!({:?})),\n",
+                path.display().to_string()
+            )
+        })
+        .collect();
+    std::fs::write(table, format!("&[\n{rows}]\n")).expect("cargo's directory takes a file");
 }

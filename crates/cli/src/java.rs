@@ -11,6 +11,10 @@ use anyhow::{Context, Result, bail};
 use crate::jdk::Jdk;
 
 /// Runs a Java program: options, main class and arguments as for the `java` command
+///
+/// The class path may hold DEX code (.dex, .apk) beside class files: `takt java -cp app.apk org.example.Main` does
+/// what `dalvikvm -cp app.apk org.example.Main` does on a device. The system class loader is then a
+/// dalvik.system.PathClassLoader.
 #[derive(clap::Args)]
 #[command(disable_help_flag = true)]
 pub(crate) struct Args {
@@ -30,6 +34,7 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     let machine = machine_beside(&own)?;
     let error = Command::new(jdk.home.join("bin/java"))
         .arg(alternative(&machine))
+        .args(class_loader(&args.arguments))
         .args(translated(&args.arguments)?)
         .exec();
     Err(error).with_context(|| format!("cannot start {}", jdk.home.join("bin/java").display()))
@@ -51,6 +56,39 @@ fn machine_beside(own: &Path) -> Result<PathBuf> {
         "no {MACHINE} beside {}: build it with `cargo build --release --package vm`",
         own.display()
     );
+}
+
+/// Makes Android's class loader the system's if the class path holds DEX code.
+fn class_loader(arguments: &[OsString]) -> Option<&'static str> {
+    let path = class_path(arguments).or_else(|| std::env::var_os("CLASSPATH"))?;
+    let has_code = |part: PathBuf| {
+        let extension = part.extension().unwrap_or_default().to_ascii_lowercase();
+        extension == "dex" || extension == "apk"
+    };
+    std::env::split_paths(&path)
+        .any(has_code)
+        .then_some("-Djava.system.class.loader=dalvik.system.PathClassLoader")
+}
+
+/// The class path as options give it; the last one counts.
+fn class_path(arguments: &[OsString]) -> Option<OsString> {
+    let mut found = None;
+    let mut arguments = arguments.iter();
+    while let Some(argument) = arguments.next() {
+        match argument.to_str() {
+            Some("-cp" | "-classpath" | "--class-path") => found = arguments.next().cloned(),
+            // Other options whose value is an argument of its own.
+            Some("-p" | "--module-path" | "--add-modules" | "--add-exports" | "--add-opens") => {
+                arguments.next();
+            }
+            Some(option) if option.starts_with("--class-path=") => {
+                found = option.split_once('=').map(|(_, path)| path.into());
+            }
+            Some(option) if option.starts_with('-') => {}
+            _ => break,
+        }
+    }
+    found
 }
 
 /// Takt's own options in the form in which the launcher lets them through.
@@ -95,6 +133,20 @@ mod tests {
             &["-Xtakt:code-cache=/tmp/x", "-Xtakt:no-code-cache", "Main"],
         );
         check(&["-version"], &["-version"]);
+    }
+
+    #[test]
+    fn dex_code_on_the_class_path_is_seen() {
+        let loads = |arguments: &[&str]| {
+            let arguments: Vec<OsString> = arguments.iter().map(OsString::from).collect();
+            class_path(&arguments)
+                .and_then(|_| class_loader(&arguments))
+                .is_some()
+        };
+        assert!(loads(&["-Xmx1g", "-cp", "lib.jar:app.apk", "Main"]));
+        assert!(loads(&["--class-path=classes.dex", "Main"]));
+        assert!(!loads(&["-cp", "lib.jar", "Main", "-cp", "app.apk"]));
+        assert!(!loads(&["-cp", "classes", "Main"]));
     }
 
     #[test]

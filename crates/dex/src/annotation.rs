@@ -101,6 +101,13 @@ impl Directory {
             .collect::<Result<_, Error>>()
             .expect(VERIFIED)
     }
+
+    /// The annotations of each parameter in the list at `offset`, one that this directory named.
+    pub fn parameter_sets(file: &DexFile<'_>, offset: u32) -> Vec<Vec<Annotation>> {
+        let mut at = Cursor::new(file.bytes, offset as usize, "annotation_set_ref_list");
+        let sets = offsets(&mut at).expect(VERIFIED);
+        sets.into_iter().map(|set| Self::set(file, set)).collect()
+    }
 }
 
 /// A count and as many offsets: annotation_set_item and annotation_set_ref_list.

@@ -325,6 +325,26 @@ impl Op {
         }
     }
 
+    /// Whether this may throw; what cannot never leads to the block's handler.
+    pub fn may_throw(&self) -> bool {
+        use BinaryOp::{Div, Rem};
+        match self {
+            Op::Binary { op, .. } => matches!(op, Div | Rem),
+            Op::Int { .. }
+            | Op::Long { .. }
+            | Op::Float { .. }
+            | Op::Double { .. }
+            | Op::Null { .. }
+            | Op::OwnClass { .. }
+            | Op::Move { .. }
+            | Op::Unary { .. }
+            | Op::Compare { .. }
+            | Op::Caught { .. }
+            | Op::Return { .. } => false,
+            op => !op.is_terminator() || matches!(op, Op::Throw { .. }),
+        }
+    }
+
     /// Whether this ends a block.
     pub fn is_terminator(&self) -> bool {
         matches!(

@@ -5,13 +5,16 @@
 //! most one handler per block. [`verify`] proves that registers are written
 //! before they are read and used at their type only, [`check_references`] that
 //! references are of the classes they are used as; `compiler` accepts nothing
-//! that has not passed it. [`bytecode`] translates methods of class files.
+//! that has not passed it. [`bytecode`] translates methods of class files,
+//! [`dex`] those of DEX files.
 //!
 //! Indices of members and constants mean what they mean in the file that the
 //! method came from; only `vm` resolves them.
 #![forbid(unsafe_code)]
 
 pub mod bytecode;
+pub mod dex;
+mod dispatch;
 mod function;
 mod inst;
 mod references;

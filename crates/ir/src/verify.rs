@@ -292,8 +292,15 @@ fn check_written_before_read(function: &Function) -> Result<(), VerifyError> {
             }
         };
         if let Some(handler) = block.handler {
-            // An exception may come before the first write of the block.
-            flow(handler, &start);
+            // What is written when the first exception may come is written at every later one.
+            let throwing = block.insts.iter().position(|inst| inst.op.may_throw());
+            if let Some(count) = throwing {
+                let mut before = start.clone();
+                let insts = &block.insts[..count];
+                let registers = insts.iter().filter_map(|inst| inst.op.written());
+                registers.for_each(|reg| before.insert(reg));
+                flow(handler, &before);
+            }
         }
         if let Some(last) = block.insts.last() {
             last.op.for_each_target(|target| flow(target, &written));

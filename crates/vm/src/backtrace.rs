@@ -20,7 +20,8 @@ const DEPTH_MAX: usize = 1024;
 const NATIVE: u64 = 0xffff;
 
 fn packed(frame: &Frame) -> u64 {
-    frame.method.address() << 16 | frame.at.map_or(NATIVE, u64::from)
+    let at = frame.at.map_or(NATIVE, |at| u64::from(at).min(NATIVE - 1));
+    frame.method.address() << 16 | at
 }
 
 fn unpacked(word: u64) -> Frame {
@@ -127,9 +128,7 @@ fn fill_element(thread: &Thread, element: ObjectRef, frame: Frame) -> Result<(),
 /// As `StackTraceElement` has it: -2 in native methods, -1 when unknown.
 fn line_of(frame: Frame) -> i32 {
     let Some(at) = frame.at else { return -2 };
-    let code = frame.method.file().code.as_ref();
-    code.and_then(|code| code.line(at as u16))
-        .map_or(-1, i32::from)
+    frame.method.line(at).unwrap_or(-1)
 }
 
 /// Frames that a look for the caller passes over.

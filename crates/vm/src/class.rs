@@ -16,6 +16,7 @@ use compiler::{Shape, class_record, method_record};
 use ir::MemoryKind;
 
 use crate::code_file::Sum;
+use crate::dex_class::DexClass;
 use crate::init::InitState;
 use crate::loader::Loader;
 use crate::lock::Lock;
@@ -81,6 +82,8 @@ pub(crate) struct ClassInfo {
     pub(crate) bytes: &'static [u8],
     /// Their sum, once asked for.
     pub(crate) content: OnceLock<Sum>,
+    /// Where the code is, if it is DEX code; the file is then its outline.
+    pub(crate) dex: Option<&'static DexClass>,
     pub(crate) fields: Vec<Field>,
     pub(crate) methods: Vec<&'static Method>,
     /// The whole vtable.
@@ -213,6 +216,45 @@ impl Method {
         &self.class().info.file.methods[self.index]
     }
 
+    pub(crate) fn has_code(&self) -> bool {
+        match self.class().info.dex {
+            Some(dex) => dex.has_code(self),
+            None => self.file().code.is_some(),
+        }
+    }
+
+    /// Its code as IR; the error says why it does not verify.
+    pub(crate) fn translate(&self) -> Result<ir::Function, ir::bytecode::TranslateError> {
+        let info = self.class().info;
+        match info.dex {
+            Some(dex) => dex.translate(self),
+            None => ir::bytecode::translate(&info.file, self.file()),
+        }
+    }
+
+    /// Whether it only returns.
+    fn does_nothing(&self) -> bool {
+        match self.class().info.dex {
+            Some(dex) => dex.is_empty(self),
+            None => self
+                .file()
+                .code
+                .as_ref()
+                .is_some_and(|code| code.bytes == [0xb1]),
+        }
+    }
+
+    /// The source line of the instruction at bytecode offset or code unit `at`.
+    pub(crate) fn line(&self, at: u32) -> Option<i32> {
+        match self.class().info.dex {
+            Some(dex) => dex.line(self, at).map(|line| line as i32),
+            None => {
+                let code = self.file().code.as_ref()?;
+                code.line(at as u16).map(i32::from)
+            }
+        }
+    }
+
     pub(crate) fn full_name(&self) -> String {
         format!(
             "{}.{}{}",
@@ -276,10 +318,10 @@ impl Class {
 
     /// What the class's code is kept under.
     pub(crate) fn content(&self) -> Sum {
-        *self
-            .info
-            .content
-            .get_or_init(|| crate::code_store::sum_of(&[self.info.bytes]))
+        *self.info.content.get_or_init(|| match self.info.dex {
+            Some(dex) => crate::code_store::sum_of(&[self.info.bytes, dex.file_sum()]),
+            None => crate::code_store::sum_of(&[self.info.bytes]),
+        })
     }
 
     pub(crate) fn super_class(&self) -> Option<&'static Class> {
@@ -359,11 +401,8 @@ impl Class {
             .vtable
             .iter()
             .find(|method| method.name.is("finalize") && method.descriptor.is("()V"));
-        finalize.is_some_and(|method| {
-            let does_nothing = |code: &classfile::Code<'_>| code.bytes == [0xb1];
-            method.class().super_class().is_some()
-                && !method.file().code.as_ref().is_some_and(does_nothing)
-        })
+        finalize
+            .is_some_and(|method| method.class().super_class().is_some() && !method.does_nothing())
     }
 
     /// The package's internal name; empty for the unnamed one.

@@ -53,7 +53,7 @@ fn managed(thread: &Thread, method: &'static Method) -> Result<u64, Thrown> {
         tell("load", method, entry);
         return Ok(entry);
     }
-    let function = ir::bytecode::translate(&class.info.file, method.file()).map_err(|error| {
+    let function = method.translate().map_err(|error| {
         let message = format!("{error} in {}", method.full_name());
         thread.throw("java/lang/VerifyError", &message)
     })?;

@@ -136,6 +136,11 @@ impl Class {
                     let text = string::intern_mutf8(thread, bytes)?;
                     statics.put_ref(field.offset, text);
                 }
+                // DEX files alone have these.
+                Ok(Constant::Class(_)) => {
+                    let class = crate::resolve::class_at(thread, self, index)?;
+                    statics.put_ref(field.offset, class.mirror());
+                }
                 _ => {}
             }
         }

@@ -17,6 +17,7 @@ mod code_file;
 mod code_store;
 mod compile;
 mod crash;
+mod dex_class;
 mod entries;
 mod execute;
 mod heap_binding;

@@ -12,6 +12,7 @@ use core::sync::atomic::Ordering;
 use classfile::{ClassFile, access};
 
 use crate::class::{Class, ClassKind};
+use crate::dex_class::DexClass;
 use crate::loader::{self, Loader};
 use crate::lock::Lock;
 use crate::mirror;
@@ -31,6 +32,8 @@ pub(crate) struct Definition {
     pub(crate) protection_domain: ObjectRef,
     /// For a hidden class.
     pub(crate) hidden: Option<Hidden>,
+    /// Where the code is, if `bytes` are the outline of a DEX class.
+    pub(crate) dex: Option<&'static DexClass>,
 }
 
 /// What a hidden class is defined with.
@@ -52,6 +55,7 @@ impl Definition {
             bytes,
             protection_domain: ObjectRef::NULL,
             hidden: None,
+            dex: None,
         }
     }
 }

@@ -201,9 +201,15 @@ pub(crate) fn find_boot(thread: &Thread, name: Symbol) -> Result<Option<&'static
     }
 }
 
+/// Classes of the machine's own, by name: Android's class loaders.
+static OWN: &[(&str, &[u8])] = include!(concat!(env!("OUT_DIR"), "/boot_classes.rs"));
+
 /// Modules whose classes the boot loader defines, unless a loader of Java code does.
 fn boot_bytes(name: Symbol) -> Option<&'static [u8]> {
     let name = core::str::from_utf8(name.bytes()).ok()?;
+    if let Ok(index) = OWN.binary_search_by_key(&name, |(own, _)| own) {
+        return Some(OWN[index].1);
+    }
     let image = IMAGE.get()?;
     let package = name.rsplit_once('/')?.0.replace('/', ".");
     let module = image.module_of_package(&package)?;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Native methods that the machine itself implements.
 
+mod dex_code;
 mod method_handle;
 mod object;
 mod unsafe_access;
@@ -28,6 +29,7 @@ pub(crate) fn find(method: &'static Method) -> Option<u64> {
             return unsafe_access::find(&name).map(|function| function as u64);
         }
         b"jdk/internal/perf/Perf" => object::PERF,
+        b"dalvik/system/DexCode" => dex_code::NATIVES,
         _ => return None,
     };
     rows.iter()

@@ -246,6 +246,12 @@ fn found_in(resolved: &'static Class, method: &'static Method) -> Found {
     }
 }
 
+/// DEX code does not say of direct calls whether they are of an interface's method.
+fn may_be_either(class: &'static Class, holder: &'static Class, kind: InvokeKind) -> bool {
+    let is_direct = matches!(kind, InvokeKind::Static | InvokeKind::Special);
+    class.info.dex.is_some() && is_direct && holder.is_interface()
+}
+
 /// The method at a constant's index, as `kind` calls it.
 pub(crate) fn method_at(
     thread: &Thread,
@@ -262,6 +268,7 @@ pub(crate) fn method_at(
         return Err(bad_constant(thread, class, &error));
     };
     let holder = class_at(thread, class, holder)?;
+    let is_interface = is_interface || may_be_either(class, holder, kind);
     if holder.is_interface() != is_interface {
         let message = message::wrong_kind_of_class(holder);
         return Err(thread.throw("java/lang/IncompatibleClassChangeError", &message));
@@ -306,6 +313,7 @@ pub(crate) fn visible_method_at(
     let member = class.info.file.constants.member(index).ok()?;
     let (holder, is_interface) = holder_of(class, index)?;
     let holder = visible_class_at(class, holder)?;
+    let is_interface = is_interface || may_be_either(class, holder, kind);
     if holder.is_interface() != is_interface {
         return None;
     }

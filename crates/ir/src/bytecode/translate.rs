@@ -14,12 +14,13 @@ use classfile::{ClassFile, Code, FieldType, Method, MethodDescriptor, Primitive,
 use super::frame::{Frame, Local, is_wide};
 use super::instruction::Cursor;
 use super::layout::{Layout, covering};
-use crate::{Block, BlockId, Condition, Function, Inst, MemoryKind, Op, Reg, Type};
+use crate::dispatch::{Dispatch, fill_unreached};
+use crate::{Block, BlockId, Function, Inst, MemoryKind, Op, Reg, Type};
 
 /// Why a method could not be translated: it does not verify.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TranslateError {
-    /// Bytecode offset, when known.
+    /// Bytecode offset or DEX code unit, when known.
     pub at: Option<u32>,
     /// What is wrong.
     pub what: String,
@@ -28,7 +29,7 @@ pub struct TranslateError {
 impl fmt::Display for TranslateError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.at {
-            Some(at) => write!(f, "{} at bytecode offset {at}", self.what),
+            Some(at) => write!(f, "{} at offset {at}", self.what),
             None => f.write_str(&self.what),
         }
     }
@@ -80,7 +81,7 @@ pub fn translate(
             .block(start)
             .map_err(|what| fail(Some(translator.at), what))?;
     }
-    translator.fill_unreached();
+    fill_unreached(&mut translator.function);
     crate::verify(&translator.function)
         .map_err(|wrong| fail(wrong.at, wrong.what))
         .map(|()| translator.function)
@@ -345,72 +346,26 @@ impl<'a, 'b> Translator<'a, 'b> {
         if let Some(&block) = self.dispatchers.get(&self.handlers) {
             return Ok(Some(block));
         }
-        let first = self.function.block();
-        self.dispatchers.insert(self.handlers.clone(), first);
-        let caught = self.function.register(Type::Ref);
+        let handlers: Vec<(Option<u32>, BlockId)> = self
+            .handlers
+            .iter()
+            .map(|(class, handler)| {
+                let class = (*class != 0).then_some(u32::from(*class));
+                (class, self.blocks[handler])
+            })
+            .collect();
         let landing = self.reg(Place::Stack(0, Type::Ref));
-        let mut insts = vec![Op::Caught { dst: caught }];
-        let mut current = first;
-        let mut takes_all = false;
-        for (class, handler) in self.handlers.clone() {
-            let enter = vec![
-                Op::Move {
-                    dst: landing,
-                    src: caught,
-                },
-                Op::Jump {
-                    target: self.blocks[&handler],
-                },
-            ];
-            if class == 0 {
-                insts.extend(enter);
-                takes_all = true;
-                break;
-            }
-            let matches = self.function.register(Type::Int);
-            let (then, otherwise) = (self.function.block(), self.function.block());
-            insts.push(Op::InstanceOf {
-                dst: matches,
-                object: caught,
-                index: u32::from(class),
-            });
-            let condition = Condition::NotEqual;
-            insts.push(Op::BranchZero {
-                condition,
-                src: matches,
-                then,
-                otherwise,
-            });
-            self.fill(current, insts, outer);
-            self.fill(then, enter, outer);
-            (insts, current) = (Vec::new(), otherwise);
-        }
-        if !takes_all {
-            if let Some(synchronized) = self.synchronized {
-                insts.push(Op::MonitorExit {
-                    object: synchronized.lock,
-                });
-            }
-            insts.push(Op::Throw { src: caught });
-        }
-        // What is thrown on from here has left the lock already.
-        self.fill(current, insts, if takes_all { outer } else { None });
+        let dispatch = Dispatch {
+            at: self.at,
+            handlers: &handlers,
+            landing,
+            leave: self
+                .synchronized
+                .map(|it| Op::MonitorExit { object: it.lock }),
+            outer,
+        };
+        let first = dispatch.build(&mut self.function);
+        self.dispatchers.insert(self.handlers.clone(), first);
         Ok(Some(first))
-    }
-
-    fn fill(&mut self, block: BlockId, ops: Vec<Op>, handler: Option<BlockId>) {
-        let insts = ops.into_iter().map(|op| Inst { at: self.at, op }).collect();
-        self.function.blocks[block.0 as usize] = Block { insts, handler };
-    }
-
-    /// Dead code keeps its block, so that block numbers stay what they are.
-    fn fill_unreached(&mut self) {
-        for index in 0..self.function.blocks.len() {
-            if self.function.blocks[index].insts.is_empty() {
-                let null = self.function.register(Type::Ref);
-                let ops = vec![Op::Null { dst: null }, Op::Throw { src: null }];
-                self.fill(BlockId(index as u32), ops, None);
-            }
-        }
     }
 }

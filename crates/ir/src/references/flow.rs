@@ -40,7 +40,7 @@ pub(super) struct Checker<'a, N, H: Hierarchy> {
     pub(super) state: State,
     local: HashMap<Reg, Content>,
     /// Numbers and classes of the `New`s seen.
-    pub(super) news: HashMap<u32, TypeId>,
+    pub(super) news: HashMap<u64, TypeId>,
     pub(super) at: u32,
     /// What the current block changed since its handler last saw it.
     is_changed: bool,
@@ -157,7 +157,7 @@ impl<'a, N: Names, H: Hierarchy> Checker<'a, N, H> {
         self.is_changed = true;
         for (index, inst) in block.insts.iter().enumerate() {
             // An exception sees the registers as they are before its instruction.
-            let sees = self.is_changed && can_throw(&inst.op);
+            let sees = self.is_changed && inst.op.may_throw();
             if let Some(handler) = block.handler.filter(|_| sees) {
                 self.flow(handler);
                 self.is_changed = false;
@@ -230,29 +230,9 @@ impl<'a, N: Names, H: Hierarchy> Checker<'a, N, H> {
     }
 }
 
-/// Whether an exception may come out of `op`.
-fn can_throw(op: &Op) -> bool {
-    !matches!(
-        op,
-        Op::Int { .. }
-            | Op::Long { .. }
-            | Op::Float { .. }
-            | Op::Double { .. }
-            | Op::Null { .. }
-            | Op::Move { .. }
-            | Op::Unary { .. }
-            | Op::Compare { .. }
-            | Op::Caught { .. }
-            | Op::Jump { .. }
-            | Op::Branch { .. }
-            | Op::BranchZero { .. }
-            | Op::Switch { .. }
-    )
-}
-
 /// A `New` by its place.
-fn new_number(block: BlockId, index: usize) -> u32 {
-    block.0 << 12 ^ index as u32
+fn new_number(block: BlockId, index: usize) -> u64 {
+    u64::from(block.0) << 32 | index as u64
 }
 
 /// Reference registers that some block reads before it writes them get a slot in every state.

@@ -17,7 +17,7 @@ pub(super) enum Content {
     /// Null on every path.
     Null,
     /// Made by the `New` with this number, constructor not called yet.
-    New(u32),
+    New(u64),
     /// The receiver of a constructor that has not called another constructor yet.
     NewThis,
     /// Null or an object of one of these classes; sorted.

@@ -10,7 +10,7 @@ use crate::{InvokeKind, LoadedConstant, MemoryKind, Op, Reg, Type};
 
 impl<N: Names, H: Hierarchy> Checker<'_, N, H> {
     /// One instruction; `number` names the object it makes, if it is a `New`.
-    pub(super) fn inst(&mut self, op: &Op, number: u32) -> Result<(), H> {
+    pub(super) fn inst(&mut self, op: &Op, number: u64) -> Result<(), H> {
         match op {
             Op::GetField { .. }
             | Op::PutField { .. }
@@ -261,7 +261,7 @@ impl<N: Names, H: Hierarchy> Checker<'_, N, H> {
         Ok(())
     }
 
-    fn allocation(&mut self, op: &Op, number: u32) -> Result<(), H> {
+    fn allocation(&mut self, op: &Op, number: u64) -> Result<(), H> {
         let names = self.names;
         match op {
             Op::New { dst, index } => {

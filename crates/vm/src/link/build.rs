@@ -14,6 +14,7 @@ use ir::{MemoryKind, bytecode::memory_kind};
 use super::{Definition, tables};
 use crate::class::{Class, ClassInfo, ClassKind, Field, Method, MethodFlags};
 use crate::code_cache;
+use crate::dex_class::DexClass;
 use crate::init::InitState;
 use crate::loader::Loader;
 use crate::lock::Lock;
@@ -43,6 +44,7 @@ pub(crate) struct Parts {
     pub(crate) interfaces: Vec<&'static Class>,
     pub(crate) file: ClassFile<'static>,
     pub(crate) bytes: &'static [u8],
+    pub(crate) dex: Option<&'static DexClass>,
     pub(crate) fields: Vec<Field>,
     pub(crate) methods: Vec<&'static Method>,
     pub(crate) layout: Layout,
@@ -65,6 +67,7 @@ impl Parts {
             interfaces: Vec::new(),
             file: ClassFile::default(),
             bytes: &[],
+            dex: None,
             fields: Vec::new(),
             methods: Vec::new(),
             layout: Layout::fields(HEADER_BYTES, &[]),
@@ -154,6 +157,7 @@ fn keep_info(
         file: parts.file,
         bytes: parts.bytes,
         content: OnceLock::new(),
+        dex: parts.dex,
         fields: parts.fields,
         methods: parts.methods,
         vtable,
@@ -276,6 +280,7 @@ pub(super) fn instance_class(
     parts.interfaces = interfaces;
     parts.file = file;
     parts.bytes = definition.bytes;
+    parts.dex = definition.dex;
     finish(parts)
 }
 

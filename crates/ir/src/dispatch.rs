@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Blocks that find out which of several handlers takes an exception.
+
+use crate::{Block, BlockId, Condition, Function, Inst, Op, Reg, Type};
+
+/// The handlers that cover a place, and what surrounds them.
+pub(crate) struct Dispatch<'h> {
+    pub(crate) at: u32,
+    /// Class index, or none for everything, and block; asked in order.
+    pub(crate) handlers: &'h [(Option<u32>, BlockId)],
+    /// Where handlers find the exception.
+    pub(crate) landing: Reg,
+    /// What to do before the exception is thrown on.
+    pub(crate) leave: Option<Op>,
+    /// Who catches what the tests themselves throw.
+    pub(crate) outer: Option<BlockId>,
+}
+
+impl Dispatch<'_> {
+    /// Adds the blocks to `function`; gives the first.
+    pub(crate) fn build(self, function: &mut Function) -> BlockId {
+        let first = function.block();
+        let caught = function.register(Type::Ref);
+        let mut ops = vec![Op::Caught { dst: caught }];
+        let mut current = first;
+        for &(class, target) in self.handlers {
+            let (dst, src) = (self.landing, caught);
+            let enter = vec![Op::Move { dst, src }, Op::Jump { target }];
+            let Some(index) = class else {
+                ops.extend(enter);
+                self.fill(function, current, ops, self.outer);
+                return first;
+            };
+            let matches = function.register(Type::Int);
+            let (then, otherwise) = (function.block(), function.block());
+            ops.push(Op::InstanceOf {
+                dst: matches,
+                object: caught,
+                index,
+            });
+            ops.push(Op::BranchZero {
+                condition: Condition::NotEqual,
+                src: matches,
+                then,
+                otherwise,
+            });
+            self.fill(function, current, ops, self.outer);
+            self.fill(function, then, enter, self.outer);
+            (ops, current) = (Vec::new(), otherwise);
+        }
+        ops.extend(self.leave.clone());
+        ops.push(Op::Throw { src: caught });
+        // What is thrown on from here has left already.
+        self.fill(function, current, ops, None);
+        first
+    }
+
+    fn fill(&self, function: &mut Function, id: BlockId, ops: Vec<Op>, handler: Option<BlockId>) {
+        let insts = ops.into_iter().map(|op| Inst { at: self.at, op }).collect();
+        function.blocks[id.0 as usize] = Block { insts, handler };
+    }
+}
+
+/// Dead code keeps its block, so that block numbers stay what they are.
+pub(crate) fn fill_unreached(function: &mut Function) {
+    let unreached: Vec<usize> = (0..function.blocks.len())
+        .filter(|&index| function.blocks[index].insts.is_empty())
+        .collect();
+    for index in unreached {
+        let dst = function.register(Type::Ref);
+        let ops = [Op::Null { dst }, Op::Throw { src: dst }];
+        let insts = ops.map(|op| Inst { at: 0, op }).to_vec();
+        function.blocks[index] = Block {
+            insts,
+            handler: None,
+        };
+    }
+}

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+//! `dalvik.system.DexCode`: opening DEX files and defining their classes.
+
+use super::Row;
+use crate::dex_class;
+use crate::jni::{of, outcome};
+use crate::loader;
+use crate::memory;
+use crate::string;
+use crate::symbol::Symbol;
+
+pub(super) const NATIVES: &[Row] = &[("open", open as *const ()), ("define", define as *const ())];
+
+/// The bytes are copied: the classes in them stay for good.
+extern "C" fn open(env: u64, _class: u64, name: u64, bytes: u64) -> u64 {
+    let thread = of(env);
+    let bytes = thread.object_of(bytes);
+    let bytes = memory::bytes_at(bytes.elements(), bytes.length() as usize);
+    let opened = dex_class::open(Box::leak(bytes.into_boxed_slice()));
+    outcome(opened.map_err(|error| {
+        let message = format!("{}: {error}", string::text(thread.object_of(name)));
+        thread.throw("java/io/IOException", &message)
+    }))
+}
+
+extern "C" fn define(env: u64, _class: u64, file: u64, name: u64, loader: u64) -> u64 {
+    let thread = of(env);
+    let name = string::mutf8(thread.object_of(name));
+    let name: Vec<u8> = name
+        .iter()
+        .map(|&b| if b == b'.' { b'/' } else { b })
+        .collect();
+    let loader = loader::of(thread.object_of(loader));
+    let found = dex_class::define(thread, file, Symbol::new(&name), loader);
+    outcome(found.map(|class| class.map_or(0, |class| thread.local(class.mirror()))))
+}
