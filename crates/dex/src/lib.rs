@@ -7,7 +7,7 @@
 //! and with at most [`MEMORY_PER_BYTE_MAX`] bytes of memory per byte. What needs types (that a register holds what an
 //! instruction reads) is left to `ir`, which verifies it for class files alike.
 //!
-//! Neighbours: `apk` finds the files in a package, `classfile` knows modified UTF-8, `ir` will translate the methods.
+//! Neighbours: `apk` finds the files in a package, `classfile` knows modified UTF-8, `ir` translates the methods.
 #![forbid(unsafe_code)]
 
 mod annotation;

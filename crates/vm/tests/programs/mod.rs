@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Compiling and running the programs in tests/java.
+#![allow(dead_code, reason = "not every test needs all of it")]
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+pub(crate) const JDKS: [&str; 2] = [
+    "/usr/lib/jvm/java-17-openjdk-amd64",
+    "/usr/lib/jvm/default-java",
+];
+pub(crate) const SOURCES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/java");
+
+/// The installed JDK 17.
+pub(crate) fn jdk() -> Option<PathBuf> {
+    let home = std::env::var_os("JAVA_HOME").map(PathBuf::from);
+    let mut homes = home.into_iter().chain(JDKS.iter().map(PathBuf::from));
+    homes.find(|home| {
+        let release = std::fs::read_to_string(home.join("release")).unwrap_or_default();
+        release.contains("JAVA_VERSION=\"17.") && home.join("bin/javac").exists()
+    })
+}
+
+/// The directory with the libjvm.so that was built with this test.
+pub(crate) fn machine() -> PathBuf {
+    let test = std::env::current_exe().expect("a test has a path");
+    let deps = test.parent().expect("tests lie in a directory");
+    assert!(
+        deps.join("libjvm.so").exists(),
+        "cargo builds libjvm.so beside the tests of its package"
+    );
+    deps.to_owned()
+}
+
+/// Runs on HotSpot.
+pub(crate) fn run(jdk: &Path, classes: &Path, arguments: &[&str]) -> Output {
+    let mut java = Command::new(jdk.join("bin/java"));
+    let output = java.arg("-cp").arg(classes).args(arguments).output();
+    output.expect("the JDK's launcher starts")
+}
+
+/// Runs on Takt, with compiled code in `cache`.
+pub(crate) fn run_takt(jdk: &Path, classes: &Path, cache: &Path, arguments: &[&str]) -> Output {
+    let machine = format!("-XXaltjvm={}", machine().display());
+    let cache = format!("-Xtakt:code-cache={}", cache.display());
+    let all = [&[machine.as_str(), cache.as_str()], arguments].concat();
+    run(jdk, classes, &all)
+}
+
+pub(crate) fn names() -> Vec<String> {
+    let entries = std::fs::read_dir(SOURCES).expect("tests/java is there");
+    let mut names: Vec<String> = entries
+        .filter_map(|entry| entry.ok()?.file_name().into_string().ok())
+        .filter_map(|name| Some(name.strip_suffix(".java")?.to_owned()))
+        .collect();
+    names.sort();
+    names
+}
+
+pub(crate) fn compile(jdk: &Path, names: &[String]) -> tempfile::TempDir {
+    let classes = tempfile::tempdir().expect("a directory for classes");
+    let javac = Command::new(jdk.join("bin/javac"))
+        .args(["-nowarn", "-encoding", "UTF-8", "-d"])
+        .arg(classes.path())
+        .args(names.iter().map(|name| format!("{SOURCES}/{name}.java")))
+        .output()
+        .expect("javac starts");
+    let complaint = String::from_utf8_lossy(&javac.stderr);
+    assert!(javac.status.success(), "{complaint}");
+    classes
+}
+
+pub(crate) fn shown(output: &Output) -> String {
+    let (out, err) = (&output.stdout, &output.stderr);
+    format!(
+        "{:?}\n{}{}",
+        output.status.code(),
+        String::from_utf8_lossy(out),
+        String::from_utf8_lossy(err)
+    )
+}
