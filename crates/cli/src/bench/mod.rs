@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-//! `takt bench`: the papers' experiments, one module each, their figures beside ours.
+//! `takt bench`: the papers' experiments, one module each, their figures beside ours; and Java's throughput.
 
 mod gc;
 mod handler;
+mod java;
 mod sched;
 
 use std::process::ExitCode;
@@ -21,6 +22,7 @@ pub(crate) struct Args {
 enum Experiment {
     Gc(gc::Args),
     Handler(handler::Args),
+    Java(java::Args),
     Sched(sched::Args),
 }
 
@@ -28,6 +30,7 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     match &args.experiment {
         Experiment::Gc(args) => gc::run(args),
         Experiment::Handler(args) => handler::run(args),
+        Experiment::Java(args) => java::run(args),
         Experiment::Sched(args) => sched::run(args),
     }
 }
