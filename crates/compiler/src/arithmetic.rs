@@ -6,9 +6,12 @@ use cranelift_codegen::ir::{
     condcodes::{FloatCC, IntCC},
     types::{F32, F64, I8, I16, I32, I64},
 };
-use ir::{BinaryOp, CompareOp, Op, Reg, Type, UnaryOp};
+use ir::{BinaryOp, CompareOp, Condition, Op, Reg, Type, UnaryOp};
 
-use crate::{Entry, lower::Lowering};
+use crate::{
+    Entry,
+    lower::{Lowering, int_condition},
+};
 
 impl Lowering<'_, '_> {
     pub(crate) fn arithmetic(&mut self, op: &Op) {
@@ -144,5 +147,40 @@ impl Lowering<'_, '_> {
         let less = self.b.ins().uextend(I32, less);
         let value = self.b.ins().isub(greater, less);
         self.set(dst, value);
+        // A branch on the outcome compares again; nobody needs the outcome itself then.
+        self.compared.insert(dst, (op, lhs, rhs));
+    }
+
+    /// Whether `src` compares to zero as `condition` says.
+    pub(crate) fn zero_test(&mut self, condition: Condition, src: Reg) -> clif::Value {
+        match self.compared.get(&src).copied() {
+            Some((CompareOp::Long, lhs, rhs)) => {
+                self.b.ins().icmp(int_condition(condition), lhs, rhs)
+            }
+            Some((op, lhs, rhs)) => {
+                let test = float_condition(condition, op == CompareOp::NanGreater);
+                self.b.ins().fcmp(test, lhs, rhs)
+            }
+            None => {
+                let src = self.get(src);
+                self.b.ins().icmp_imm_s(int_condition(condition), src, 0)
+            }
+        }
+    }
+}
+
+/// What a comparison's outcome being `condition` zero says of its operands.
+fn float_condition(condition: Condition, is_nan_greater: bool) -> FloatCC {
+    match (condition, is_nan_greater) {
+        (Condition::Equal, _) => FloatCC::Equal,
+        (Condition::NotEqual, _) => FloatCC::NotEqual,
+        (Condition::Less, false) => FloatCC::UnorderedOrLessThan,
+        (Condition::Less, true) => FloatCC::LessThan,
+        (Condition::GreaterEqual, false) => FloatCC::GreaterThanOrEqual,
+        (Condition::GreaterEqual, true) => FloatCC::UnorderedOrGreaterThanOrEqual,
+        (Condition::Greater, false) => FloatCC::GreaterThan,
+        (Condition::Greater, true) => FloatCC::UnorderedOrGreaterThan,
+        (Condition::LessEqual, false) => FloatCC::UnorderedOrLessThanOrEqual,
+        (Condition::LessEqual, true) => FloatCC::LessThanOrEqual,
     }
 }

@@ -11,7 +11,7 @@ use ir::{InvokeKind, Reg};
 
 use crate::{
     Address, Entry, HandleLayout, MethodLink,
-    code::managed,
+    code::{managed, preserving},
     lower::{Lowering, machine_type},
     record::{class_record, machine_word, method_record, site_record},
 };
@@ -67,7 +67,12 @@ impl Lowering<'_, '_> {
     pub(crate) fn call_entry(&mut self, entry: Entry, args: &[clif::Value]) -> Option<clif::Value> {
         let (params, result) = entry.types();
         let all = [I64].into_iter().chain(params.iter().copied());
-        let signature = self.signature(managed(all, result));
+        let signature = if entry.is_preserving() {
+            preserving(all)
+        } else {
+            managed(all, result)
+        };
+        let signature = self.signature(signature);
         let base = self.context();
         let flags = Self::plain().with_readonly();
         let table = self
@@ -76,6 +81,10 @@ impl Lowering<'_, '_> {
             .load(I64, flags, base, machine_offset(machine_word::ENTRIES));
         let target = self.b.ins().load(I64, flags, table, entry as i32 * 8);
         let all: Vec<_> = [base].into_iter().chain(args.iter().copied()).collect();
+        if entry.is_preserving() {
+            self.b.ins().call_indirect(signature, target, &all);
+            return None;
+        }
         self.call(signature, target, &all)
     }
 

@@ -213,6 +213,11 @@ pub(crate) fn managed(
     signature(CallConv::Tail, params, result)
 }
 
+/// A signature of entry points that leave every register as it was.
+pub(crate) fn preserving(params: impl IntoIterator<Item = ir::Type>) -> ir::Signature {
+    signature(CallConv::PreserveAll, params, None)
+}
+
 /// A signature of C's convention.
 pub(crate) fn foreign(
     params: impl IntoIterator<Item = ir::Type>,

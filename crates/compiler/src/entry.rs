@@ -5,7 +5,7 @@ use cranelift_codegen::ir::types::{F32, F64, I32, I64};
 
 /// One entry point. Its number is its place in the entry table. Each takes the
 /// mutator's context first and returns with the pending exception set or not;
-/// the trampoline around it throws.
+/// the trampoline around it throws, or keeps all registers for [`Self::is_preserving`] ones.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(usize)]
 #[allow(
@@ -46,6 +46,11 @@ type Types = (
 impl Entry {
     /// How many there are.
     pub const COUNT: usize = Entry::InitializeClass as usize + 1;
+
+    /// Whether every register is as before when it returns. It throws nothing then.
+    pub fn is_preserving(self) -> bool {
+        matches!(self, Entry::Poll | Entry::WriteSlow)
+    }
 
     /// Parameters behind the context, and the result.
     pub(crate) fn types(self) -> Types {

@@ -9,7 +9,7 @@ use cranelift_codegen::ir::{
     types::{F32, F64, I32, I64},
 };
 use cranelift_frontend::{FunctionBuilder, Switch, Variable};
-use ir::{BlockId, Condition, Function, Op, Reg, Type};
+use ir::{BlockId, CompareOp, Condition, Function, Op, Reg, Type};
 
 use crate::{
     Address, CompileError, CompiledCode, Compiler, Linker,
@@ -35,8 +35,14 @@ pub(crate) struct Lowering<'a, 'b> {
     /// Where exceptions land, by handler block.
     pub(crate) pads: HashMap<BlockId, clif::Block>,
     pub(crate) signatures: HashMap<clif::Signature, clif::SigRef>,
-    /// Registers proven non-null since the block began.
+    /// Registers proven non-null here.
     non_null: HashSet<Reg>,
+    /// What a block may take over from its only predecessor, which ends with these.
+    inherited: HashMap<BlockId, HashSet<Reg>>,
+    /// Blocks that one branch leads to, and no exception.
+    single: HashSet<BlockId>,
+    /// Registers that hold the outcome of a comparison made in this block.
+    pub(crate) compared: HashMap<Reg, (CompareOp, clif::Value, clif::Value)>,
     /// The receiver, if no instruction writes its register.
     receiver: Option<Reg>,
     pub(crate) current: BlockId,
@@ -89,6 +95,9 @@ impl<'a, 'b> Lowering<'a, 'b> {
             pads: HashMap::new(),
             signatures: HashMap::new(),
             non_null: HashSet::new(),
+            inherited: HashMap::new(),
+            single: single_targets(function),
+            compared: HashMap::new(),
             receiver,
             current: BlockId(0),
             handler: None,
@@ -116,7 +125,8 @@ impl<'a, 'b> Lowering<'a, 'b> {
         let block = &function.blocks[id.0 as usize];
         self.current = id;
         self.handler = block.handler;
-        self.non_null.clear();
+        self.non_null = self.inherited.remove(&id).unwrap_or_default();
+        self.compared.clear();
         self.caught = None;
         let target = self.blocks[id.0 as usize];
         if id.0 != 0 {
@@ -140,6 +150,7 @@ impl<'a, 'b> Lowering<'a, 'b> {
     /// Writes a register.
     pub(crate) fn set(&mut self, reg: Reg, value: clif::Value) {
         self.non_null.remove(&reg);
+        self.compared.remove(&reg);
         self.b.def_var(self.variables[reg.0 as usize], value);
     }
 
@@ -244,7 +255,34 @@ impl<'a, 'b> Lowering<'a, 'b> {
         }
     }
 
+    /// What is known at the end of a block is known where only it leads.
+    fn hand_down(&mut self, op: &Op) {
+        op.for_each_target(|target| {
+            if self.single.contains(&target) && target > self.current {
+                self.inherited.insert(target, self.non_null.clone());
+            }
+        });
+        let Op::BranchZero {
+            condition,
+            src,
+            then,
+            otherwise,
+        } = op
+        else {
+            return;
+        };
+        let some = match condition {
+            Condition::NotEqual => then,
+            Condition::Equal => otherwise,
+            _ => return,
+        };
+        if let Some(known) = self.inherited.get_mut(some) {
+            known.insert(*src);
+        }
+    }
+
     fn terminator(&mut self, op: &Op) {
+        self.hand_down(op);
         match op {
             Op::Jump { target } => {
                 self.poll_before(&[*target]);
@@ -271,8 +309,7 @@ impl<'a, 'b> Lowering<'a, 'b> {
                 otherwise,
             } => {
                 self.poll_before(&[*then, *otherwise]);
-                let src = self.get(*src);
-                let test = self.b.ins().icmp_imm_s(int_condition(*condition), src, 0);
+                let test = self.zero_test(*condition, *src);
                 let (then, otherwise) = (self.target(*then), self.target(*otherwise));
                 self.b.ins().brif(test, then, &[], otherwise, &[]);
             }
@@ -321,7 +358,26 @@ impl<'a, 'b> Lowering<'a, 'b> {
     }
 }
 
-fn int_condition(condition: Condition) -> IntCC {
+/// Blocks that are one branch's target once, and neither the entry nor a handler.
+fn single_targets(function: &Function) -> HashSet<BlockId> {
+    let mut counts = vec![0_u32; function.blocks.len()];
+    counts[0] += 1;
+    for block in &function.blocks {
+        if let Some(handler) = block.handler {
+            counts[handler.0 as usize] += 2;
+        }
+        for inst in &block.insts {
+            inst.op
+                .for_each_target(|target| counts[target.0 as usize] += 1);
+        }
+    }
+    let all = counts.iter().enumerate();
+    all.filter(|&(_, &count)| count == 1)
+        .map(|(index, _)| BlockId(index as u32))
+        .collect()
+}
+
+pub(crate) fn int_condition(condition: Condition) -> IntCC {
     match condition {
         Condition::Equal => IntCC::Equal,
         Condition::NotEqual => IntCC::NotEqual,

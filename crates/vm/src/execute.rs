@@ -102,8 +102,89 @@ macro_rules! trampolines {
     };
 }
 
-trampolines! {
+macro_rules! preserving_trampolines {
+    ($($name:ident => $target:path),* $(,)?) => {
+        $(
+            /// As the others, for [`Entry::is_preserving`]: keeps all registers, throws nothing.
+            #[unsafe(naked)]
+            unsafe extern "C" fn $name() {
+                naked_asm!(
+                    "push rbp",
+                    "mov rbp, rsp",
+                    "sub rsp, 0x150",
+                    "mov [rsp], rax",
+                    "mov [rsp + 8], rcx",
+                    "mov [rsp + 16], rdx",
+                    "mov [rsp + 24], rsi",
+                    "mov [rsp + 32], rdi",
+                    "mov [rsp + 40], r8",
+                    "mov [rsp + 48], r9",
+                    "mov [rsp + 56], r10",
+                    "mov [rsp + 64], r11",
+                    "lea rax, [rsp + 80]",
+                    "movups [rax], xmm0",
+                    "movups [rax + 16], xmm1",
+                    "movups [rax + 32], xmm2",
+                    "movups [rax + 48], xmm3",
+                    "movups [rax + 64], xmm4",
+                    "movups [rax + 80], xmm5",
+                    "movups [rax + 96], xmm6",
+                    "movups [rax + 112], xmm7",
+                    "movups [rax + 128], xmm8",
+                    "movups [rax + 144], xmm9",
+                    "movups [rax + 160], xmm10",
+                    "movups [rax + 176], xmm11",
+                    "movups [rax + 192], xmm12",
+                    "movups [rax + 208], xmm13",
+                    "movups [rax + 224], xmm14",
+                    "movups [rax + 240], xmm15",
+                    "mov [r15 + {last_frame}], rbp",
+                    "mov qword ptr [r15 + {last_method}], 0",
+                    "call {target}",
+                    "lea rax, [rsp + 80]",
+                    "movups xmm0, [rax]",
+                    "movups xmm1, [rax + 16]",
+                    "movups xmm2, [rax + 32]",
+                    "movups xmm3, [rax + 48]",
+                    "movups xmm4, [rax + 64]",
+                    "movups xmm5, [rax + 80]",
+                    "movups xmm6, [rax + 96]",
+                    "movups xmm7, [rax + 112]",
+                    "movups xmm8, [rax + 128]",
+                    "movups xmm9, [rax + 144]",
+                    "movups xmm10, [rax + 160]",
+                    "movups xmm11, [rax + 176]",
+                    "movups xmm12, [rax + 192]",
+                    "movups xmm13, [rax + 208]",
+                    "movups xmm14, [rax + 224]",
+                    "movups xmm15, [rax + 240]",
+                    "mov rax, [rsp]",
+                    "mov rcx, [rsp + 8]",
+                    "mov rdx, [rsp + 16]",
+                    "mov rsi, [rsp + 24]",
+                    "mov rdi, [rsp + 32]",
+                    "mov r8, [rsp + 40]",
+                    "mov r9, [rsp + 48]",
+                    "mov r10, [rsp + 56]",
+                    "mov r11, [rsp + 64]",
+                    "mov rsp, rbp",
+                    "pop rbp",
+                    "ret",
+                    last_frame = const LAST_FRAME,
+                    last_method = const LAST_METHOD,
+                    target = sym $target,
+                )
+            }
+        )*
+    };
+}
+
+preserving_trampolines! {
     poll => entries::poll,
+    write_slow => entries::write_slow,
+}
+
+trampolines! {
     throw_stack_overflow => entries::throw_stack_overflow,
     throw_null => entries::throw_null,
     throw_bounds => entries::throw_bounds,
@@ -120,7 +201,6 @@ trampolines! {
     monitor_enter => entries::monitor_enter,
     monitor_exit => entries::monitor_exit,
     select_interface => entries::select_interface,
-    write_slow => entries::write_slow,
     bind_native => entries::bind_native,
     array_copy => entries::array_copy,
     rem_float => entries::rem_float,
