@@ -9,6 +9,7 @@
 
 mod demo;
 mod framework;
+mod sanitize;
 mod soak;
 mod stage;
 mod test;

@@ -5,6 +5,7 @@ use std::process::Command;
 
 use anyhow::Result;
 
+use crate::sanitize::{self, Length};
 use crate::stage::{Stages, cargo, command, takt};
 
 /// Runs the long stages whose name contains `only`, or all of them.
@@ -55,24 +56,30 @@ pub(crate) fn run(only: Option<String>) -> Result<()> {
                 ]),
         )
     })?;
-    stages.run("collector", || {
-        cargo([
-            "run",
-            "--release",
-            "--locked",
-            "--quiet",
-            "--package",
-            "pause",
-            "--",
-            "--soak",
-            "600",
-            "--live-mb",
-            "100",
-            "--garbage-mb",
-            "100",
-            "--heap-mb",
-            "512",
-        ])
-    })?;
+    let whole = Length { steps: 2_000_000 };
+    stages.run("asan", || sanitize::address(whole))?;
+    stages.run("tsan", || sanitize::thread(whole))?;
+    stages.run("collector", collector)?;
     stages.finish()
+}
+
+/// Ten minutes of mixed garbage: memory must not grow.
+fn collector() -> Result<()> {
+    cargo([
+        "run",
+        "--release",
+        "--locked",
+        "--quiet",
+        "--package",
+        "pause",
+        "--",
+        "--soak",
+        "600",
+        "--live-mb",
+        "100",
+        "--garbage-mb",
+        "100",
+        "--heap-mb",
+        "512",
+    ])
 }

@@ -8,7 +8,11 @@ use anyhow::{Context, Result, bail};
 use cargo_metadata::Message;
 
 use crate::framework;
+use crate::sanitize::{self, Length};
 use crate::stage::{Stages, cargo, command, takt, target_dir};
+
+/// Of the random graphs, what a sanitizer plays in some ten seconds.
+const EXCERPT: Length = Length { steps: 30_000 };
 
 /// Runs the stages whose name contains `only`, or all of them.
 pub(crate) fn run(only: Option<String>) -> Result<()> {
@@ -18,6 +22,9 @@ pub(crate) fn run(only: Option<String>) -> Result<()> {
         cargo_test(&["--workspace", "--exclude", "e2e", "--exclude", "lab"])
     })?;
     stages.run("loom", loom)?;
+    stages.run("asan", || sanitize::address(EXCERPT))?;
+    stages.run("tsan", || sanitize::thread(EXCERPT))?;
+    stages.run("miri", sanitize::miri)?;
     stages.run("lab", || cargo_test(&["--package", "lab"]))?;
     stages.run("locks on PREEMPT_RT", locks_in_lab)?;
     stages.run("framework", framework::test)?;

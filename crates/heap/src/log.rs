@@ -232,6 +232,7 @@ mod tests {
     use super::*;
 
     #[test]
+    #[cfg_attr(miri, ignore = "Miri reserves no address space")]
     fn records_are_found_again() {
         let log = LogSpace::reserve(3).unwrap();
         let segment = log.try_take().unwrap();
@@ -254,6 +255,7 @@ mod tests {
     }
 
     #[test]
+    #[cfg_attr(miri, ignore = "Miri reserves no address space")]
     fn segments_run_out_and_come_back() {
         let log = LogSpace::reserve(3).unwrap();
         let taken = [log.try_take().unwrap(), log.try_take().unwrap()];

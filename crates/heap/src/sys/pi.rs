@@ -179,6 +179,7 @@ mod tests {
     use std::sync::Arc;
 
     #[test]
+    #[cfg_attr(miri, ignore = "Miri knows no `rt::thread`")]
     fn one_at_a_time() {
         let cell = Arc::new(PiCell::new(0_u64));
         let threads: Vec<_> = (0..4)
@@ -194,6 +195,7 @@ mod tests {
     }
 
     #[test]
+    #[cfg_attr(miri, ignore = "Miri knows no `rt::thread`")]
     fn a_debt_is_waited_for_until_it_is_paid() {
         let word = Arc::new(PiLock::default());
         assert_eq!(word.wait_for_debtor(1), DebtWait::Paid);

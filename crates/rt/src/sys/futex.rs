@@ -10,6 +10,7 @@ use std::marker::PhantomData;
 
 use crate::guard;
 use crate::sync::atomic::AtomicU32;
+use crate::sync::atomic::Ordering::{Acquire, Release};
 use crate::sys::Errno;
 #[cfg(loom)]
 use crate::sys::model as kernel;
@@ -130,17 +131,23 @@ impl<S: Scope> Futex<S> {
     /// signal restarts the wait inside the kernel.
     pub fn lock_pi_until(&self, due_ns: Option<u64>) -> Result<(), FutexError> {
         guard::blocking("wait for a priority-inheritance futex");
-        kernel::lock_pi(&self.word, S::IS_PRIVATE, due_ns)
+        kernel::lock_pi(&self.word, S::IS_PRIVATE, due_ns)?;
+        self.acquire();
+        Ok(())
     }
 
     /// Takes the word if nobody alive holds it. Does not sleep.
     pub fn try_lock_pi(&self) -> Result<(), FutexError> {
-        kernel::try_lock_pi(&self.word, S::IS_PRIVATE)
+        kernel::try_lock_pi(&self.word, S::IS_PRIVATE)?;
+        self.acquire();
+        Ok(())
     }
 
     /// Hands the word to the most urgent waiter, or clears it. Does not sleep; the caller may be preempted by the
     /// new holder at once.
     pub fn unlock_pi(&self) -> Result<(), FutexError> {
+        // Pairs with `acquire`: the kernel's exchange that names the next holder continues this release.
+        self.word.fetch_or(0, Release);
         kernel::unlock_pi(&self.word, S::IS_PRIVATE)
     }
 
@@ -152,7 +159,14 @@ impl<S: Scope> Futex<S> {
         due_ns: Option<u64>,
         target: &Self,
     ) -> Result<(), FutexError> {
-        kernel::wait_requeue_pi(&self.word, S::IS_PRIVATE, expected, due_ns, &target.word)
+        kernel::wait_requeue_pi(&self.word, S::IS_PRIVATE, expected, due_ns, &target.word)?;
+        target.acquire();
+        Ok(())
+    }
+
+    /// The kernel gave the word to the calling thread: what the last holder wrote is seen.
+    fn acquire(&self) {
+        self.word.load(Acquire);
     }
 
     /// If the word holds `expected`: gives `target` to the most urgent sleeper if it is free, and queues the others
