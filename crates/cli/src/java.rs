@@ -40,14 +40,14 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     Err(error).with_context(|| format!("cannot start {}", jdk.home.join("bin/java").display()))
 }
 
-fn alternative(machine: &Path) -> OsString {
+pub(crate) fn alternative(machine: &Path) -> OsString {
     let mut option = OsString::from("-XXaltjvm=");
     option.push(machine);
     option
 }
 
 /// The directory of the machine's library: that of `takt` itself.
-fn machine_beside(own: &Path) -> Result<PathBuf> {
+pub(crate) fn machine_beside(own: &Path) -> Result<PathBuf> {
     let directory = own.parent().unwrap_or(Path::new("/"));
     if directory.join(MACHINE).exists() {
         return Ok(directory.to_owned());

@@ -5,6 +5,7 @@
 
 mod apk;
 mod bench;
+mod compile;
 mod dex;
 mod doctor;
 mod guest;
@@ -36,6 +37,7 @@ struct Args {
 enum Command {
     Apk(apk::Args),
     Bench(bench::Args),
+    Compile(compile::Args),
     Dex(dex::Args),
     Doctor(doctor::Args),
     Java(java::Args),
@@ -64,6 +66,7 @@ fn run(command: Command) -> Result<ExitCode> {
     match command {
         Command::Apk(args) => apk::run(&args),
         Command::Bench(args) => bench::run(&args),
+        Command::Compile(args) => compile::run(&args),
         Command::Dex(args) => dex::run(&args),
         Command::Doctor(args) => doctor::run(&args),
         Command::Java(args) => java::run(&args),

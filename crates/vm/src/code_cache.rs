@@ -227,6 +227,32 @@ pub(crate) fn compile(
     Ok(publish(code, cx.addresses(), CodeKind::Method(method)))
 }
 
+/// Compiles without installing.
+pub(crate) fn compile_apart(
+    function: &ir::Function,
+    cx: &mut Cx<'_>,
+    method: &'static Method,
+) -> Piece {
+    match compiler().lock().method(function, cx) {
+        Ok(code) => Piece::new(cx.asked(), &code),
+        Err(error) => report::fatal(&format!("cannot compile {}: {error}", method.full_name())),
+    }
+}
+
+/// Keeps a method's code for other processes.
+pub(crate) fn keep(method: &'static Method, piece: &Piece) {
+    if let Some(key) = key_of(method) {
+        code_store::keep(key, piece);
+    }
+}
+
+/// Whether the same code is on disk already.
+pub(crate) fn is_kept(method: &'static Method, piece: &Piece) -> bool {
+    let bytes = piece.to_bytes();
+    let is_same = |key| code_store::find(&key).any(|other| other.to_bytes() == bytes);
+    key_of(method).is_some_and(is_same)
+}
+
 /// Code that depends on nothing but what `sum` is of: from disk, or compiled now.
 fn shared(
     sum: Sum,

@@ -66,6 +66,11 @@ fn managed(thread: &Thread, method: &'static Method) -> Result<u64, Thrown> {
     Ok(entry)
 }
 
+/// Makes sure that the bridge to a native method is kept.
+pub(crate) fn native_ahead(method: &'static Method) {
+    native(method);
+}
+
 fn native(method: &'static Method) -> u64 {
     let descriptor = classfile::MethodDescriptor::parse(method.descriptor.bytes());
     let descriptor = descriptor.expect("parsed with the file");
@@ -95,17 +100,35 @@ pub(crate) struct Cx<'a> {
     known: HashMap<Question, Answer>,
     /// What the numbers in answers stand for.
     addresses: Vec<u64>,
+    mode: Mode,
+}
+
+/// How much answers rest on.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Mode {
+    /// On what is there.
+    AsIs,
+    /// On nothing: they hold at any time.
+    Sites,
+    /// On all loaded classes being initialised.
+    Ready,
 }
 
 impl<'a> Cx<'a> {
-    fn new(thread: &'a Thread, class: &'static Class) -> Self {
+    pub(crate) fn new(thread: &'a Thread, class: &'static Class) -> Self {
         Self {
             thread,
             class,
             asked: Vec::new(),
             known: HashMap::new(),
             addresses: Vec::new(),
+            mode: Mode::AsIs,
         }
+    }
+
+    /// For code that does not run in this process.
+    pub(crate) fn in_mode(self, mode: Mode) -> Self {
+        Self { mode, ..self }
     }
 
     /// As if nothing had been asked.
@@ -156,6 +179,11 @@ impl<'a> Cx<'a> {
     }
 
     fn answer(&mut self, question: Question) -> Answer {
+        if self.mode == Mode::Sites
+            && let Some(answer) = self.site_answer(question)
+        {
+            return answer;
+        }
         match question {
             Question::Field(index) => Answer::Field(self.field_link(index, false)),
             Question::StaticField(index) => Answer::Field(self.field_link(index, true)),
@@ -172,6 +200,28 @@ impl<'a> Cx<'a> {
         }
     }
 
+    /// The answer that names a site. Calls of polymorphic methods have their own, which hold at any time too.
+    fn site_answer(&mut self, question: Question) -> Option<Answer> {
+        let index = question.index();
+        if let Question::Method(kind, _) = question {
+            self.load_polymorphic(index);
+            let method = resolve::visible_method_at(self.class, index as u16, kind);
+            if method.is_some_and(|method| method.flags.is_signature_polymorphic) {
+                return None;
+            }
+        }
+        let kind = question.site_kind()?;
+        let site = self.site(kind, index);
+        Some(match question {
+            Question::Field(_) | Question::StaticField(_) => Answer::Field(FieldLink::Site(site)),
+            Question::Class(_) | Question::ArrayOf(_) => Answer::Class(ClassLink::Site(site)),
+            Question::New(_) => Answer::New(NewLink::Site(site)),
+            Question::Constant(..) => Answer::Constant(ConstantLink::Site(site)),
+            Question::Method(..) => Answer::Method(MethodLink::Site(site)),
+            _ => Answer::Address(site),
+        })
+    }
+
     /// A number for an address.
     fn number(&mut self, address: impl Into<u64>) -> Address {
         self.addresses.push(address.into());
@@ -184,7 +234,8 @@ impl<'a> Cx<'a> {
 
     /// Whether statics and instances of `class` may be used without asking.
     fn is_ready(&self, class: &'static Class) -> bool {
-        class.is_initialized()
+        self.mode == Mode::Ready
+            || class.is_initialized()
             || (core::ptr::eq(class, self.class) && class.is_being_initialized_here())
     }
 }

@@ -8,6 +8,7 @@
 //! how it works as built and what is missing.
 
 mod access;
+mod ahead;
 mod array;
 mod backtrace;
 mod boot;

@@ -17,6 +17,8 @@ pub(crate) struct Options {
     pub(crate) is_reporting: bool,
     /// Where compiled code is kept; nowhere if there is no such place.
     pub(crate) code_root: Option<PathBuf>,
+    /// Names of classes to be compiled instead of running a program.
+    pub(crate) compile_list: Option<PathBuf>,
     /// `-ea` for all classes of applications.
     pub(crate) has_assertions: bool,
     /// `-Xrs`: HUP, INT and TERM end the process without hooks.
@@ -104,6 +106,8 @@ impl Options {
             _ => {
                 if let Some(root) = argument.strip_prefix("-Xtakt:code-cache=") {
                     self.code_root = Some(root.into());
+                } else if let Some(list) = argument.strip_prefix("-Xtakt:compile-list=") {
+                    self.compile_list = Some(list.into());
                 }
             }
         }

@@ -18,6 +18,11 @@ fn say(text: &str) {
     let _ = std::io::stderr().write_all(format!("{text}\n").as_bytes());
 }
 
+/// A line of progress.
+pub(crate) fn note(text: &str) {
+    say(text);
+}
+
 /// A warning in the launcher's form.
 pub(crate) fn warn(text: &str) {
     say(&format!("Takt warning: {text}"));

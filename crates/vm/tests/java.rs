@@ -224,3 +224,50 @@ fn a_crash_says_where() {
         "{text}"
     );
 }
+
+#[test]
+fn an_application_is_compiled_before_it_runs() {
+    let Some(jdk) = jdk() else {
+        eprintln!("skipped: no JDK 17 found in JAVA_HOME or {JDKS:?}");
+        return;
+    };
+    let classes = tempfile::tempdir().expect("a directory for classes");
+    let cache = tempfile::tempdir().expect("a directory for code");
+    let program = "interface Shape { default int sides() { return 4; } } \
+        class Square implements Shape { static int made = 1; Square() { made++; } int area() { return made * sides(); } } \
+        class Ahead { public static void main(String[] a) { if (new Square().area() != 8) throw new Error(); } }";
+    let source = classes.path().join("Ahead.java");
+    std::fs::write(&source, program).expect("the source is written");
+    let javac = Command::new(jdk.join("bin/javac")).arg(&source).status();
+    assert!(javac.expect("javac starts").success());
+    let list = classes.path().join("list");
+    std::fs::write(&list, "Ahead\nNoSuchClass\n").expect("the list is written");
+    let option = format!("-Xtakt:compile-list={}", list.display());
+    let compile = || run_takt(&jdk, classes.path(), cache.path(), &[&option, "-version"]);
+    let said = String::from_utf8_lossy(&compile().stdout).into_owned();
+    let refused = "refused NoSuchClass: java.lang.NoClassDefFoundError\n";
+    assert!(said.starts_with(refused), "{said}");
+    assert!(
+        said.contains("classes=1 refused=1 ") && !said.contains(" compiled=0 "),
+        "{said}"
+    );
+    let again = String::from_utf8_lossy(&compile().stdout).into_owned();
+    assert!(again.contains(" compiled=0 "), "{again}");
+    let options = ["-Xtakt:compile", "-Xtakt:report", "Ahead"];
+    let first = run_takt(&jdk, classes.path(), cache.path(), &options);
+    assert_eq!(first.status.code(), Some(0), "{}", shown(&first));
+    let said = String::from_utf8_lossy(&first.stderr).into_owned();
+    let loaded = |method: &str| {
+        said.lines()
+            .any(|l| l.starts_with("[load] ") && l.contains(method))
+    };
+    for method in [
+        "Ahead.main",
+        "Square.<clinit>",
+        "Square.<init>",
+        "Square.area",
+        "Shape.sides",
+    ] {
+        assert!(loaded(method), "{method} in {said}");
+    }
+}

@@ -71,6 +71,9 @@ extern "C" fn JNI_CreateJavaVM(vm: u64, env: u64, args: u64) -> i32 {
     }
     match boot::create() {
         Ok(thread) => {
+            if let Some(list) = &options::get().compile_list {
+                crate::ahead::run(thread, list);
+            }
             memory::write(vm, vm_address());
             memory::write(env, thread.env());
             OK
