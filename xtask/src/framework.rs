@@ -7,10 +7,18 @@ use std::process::Command;
 
 use anyhow::{Context, Result, bail};
 
+use crate::apps::Apps;
 use crate::stage::{cargo, command, target_dir};
 
 /// Random scripts that AOSP's queue and ours must dispatch alike.
 const SCRIPTS: &str = "200";
+
+/// Libraries that AOSP's classes load by name; their methods are among our natives.
+const LIBRARIES: [&str; 3] = [
+    "libstats_jni.so",
+    "libframework-connectivity-jni.so",
+    "libframework-connectivity-tiramisu-jni.so",
+];
 
 /// What was compiled, and what it runs with.
 struct Built {
@@ -20,6 +28,12 @@ struct Built {
     realtime: PathBuf,
     /// Tests of what only our queue has.
     realtime_tests: PathBuf,
+    /// What stands in front of AOSP's classes where there is no screen, and AOSP's classes whose calls were redirected.
+    headless: PathBuf,
+    /// Tools of this build.
+    tools: PathBuf,
+    /// Our natives under the names by which AOSP's classes load them.
+    libraries: PathBuf,
     /// Members that the JDK's module lacks.
     patch: PathBuf,
     natives: PathBuf,
@@ -70,6 +84,9 @@ impl Built {
             classes: out.join("classes"),
             realtime: out.join("realtime"),
             realtime_tests: out.join("realtime-tests"),
+            headless: out.join("headless"),
+            tools: out.join("tools"),
+            libraries: out.join("lib"),
             patch: out.join("jdk.unsupported"),
             natives: out.join("libnatives.so"),
             android: jar("android-all-")?,
@@ -79,6 +96,9 @@ impl Built {
             &built.classes,
             &built.realtime,
             &built.realtime_tests,
+            &built.headless,
+            &built.tools,
+            &built.libraries,
             &built.patch,
         ] {
             if folder.exists() {
@@ -87,12 +107,23 @@ impl Built {
             std::fs::create_dir_all(folder)?;
         }
         std::fs::copy(target.join("release/libnatives.so"), &built.natives)?;
-        // For `takt bench handler`, which knows no cache of Java artifacts.
+        for name in LIBRARIES {
+            std::os::unix::fs::symlink(&built.natives, built.libraries.join(name))?;
+        }
+        // For `takt`, which knows no cache of Java artifacts.
         std::fs::write(
             out.join("android-all.path"),
             built.android.display().to_string(),
         )?;
         built.compile()?;
+        built.redirect()?;
+        built.unpack_resources(&out)?;
+        Apps {
+            out: &out,
+            classes: &built.classes,
+            android: &built.android,
+        }
+        .build()?;
         Ok(built)
     }
 
@@ -116,8 +147,32 @@ impl Built {
             &[&self.classes, android],
             &self.realtime,
         )?;
+        javac(
+            &["framework/headless"],
+            &[&self.classes, android],
+            &self.headless,
+        )?;
         let path = [&self.realtime, &self.classes, android, junit];
         javac(&["framework/realtime-test"], &path, &self.realtime_tests)
+    }
+
+    /// Copies of AOSP's classes without the calls that the JDK has no member for.
+    fn redirect(&self) -> Result<()> {
+        const ASM: &str = "java.base/jdk.internal.org.objectweb.asm=ALL-UNNAMED";
+        let mut javac = Command::new("javac");
+        javac.args(["--add-exports", ASM, "-d"]).arg(&self.tools);
+        command(javac.args(sources(Path::new("framework/tools"))?))?;
+        let mut java = Command::new("java");
+        java.args(["--add-exports", ASM, "-cp"]).arg(&self.tools);
+        java.arg("takt.tools.Redirect").arg(&self.android);
+        command(java.arg("framework/jdk/redirects.txt").arg(&self.headless))
+    }
+
+    /// The framework's resource table as a file of its own: reading it must not mean reading the whole jar.
+    fn unpack_resources(&self, out: &Path) -> Result<()> {
+        let mut jar = Command::new("jar");
+        jar.arg("--extract").arg("--file").arg(&self.android);
+        command(jar.arg("resources.arsc").current_dir(out))
     }
 
     /// `java` with our natives and patches; `in_front` goes before AOSP's classes.
@@ -184,7 +239,7 @@ fn javac(folders: &[&str], path: &[&PathBuf], out: &Path) -> Result<()> {
 }
 
 /// A jar that tools/setup has fetched.
-fn jar(start: &str) -> Result<PathBuf> {
+pub(crate) fn jar(start: &str) -> Result<PathBuf> {
     let cache = match (
         std::env::var_os("TAKT_CACHE"),
         std::env::var_os("XDG_CACHE_HOME"),
@@ -208,7 +263,7 @@ fn jar(start: &str) -> Result<PathBuf> {
 }
 
 /// Every Java file below a folder.
-fn sources(folder: &Path) -> Result<Vec<PathBuf>> {
+pub(crate) fn sources(folder: &Path) -> Result<Vec<PathBuf>> {
     let mut found = Vec::new();
     let entries =
         std::fs::read_dir(folder).with_context(|| format!("cannot read {}", folder.display()))?;

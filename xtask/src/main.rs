@@ -7,6 +7,7 @@
     reason = "a build tool talks to a person and is not real-time code"
 )]
 
+mod apps;
 mod demo;
 mod framework;
 mod sanitize;
@@ -44,7 +45,7 @@ enum Command {
         #[arg(long)]
         only: Option<String>,
     },
-    /// The Java side into target/framework, for `takt bench handler`
+    /// The Java side and the applications into target/framework, for `takt run` and `takt bench handler`
     Framework,
     /// The main job on real input; results under out/demo
     Demo,

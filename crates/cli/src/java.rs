@@ -40,6 +40,7 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     Err(error).with_context(|| format!("cannot start {}", jdk.home.join("bin/java").display()))
 }
 
+/// The launcher's option for a machine.
 pub(crate) fn alternative(machine: &Path) -> OsString {
     let mut option = OsString::from("-XXaltjvm=");
     option.push(machine);

@@ -8,12 +8,14 @@ mod bench;
 mod compile;
 mod dex;
 mod doctor;
+mod framework;
 mod guest;
 mod java;
 mod jdk;
 mod lab;
 mod latency;
 mod load;
+mod run;
 
 use std::process::ExitCode;
 
@@ -43,6 +45,7 @@ enum Command {
     Java(java::Args),
     Lab(lab::Args),
     Latency(latency::Args),
+    Run(run::Args),
     #[command(hide = true)]
     Load(load::Args),
 }
@@ -72,6 +75,7 @@ fn run(command: Command) -> Result<ExitCode> {
         Command::Java(args) => java::run(&args),
         Command::Lab(args) => lab::run(args),
         Command::Latency(args) => latency::run(&args),
+        Command::Run(args) => run::run(&args),
         Command::Load(args) => load::run(&args),
     }
 }

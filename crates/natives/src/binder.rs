@@ -114,12 +114,16 @@ extern "system" fn Java_android_os_Binder_getExtension(_: Env, _: jobject) -> jo
     core::ptr::null_mut()
 }
 
-/// There is no service manager yet.
+/// The in-process system server's registry: every process's context object.
 #[unsafe(no_mangle)]
 extern "system" fn Java_com_android_internal_os_BinderInternal_getContextObject(
     env: Env,
     _: jclass,
 ) -> jobject {
-    env.throw_unsupported("BinderInternal.getContextObject (a service manager)");
-    core::ptr::null_mut()
+    env.call_static(
+        "takt/server/ServiceRegistry",
+        c"contextObject",
+        c"()Landroid/os/IBinder;",
+        &[],
+    )
 }

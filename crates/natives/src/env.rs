@@ -3,11 +3,12 @@
 //!
 //! Every call goes through the function table of JNI 1.6. Local references live until the native method returns.
 
-use std::ffi::CString;
+use std::ffi::{CStr, CString};
 use std::sync::OnceLock;
 
 use jni_sys::{
-    JNI_OK, JNI_VERSION_1_6, JNIEnv, JavaVM, jbyteArray, jclass, jint, jobject, jsize, jstring,
+    JNI_OK, JNI_VERSION_1_6, JNIEnv, JavaVM, jbyteArray, jclass, jint, jlong, jobject,
+    jobjectArray, jsize, jstring,
 };
 
 /// The calling thread's environment; only the JVM makes one, as the first argument of a native method.
@@ -129,26 +130,138 @@ impl Env {
         );
     }
 
+    /// Writes into an array from `offset` on; an exception is pending if it does not reach so far.
+    pub(crate) fn write_bytes(self, array: jbyteArray, offset: jint, bytes: &[u8]) {
+        let count = bytes.len() as jsize;
+        jni!(
+            self,
+            SetByteArrayRegion,
+            array,
+            offset,
+            count,
+            bytes.as_ptr().cast()
+        );
+    }
+
+    /// The long field of that name of each object of an array.
+    pub(crate) fn long_fields(self, array: jobjectArray, name: &CStr) -> Vec<jlong> {
+        let count = jni!(self, GetArrayLength, array);
+        let field = |index| {
+            let object = jni!(self, GetObjectArrayElement, array, index);
+            let class = jni!(self, GetObjectClass, object);
+            let field = jni!(self, GetFieldID, class, name.as_ptr(), c"J".as_ptr());
+            jni!(self, GetLongField, object, field)
+        };
+        (0..count).map(field).collect()
+    }
+
+    /// Sets int fields of an object, by name; its class must have them.
+    pub(crate) fn set_int_fields(self, object: jobject, fields: &[(&CStr, jint)]) {
+        let class = jni!(self, GetObjectClass, object);
+        for (name, value) in fields {
+            let field = jni!(self, GetFieldID, class, name.as_ptr(), c"I".as_ptr());
+            jni!(self, SetIntField, object, field, *value);
+        }
+    }
+
+    /// Sets a class's static int field.
+    pub(crate) fn set_static_int(self, class: jclass, name: &CStr, value: jint) {
+        let field = jni!(self, GetStaticFieldID, class, name.as_ptr(), c"I".as_ptr());
+        if !field.is_null() {
+            jni!(self, SetStaticIntField, class, field, value);
+        }
+    }
+
+    /// A new object by the constructor without arguments; null, and an exception is pending, if that fails.
+    pub(crate) fn new_object(self, class: &str) -> jobject {
+        self.new_object_with(class, c"()V", &[])
+    }
+
+    /// A new object by a constructor; null, and an exception is pending, if that fails.
+    pub(crate) fn new_object_with(
+        self,
+        class: &str,
+        signature: &CStr,
+        arguments: &[jni_sys::jvalue],
+    ) -> jobject {
+        let Some(class) = self.find_class(class) else {
+            return core::ptr::null_mut();
+        };
+        let name = c"<init>".as_ptr();
+        let constructor = jni!(self, GetMethodID, class, name, signature.as_ptr());
+        if constructor.is_null() {
+            return core::ptr::null_mut();
+        }
+        jni!(self, NewObjectA, class, constructor, arguments.as_ptr())
+    }
+
+    /// Throws the ErrnoException of a system call's last error.
+    pub(crate) fn throw_errno(self, call: &str) {
+        let error = std::io::Error::last_os_error()
+            .raw_os_error()
+            .unwrap_or_default();
+        let arguments = [
+            jni_sys::jvalue {
+                l: self.string_of(call),
+            },
+            jni_sys::jvalue { i: error },
+        ];
+        let class = "android/system/ErrnoException";
+        let exception = self.new_object_with(class, c"(Ljava/lang/String;I)V", &arguments);
+        if !exception.is_null() {
+            jni!(self, Throw, exception);
+        }
+    }
+
+    pub(crate) fn string_array(self, texts: &[String]) -> jobjectArray {
+        let Some(class) = self.find_class("java/lang/String") else {
+            return core::ptr::null_mut();
+        };
+        let count = texts.len() as jsize;
+        let array = jni!(self, NewObjectArray, count, class, core::ptr::null_mut());
+        for (index, text) in texts.iter().enumerate() {
+            let text = self.string_of(text);
+            jni!(self, SetObjectArrayElement, array, index as jsize, text);
+        }
+        array
+    }
+
     /// An array of `length` elements of a class, zeroed: `java.lang.reflect.Array.newInstance`.
     pub(crate) fn new_array(self, class: jclass, length: jint) -> jobject {
-        let Some(array) = self.find_class("java/lang/reflect/Array") else {
+        let arguments = [jni_sys::jvalue { l: class }, jni_sys::jvalue { i: length }];
+        self.call_static(
+            "java/lang/reflect/Array",
+            c"newInstance",
+            c"(Ljava/lang/Class;I)Ljava/lang/Object;",
+            &arguments,
+        )
+    }
+
+    /// Calls a static method that answers an object; null, and an exception is pending, if that fails.
+    pub(crate) fn call_static(
+        self,
+        class: &str,
+        name: &CStr,
+        signature: &CStr,
+        arguments: &[jni_sys::jvalue],
+    ) -> jobject {
+        let Some(class) = self.find_class(class) else {
             return core::ptr::null_mut();
         };
         let method = jni!(
             self,
             GetStaticMethodID,
-            array,
-            c"newInstance".as_ptr(),
-            c"(Ljava/lang/Class;I)Ljava/lang/Object;".as_ptr()
+            class,
+            name.as_ptr(),
+            signature.as_ptr()
         );
         if method.is_null() {
             return core::ptr::null_mut();
         }
-        let arguments = [jni_sys::jvalue { l: class }, jni_sys::jvalue { i: length }];
         jni!(
             self,
             CallStaticObjectMethodA,
-            array,
+            class,
             method,
             arguments.as_ptr()
         )

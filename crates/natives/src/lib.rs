@@ -6,14 +6,21 @@
 //! [`env`] is the only file that speaks to the JVM.
 
 mod binder;
+mod debug;
 mod env;
+mod graphics;
 mod handle;
+mod ignored;
+mod interrupt;
 mod linux;
 mod log;
 mod message_queue;
+mod network;
+mod os_constants;
 mod parcel;
 mod process;
 mod realtime_thread;
+mod resources;
 mod system_clock;
 mod system_properties;
 mod trace;

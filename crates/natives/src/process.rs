@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //! android.os.Process: priorities of threads as Linux's nice values.
 
-use jni_sys::{jclass, jint, jlong};
+use std::ffi::CString;
+
+use jni_sys::{jclass, jint, jlong, jstring};
 
 use crate::env::Env;
 use crate::system_clock::now_ns;
@@ -72,4 +74,47 @@ extern "system" fn Java_android_os_Process_getThreadPriority(
 #[unsafe(no_mangle)]
 extern "system" fn Java_android_os_Process_getElapsedCpuTime(_: Env, _: jclass) -> jlong {
     now_ns(libc::CLOCK_PROCESS_CPUTIME_ID) / 1_000_000
+}
+
+/// The command's name as `ps` shows it; the kernel keeps 15 bytes.
+#[unsafe(no_mangle)]
+extern "system" fn Java_android_os_Process_setArgV0Native(env: Env, _: jclass, name: jstring) {
+    let name = env.text(name).unwrap_or_default().replace('\0', " ");
+    let Ok(name) = CString::new(name) else {
+        return;
+    };
+    // SAFETY:
+    // 1. The kernel copies at most 16 bytes of a terminated string.
+    unsafe { libc::prctl(libc::PR_SET_NAME, name.as_ptr()) };
+}
+
+fn signal(env: Env, process: jint, signal: jint) {
+    // SAFETY:
+    // 1. kill takes numbers and answers errors.
+    let outcome = unsafe { libc::kill(process, signal) };
+    if outcome != 0 {
+        let error = std::io::Error::last_os_error();
+        let text = format!("signal {signal} to process {process}: {error}");
+        env.throw("java/lang/IllegalArgumentException", &text);
+    }
+}
+
+#[unsafe(no_mangle)]
+extern "system" fn Java_android_os_Process_sendSignal(
+    env: Env,
+    _: jclass,
+    process: jint,
+    number: jint,
+) {
+    signal(env, process, number);
+}
+
+#[unsafe(no_mangle)]
+extern "system" fn Java_android_os_Process_sendSignalQuiet(
+    env: Env,
+    _: jclass,
+    process: jint,
+    number: jint,
+) {
+    signal(env, process, number);
 }

@@ -19,6 +19,26 @@ extern "system" fn Java_dalvik_system_VMRuntime_newUnpaddedArray(
 }
 
 #[unsafe(no_mangle)]
+extern "system" fn Java_dalvik_system_VMRuntime_newNonMovableArray(
+    env: Env,
+    _: jobject,
+    class: jclass,
+    length: jint,
+) -> jobject {
+    env.new_array(class, length)
+}
+
+/// JNI knows no addresses of objects, and none of our native methods takes one: see `ignored`, nativeApplyStyle.
+#[unsafe(no_mangle)]
+extern "system" fn Java_dalvik_system_VMRuntime_addressOf(
+    _: Env,
+    _: jobject,
+    _array: jobject,
+) -> jlong {
+    0
+}
+
+#[unsafe(no_mangle)]
 extern "system" fn Java_dalvik_system_VMRuntime_is64Bit(_: Env, _: jobject) -> jboolean {
     true
 }

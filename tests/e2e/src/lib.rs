@@ -59,7 +59,8 @@ impl Run {
         serde_json::from_str(&self.stdout).unwrap_or_else(|error| panic!("{error}: {self:#?}"))
     }
 
-    fn of(command: &mut Command) -> Self {
+    /// Runs a command that is already put together.
+    pub fn of(command: &mut Command) -> Self {
         use std::os::unix::process::ExitStatusExt;
         let output = command
             .output()

@@ -12,6 +12,7 @@ use anyhow::{Context, Result, bail};
 use report::Table;
 use serde::Serialize;
 
+use crate::framework::{Framework, Front};
 use crate::jdk::Jdk;
 
 /// RTDroid's ends: 22–50 µs at both, on an RT kernel. See docs/bench.md.
@@ -68,15 +69,12 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
         bail!("--duration is at least 1s, and --period lies below it");
     }
     let java = Jdk::find()?.home.join("bin/java");
-    let place = match &args.framework {
-        Some(place) => place.clone(),
-        None => default_place()?,
-    };
+    let framework = Framework::find(args.framework.as_deref())?;
     let mut rows = Vec::new();
     for threads in &args.threads {
         for queue in QUEUES {
             eprintln!("bench handler: {threads} threads, {queue}'s queue");
-            rows.push(measure(&java, &place, args, *threads, queue)?);
+            rows.push(measure(&java, &framework, args, *threads, queue)?);
         }
     }
     match args.json {
@@ -86,47 +84,20 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// target/framework, beside the directory that this program was built in.
-fn default_place() -> Result<PathBuf> {
-    let program = std::env::current_exe().context("cannot find this program's own file")?;
-    let target = program
-        .ancestors()
-        .nth(2)
-        .context("this program lies in no build directory")?;
-    Ok(target.join("framework"))
-}
-
 fn measure(
     java: &Path,
-    place: &Path,
+    framework: &Framework,
     args: &Args,
     threads: u32,
     queue: &'static str,
 ) -> Result<Row> {
-    let note = place.join("android-all.path");
-    let android = std::fs::read_to_string(&note).with_context(|| {
-        format!(
-            "cannot read {}: run `cargo xtask framework`",
-            note.display()
-        )
-    })?;
-    let mut path = vec![place.join("classes"), PathBuf::from(android.trim())];
-    if queue == "Takt" {
-        path.insert(0, place.join("realtime"));
-    }
+    let front = match queue {
+        "Takt" => Front::Realtime,
+        _ => Front::Aosp,
+    };
     let output = Command::new(java)
         .arg(JAVA_HEAP)
-        .arg("--patch-module")
-        .arg(format!(
-            "jdk.unsupported={}",
-            place.join("jdk.unsupported").display()
-        ))
-        .arg(format!(
-            "-Dtakt.natives={}",
-            place.join("libnatives.so").display()
-        ))
-        .arg("-cp")
-        .arg(std::env::join_paths(path)?)
+        .args(framework.options(front)?)
         .arg("takt.bench.HandlerLoad")
         .args([threads.to_string(), args.duration.as_secs().to_string()])
         .args([

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+//! [`Framework`]: the Java side as `cargo xtask framework` has built it, and how a JVM is started with it.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result};
+
+/// A directory of compiled classes, natives and resources, and the jar of AOSP's classes.
+pub(crate) struct Framework {
+    place: PathBuf,
+    android: PathBuf,
+}
+
+/// Folders of classes that stand in front of AOSP's.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Front {
+    /// None: AOSP's own queue.
+    Aosp,
+    /// Takt's message queue.
+    Realtime,
+    /// Takt's message queue, and what replaces a screen.
+    Hosted,
+}
+
+impl Framework {
+    /// At a place, or at target/framework beside the directory that this program was built in.
+    pub(crate) fn find(place: Option<&Path>) -> Result<Self> {
+        let place = match place {
+            Some(place) => place.to_owned(),
+            None => default_place()?,
+        };
+        let note = place.join("android-all.path");
+        let android = std::fs::read_to_string(&note).with_context(|| {
+            let note = note.display();
+            format!("cannot read {note}: run `cargo xtask framework`")
+        })?;
+        let android = PathBuf::from(android.trim());
+        Ok(Self { place, android })
+    }
+
+    /// The framework's own resource table.
+    pub(crate) fn resources(&self) -> PathBuf {
+        self.place.join("resources.arsc")
+    }
+
+    /// Options of the `java` command.
+    pub(crate) fn options(&self, front: Front) -> Result<Vec<OsString>> {
+        let folders: &[&str] = match front {
+            Front::Aosp => &["classes"],
+            Front::Realtime => &["realtime", "classes"],
+            Front::Hosted => &["headless", "realtime", "classes"],
+        };
+        let mut path: Vec<PathBuf> = folders.iter().map(|it| self.place.join(it)).collect();
+        path.push(self.android.clone());
+        let option = |start: &str, file: &str| {
+            let mut option = OsString::from(start);
+            option.push(self.place.join(file));
+            option
+        };
+        Ok(vec![
+            "--patch-module".into(),
+            option("jdk.unsupported=", "jdk.unsupported"),
+            option("-Djava.library.path=", "lib"),
+            option("-Dtakt.natives=", "libnatives.so"),
+            "-cp".into(),
+            std::env::join_paths(path)?,
+        ])
+    }
+}
+
+fn default_place() -> Result<PathBuf> {
+    let program = std::env::current_exe().context("cannot find this program's own file")?;
+    let target = program
+        .ancestors()
+        .nth(2)
+        .context("this program lies in no build directory")?;
+    Ok(target.join("framework"))
+}

@@ -1,0 +1,211 @@
+// SPDX-License-Identifier: Apache-2.0
+//! `takt run`: an Android application, headless, in one process with its system server.
+//!
+//! The package is verified here; `takt.server.Launcher` in framework/src is told what it declares and what to start.
+
+use std::collections::BTreeMap;
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitCode};
+use std::time::Duration;
+
+use anyhow::{Context, Result, anyhow, bail};
+use apk::{Apk, Manifest};
+use clap::ValueEnum;
+use serde::Serialize;
+
+use crate::framework::{Framework, Front};
+use crate::java;
+use crate::jdk::Jdk;
+
+/// Runs an Android application from its package, without a screen
+///
+/// Starts the launcher's activity, or what the options name, and writes the log in logcat's form to standard error.
+/// Ctrl-C ends all components in order. Exit code: 0 ended, 1 ended by an exception that nothing caught, 2 refused.
+#[derive(clap::Args)]
+pub(crate) struct Args {
+    /// The package
+    file: PathBuf,
+    /// Start this activity, such as .Main
+    #[arg(long, value_name = "CLASS")]
+    activity: Vec<String>,
+    /// Start this service
+    #[arg(long, value_name = "CLASS")]
+    service: Vec<String>,
+    /// Send a broadcast of this action
+    #[arg(long, value_name = "ACTION")]
+    broadcast: Vec<String>,
+    /// Text for the intents of all these: NAME=VALUE
+    #[arg(long, value_name = "NAME=VALUE", value_parser = extra)]
+    extra: Vec<(String, String)>,
+    /// End after this time, as by Ctrl-C
+    #[arg(long = "for", value_name = "TIME", value_parser = humantime::parse_duration)]
+    limit: Option<Duration>,
+    /// End as soon as onResume, onStartCommand or onReceive has returned
+    #[arg(long)]
+    until_started: bool,
+    /// Where the application keeps its files
+    #[arg(long, value_name = "DIR")]
+    data: Option<PathBuf>,
+    /// The Java machine
+    #[arg(long, value_enum, default_value_t = Machine::Takt)]
+    machine: Machine,
+    /// Class files in place of the package's DEX
+    #[arg(long, value_name = "DIR")]
+    classes: Option<PathBuf>,
+    /// Where `cargo xtask framework` has put the Java side
+    #[arg(long, value_name = "DIR")]
+    framework: Option<PathBuf>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Machine {
+    /// Takt's own.
+    Takt,
+    /// The JDK's, for comparison: it runs no DEX, so it needs --classes.
+    Hotspot,
+}
+
+/// What the launcher reads.
+#[derive(Serialize)]
+struct Run<'a> {
+    manifest: &'a Manifest,
+    apk: PathBuf,
+    data: &'a Path,
+    framework_resources: PathBuf,
+    classes: Option<PathBuf>,
+    starts: Vec<Start<'a>>,
+    limit_millis: Option<u128>,
+    until_started: bool,
+}
+
+#[derive(Debug, PartialEq, Serialize)]
+struct Start<'a> {
+    kind: &'static str,
+    action: Option<&'a str>,
+    component: Option<String>,
+    extras: BTreeMap<&'a str, &'a str>,
+}
+
+fn extra(text: &str) -> Result<(String, String), String> {
+    match text.split_once('=') {
+        Some((name, value)) => Ok((name.to_owned(), value.to_owned())),
+        None => Err("NAME=VALUE is wanted".to_owned()),
+    }
+}
+
+/// Becomes the application's process; comes back only when that fails.
+pub(crate) fn run(args: &Args) -> Result<ExitCode> {
+    let file = &args.file;
+    let bytes = std::fs::read(file).with_context(|| format!("cannot read {}", file.display()))?;
+    let refused = |fault: String| anyhow!("{}: refused: {fault}", file.display());
+    let package = Apk::parse(&bytes).map_err(|it| refused(it.to_string()))?;
+    crate::apk::verify(&package).map_err(refused)?;
+    if args.machine == Machine::Hotspot && args.classes.is_none() {
+        bail!("HotSpot runs no DEX: give --classes");
+    }
+    let manifest = &package.manifest;
+    let framework = Framework::find(args.framework.as_deref())?;
+    let data = data_directory(args, &manifest.package)?;
+    let run = Run {
+        manifest,
+        apk: std::path::absolute(file)?,
+        data: &data,
+        framework_resources: framework.resources(),
+        classes: args.classes.as_ref().map(std::path::absolute).transpose()?,
+        starts: starts(args, manifest)?,
+        limit_millis: args.limit.map(|it| it.as_millis()),
+        until_started: args.until_started,
+    };
+    let description = data.join("run.json");
+    std::fs::write(&description, serde_json::to_vec(&run)?)
+        .with_context(|| format!("cannot write {}", description.display()))?;
+    start(args, &framework, &description)
+}
+
+fn start(args: &Args, framework: &Framework, description: &Path) -> Result<ExitCode> {
+    let java = Jdk::find()?.home.join("bin/java");
+    let mut command = Command::new(&java);
+    match args.machine {
+        Machine::Takt => {
+            let own = std::env::current_exe().context("cannot find this program's own file")?;
+            command.arg(java::alternative(&java::machine_beside(&own)?));
+        }
+        // Signals are ours: see takt.server.Interrupt.
+        Machine::Hotspot => {
+            command.arg("-Xrs");
+        }
+    }
+    let error = command
+        .args(framework.options(Front::Hosted)?)
+        .arg("takt.server.Launcher")
+        .arg(description)
+        .exec();
+    Err(error).with_context(|| format!("cannot start {}", java.display()))
+}
+
+/// Made if it is not there; the same for each run of a package.
+fn data_directory(args: &Args, package: &str) -> Result<PathBuf> {
+    let data = match &args.data {
+        Some(data) => std::path::absolute(data)?,
+        None => {
+            let home = std::env::var_os("XDG_DATA_HOME").map(PathBuf::from);
+            let home = match home {
+                Some(home) => home,
+                None => PathBuf::from(std::env::var_os("HOME").context("HOME is not set")?)
+                    .join(".local/share"),
+            };
+            home.join("takt/data").join(package)
+        }
+    };
+    std::fs::create_dir_all(&data).with_context(|| format!("cannot make {}", data.display()))?;
+    Ok(data)
+}
+
+/// What the options name, or else what a launcher would start.
+fn starts<'a>(args: &'a Args, manifest: &'a Manifest) -> Result<Vec<Start<'a>>> {
+    let package = &manifest.package;
+    let extras: BTreeMap<&str, &str> = args
+        .extra
+        .iter()
+        .map(|(name, value)| (name.as_str(), value.as_str()))
+        .collect();
+    let component = |kind, class: &str| Start {
+        kind,
+        action: None,
+        component: Some(format!("{package}/{class}")),
+        extras: extras.clone(),
+    };
+    let mut starts = Vec::new();
+    starts.extend(args.service.iter().map(|it| component("service", it)));
+    starts.extend(args.activity.iter().map(|it| component("activity", it)));
+    starts.extend(args.broadcast.iter().map(|action| Start {
+        kind: "broadcast",
+        action: Some(action),
+        component: None,
+        extras: extras.clone(),
+    }));
+    if starts.is_empty() {
+        let launcher = manifest.launcher().with_context(|| {
+            format!(
+                "{package} has no activity for a launcher: name one, or --service or --broadcast"
+            )
+        })?;
+        starts.push(Start {
+            action: Some("android.intent.action.MAIN"),
+            ..component("activity", &launcher.name)
+        });
+    }
+    Ok(starts)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_extra_is_a_name_and_a_value() {
+        assert_eq!(extra("a=b=c"), Ok(("a".to_owned(), "b=c".to_owned())));
+        assert!(extra("a").is_err());
+    }
+}

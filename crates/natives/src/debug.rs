@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+//! What a debugger's or a profiler's half in AOSP's classes asks for: there is none, and they are told so.
+
+use jni_sys::{jboolean, jbyteArray, jclass, jint};
+
+use crate::env::Env;
+
+/// A chunk for DDMS, which is not there.
+#[unsafe(no_mangle)]
+extern "system" fn Java_org_apache_harmony_dalvik_ddmc_DdmServer_nativeSendChunk(
+    _: Env,
+    _: jclass,
+    _kind: jint,
+    _data: jbyteArray,
+    _offset: jint,
+    _length: jint,
+) {
+}
+
+#[unsafe(no_mangle)]
+extern "system" fn Java_dalvik_system_VMDebug_isDebuggerConnected(_: Env, _: jclass) -> jboolean {
+    false
+}
+
+#[unsafe(no_mangle)]
+extern "system" fn Java_dalvik_system_VMDebug_isDebuggingEnabled(_: Env, _: jclass) -> jboolean {
+    false
+}

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+package takt.framework;
+
+import android.util.Log;
+import java.util.LinkedHashMap;
+import java.util.Map;
+
+/** What Android's java.* has and the JDK's has not: takt.tools.Redirect turns AOSP's calls to it here. */
+public final class Libcore {
+    private static final String TAG = "System";
+
+    private Libcore() {}
+
+    /** A preference of the screen's clock: the JDK's DateFormat goes by the locale. */
+    public static void set24HourTimePref(Boolean is24Hour) {}
+
+    /** The entry that was used or added first; null if there is none. */
+    public static <K, V> Map.Entry<K, V> eldest(LinkedHashMap<K, V> map) {
+        return map.isEmpty() ? null : map.entrySet().iterator().next();
+    }
+
+    /** A warning of libcore. */
+    public static void logW(String text) {
+        Log.w(TAG, text);
+    }
+
+    /** An error of libcore. */
+    public static void logE(String text, Throwable cause) {
+        Log.e(TAG, text, cause);
+    }
+}

@@ -1,0 +1,268 @@
+// SPDX-License-Identifier: Apache-2.0
+package takt.server;
+
+import android.app.Activity;
+import android.app.ActivityManager;
+import android.app.IActivityClientController;
+import android.app.IApplicationThread;
+import android.app.ProfilerInfo;
+import android.app.ResultInfo;
+import android.app.servertransaction.ActivityLifecycleItem;
+import android.app.servertransaction.ActivityResultItem;
+import android.app.servertransaction.ClientTransaction;
+import android.app.servertransaction.ClientTransactionItem;
+import android.app.servertransaction.DestroyActivityItem;
+import android.app.servertransaction.LaunchActivityItem;
+import android.app.servertransaction.PauseActivityItem;
+import android.app.servertransaction.ResumeActivityItem;
+import android.app.servertransaction.StopActivityItem;
+import android.content.ComponentName;
+import android.content.Intent;
+import android.content.pm.ActivityInfo;
+import android.content.res.Configuration;
+import android.os.Binder;
+import android.os.Bundle;
+import android.os.IBinder;
+import android.os.PersistableBundle;
+import android.os.RemoteException;
+import android.util.Log;
+import java.util.ArrayList;
+import java.util.List;
+
+/**
+ * One task of activities: IActivityTaskManager and IActivityClientController.
+ *
+ * <p>As on Android, the resumed activity is paused before another one is launched or resumed, and stopped when the other is
+ * idle. Each step is one transaction to the process, which answers when it is done.
+ */
+final class Activities {
+    private static final String TAG = "Takt";
+
+    private static final class Record {
+        final Binder token = new Binder();
+        final Intent intent;
+        final ActivityInfo info;
+        final IBinder resultTo;
+        final int requestCode;
+        final List<ResultInfo> results = new ArrayList<>();
+        /** What the process was last asked for: a state of ActivityLifecycleItem. */
+        int state = ActivityLifecycleItem.PRE_ON_CREATE;
+        boolean isFinishing;
+
+        Record(Intent intent, ActivityInfo info, IBinder resultTo, int requestCode) {
+            this.intent = intent;
+            this.info = info;
+            this.resultTo = resultTo;
+            this.requestCode = requestCode;
+        }
+    }
+
+    private final AppProcess process;
+    /** The last one is on top. */
+    private final List<Record> task = new ArrayList<>();
+    private final IActivityClientController controller;
+    private int idents;
+
+    Activities(AppProcess process) {
+        this.process = process;
+        controller = LocalInterface.of(IActivityClientController.class, this);
+    }
+
+    /** What an activity's process reports to. */
+    public IActivityClientController getActivityClientController() {
+        return controller;
+    }
+
+    /** Starts an activity of this package. */
+    public synchronized int startActivity(IApplicationThread caller, String callingPackage, String feature,
+            Intent intent, String type, IBinder resultTo, String resultWho, int requestCode, int flags,
+            ProfilerInfo profiler, Bundle options) throws RemoteException {
+        List<InstalledPackage.Component> found = process.installed.matching(InstalledPackage.ACTIVITY, intent);
+        if (found.isEmpty()) {
+            Log.w(TAG, "no activity for " + intent + ": only those of the package itself are there");
+            boolean isNamed = intent.getComponent() != null;
+            return isNamed ? ActivityManager.START_CLASS_NOT_FOUND : ActivityManager.START_INTENT_NOT_RESOLVED;
+        }
+        InstalledPackage.Component component = found.get(0);
+        ActivityInfo info = (ActivityInfo) component.info;
+        intent.setComponent(new ComponentName(info.packageName, info.name));
+        Record top = top();
+        task.add(new Record(intent, info, requestCode >= 0 ? resultTo : null, requestCode));
+        if (top == null || top.state != ActivityLifecycleItem.ON_RESUME) {
+            resumeTop();
+        } else {
+            pause(top);
+        }
+        return ActivityManager.START_SUCCESS;
+    }
+
+    /** An activity ends itself. */
+    public synchronized boolean finishActivity(IBinder token, int code, Intent data, int finishTask)
+            throws RemoteException {
+        Record record = byToken(token);
+        if (record == null || record.isFinishing) {
+            return record != null;
+        }
+        record.isFinishing = true;
+        Record origin = byToken(record.resultTo);
+        if (origin != null) {
+            origin.results.add(new ResultInfo(null, record.requestCode, code, data));
+        }
+        if (record.state == ActivityLifecycleItem.ON_RESUME) {
+            pause(record);
+        } else {
+            destroy(record);
+            resumeTop();
+        }
+        return true;
+    }
+
+    /** It and those below it of the same affinity: here, the whole task. */
+    public synchronized boolean finishActivityAffinity(IBinder token) throws RemoteException {
+        for (Record record : List.copyOf(task)) {
+            finishActivity(record.token, Activity.RESULT_CANCELED, null, Activity.DONT_FINISH_TASK_WITH_ACTIVITY);
+        }
+        return true;
+    }
+
+    /** onResume has returned. */
+    public synchronized void activityResumed(IBinder token, boolean handlesSplashScreen) {
+        Record record = byToken(token);
+        if (record != null) {
+            process.started("activity " + record.info.name);
+        }
+    }
+
+    /** The looper had nothing more to do: what lies below is stopped now. */
+    public synchronized void activityIdle(IBinder token, Configuration configuration, boolean stopProfiling)
+            throws RemoteException {
+        for (Record record : List.copyOf(task)) {
+            if (record.state == ActivityLifecycleItem.ON_PAUSE && record != top()) {
+                stop(record);
+            }
+        }
+    }
+
+    /** onPause has returned. */
+    public synchronized void activityPaused(IBinder token) throws RemoteException {
+        Record record = byToken(token);
+        if (record != null && record.isFinishing) {
+            destroy(record);
+        }
+        resumeTop();
+    }
+
+    /** onStop has returned. */
+    public void activityStopped(IBinder token, Bundle state, PersistableBundle persistent,
+            CharSequence description) {}
+
+    /** onDestroy has returned. */
+    public synchronized void activityDestroyed(IBinder token) {
+        process.lookForEnd();
+    }
+
+    /** For a list of recent tasks, which nobody shows. */
+    public void setTaskDescription(IBinder token, ActivityManager.TaskDescription description) {}
+
+    /** There are no windows: the process makes no views for it. */
+    public boolean willActivityBeVisible(IBinder token) {
+        return false;
+    }
+
+    /** The default display's number, although there is no display. */
+    public int getDisplayId(IBinder token) {
+        return 0;
+    }
+
+    /** There is one task. */
+    public int getTaskForActivity(IBinder token, boolean onlyRoot) {
+        return 1;
+    }
+
+    /** Is it on top? */
+    public synchronized boolean isTopOfTask(IBinder token) {
+        return top() != null && top().token == token;
+    }
+
+    /** Who started it for a result; null if nobody did. */
+    public synchronized ComponentName getCallingActivity(IBinder token) {
+        Record record = byToken(token);
+        Record origin = record == null ? null : byToken(record.resultTo);
+        return origin == null ? null : new ComponentName(origin.info.packageName, origin.info.name);
+    }
+
+    /** Whose activity started it for a result. */
+    public String getCallingPackage(IBinder token) {
+        ComponentName calling = getCallingActivity(token);
+        return calling == null ? null : calling.getPackageName();
+    }
+
+    synchronized boolean isIdle() {
+        return task.isEmpty();
+    }
+
+    /** Destroys every activity, from the top: each is paused and stopped on its way. */
+    synchronized void endAll() throws RemoteException {
+        for (int index = task.size() - 1; index >= 0; index--) {
+            task.get(index).isFinishing = true;
+        }
+        while (top() != null) {
+            destroy(top());
+        }
+    }
+
+    private Record top() {
+        return task.isEmpty() ? null : task.get(task.size() - 1);
+    }
+
+    private Record byToken(IBinder token) {
+        return task.stream().filter(it -> it.token == token).findFirst().orElse(null);
+    }
+
+    private void resumeTop() throws RemoteException {
+        Record top = top();
+        if (top == null || top.isFinishing || top.state == ActivityLifecycleItem.ON_RESUME) {
+            return;
+        }
+        ClientTransactionItem first = null;
+        if (top.state == ActivityLifecycleItem.PRE_ON_CREATE) {
+            Configuration configuration = process.configuration();
+            first = LaunchActivityItem.obtain(top.intent, ++idents, top.info, configuration, configuration, 0, null,
+                    null, AppProcess.STATE, null, null, null, null, null, true, null, top.token, controller,
+                    top.token, false, null);
+        } else if (!top.results.isEmpty()) {
+            first = ActivityResultItem.obtain(List.copyOf(top.results));
+        }
+        top.results.clear();
+        top.state = ActivityLifecycleItem.ON_RESUME;
+        send(top, first, ResumeActivityItem.obtain(true, false));
+    }
+
+    private void pause(Record record) throws RemoteException {
+        record.state = ActivityLifecycleItem.ON_PAUSE;
+        send(record, null, PauseActivityItem.obtain(record.isFinishing, false, 0, false, false));
+    }
+
+    private void stop(Record record) throws RemoteException {
+        record.state = ActivityLifecycleItem.ON_STOP;
+        send(record, null, StopActivityItem.obtain(0));
+    }
+
+    private void destroy(Record record) throws RemoteException {
+        task.remove(record);
+        if (record.state != ActivityLifecycleItem.PRE_ON_CREATE) {
+            record.state = ActivityLifecycleItem.ON_DESTROY;
+            send(record, null, DestroyActivityItem.obtain(record.isFinishing, 0));
+        }
+    }
+
+    private void send(Record record, ClientTransactionItem first, ActivityLifecycleItem state)
+            throws RemoteException {
+        ClientTransaction transaction = ClientTransaction.obtain(process.thread(), record.token);
+        if (first != null) {
+            transaction.addCallback(first);
+        }
+        transaction.setLifecycleStateRequest(state);
+        transaction.schedule();
+    }
+}

@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: Apache-2.0
+package takt.server;
+
+import android.app.Activity;
+import android.app.ActivityManager;
+import android.app.ApplicationErrorReport;
+import android.app.IActivityManager;
+import android.app.IActivityTaskManager;
+import android.app.IApplicationThread;
+import android.content.Context;
+import android.content.Intent;
+import android.content.pm.IPackageManager;
+import android.content.pm.PackageManager;
+import android.content.pm.ProviderInfo;
+import android.content.pm.ProviderInfoList;
+import android.content.res.CompatibilityInfo;
+import android.content.res.Configuration;
+import android.net.IConnectivityManager;
+import android.os.Bundle;
+import android.os.IBinder;
+import android.os.RemoteException;
+import android.os.SystemClock;
+import java.util.Comparator;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+
+/**
+ * The one application process, as the system server keeps it: the part of IActivityManager that binds, watches and ends it.
+ * What its components do is in {@link Activities}, {@link Services}, {@link Broadcasts} and {@link Providers}.
+ */
+public final class AppProcess {
+    static final int STATE = ActivityManager.PROCESS_STATE_TOP;
+    static final int USER = 0;
+    static final CompatibilityInfo COMPATIBILITY = CompatibilityInfo.DEFAULT_COMPATIBILITY_INFO;
+
+    /** What the process was started for, and who hears of its end. */
+    public interface Owner {
+        /** The application is bound: start what was asked for. */
+        void onBound(AppProcess process) throws RemoteException;
+
+        /** onResume, onStartCommand or a receiver's onReceive has returned for the first time. */
+        void onStarted(AppProcess process, String what);
+
+        /** An exception that nothing caught ends the process. */
+        void onCrash(String text);
+
+        /** Nothing is left to run. */
+        void onIdle();
+    }
+
+    final InstalledPackage installed;
+    private final Owner owner;
+    private final Activities activities = new Activities(this);
+    private final Services services = new Services(this);
+    private final Broadcasts broadcasts = new Broadcasts(this);
+    private IApplicationThread thread;
+    private boolean isStarted;
+
+    private AppProcess(InstalledPackage installed, Owner owner) {
+        this.installed = installed;
+        this.owner = owner;
+    }
+
+    /** Makes the system's services for one package; the process attaches when ActivityThread starts. */
+    public static AppProcess start(InstalledPackage installed, Owner owner) {
+        AppProcess process = new AppProcess(installed, owner);
+        Providers providers = new Providers(process);
+        ServiceRegistry.add(Context.ACTIVITY_SERVICE, LocalInterface.binder(IActivityManager.class, process,
+                process.services, process.broadcasts, providers));
+        ServiceRegistry.add(Context.ACTIVITY_TASK_SERVICE,
+                LocalInterface.binder(IActivityTaskManager.class, process.activities));
+        ServiceRegistry.add("package", LocalInterface.binder(IPackageManager.class, new Packages(installed)));
+        ServiceRegistry.add(Context.CONNECTIVITY_SERVICE,
+                LocalInterface.binder(IConnectivityManager.class, new Connectivity()));
+        return process;
+    }
+
+    /** The process is there: bind the application, then what was asked for. */
+    public void attachApplication(IApplicationThread attached, long sequence) throws RemoteException {
+        thread = attached;
+        List<ProviderInfo> own = installed.infos(InstalledPackage.PROVIDER).stream()
+                .map(ProviderInfo.class::cast)
+                .filter(it -> it.enabled)
+                .sorted(Comparator.comparingInt((ProviderInfo it) -> it.initOrder).reversed())
+                .toList();
+        long now = SystemClock.uptimeMillis();
+        thread.bindApplication(installed.application.processName, installed.application, null, null,
+                ProviderInfoList.fromList(own), null, null, null, null, null, 0, false, false, false, false,
+                configuration(), COMPATIBILITY, Map.of(), new Bundle(), "", null, null, new long[0], null, now, now);
+        owner.onBound(this);
+    }
+
+    /** The process has told all that it had to tell. */
+    public void finishAttachApplication(long sequence) {}
+
+    /** The process ends by an exception. */
+    public void handleApplicationCrash(IBinder application, ApplicationErrorReport.ParcelableCrashInfo crash) {
+        owner.onCrash(crash.exceptionClassName + ": " + crash.exceptionMessage);
+    }
+
+    /** What a terrible failure was is in the log; false: the process lives on. */
+    public boolean handleApplicationWtf(IBinder application, String tag, boolean isSystem,
+            ApplicationErrorReport.ParcelableCrashInfo crash, int immediateCallerPid) {
+        return false;
+    }
+
+    /** A permission that the manifest asks for is granted: who runs the application installed it. */
+    public int checkPermission(String permission, int pid, int uid) {
+        boolean isGranted = permission == null || List.of(installed.info.requestedPermissions).contains(permission);
+        return isGranted ? PackageManager.PERMISSION_GRANTED : PackageManager.PERMISSION_DENIED;
+    }
+
+    /** Nobody clicks at random. */
+    public boolean isUserAMonkey() {
+        return false;
+    }
+
+    /** The one application uses it. */
+    public void addPackageDependency(String name) {}
+
+    IApplicationThread thread() {
+        return thread;
+    }
+
+    /** A device without locale and screen, as the package was read for. */
+    Configuration configuration() {
+        Configuration configuration = new Configuration();
+        configuration.setToDefaults();
+        configuration.setLocale(Locale.US);
+        configuration.densityDpi = 160;
+        configuration.fontScale = 1;
+        return configuration;
+    }
+
+    /** Starts an activity as a launcher would. */
+    public void startActivity(Intent intent) throws RemoteException {
+        intent.addFlags(Intent.FLAG_ACTIVITY_NEW_TASK);
+        int outcome = activities.startActivity(thread, null, null, intent, null, null, null, -1, 0, null, null);
+        if (outcome != ActivityManager.START_SUCCESS) {
+            throw new IllegalArgumentException("no activity for " + intent);
+        }
+    }
+
+    /** Starts a service. */
+    public void startService(Intent intent) throws RemoteException {
+        if (services.startService(thread, intent, null, false, null, null, USER) == null) {
+            throw new IllegalArgumentException("no service for " + intent);
+        }
+    }
+
+    /** Sends a broadcast, unordered. */
+    public void broadcast(Intent intent) throws RemoteException {
+        broadcasts.broadcastIntentWithFeature(thread, null, intent, null, null, Activity.RESULT_OK, null, null, null,
+                null, null, 0, null, false, false, USER);
+    }
+
+    /** Ends all components in order; what they do on their way goes through the process's own looper. */
+    public void endAll() throws RemoteException {
+        activities.endAll();
+        services.endAll();
+    }
+
+    /** Tells the owner once that the first component has done its first work. */
+    synchronized void started(String what) {
+        if (!isStarted) {
+            isStarted = true;
+            owner.onStarted(this, what);
+        }
+    }
+
+    /** Tells the owner when no component is left. */
+    void lookForEnd() {
+        if (activities.isIdle() && services.isIdle() && broadcasts.isIdle()) {
+            owner.onIdle();
+        }
+    }
+}

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+package takt.server;
+
+import android.app.ApplicationLoaders;
+import dalvik.system.PathClassLoader;
+import java.io.IOException;
+import java.lang.reflect.Field;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.Map;
+import org.json.JSONException;
+import org.json.JSONObject;
+
+/**
+ * Class files in place of the package's DEX, for a machine that runs none: {@code takt run --classes}.
+ *
+ * <p>ApplicationLoaders keeps one class loader for each package path; ours is put there before AOSP's LoadedApk looks.
+ */
+final class ApplicationCode extends PathClassLoader {
+    private final Path classes;
+
+    private ApplicationCode(Path classes) {
+        super("", ApplicationCode.class.getClassLoader());
+        this.classes = classes;
+    }
+
+    static void install(JSONObject run) throws JSONException, ReflectiveOperationException {
+        if (run.isNull("classes")) {
+            return;
+        }
+        Field loaders = ApplicationLoaders.class.getDeclaredField("mLoaders");
+        loaders.setAccessible(true);
+        @SuppressWarnings("unchecked")
+        Map<String, ClassLoader> byPath = (Map<String, ClassLoader>) loaders.get(ApplicationLoaders.getDefault());
+        byPath.put(run.getString("apk"), new ApplicationCode(Path.of(run.getString("classes"))));
+    }
+
+    @Override
+    protected Class<?> findClass(String name) throws ClassNotFoundException {
+        Path file = classes.resolve(name.replace('.', '/') + ".class");
+        try {
+            byte[] bytes = Files.readAllBytes(file);
+            return defineClass(name, bytes, 0, bytes.length);
+        } catch (IOException e) {
+            throw new ClassNotFoundException(name + " in " + classes, e);
+        }
+    }
+}

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+package takt.server;
+
+import android.os.Binder;
+import android.os.IBinder;
+import android.os.IInterface;
+import android.util.Log;
+import java.lang.reflect.InvocationHandler;
+import java.lang.reflect.InvocationTargetException;
+import java.lang.reflect.Method;
+import java.lang.reflect.Modifier;
+import java.lang.reflect.Proxy;
+import java.util.HashMap;
+import java.util.Map;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
+
+/**
+ * One of AIDL's interfaces, answered inside the process by a plain object.
+ *
+ * <p>The object has a public method for each call that it answers, with the interface's own name and parameters. A call that
+ * it does not answer says so by name: one without an answer is logged once and passed over, one with an answer throws
+ * UnsupportedOperationException, since an invented answer would be a lie.
+ */
+final class LocalInterface implements InvocationHandler {
+    private static final String TAG = "Takt";
+
+    private final Class<? extends IInterface> type;
+    private final Map<Method, Answer> answers = new HashMap<>();
+    private final Set<String> logged = ConcurrentHashMap.newKeySet();
+    private final Binder binder = new Binder();
+
+    private record Answer(Object server, Method method) {}
+
+    private LocalInterface(Class<? extends IInterface> type, Object... servers) {
+        this.type = type;
+        for (Object server : servers) {
+            for (Method method : server.getClass().getDeclaredMethods()) {
+                answer(server, method);
+            }
+        }
+    }
+
+    private void answer(Object server, Method method) {
+        if (!Modifier.isPublic(method.getModifiers())) {
+            return;
+        }
+        try {
+            Method call = type.getMethod(method.getName(), method.getParameterTypes());
+            method.setAccessible(true);
+            answers.put(call, new Answer(server, method));
+        } catch (NoSuchMethodException e) {
+            // It belongs to another interface of this server.
+            return;
+        }
+    }
+
+    /** The interface as its clients see it; its calls may be spread over several objects. */
+    static <T extends IInterface> T of(Class<T> type, Object... servers) {
+        LocalInterface handler = new LocalInterface(type, servers);
+        Object proxy = Proxy.newProxyInstance(type.getClassLoader(), new Class<?>[] {type}, handler);
+        T client = type.cast(proxy);
+        handler.binder.attachInterface(client, type.getName());
+        return client;
+    }
+
+    /** The same, as the service registry hands it out. */
+    static <T extends IInterface> IBinder binder(Class<T> type, Object... servers) {
+        return of(type, servers).asBinder();
+    }
+
+    @Override
+    public Object invoke(Object proxy, Method call, Object[] arguments) throws Throwable {
+        Answer answer = answers.get(call);
+        if (answer != null) {
+            try {
+                return answer.method.invoke(answer.server, arguments);
+            } catch (InvocationTargetException e) {
+                throw e.getCause();
+            }
+        }
+        return switch (call.getName()) {
+            case "asBinder" -> binder;
+            case "toString" -> "local " + type.getName();
+            case "hashCode" -> System.identityHashCode(proxy);
+            case "equals" -> proxy == arguments[0];
+            default -> unsupported(call);
+        };
+    }
+
+    private Object unsupported(Method call) {
+        String text = type.getSimpleName() + "." + call.getName() + " is not supported by Takt yet";
+        if (call.getReturnType() != void.class) {
+            throw new UnsupportedOperationException(text);
+        }
+        if (logged.add(call.getName())) {
+            Log.w(TAG, text);
+        }
+        return null;
+    }
+}

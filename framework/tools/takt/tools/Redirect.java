@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+package takt.tools;
+
+import java.io.IOException;
+import java.io.InputStream;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.LinkedHashMap;
+import java.util.HashSet;
+import java.util.Map;
+import java.util.Set;
+import java.util.jar.JarFile;
+import jdk.internal.org.objectweb.asm.ClassReader;
+import jdk.internal.org.objectweb.asm.ClassVisitor;
+import jdk.internal.org.objectweb.asm.ClassWriter;
+import jdk.internal.org.objectweb.asm.MethodVisitor;
+import jdk.internal.org.objectweb.asm.Opcodes;
+
+/**
+ * Some of AOSP's classes call members that Android's java.* has and the JDK's has not. This makes copies of those classes, at
+ * build time, in which such a call goes to a static method of {@code takt.framework.Libcore} instead; an object's method
+ * gets the object as its first argument.
+ *
+ * <p>{@code Redirect JAR RULES OUT}; a rule is a line {@code CLASS OWNER NAME DESCRIPTOR}.
+ */
+public final class Redirect {
+    private static final String TARGET = "takt/framework/Libcore";
+
+    private Redirect() {}
+
+    /** Writes the changed classes below OUT. A rule that meets nothing is an error: the jar has changed. */
+    public static void main(String[] arguments) throws IOException {
+        Map<String, Set<String>> rules = new LinkedHashMap<>();
+        for (String line : Files.readAllLines(Path.of(arguments[1]))) {
+            if (!line.isBlank() && !line.startsWith("#")) {
+                String[] words = line.split(" ");
+                rules.computeIfAbsent(words[0], it -> new HashSet<>()).add(words[1] + " " + words[2] + " " + words[3]);
+            }
+        }
+        try (JarFile jar = new JarFile(arguments[0])) {
+            for (Map.Entry<String, Set<String>> rule : rules.entrySet()) {
+                String entry = rule.getKey() + ".class";
+                Path file = Path.of(arguments[2], entry);
+                Files.createDirectories(file.getParent());
+                try (InputStream bytes = jar.getInputStream(jar.getEntry(entry))) {
+                    Files.write(file, changed(bytes.readAllBytes(), rule.getValue()));
+                }
+            }
+        }
+    }
+
+    private static byte[] changed(byte[] bytes, Set<String> members) {
+        ClassReader reader = new ClassReader(bytes);
+        ClassWriter writer = new ClassWriter(reader, 0);
+        Set<String> unmet = new HashSet<>(members);
+        reader.accept(new ClassVisitor(Opcodes.ASM8, writer) {
+            @Override
+            public MethodVisitor visitMethod(int access, String name, String descriptor, String signature,
+                    String[] exceptions) {
+                MethodVisitor next = super.visitMethod(access, name, descriptor, signature, exceptions);
+                return new Calls(next, members, unmet);
+            }
+        }, 0);
+        if (!unmet.isEmpty()) {
+            throw new IllegalStateException(reader.getClassName() + " does not call " + unmet);
+        }
+        return writer.toByteArray();
+    }
+
+    /** One method's calls. */
+    private static final class Calls extends MethodVisitor {
+        private final Set<String> members;
+        private final Set<String> unmet;
+
+        Calls(MethodVisitor next, Set<String> members, Set<String> unmet) {
+            super(Opcodes.ASM8, next);
+            this.members = members;
+            this.unmet = unmet;
+        }
+
+        @Override
+        public void visitMethodInsn(int opcode, String owner, String name, String descriptor, boolean isInterface) {
+            String member = owner + " " + name + " " + descriptor;
+            if (!members.contains(member)) {
+                super.visitMethodInsn(opcode, owner, name, descriptor, isInterface);
+                return;
+            }
+            unmet.remove(member);
+            boolean hasObject = opcode != Opcodes.INVOKESTATIC;
+            String arguments = hasObject ? "(L" + owner + ";" + descriptor.substring(1) : descriptor;
+            super.visitMethodInsn(Opcodes.INVOKESTATIC, TARGET, name, arguments, false);
+        }
+    }
+}
