@@ -13,8 +13,8 @@ use crate::log::record_offset;
 use crate::object::ObjectRef;
 use crate::rc::Rc;
 use crate::rc::count::{each_holder, view_of};
-use crate::rc::young::FREE_BYTES_WORTH_TAKING;
 use crate::space::block::BlockUse;
+use crate::space::sweep::FREE_BYTES_WORTH_TAKING;
 
 impl Rc<'_> {
     /// Frees a dead object whose references are counted; `give_back` sees each of them.

@@ -14,7 +14,6 @@ mod zero;
 
 pub(crate) use count::{each_holder, view_of};
 pub(crate) use free::{cell_bytes, release_large};
-pub(crate) use young::{Runs, file_block};
 
 use std::collections::HashMap;
 use std::sync::atomic::Ordering;

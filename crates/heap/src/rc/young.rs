@@ -4,17 +4,14 @@
 
 use std::sync::atomic::Ordering;
 
-use abi::alloc::{BLOCK_BYTES, SIZE_CLASSES};
 use abi::side_table::CountByte;
 
 use crate::barrier;
 use crate::object::ObjectRef;
 use crate::rc::Rc;
 use crate::rc::free::cancel_record;
-use crate::space::block::{BlockIndex, BlockUse, RUN_END_OFFSET, RUN_NEXT_OFFSET};
-
-/// A block with fewer free bytes than this part of it is not worth taking.
-pub(super) const FREE_BYTES_WORTH_TAKING: u32 = BLOCK_BYTES / 8;
+use crate::space::block::{BlockIndex, BlockUse};
+use crate::space::sweep::sweep_block;
 
 impl Rc<'_> {
     /// Lets live on what is a root, counted, or a referent that reference objects ask about.
@@ -115,47 +112,14 @@ impl Rc<'_> {
         }
     }
 
-    /// Frees the dead young of a block that the collector holds, links its free cells to runs, and puts the block
-    /// where it belongs.
+    /// Frees the dead young of a block that the collector holds, and sweeps it.
     fn sweep_block(&mut self, block: BlockIndex) {
         let heap = self.heap;
-        let meta = heap.blocks.meta(block);
-        let class = meta.class.load(Ordering::Relaxed) as usize;
-        let bytes = SIZE_CLASSES[class];
-        let mut runs = Runs::default();
-        let mut zeroing = Zeroing::default();
-        let mut dead = 0;
-        for cell in heap.blocks.cells(block) {
-            let object = ObjectRef(cell);
-            if self.count_of(object).is_mature() {
-                zeroing.finish(heap);
-                runs.close(heap);
-                continue;
-            }
-            if heap.memory.class_word(object).load(Ordering::Relaxed) != 0 {
-                self.free_young(object);
-                zeroing.add(heap, cell, bytes);
-                dead += 1;
-            } else {
-                // The head of an older run.
-                heap.memory
-                    .word(cell + RUN_NEXT_OFFSET)
-                    .store(0, Ordering::Relaxed);
-                heap.memory
-                    .word(cell + RUN_END_OFFSET)
-                    .store(0, Ordering::Relaxed);
-            }
-            runs.open(cell, bytes);
-        }
-        zeroing.finish(heap);
-        runs.close(heap);
-        heap.counters
-            .allocated_bytes
-            .add_alone(dead * u64::from(bytes));
-        heap.counters.freed_bytes.add_alone(dead * u64::from(bytes));
-        heap.counters.freed_objects.add_alone(dead);
-        heap.counters.freed_young_objects.add_alone(dead);
-        file_block(heap, block, &runs);
+        let is_live =
+            |object| CountByte(heap.memory.count(object).load(Ordering::Relaxed)).is_mature();
+        let swept = sweep_block(heap, block, is_live, |object| self.free_young(object));
+        heap.counters.allocated_bytes.add_alone(swept.dead_bytes);
+        heap.counters.freed_young_objects.add_alone(swept.dead);
     }
 
     /// A young object that nothing refers to. Only a chunked one was ever counted for.
@@ -175,98 +139,5 @@ impl Rc<'_> {
         cancel_record(heap, heap.memory.header_log(object), self.epoch);
         // An increment that came early was given back, or the object would be mature.
         debug_assert_eq!(self.count_of(object), CountByte(0));
-    }
-}
-
-/// Puts a swept block where it belongs.
-pub(crate) fn file_block(heap: &crate::heap::Heap, block: BlockIndex, runs: &Runs) {
-    let meta = heap.blocks.meta(block);
-    let class = meta.class.load(Ordering::Relaxed) as usize;
-    let bytes = SIZE_CLASSES[class];
-    meta.freed_cells.store(0, Ordering::Relaxed);
-    meta.runs.store(runs.first, Ordering::Relaxed);
-    if runs.free_bytes == BLOCK_BYTES / bytes * bytes {
-        // One run: only its head holds words.
-        heap.memory
-            .word(runs.first + RUN_NEXT_OFFSET)
-            .store(0, Ordering::Relaxed);
-        heap.memory
-            .word(runs.first + RUN_END_OFFSET)
-            .store(0, Ordering::Relaxed);
-        meta.has_referents.store(0, Ordering::Relaxed);
-        meta.set_usage(BlockUse::Free);
-        heap.free.put(block, 1);
-    } else if runs.free_bytes >= FREE_BYTES_WORTH_TAKING.max(bytes) {
-        meta.set_usage(BlockUse::Partial);
-        heap.partial[class].push(&heap.blocks, block);
-    } else {
-        meta.set_usage(BlockUse::Full);
-    }
-}
-
-/// Dead cells in a row, zeroed together.
-#[derive(Debug, Default)]
-struct Zeroing {
-    start: u32,
-    end: u32,
-}
-
-impl Zeroing {
-    fn add(&mut self, heap: &crate::heap::Heap, cell: u32, bytes: u32) {
-        if self.end != cell {
-            self.finish(heap);
-            self.start = cell;
-        }
-        self.end = cell + bytes;
-    }
-
-    fn finish(&mut self, heap: &crate::heap::Heap) {
-        if self.end != self.start {
-            heap.memory.zero(self.start, self.end - self.start);
-        }
-        self.start = self.end;
-    }
-}
-
-/// The free cells of a block, linked while it is walked.
-#[derive(Debug, Default)]
-pub(crate) struct Runs {
-    first: u32,
-    last: u32,
-    open: u32,
-    end: u32,
-    free_bytes: u32,
-}
-
-impl Runs {
-    /// A free cell.
-    pub(crate) fn open(&mut self, cell: u32, bytes: u32) {
-        if self.open == 0 {
-            self.open = cell;
-        }
-        self.end = cell + bytes;
-        self.free_bytes += bytes;
-    }
-
-    /// The run ends.
-    pub(crate) fn close(&mut self, heap: &crate::heap::Heap) {
-        if self.open == 0 {
-            return;
-        }
-        heap.memory
-            .word(self.open + RUN_NEXT_OFFSET)
-            .store(0, Ordering::Relaxed);
-        heap.memory
-            .word(self.open + RUN_END_OFFSET)
-            .store(self.end, Ordering::Relaxed);
-        if self.last == 0 {
-            self.first = self.open;
-        } else {
-            heap.memory
-                .word(self.last + RUN_NEXT_OFFSET)
-                .store(self.open, Ordering::Relaxed);
-        }
-        self.last = self.open;
-        self.open = 0;
     }
 }

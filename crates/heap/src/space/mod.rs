@@ -3,3 +3,4 @@
 
 pub(crate) mod block;
 pub(crate) mod free;
+pub(crate) mod sweep;

@@ -6,7 +6,6 @@
 
 use std::sync::atomic::Ordering;
 
-use abi::alloc::SIZE_CLASSES;
 use abi::layout::ReferenceKind;
 use abi::side_table::CountByte;
 use rt::clock::{Clock, Monotonic};
@@ -16,8 +15,9 @@ use crate::collector::thread::Ticker;
 use crate::heap::Heap;
 use crate::mutator::hand_over_buffers;
 use crate::object::ObjectRef;
-use crate::rc::{Runs, file_block, release_large};
-use crate::space::block::{BlockIndex, BlockUse, RUN_END_OFFSET, RUN_NEXT_OFFSET};
+use crate::rc::release_large;
+use crate::space::block::{BlockIndex, BlockUse};
+use crate::space::sweep::sweep_block;
 
 /// See the module.
 #[derive(Debug)]
@@ -227,35 +227,9 @@ impl<'h> Stw<'h> {
             release_large(heap, object);
             return 0;
         }
-        let bytes = SIZE_CLASSES[meta.class.load(Ordering::Relaxed) as usize];
-        let mut runs = Runs::default();
-        let (mut live, mut dead) = (0, 0);
-        for cell in heap.blocks.cells(block) {
-            let object = ObjectRef(cell);
-            if self.is_marked(object) {
-                live += 1;
-                runs.close(heap);
-                continue;
-            }
-            if heap.memory.class_word(object).load(Ordering::Relaxed) != 0 {
-                heap.memory.count(object).store(0, Ordering::Relaxed);
-                heap.memory.zero(cell, bytes);
-                dead += 1;
-            } else {
-                heap.memory
-                    .word(cell + RUN_NEXT_OFFSET)
-                    .store(0, Ordering::Relaxed);
-                heap.memory
-                    .word(cell + RUN_END_OFFSET)
-                    .store(0, Ordering::Relaxed);
-            }
-            runs.open(cell, bytes);
-        }
-        runs.close(heap);
-        heap.counters.freed_bytes.add_alone(dead * u64::from(bytes));
-        heap.counters.freed_objects.add_alone(dead);
-        file_block(heap, block, &runs);
-        live * u64::from(bytes)
+        let is_live = |object| self.is_marked(object);
+        let bury = |object| heap.memory.count(object).store(0, Ordering::Relaxed);
+        sweep_block(heap, block, is_live, bury).live_bytes
     }
 }
 
