@@ -69,6 +69,10 @@ struct Args {
     /// Instead: mixed garbage for that many seconds under rc; fails if memory grows
     #[arg(long, value_name = "SECONDS")]
     soak: Option<u64>,
+    /// Fail if the collector made a release later than its own handshake does, or that takes more than 50 µs; for
+    /// the lab, where nothing else disturbs
+    #[arg(long)]
+    check: bool,
     /// Write samples.csv, histogram.csv, NAME.hgrm and pause.svg into this directory
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
@@ -130,6 +134,9 @@ fn run(args: &Args) -> Result<()> {
         println!("\n{}", outcome.text());
         if let Some(dir) = &args.out {
             outcome.write(dir)?;
+        }
+        if args.check {
+            outcome.check()?;
         }
     }
     if !args.skip.contains(&Experiment::Cost) {

@@ -4,11 +4,11 @@
 use std::fmt::Write as _;
 use std::path::Path;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, ensure};
 use report::picture::Picture;
 use report::{Series, Summary, Table, TimeBase, export};
 
-use crate::window::Window;
+use crate::window::{HANDSHAKE_NS_MAX, Window};
 
 /// See the module.
 #[derive(Default)]
@@ -87,8 +87,29 @@ impl Outcome {
             )
             .expect("a string grows");
         }
+        for run in &self.runs {
+            writeln!(text, "{}: {}", run.name, run.window.explanation()).expect("a string grows");
+        }
         self.add_ratios(&mut text);
         text
+    }
+
+    /// Fails if a release was late by the collector's doing, or its own handshake long.
+    pub(crate) fn check(&self) -> Result<()> {
+        for run in &self.runs {
+            let (late, answer_ns) = (run.window.late_count(), run.window.answer_ns_longest());
+            ensure!(
+                late == 0,
+                "{}: {late} releases were late by the collector",
+                run.name
+            );
+            ensure!(
+                answer_ns <= HANDSHAKE_NS_MAX,
+                "{}: an answer took {answer_ns} ns, at most {HANDSHAKE_NS_MAX} are allowed",
+                run.name
+            );
+        }
+        Ok(())
     }
 
     /// Each rc run beside the stw run of the same number: time in work, and the collector's own part.

@@ -7,7 +7,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use abi::address_map::{AddressMap, CEILING};
 use anyhow::{Context, Result};
 use heap::{CollectorKind, Heap, HeapConfig, NoBinding, Running};
-use rt::clock::{Clock, Monotonic};
+use rt::clock::{Clock, Monotonic, thread_time_ns};
+use rt::memory::page_faults;
 use rt::periodic::Periodic;
 use rt::policy::{Policy, Tid};
 use rt::recorder::Recorder;
@@ -17,14 +18,22 @@ use crate::workload::{Background, Kinds, Load, Measured, NODE_BYTES};
 use crate::{Args, CollectorName};
 
 const LIMIT_NS: u64 = 10_000_000_000;
+/// What one own handshake may take, with a stack of 100 frames.
+pub(crate) const HANDSHAKE_NS_MAX: u64 = 50_000;
 
 /// What one run showed.
 pub(crate) struct Window {
     pub(crate) collector: CollectorName,
     pub(crate) load: Load,
     pub(crate) work: Recorder,
+    /// From the release to the end of the work.
     pub(crate) lateness: Recorder,
+    /// From the release to where the work may begin: awake, and back from native code.
+    pub(crate) ready: Recorder,
+    pub(crate) worst: Worst,
     pub(crate) control: Recorder,
+    /// From the control's release to its start.
+    pub(crate) control_ready: Recorder,
     /// Longest answers of the measured thread to H1, H2, H3; or zero.
     pub(crate) answer_ns_max: [u64; 3],
     /// Their means.
@@ -33,6 +42,17 @@ pub(crate) struct Window {
     pub(crate) counts: Counts,
     pub(crate) rss_mb: u64,
     pub(crate) is_real_time: bool,
+}
+
+/// The release whose work took longest: where its time went.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Worst {
+    pub(crate) work_ns: u64,
+    /// Of it, the way back from native code.
+    back_ns: u64,
+    /// Processor time of the thread from before its sleep on. Work without it was spent off the processor.
+    processor_ns: u64,
+    page_faults: u64,
 }
 
 /// Counters over the measured time.
@@ -80,12 +100,48 @@ impl Counts {
 impl Window {
     /// The longest that the collector itself kept the measured thread.
     pub(crate) fn collector_ns_max(&self) -> u64 {
-        self.answer_ns_max
-            .iter()
-            .copied()
-            .max()
-            .unwrap_or(0)
-            .max(self.pause_ns_max)
+        self.answer_ns_longest().max(self.pause_ns_max)
+    }
+
+    /// The longest handshake of the measured thread's own, by whomever it was answered.
+    pub(crate) fn answer_ns_longest(&self) -> u64 {
+        self.answer_ns_max.iter().copied().max().unwrap_or(0)
+    }
+
+    /// What a release may be late by: an own handshake; where there are none, what one may take at most.
+    fn handshake_ns(&self) -> u64 {
+        match self.answer_ns_longest() {
+            0 => HANDSHAKE_NS_MAX,
+            longest => longest,
+        }
+    }
+
+    /// Releases that were ready later than the control usually is by more than an own handshake: by the collector's
+    /// doing, then, if nothing else disturbs the machine. (The control's latest would hide it: where the measured thread
+    /// lends its priority to a collector, that keeps the control waiting too.)
+    pub(crate) fn late_count(&self) -> usize {
+        let control_ns = self.control_ready.histogram().value_at_quantile(0.5);
+        let bound_ns = control_ns + self.handshake_ns();
+        let samples = self.ready.samples_ns();
+        samples.iter().filter(|&&it| it > bound_ns).count()
+    }
+
+    /// Who was late, and what the longest work consisted of.
+    pub(crate) fn explanation(&self) -> String {
+        let micros = |ns: u64| ns as f64 / 1000.0;
+        format!(
+            "ready at most {:.1} µs after a release (control p50 {:.1}); later than that and an own handshake of {:.1} µs: \
+             {} of {}; longest work {:.1} µs: {:.1} back from native, {:.1} on the processor, {} page faults",
+            micros(self.ready.max_ns()),
+            micros(self.control_ready.histogram().value_at_quantile(0.5)),
+            micros(self.handshake_ns()),
+            self.late_count(),
+            self.ready.samples_ns().len(),
+            micros(self.worst.work_ns),
+            micros(self.worst.back_ns),
+            micros(self.worst.processor_ns),
+            self.worst.page_faults,
+        )
     }
 
     /// A run on one line.
@@ -169,8 +225,8 @@ pub(crate) fn measure(args: &Args, collector: CollectorName, load: Load) -> Resu
         .policy(policy)
         .stack_bytes(1 << 20)
         .spawn(move || measured(&shared, kinds, load, plan, is_real_time))?;
-    let (work, lateness, answers, counts) = measured.join()?;
-    let control = control.join();
+    let samples = measured.join()?;
+    let (control, control_ready) = control.join();
     is_stopping.store(true, Ordering::SeqCst);
     if let Some(thread) = background {
         thread.join()?;
@@ -178,13 +234,16 @@ pub(crate) fn measure(args: &Args, collector: CollectorName, load: Load) -> Resu
     Ok(Window {
         collector,
         load,
-        work,
-        lateness,
+        work: samples.work,
+        lateness: samples.lateness,
+        ready: samples.ready,
+        worst: samples.worst,
         control,
-        answer_ns_max: answers.ns_max,
-        answer_ns_mean: answers.ns_mean,
+        control_ready,
+        answer_ns_max: samples.answers.ns_max,
+        answer_ns_mean: samples.answers.ns_mean,
         pause_ns_max: heap.counters().pause_ns_max.get(),
-        counts,
+        counts: samples.counts,
         rss_mb: rss_mb(),
         is_real_time,
     })
@@ -198,7 +257,14 @@ struct Plan {
     roots: u32,
 }
 
-type Samples = (Recorder, Recorder, heap::Answers, Counts);
+struct Samples {
+    work: Recorder,
+    lateness: Recorder,
+    ready: Recorder,
+    worst: Worst,
+    answers: heap::Answers,
+    counts: Counts,
+}
 
 fn measured(
     heap: &Arc<Heap>,
@@ -210,6 +276,8 @@ fn measured(
     let mut mutator = heap.attach(is_real_time, &[]);
     let mut work = Recorder::new(LIMIT_NS, plan.releases as usize);
     let mut lateness = Recorder::new(LIMIT_NS, 0);
+    let mut ready = Recorder::new(LIMIT_NS, plan.releases as usize);
+    let mut worst = Worst::default();
     let mut load = Measured::new(&mut mutator, kinds, load, plan.roots)?;
     let clock = Monotonic;
     let mut periodic = Periodic::new(&clock, clock.now_ns() + plan.period_ns, plan.period_ns);
@@ -219,15 +287,26 @@ fn measured(
             before = Counts::of(heap);
         }
         mutator.enter_native();
+        let (processor_ns, (faults, _)) = (thread_time_ns(), page_faults());
         let release = periodic.wait();
         let start_ns = clock.now_ns();
         // The way back is part of the work: a scan on this thread's behalf may be under way.
         mutator.leave_native();
+        let ready_ns = clock.now_ns();
         load.release(&mut mutator)?;
         let end_ns = clock.now_ns();
         if index >= plan.warmup {
             work.record(end_ns - start_ns);
             lateness.record(end_ns - release.due_ns);
+            ready.record(ready_ns - release.due_ns);
+            if end_ns - start_ns > worst.work_ns {
+                worst = Worst {
+                    work_ns: end_ns - start_ns,
+                    back_ns: ready_ns - start_ns,
+                    processor_ns: thread_time_ns() - processor_ns,
+                    page_faults: page_faults().0 - faults,
+                };
+            }
         }
     }
     let own = Tid::current().raw() as u32;
@@ -236,18 +315,26 @@ fn measured(
         .into_iter()
         .find(|it| it.tid == own)
         .unwrap_or_default();
-    Ok((work, lateness, answers, Counts::of(heap).since(before)))
+    Ok(Samples {
+        work,
+        lateness,
+        ready,
+        worst,
+        answers,
+        counts: Counts::of(heap).since(before),
+    })
 }
 
 /// The same thread without a heap: what the machine itself does to it.
-fn control(plan: Plan) -> Recorder {
+fn control(plan: Plan) -> (Recorder, Recorder) {
     let mut work = Recorder::new(LIMIT_NS, plan.releases as usize);
+    let mut ready = Recorder::new(LIMIT_NS, 0);
     let clock = Monotonic;
     let start_ns = clock.now_ns() + plan.period_ns + plan.period_ns / 2;
     let mut periodic = Periodic::new(&clock, start_ns, plan.period_ns);
     let mut table = vec![0_u64; 8192];
     for index in 0..plan.warmup + plan.releases {
-        periodic.wait();
+        let release = periodic.wait();
         let start_ns = clock.now_ns();
         // About as long as the measured thread's work.
         for step in 0..512_usize {
@@ -257,9 +344,10 @@ fn control(plan: Plan) -> Recorder {
         let end_ns = clock.now_ns();
         if index >= plan.warmup {
             work.record(end_ns - start_ns);
+            ready.record(start_ns - release.due_ns);
         }
     }
-    work
+    (work, ready)
 }
 
 type Beside = rt::thread::Thread<Result<()>>;
@@ -286,9 +374,9 @@ fn spawn_background(
             let now_ns = clock.now_ns();
             if due_ns > now_ns {
                 mutator.native(|| clock.sleep_until(due_ns));
-            } else if now_ns - due_ns > 50_000_000 {
-                due_ns = now_ns;
             }
+            // What a pause kept it from allocating it allocates afterwards, up to a second's worth.
+            due_ns = due_ns.max(now_ns.saturating_sub(1_000_000_000));
         }
         Ok(())
     })?;

@@ -116,3 +116,39 @@ fn lab_failures_have_codes_of_their_own() {
     assert_eq!(code(&["--deterministic", "--cpus", "2", "--", "true"]), 125);
     assert_eq!(code(&["--memory", "2T", "--", "true"]), 2);
 }
+
+/// A FIFO-80 thread with a stack of 100 frames, garbage beside it, one processor: no release is later because of the
+/// collector than the thread's own handshake, and that is at most 50 µs; the collector that stops the world fails this.
+#[test]
+fn a_release_is_late_by_its_own_handshake_at_most() {
+    let bench = takt_path().with_file_name("bench-gc");
+    let measure = |collector: &str| {
+        let words = [
+            "lab",
+            "--deterministic",
+            "--quiet",
+            "--",
+            bench.to_str().unwrap(),
+        ];
+        let heap = ["--heap-mb", "24", "--live-mb", "4", "--garbage-mb", "8"];
+        let run = [
+            "--seconds",
+            "1",
+            "--warmup",
+            "1",
+            "--skip",
+            "cost",
+            "--check",
+        ];
+        Run::takt(&[&words[..], &heap, &run, &["--collector", collector]].concat())
+    };
+    let rc = measure("rc");
+    assert_eq!(rc.code, 0, "{rc:#?}");
+    assert!(
+        rc.stdout.contains("own handshake") && rc.stdout.contains(": 0 of 1000"),
+        "{rc:#?}"
+    );
+    let stw = measure("stw");
+    assert_eq!(stw.code, 2, "{stw:#?}");
+    assert!(stw.stderr.contains("late by the collector"), "{stw:#?}");
+}
