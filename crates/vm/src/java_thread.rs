@@ -31,6 +31,7 @@ pub(crate) fn bind(thread: &'static Thread, object: ObjectRef) {
     object.put(known().thread_native, core::ptr::from_ref(thread) as u64);
     thread.set_object(object);
     set_status(object, STATUS_RUNNABLE);
+    crate::jvm::management::count_thread();
 }
 
 /// The object that holds a thread's status, priority and the like.

@@ -6,6 +6,7 @@
 
 mod class;
 mod constant_pool;
+pub(crate) mod management;
 mod missing;
 mod module;
 mod reflection;

@@ -221,7 +221,7 @@ fn boot_bytes(name: Symbol) -> Option<&'static [u8]> {
 
 /// The modules that JDK 17's build assigns to the boot loader.
 fn is_boot_module(module: &str) -> bool {
-    const MODULES: [&str; 22] = [
+    const MODULES: [&str; 23] = [
         "java.base",
         "java.datatransfer",
         "java.desktop",
@@ -240,6 +240,7 @@ fn is_boot_module(module: &str) -> bool {
         "jdk.jfr",
         "jdk.management",
         "jdk.management.agent",
+        "jdk.management.jfr",
         "jdk.naming.rmi",
         "jdk.net",
         "jdk.nio.mapmode",

@@ -13,6 +13,18 @@ pub(crate) fn now_ns() -> u64 {
     Monotonic.now_ns()
 }
 
+static STARTED_NS: AtomicU64 = AtomicU64::new(0);
+
+/// The machine begins now.
+pub(crate) fn mark_start() {
+    STARTED_NS.store(now_ns(), Ordering::Relaxed);
+}
+
+/// Milliseconds since [`mark_start`].
+pub(crate) fn uptime_ms() -> i64 {
+    ((now_ns() - STARTED_NS.load(Ordering::Relaxed)) / 1_000_000) as i64
+}
+
 fn say(text: &str) {
     // Nothing is left to do when standard error is closed.
     let _ = std::io::stderr().write_all(format!("{text}\n").as_bytes());

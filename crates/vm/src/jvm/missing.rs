@@ -55,7 +55,6 @@ missing! {
     JVM_GetClassMethodsCount,
     JVM_GetClassNameUTF,
     JVM_GetFieldIxModifiers,
-    JVM_GetManagement,
     JVM_GetMethodIxArgsSize,
     JVM_GetMethodIxByteCode,
     JVM_GetMethodIxByteCodeLength,

@@ -56,7 +56,7 @@ fn wall_ns() -> i128 {
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn JVM_CurrentTimeMillis(_env: u64, _class: u64) -> i64 {
+pub(crate) extern "C" fn JVM_CurrentTimeMillis(_env: u64, _class: u64) -> i64 {
     (wall_ns() / 1_000_000) as i64
 }
 
@@ -93,17 +93,17 @@ extern "C" fn JVM_ActiveProcessorCount() -> i32 {
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn JVM_MaxMemory() -> i64 {
+pub(crate) extern "C" fn JVM_MaxMemory() -> i64 {
     i64::from(memory::map().heap.bytes)
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn JVM_TotalMemory() -> i64 {
+pub(crate) extern "C" fn JVM_TotalMemory() -> i64 {
     i64::from(memory::map().heap.bytes)
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn JVM_FreeMemory() -> i64 {
+pub(crate) extern "C" fn JVM_FreeMemory() -> i64 {
     i64::from(memory::map().heap.bytes) - heap_binding::used_bytes() as i64
 }
 

@@ -1,0 +1,285 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The function table behind `java.lang.management`, version 3 of JDK 17's
+//! `libmanagement`.
+//!
+//! Counts of classes and threads, processor times and memory are measured. What
+//! the machine does not keep is -1 (the library's "not available") or an
+//! UnsupportedOperationException by name; there are no memory pools and no
+//! virtual-machine flags.
+
+use core::sync::atomic::{AtomicU32, Ordering};
+
+use crate::array;
+use crate::code_cache;
+use crate::java_thread;
+use crate::jni::{of, outcome};
+use crate::jvm::system::{JVM_CurrentTimeMillis, JVM_FreeMemory, JVM_MaxMemory, JVM_TotalMemory};
+use crate::known::offset;
+use crate::loader;
+use crate::object::ObjectRef;
+use crate::options;
+use crate::report;
+use crate::thread::{self, Thread};
+
+const VERSION: i32 = 0x2003_0000;
+
+/// A function's address, or null where version 3 has none.
+#[repr(transparent)]
+struct Function(*const ());
+
+// SAFETY: 1. Code addresses belong to no thread.
+unsafe impl Sync for Function {}
+
+macro_rules! table {
+    ($($entry:expr,)*) => { [$(Function($entry as *const ()),)*] };
+}
+
+static TABLE: [Function; 40] = table![
+    core::ptr::null::<()>(),
+    core::ptr::null::<()>(),
+    get_version,
+    get_optional_support,
+    missing::thread_info,
+    no_pools,
+    no_managers,
+    no_object,
+    no_object,
+    get_allocated_memory_of_thread,
+    missing::allocated_memory_of_threads,
+    get_memory_usage,
+    get_long_attribute,
+    get_bool_attribute,
+    set_bool_attribute,
+    missing::long_attributes,
+    missing::deadlocks,
+    get_cpu_time,
+    no_names,
+    none_filled,
+    none_filled,
+    reset_statistic,
+    missing::pool_sensor,
+    missing::pool_threshold,
+    no_object,
+    none_filled,
+    missing::last_collection,
+    get_cpu_time_of_kind,
+    missing::cpu_times,
+    missing::dump_heap,
+    missing::deadlocks,
+    missing::set_flag,
+    get_allocated_memory,
+    missing::dump_threads,
+    missing::notification,
+    no_names,
+    missing::diagnostic_commands,
+    missing::diagnostic_commands,
+    missing::diagnostic_commands,
+    missing::notification,
+];
+
+/// What cannot be asked, by name.
+mod missing {
+    use crate::jni::of;
+
+    fn throw(env: u64, what: &str) -> u64 {
+        let message = format!("{what}: not supported by Takt");
+        let _ = of(env).throw("java/lang/UnsupportedOperationException", &message);
+        0
+    }
+
+    macro_rules! missing {
+        ($($name:ident: $what:literal,)*) => {
+            $(pub(super) extern "C" fn $name(env: u64) -> u64 {
+                throw(env, $what)
+            })*
+        };
+    }
+
+    missing! {
+        thread_info: "ThreadMXBean.getThreadInfo",
+        allocated_memory_of_threads: "ThreadMXBean.getThreadAllocatedBytes(long[])",
+        long_attributes: "attributes in bulk",
+        deadlocks: "ThreadMXBean.findDeadlockedThreads",
+        pool_sensor: "usage thresholds of memory pools",
+        pool_threshold: "usage thresholds of memory pools",
+        last_collection: "GarbageCollectorMXBean.getLastGcInfo",
+        cpu_times: "ThreadMXBean.getThreadCpuTime(long[])",
+        dump_heap: "HotSpotDiagnosticMXBean.dumpHeap",
+        set_flag: "HotSpotDiagnosticMXBean.setVMOption",
+        dump_threads: "ThreadMXBean.dumpAllThreads",
+        notification: "notifications of the machine",
+        diagnostic_commands: "diagnostic commands",
+    }
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn JVM_GetManagement(version: i32) -> u64 {
+    if version == VERSION {
+        TABLE.as_ptr() as u64
+    } else {
+        0
+    }
+}
+
+extern "C" fn get_version(_env: u64) -> i32 {
+    VERSION
+}
+
+/// Bits of `jmmOptionalSupport`.
+const CURRENT_CPU_TIME: u32 = 1 << 3;
+const OTHER_CPU_TIME: u32 = 1 << 4;
+const COMPILATION_TIME: u32 = 1 << 1;
+
+extern "C" fn get_optional_support(_env: u64, support: u64) -> i32 {
+    crate::memory::write(
+        support,
+        COMPILATION_TIME | CURRENT_CPU_TIME | OTHER_CPU_TIME,
+    );
+    0
+}
+
+extern "C" fn no_object(_env: u64) -> u64 {
+    0
+}
+
+extern "C" fn none_filled(_env: u64) -> i32 {
+    0
+}
+
+extern "C" fn no_pools(env: u64) -> u64 {
+    empty_array(env, "java/lang/management/MemoryPoolMXBean")
+}
+
+extern "C" fn no_managers(env: u64) -> u64 {
+    empty_array(env, "java/lang/management/MemoryManagerMXBean")
+}
+
+extern "C" fn no_names(env: u64) -> u64 {
+    empty_array(env, "java/lang/String")
+}
+
+fn empty_array(env: u64, element: &str) -> u64 {
+    let thread = of(env);
+    let class = thread.array_class(thread.boot_class(element));
+    let array = class.and_then(|class| array::new(thread, class, 0));
+    outcome(array.map(|array| thread.local(array)))
+}
+
+extern "C" fn get_memory_usage(env: u64, is_heap: u8) -> u64 {
+    let thread = of(env);
+    let values: [i64; 4] = if is_heap != 0 {
+        let (total, free) = (JVM_TotalMemory(), JVM_FreeMemory());
+        [0, total - free, total, JVM_MaxMemory()]
+    } else {
+        let used = (crate::memory::metadata_bytes() + code_cache::used_bytes()) as i64;
+        [0, used, used, -1]
+    };
+    let class = thread.boot_class("java/lang/management/MemoryUsage");
+    let constructor = class.method_named("<init>", "(JJJJ)V");
+    let usage = thread.new_instance(class, constructor, &values.map(|value| value as u64));
+    outcome(usage.map(|usage| thread.local(usage)))
+}
+
+static PEAK_THREADS: AtomicU32 = AtomicU32::new(0);
+static STARTED_THREADS: AtomicU32 = AtomicU32::new(0);
+
+/// A Java thread has begun.
+pub(crate) fn count_thread() {
+    STARTED_THREADS.fetch_add(1, Ordering::Relaxed);
+    PEAK_THREADS.fetch_max(java_threads().count() as u32, Ordering::Relaxed);
+}
+
+fn java_threads() -> impl Iterator<Item = ObjectRef> {
+    let all = thread::all().into_iter();
+    all.filter_map(|thread| thread.object().some())
+}
+
+fn is_daemon(thread: &ObjectRef) -> bool {
+    thread.get::<u8>(offset(thread.class(), "daemon")) != 0
+}
+
+/// Attributes by the numbers of `jmmLongAttribute`.
+extern "C" fn get_long_attribute(_env: u64, _bean: u64, attribute: i32) -> i64 {
+    match attribute {
+        1 => i64::from(loader::defined_count()),
+        2 => 0,
+        3 => i64::from(STARTED_THREADS.load(Ordering::Relaxed)),
+        4 => java_threads().count() as i64,
+        5 => i64::from(PEAK_THREADS.load(Ordering::Relaxed)),
+        6 => java_threads().filter(is_daemon).count() as i64,
+        7 => JVM_CurrentTimeMillis(0, 0) - report::uptime_ms(),
+        8 => (code_cache::COMPILE_NS.load(Ordering::Relaxed) / 1_000_000) as i64,
+        11 => report::uptime_ms(),
+        201 => i64::from(std::process::id()),
+        _ => -1,
+    }
+}
+
+const VERBOSE_CLASS: i32 = 22;
+const CPU_TIME: i32 = 24;
+
+extern "C" fn get_bool_attribute(_env: u64, attribute: i32) -> u8 {
+    u8::from(match attribute {
+        VERBOSE_CLASS => options::get().is_verbose_class,
+        CPU_TIME => true,
+        _ => false,
+    })
+}
+
+/// None can be changed; the old value is given.
+extern "C" fn set_bool_attribute(env: u64, attribute: i32, _value: u8) -> u8 {
+    get_bool_attribute(env, attribute)
+}
+
+extern "C" fn reset_statistic(_env: u64, _object: u64, statistic: i32) -> u8 {
+    const PEAK_THREAD_COUNT: i32 = 801;
+    if statistic == PEAK_THREAD_COUNT {
+        PEAK_THREADS.store(java_threads().count() as u32, Ordering::Relaxed);
+    }
+    u8::from(statistic == PEAK_THREAD_COUNT)
+}
+
+extern "C" fn get_allocated_memory_of_thread(_env: u64, _thread: i64) -> i64 {
+    -1
+}
+
+extern "C" fn get_allocated_memory(_env: u64) -> i64 {
+    -1
+}
+
+/// The thread with Java's number `id`; 0 is the calling one.
+fn by_id(env: u64, id: i64) -> Option<&'static Thread> {
+    if id == 0 {
+        return Some(of(env));
+    }
+    let has_id = |object: &ObjectRef| object.get::<i64>(offset(object.class(), "tid")) == id;
+    java_threads().find(has_id).and_then(java_thread::of_object)
+}
+
+extern "C" fn get_cpu_time(env: u64, id: i64) -> i64 {
+    get_cpu_time_of_kind(env, id, 1)
+}
+
+/// Nanoseconds that a thread has run, in user code only or with the kernel's share; -1 if there is no such thread.
+extern "C" fn get_cpu_time_of_kind(env: u64, id: i64, with_system: u8) -> i64 {
+    const USER: i32 = 1;
+    const BOTH: i32 = 2;
+    const OF_THREAD: i32 = 4;
+    let Some(thread) = by_id(env, id) else {
+        return -1;
+    };
+    let kind = if with_system != 0 { BOTH } else { USER };
+    // The kernel's own encoding of a thread's clock (`man clock_getres`, CLOCK_THREAD_CPUTIME_ID of another thread).
+    let clock = (!(thread.tid as i32) << 3) | kind | OF_THREAD;
+    let mut time = libc::timespec {
+        tv_sec: 0,
+        tv_nsec: 0,
+    };
+    // SAFETY: 1. `time` is ours; a clock that is gone gives an error.
+    let result = unsafe { libc::clock_gettime(clock, &mut time) };
+    if result == 0 {
+        time.tv_sec * 1_000_000_000 + time.tv_nsec
+    } else {
+        -1
+    }
+}
