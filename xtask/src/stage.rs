@@ -76,7 +76,7 @@ pub(crate) fn target_dir() -> Result<PathBuf> {
     Ok(metadata.target_directory.into_std_path_buf())
 }
 
-/// The `takt` command, built for release.
+/// The `takt` command with its machine, built for release.
 pub(crate) fn takt() -> Result<PathBuf> {
     cargo([
         "build",
@@ -85,6 +85,8 @@ pub(crate) fn takt() -> Result<PathBuf> {
         "--quiet",
         "--package",
         "cli",
+        "--package",
+        "vm",
         "--package",
         "pause",
     ])?;

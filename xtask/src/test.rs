@@ -29,19 +29,30 @@ pub(crate) fn run(only: Option<String>) -> Result<()> {
     stages.run("locks on PREEMPT_RT", locks_in_lab)?;
     stages.run("framework", framework::test)?;
     stages.run("e2e", e2e)?;
+    for (name, test) in [
+        ("javac by others' sources", "javac"),
+        ("ecj", "ecj"),
+        ("D8", "d8"),
+        ("libraries", "libraries"),
+        ("JUnit", "junit"),
+    ] {
+        stages.run(name, || {
+            cargo_test(&["--package", "e2e", "--test", "programs", test])
+        })?;
+    }
     stages.run("e2e in the lab", || {
         cargo_test(&["--package", "e2e", "--test", "lab"])
     })?;
     stages.finish()
 }
 
-/// The command on this machine: every file of tests/e2e but the guests'.
+/// The command on this machine: every file of tests/e2e but the guests' and those with stages of their own.
 fn e2e() -> Result<()> {
     let mut words = vec!["--package".to_owned(), "e2e".to_owned()];
     for entry in std::fs::read_dir("tests/e2e/tests")? {
         let path = entry?.path();
         match path.file_stem().and_then(|it| it.to_str()) {
-            Some("lab") | None => {}
+            Some("lab" | "programs") | None => {}
             Some(test) => words.extend(["--test".to_owned(), test.to_owned()]),
         }
     }

@@ -103,3 +103,18 @@ pub fn cache() -> PathBuf {
     let home = home.or_else(|| Some(PathBuf::from(std::env::var_os("HOME")?).join(".cache")));
     home.expect("a home directory").join("takt")
 }
+
+/// The jar among those that tools/setup fetches whose name starts with `start`.
+pub fn jar(start: &str) -> String {
+    let folder = cache().join("maven");
+    let entries = std::fs::read_dir(&folder).expect("run tools/setup");
+    let mut paths = entries.map(|it| it.expect("an entry").path());
+    let found = paths.find(|it| {
+        it.file_name()
+            .is_some_and(|it| it.to_string_lossy().starts_with(start))
+    });
+    found
+        .unwrap_or_else(|| panic!("no {start}* in {}: run tools/setup", folder.display()))
+        .display()
+        .to_string()
+}

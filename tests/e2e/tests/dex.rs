@@ -4,7 +4,7 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use e2e::{Run, cache};
+use e2e::{Run, cache, jar};
 
 const SOURCE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../dex/Shapes.java");
 const OLD_SOURCE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../dex/Lambdas.java");
@@ -17,20 +17,6 @@ fn run(program: &str, args: &[&str]) {
         "{program} {args:?}: {}",
         String::from_utf8_lossy(&output.stderr)
     );
-}
-
-fn jar(start: &str) -> String {
-    let folder = cache().join("maven");
-    let entries = std::fs::read_dir(&folder).expect("run tools/setup");
-    let mut paths = entries.map(|it| it.expect("an entry").path());
-    let found = paths.find(|it| {
-        it.file_name()
-            .is_some_and(|it| it.to_string_lossy().starts_with(start))
-    });
-    found
-        .unwrap_or_else(|| panic!("no {start}* in {}: run tools/setup", folder.display()))
-        .display()
-        .to_string()
 }
 
 /// Instruction lines without what each program writes its own way: floating-point text and string contents.

@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Programs that no one here wrote do the same on Takt's machine as on HotSpot: compilers make the same bytes, the
+//! others print the same.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use e2e::{Run, jar};
+
+const PROGRAMS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../programs");
+
+fn hotspot(args: &[&str]) -> Run {
+    Run::of(Command::new("java").args(args))
+}
+
+/// Compiled code is kept between tests: what programs do must not depend on it.
+fn takt(args: &[&str]) -> Run {
+    let code = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("code");
+    let cache = format!("--code-cache={}", code.display());
+    Run::takt(&[&["java", &cache], args].concat())
+}
+
+fn assert_same(args: &[&str]) {
+    let (expected, found) = (hotspot(args), takt(args));
+    assert_eq!(expected.code, found.code, "{args:?}: {}", found.stderr);
+    assert_eq!(expected.stdout, found.stdout, "{args:?}");
+    assert_eq!(expected.stderr, found.stderr, "{args:?}");
+}
+
+/// All files below `folder` with their bytes.
+fn tree(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
+    let mut files = BTreeMap::new();
+    let mut pending = vec![folder.to_owned()];
+    while let Some(next) = pending.pop() {
+        for entry in std::fs::read_dir(next).expect("a directory") {
+            let path = entry.expect("an entry").path();
+            if path.is_dir() {
+                pending.push(path);
+            } else {
+                let name = path.strip_prefix(folder).expect("it lies in there");
+                files.insert(name.to_owned(), std::fs::read(&path).expect("a file"));
+            }
+        }
+    }
+    files
+}
+
+/// Runs a compiler on both machines; `-d` or the like with the directory comes last.
+fn assert_makes_the_same(args: &[&str], output: &str, file_count_min: usize) {
+    let (expected, found) = (tempfile::tempdir(), tempfile::tempdir());
+    let (expected, found) = (expected.expect("a directory"), found.expect("a directory"));
+    let into = |directory: &tempfile::TempDir| directory.path().display().to_string();
+    let run = hotspot(&[args, &[output, &into(&expected)]].concat());
+    assert_eq!(run.code, 0, "HotSpot: {run:?}");
+    let run = takt(&[args, &[output, &into(&found)]].concat());
+    assert_eq!(run.code, 0, "Takt: {run:?}");
+    let (expected, found) = (tree(expected.path()), tree(found.path()));
+    assert!(expected.len() >= file_count_min, "{} files", expected.len());
+    assert!(expected.keys().eq(found.keys()), "the same files");
+    for (name, bytes) in &expected {
+        assert!(found[name] == *bytes, "{} differs", name.display());
+    }
+}
+
+/// The sources of a library with more than 200 files, and a list of them for compilers.
+fn sources() -> (tempfile::TempDir, String) {
+    let folder = tempfile::tempdir().expect("a directory");
+    let unpacked = Command::new("jar")
+        .args(["xf", &jar("commons-lang3-3.17.0-sources")])
+        .current_dir(folder.path())
+        .status();
+    assert!(unpacked.expect("the JDK's jar starts").success());
+    let mut list = String::new();
+    let mut count = 0;
+    for name in tree(folder.path()).into_keys() {
+        if name.extension().is_some_and(|it| it == "java") {
+            list.push_str(&format!("{}\n", folder.path().join(name).display()));
+            count += 1;
+        }
+    }
+    assert!(count > 200, "{count} sources");
+    let path = folder.path().join("sources.txt");
+    std::fs::write(&path, list).expect("it is ours");
+    (folder, format!("@{}", path.display()))
+}
+
+#[test]
+fn javac_makes_the_same_class_files() {
+    let (_folder, sources) = sources();
+    let javac = "jdk.compiler/com.sun.tools.javac.Main";
+    let args = ["-m", javac, "-nowarn", "-proc:none", &sources];
+    assert_makes_the_same(&args, "-d", 350);
+}
+
+#[test]
+fn ecj_makes_the_same_class_files() {
+    let (_folder, sources) = sources();
+    let args = [
+        "-jar",
+        &jar("ecj-"),
+        "-17",
+        "-nowarn",
+        "-proc:none",
+        &sources,
+    ];
+    assert_makes_the_same(&args, "-d", 350);
+}
+
+#[test]
+fn d8_makes_the_same_dex() {
+    let (r8, library) = (jar("r8-"), jar("android-all-"));
+    let input = jar("commons-lang3-3.17.0.jar");
+    let main = "com.android.tools.r8.D8";
+    let args = [
+        "-cp",
+        &r8,
+        main,
+        "--release",
+        "--min-api",
+        "26",
+        "--lib",
+        &library,
+        &input,
+    ];
+    assert_makes_the_same(&args, "--output", 1);
+}
+
+/// Compiles tests/programs and gives its class path.
+fn programs() -> (tempfile::TempDir, String) {
+    let classes = tempfile::tempdir().expect("a directory");
+    let jars = ["rhino-", "h2-", "lucene-core-", "junit-platform-console"].map(jar);
+    let jackson = ["databind", "core", "annotations"].map(|part| jar(&format!("jackson-{part}-")));
+    let path = [&jars[..], &jackson[..]].concat().join(":");
+    let sources = tree(Path::new(PROGRAMS)).into_keys();
+    let javac = Command::new("javac")
+        .args(["-cp", &path, "-d"])
+        .arg(classes.path())
+        .args(sources.map(|name| Path::new(PROGRAMS).join(name)))
+        .status();
+    assert!(javac.expect("javac starts").success());
+    let path = format!("{}:{path}", classes.path().display());
+    (classes, path)
+}
+
+#[test]
+fn libraries_give_the_same_answers() {
+    let (_classes, path) = programs();
+    for program in ["Script", "Json", "Database", "Search"] {
+        assert_same(&["-cp", &path, program]);
+    }
+}
+
+#[test]
+fn junit_reports_the_same() {
+    let (classes, _) = programs();
+    let (console, folder) = (
+        jar("junit-platform-console"),
+        classes.path().display().to_string(),
+    );
+    let args = [
+        "-jar",
+        &console,
+        "execute",
+        "-cp",
+        &folder,
+        "-c",
+        "UnitTests",
+    ];
+    let args = [&args[..], &["--details=tree", "--disable-banner"]].concat();
+    let (expected, found) = (hotspot(&args), takt(&args));
+    let lines = |run: &Run| -> Vec<String> {
+        let lines = run.stdout.lines();
+        let stable = lines.filter(|line| !line.contains("Test run finished after"));
+        stable.map(str::to_owned).collect()
+    };
+    assert_eq!(lines(&expected), lines(&found), "{}", found.stderr);
+    assert_eq!(
+        (expected.code, found.code),
+        (1, 1),
+        "one test fails on purpose"
+    );
+}
