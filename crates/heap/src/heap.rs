@@ -13,6 +13,7 @@ use crate::binding::Binding;
 use crate::collector::lender::Lender;
 use crate::collector::pacing::Pace;
 use crate::counters::{Answers, Counters};
+use crate::events::Events;
 use crate::globals::Globals;
 use crate::limits::LOG_SEGMENT_COUNT;
 use crate::log::LogSpace;
@@ -108,6 +109,7 @@ pub struct Heap {
     pub(crate) pace: Pace,
     pub(crate) lender: Lender,
     pub(crate) counters: Counters,
+    pub(crate) events: Events,
     pub(crate) verifier: Verifier,
     pub(crate) binding: BindingBox,
     snoop_tag: AtomicU8,
@@ -171,6 +173,7 @@ impl Heap {
             pace: Pace::default(),
             lender: Lender::default(),
             counters: Counters::default(),
+            events: Events::default(),
             verifier: Verifier::default(),
             binding: BindingBox(binding),
             snoop_tag: AtomicU8::new(1),
@@ -227,6 +230,11 @@ impl Heap {
     /// What it did so far.
     pub fn counters(&self) -> &Counters {
         &self.counters
+    }
+
+    /// What the collector did last, and when.
+    pub fn events(&self) -> &Events {
+        &self.events
     }
 
     /// Bytes that are not in use, of what is committed; and what is committed.

@@ -3,7 +3,7 @@
 
 mod support;
 
-use heap::{CollectorKind, CopyRange, Mutator, ObjectRef};
+use heap::{CollectorKind, CopyRange, Event, EventKind, Mutator, ObjectRef};
 use support::{ID, Kinds, REFERENT, SLOTS, start};
 
 const BOTH: [CollectorKind; 2] = [CollectorKind::Rc, CollectorKind::Stw];
@@ -344,4 +344,24 @@ fn exhausted_memory_is_a_value_and_harms_nothing() {
             mutator.alloc_array(kinds.bytes, 2000).unwrap();
         }
     });
+}
+
+#[test]
+fn events_tell_what_the_collector_did() {
+    let heap = start(CollectorKind::Rc, 16 << 20, |_| {});
+    let mut mutator = heap.attach(false, &[]);
+    mutator.collect_full();
+    let events = heap.events().since(0);
+    let trace = events.iter().find(|it| it.kind == EventKind::Trace);
+    let trace = trace.expect("a trace ended");
+    let holds_trace = |it: &&Event| it.start_ns <= trace.start_ns && trace.end_ns <= it.end_ns;
+    let mut epochs = events.iter().filter(|it| it.kind == EventKind::Epoch);
+    let epoch = epochs.find(holds_trace).expect("its epoch ended");
+    let rounds = [EventKind::Snoop, EventKind::Switch, EventKind::Scan].map(|kind| {
+        let is_its = |it: &&Event| it.kind == kind && epoch.start_ns <= it.start_ns;
+        events.iter().find(is_its).expect("a round ended")
+    });
+    assert!(rounds.is_sorted_by(|a, b| a.end_ns <= b.start_ns));
+    assert!(rounds[2].end_ns <= trace.start_ns);
+    assert_eq!(rounds.map(|it| it.amount), [1, 1, 1], "one mutator");
 }

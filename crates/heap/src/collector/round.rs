@@ -8,7 +8,9 @@
 use std::sync::Arc;
 
 use abi::barrier::epoch_after;
+use rt::clock::{Clock, Monotonic};
 
+use crate::events::EventKind;
 use crate::heap::Heap;
 use crate::limits::DEBT_WAIT_NS;
 use crate::mutator::record::{Handed, MutatorRecord, Round};
@@ -21,10 +23,18 @@ const SPINS_BEFORE_WAIT: u32 = 200;
 impl Heap {
     /// Asks every mutator and returns when all have answered. `taken` sees each record after its answer.
     pub(crate) fn round(&self, round: Round, mut taken: impl FnMut(&MutatorRecord)) {
-        for record in self.ask(round) {
-            self.await_answer(&record, round);
-            taken(&record);
+        let start_ns = Monotonic.now_ns();
+        let records = self.ask(round);
+        for record in &records {
+            self.await_answer(record, round);
+            taken(record);
         }
+        let kind = match round {
+            Round::Snoop => EventKind::Snoop,
+            Round::Switch => EventKind::Switch,
+            Round::Scan | Round::Stop => EventKind::Scan,
+        };
+        self.events.add(kind, start_ns, records.len() as u64);
     }
 
     /// Sends the question. Mutators that join from here on find themselves past it.

@@ -14,6 +14,7 @@ use crate::binding::Binding;
 use crate::collector::lender::Lender;
 use crate::collector::pacing::{Resource, sleep_ns};
 use crate::cycle::TraceKind;
+use crate::events::EventKind;
 use crate::heap::{Budget, CollectorKind, Heap, HeapConfig};
 use crate::rc::Rc;
 use crate::stw::Stw;
@@ -281,8 +282,9 @@ impl Schedule {
             };
         }
         let start_ns = Monotonic.now_ns();
-        heap.pace
-            .sleep(seen, sleep_ns(&self.resources, self.slept_ns));
+        let planned_ns = sleep_ns(&self.resources, self.slept_ns);
+        heap.pace.sleep(seen, planned_ns);
+        heap.events.add(EventKind::Sleep, start_ns, planned_ns);
         self.slept_ns = (Monotonic.now_ns() - start_ns).max(1);
     }
 }

@@ -11,7 +11,10 @@ use std::sync::atomic::Ordering;
 use abi::layout::ReferenceKind;
 use abi::side_table::{CountByte, ENTRY_SHIFT};
 
+use rt::clock::{Clock, Monotonic};
+
 use crate::barrier::SlotCopy;
+use crate::events::EventKind;
 use crate::object::ObjectRef;
 use crate::rc::Rc;
 use crate::rc::{each_holder, view_of};
@@ -31,6 +34,7 @@ impl Rc<'_> {
     /// See the module.
     pub(crate) fn trace(&mut self, kind: TraceKind) {
         let heap = self.heap;
+        let (start_ns, freed) = (Monotonic.now_ns(), heap.counters.trace_freed_objects.get());
         self.colour ^= CountByte::MARK;
         heap.references.colour.store(self.colour, Ordering::SeqCst);
         heap.references.set_mode(Mode::Tracing);
@@ -53,6 +57,8 @@ impl Rc<'_> {
         self.sweep_unmarked();
         self.is_tracing = false;
         heap.counters.traces.add(1);
+        let freed = heap.counters.trace_freed_objects.get() - freed;
+        heap.events.add(EventKind::Trace, start_ns, freed);
     }
 
     /// Soft references whose referent the program cleared hold nothing any more.

@@ -7,6 +7,9 @@
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
+use rt::clock::{Clock, Monotonic};
+
+use crate::events::EventKind;
 use crate::heap::Heap;
 use crate::mutator::record::{MutatorRecord, Round};
 use crate::mutator::state::State;
@@ -19,6 +22,7 @@ impl Rc<'_> {
     /// soft references.
     pub(crate) fn run_epoch(&mut self, trace: Option<crate::cycle::TraceKind>) {
         let heap = self.heap;
+        let (start_ns, freed_bytes) = (Monotonic.now_ns(), heap.counters.freed_bytes.get());
         heap.pace.take_blocks();
         let released = heap.references.take_released();
         heap.next_snoop_tag();
@@ -49,6 +53,8 @@ impl Rc<'_> {
         }
         self.sweep_dirty(trace.is_some() || self.is_thorough);
         self.end_epoch(heap);
+        let freed_bytes = heap.counters.freed_bytes.get() - freed_bytes;
+        heap.events.add(EventKind::Epoch, start_ns, freed_bytes);
     }
 
     /// H2. Returns the mutators that had ended before it: they give their last here.

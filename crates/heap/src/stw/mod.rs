@@ -12,6 +12,7 @@ use rt::clock::{Clock, Monotonic};
 
 use crate::barrier;
 use crate::collector::thread::Ticker;
+use crate::events::EventKind;
 use crate::heap::Heap;
 use crate::mutator::hand_over_buffers;
 use crate::object::ObjectRef;
@@ -70,6 +71,8 @@ impl<'h> Stw<'h> {
         bury(heap);
         heap.resume_world(&records);
         let pause_ns = Monotonic.now_ns() - start_ns;
+        heap.events
+            .add(EventKind::Pause, start_ns, records.len() as u64);
         heap.counters.pauses.add(1);
         heap.counters.pause_ns_max.raise(pause_ns);
         heap.counters.pause_ns_sum.add(pause_ns);
