@@ -10,6 +10,8 @@ use std::process::{Command, Output};
 
 use programs::{JDKS, SOURCES, compile, jdk, names, run, run_takt, shown};
 
+const DEX_SOURCES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/dex");
+
 /// The last level whose DEX files are of version 039.
 const API: &str = "32";
 
@@ -104,14 +106,40 @@ fn normal(output: &Output) -> String {
     lines.join("\n")
 }
 
-fn differences(jdk: &Path, classes: &Path, code: &Path, names: &[String]) -> Vec<String> {
-    let cache = tempfile::tempdir().expect("a directory for code");
+fn differences(
+    jdk: &Path,
+    classes: &Path,
+    code: &Path,
+    cache: &Path,
+    names: &[String],
+) -> Vec<String> {
     let differs = |name: &String| {
         let expected = normal(&run(jdk, classes, &[name]));
-        let found = normal(&run_dex(jdk, code, cache.path(), &[name]));
+        let found = normal(&run_dex(jdk, code, cache, &[name]));
         (expected != found).then(|| format!("{name}\n--- HotSpot: {expected}\n--- DEX: {found}"))
     };
     names.iter().filter_map(differs).collect()
+}
+
+fn javac(jdk: &Path, release: &str, classes: &Path, sources: &[String]) {
+    let javac = Command::new(jdk.join("bin/javac"))
+        .args(["-nowarn", "--release", release, "-d"])
+        .arg(classes)
+        .args(sources)
+        .output()
+        .expect("javac starts");
+    assert!(javac.status.success(), "{}", shown(&javac));
+}
+
+/// A class with constants and call sites that javac has no source for.
+fn generate(jdk: &Path, classes: &Path) {
+    let generated = Command::new(jdk.join("bin/java"))
+        .arg("--add-exports=java.base/jdk.internal.org.objectweb.asm=ALL-UNNAMED")
+        .arg(format!("{DEX_SOURCES}/generate/Generate.java"))
+        .arg(classes)
+        .output()
+        .expect("java starts");
+    assert!(generated.status.success(), "{}", shown(&generated));
 }
 
 #[test]
@@ -122,11 +150,17 @@ fn programs_from_d8_print_what_they_print_on_hotspot() {
     };
     let mut names = names();
     let classes = compile(&jdk, &names);
+    let own = ["Machine", "Loaders"].map(|name| format!("{DEX_SOURCES}/run/{name}.java"));
+    javac(&jdk, "17", classes.path(), &own);
+    generate(&jdk, classes.path());
     let code = d8(&jdk, classes.path());
     names.retain(|name| !OTHERWISE.iter().any(|(own, _)| name == own));
+    names.extend(["Machine", "Computed"].map(str::to_owned));
     assert!(names.len() >= 10, "the programs are there");
-    let differences = differences(&jdk, classes.path(), &code, &names);
+    let cache = tempfile::tempdir().expect("a directory for code");
+    let differences = differences(&jdk, classes.path(), &code, cache.path(), &names);
     assert!(differences.is_empty(), "{}", differences.join("\n"));
+    check_loaders(&jdk, &code, cache.path());
 }
 
 #[test]
@@ -136,15 +170,45 @@ fn programs_from_dx_print_what_they_print_on_hotspot() {
         return;
     };
     let classes = tempfile::tempdir().expect("a directory for classes");
-    let javac = Command::new(jdk.join("bin/javac"))
-        .args(["-nowarn", "--release", "8", "-d"])
-        .arg(classes.path())
-        .args(OLD.map(|name| format!("{SOURCES}/{name}.java")))
-        .output()
-        .expect("javac starts");
-    assert!(javac.status.success(), "{}", shown(&javac));
+    let mut sources = OLD.map(|name| format!("{SOURCES}/{name}.java")).to_vec();
+    sources.push(format!("{DEX_SOURCES}/old/Kept.java"));
+    javac(&jdk, "8", classes.path(), &sources);
     let code = dx(&jdk, classes.path());
-    let names = OLD.map(str::to_owned);
-    let differences = differences(&jdk, classes.path(), &code, &names);
+    let names = [&OLD[..], &["Kept"]].concat();
+    let names: Vec<String> = names.into_iter().map(str::to_owned).collect();
+    let cache = tempfile::tempdir().expect("a directory for code");
+    let differences = differences(&jdk, classes.path(), &code, cache.path(), &names);
     assert!(differences.is_empty(), "{}", differences.join("\n"));
+}
+
+/// The package with this DEX file and one more entry.
+fn package(jdk: &Path, code: &Path) -> PathBuf {
+    let folder = code.parent().expect("a file in a folder");
+    std::fs::write(folder.join("note.txt"), "note").expect("the folder takes a file");
+    let jar = Command::new(jdk.join("bin/jar"))
+        .current_dir(folder)
+        .args(["cfM", "app.apk", "classes.dex", "note.txt"])
+        .output()
+        .expect("jar starts");
+    assert!(jar.status.success(), "{}", shown(&jar));
+    folder.join("app.apk")
+}
+
+/// Android's class loaders, started from a file and from a package.
+fn check_loaders(jdk: &Path, code: &Path, cache: &Path) {
+    let package = package(jdk, code);
+    let (code_name, package_name) = (code.display().to_string(), package.display().to_string());
+    let expected = std::fs::read_to_string(format!("{DEX_SOURCES}/run/Loaders.txt"));
+    let expected = expected.expect("the expected text is there");
+    for start in [code, &package] {
+        let arguments = ["Loaders", &code_name, &package_name];
+        let found = run_dex(jdk, start, cache, &arguments);
+        assert!(found.status.success(), "{}", shown(&found));
+        let found = String::from_utf8_lossy(&found.stdout).into_owned();
+        // Checksums depend on the compiler that made the file.
+        let lines = found
+            .lines()
+            .map(|line| line.split(" says 0x").next().unwrap_or(line));
+        assert_eq!(lines.collect::<Vec<_>>().join("\n"), expected.trim_end());
+    }
 }
