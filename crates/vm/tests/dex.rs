@@ -212,3 +212,33 @@ fn check_loaders(jdk: &Path, code: &Path, cache: &Path) {
         assert_eq!(lines.collect::<Vec<_>>().join("\n"), expected.trim_end());
     }
 }
+
+/// The DEX file of one of our programs, in a folder of its own.
+fn alone(jdk: &Path, name: &str) -> (tempfile::TempDir, PathBuf) {
+    let folder = tempfile::tempdir().expect("a directory for classes");
+    let source = format!("{DEX_SOURCES}/run/{name}.java");
+    javac(jdk, "17", folder.path(), &[source]);
+    let code = d8(jdk, folder.path());
+    (folder, code)
+}
+
+#[test]
+fn changed_code_never_ends_the_machine() {
+    let Some(jdk) = jdk() else {
+        eprintln!("skipped: no JDK 17 found in JAVA_HOME or {JDKS:?}");
+        return;
+    };
+    let (_victim, victim) = alone(&jdk, "Victim");
+    let (_hostile, hostile) = alone(&jdk, "Hostile");
+    let cache = tempfile::tempdir().expect("a directory for code");
+    let victim = victim.display().to_string();
+    for seed in ["20261122", "7"] {
+        let arguments = ["Hostile", &victim, seed, "2000"];
+        let found = run_dex(&jdk, &hostile, cache.path(), &arguments);
+        assert!(found.status.success(), "{}", shown(&found));
+        let outcomes = String::from_utf8_lossy(&found.stdout).into_owned();
+        for outcome in ["VerifyError=", "ran=", "refused="] {
+            assert!(outcomes.contains(outcome), "{outcomes}");
+        }
+    }
+}
