@@ -28,14 +28,14 @@ struct Built {
     realtime: PathBuf,
     /// Tests of what only our queue has.
     realtime_tests: PathBuf,
-    /// What stands in front of AOSP's classes where there is no screen, and AOSP's classes whose calls were redirected.
+    /// What stands in front of AOSP's classes where there is no screen.
     headless: PathBuf,
+    /// Copies of AOSP's classes without what the JDK lacks: always in front.
+    redirected: PathBuf,
     /// Tools of this build.
     tools: PathBuf,
     /// Our natives under the names by which AOSP's classes load them.
     libraries: PathBuf,
-    /// Members that the JDK's module lacks.
-    patch: PathBuf,
     natives: PathBuf,
     android: PathBuf,
     junit: PathBuf,
@@ -87,7 +87,7 @@ impl Built {
             headless: out.join("headless"),
             tools: out.join("tools"),
             libraries: out.join("lib"),
-            patch: out.join("jdk.unsupported"),
+            redirected: out.join("redirected"),
             natives: out.join("libnatives.so"),
             android: jar("android-all-")?,
             junit: jar("junit-platform-console-standalone-")?,
@@ -99,7 +99,7 @@ impl Built {
             &built.headless,
             &built.tools,
             &built.libraries,
-            &built.patch,
+            &built.redirected,
         ] {
             if folder.exists() {
                 std::fs::remove_dir_all(folder)?;
@@ -128,14 +128,6 @@ impl Built {
     }
 
     fn compile(&self) -> Result<()> {
-        let jdk = Path::new("framework/jdk/jdk.unsupported");
-        let patch = format!("jdk.unsupported={}", jdk.display());
-        command(
-            Command::new("javac")
-                .args(["-Xlint:all", "-Werror", "--patch-module", &patch, "-d"])
-                .arg(&self.patch)
-                .args(sources(jdk)?),
-        )?;
         let (android, junit) = (&self.android, &self.junit);
         javac(
             &["framework/src", "framework/test", "framework/bench"],
@@ -158,14 +150,20 @@ impl Built {
 
     /// Copies of AOSP's classes without the calls that the JDK has no member for.
     fn redirect(&self) -> Result<()> {
-        const ASM: &str = "java.base/jdk.internal.org.objectweb.asm=ALL-UNNAMED";
+        const ASM: [&str; 2] = [
+            "--add-exports=java.base/jdk.internal.org.objectweb.asm=ALL-UNNAMED",
+            "--add-exports=java.base/jdk.internal.org.objectweb.asm.commons=ALL-UNNAMED",
+        ];
         let mut javac = Command::new("javac");
-        javac.args(["--add-exports", ASM, "-d"]).arg(&self.tools);
+        javac.args(ASM).arg("-d").arg(&self.tools);
         command(javac.args(sources(Path::new("framework/tools"))?))?;
         let mut java = Command::new("java");
-        java.args(["--add-exports", ASM, "-cp"]).arg(&self.tools);
+        java.args(ASM).arg("-cp").arg(&self.tools);
         java.arg("takt.tools.Redirect").arg(&self.android);
-        command(java.arg("framework/jdk/redirects.txt").arg(&self.headless))
+        command(
+            java.arg("framework/jdk/redirects.txt")
+                .arg(&self.redirected),
+        )
     }
 
     /// The framework's resource table as a file of its own: reading it must not mean reading the whole jar.
@@ -177,12 +175,10 @@ impl Built {
 
     /// `java` with our natives and patches; `in_front` goes before AOSP's classes.
     fn java(&self, in_front: &[&PathBuf], more: &[&PathBuf]) -> Result<Command> {
-        let behind = [&self.classes, &self.android, &self.junit];
+        let behind = [&self.redirected, &self.classes, &self.android, &self.junit];
         let path = in_front.iter().chain(&behind).chain(more).copied();
         let mut java = Command::new("java");
-        java.arg("--patch-module")
-            .arg(format!("jdk.unsupported={}", self.patch.display()))
-            .arg(format!("-Dtakt.natives={}", self.natives.display()))
+        java.arg(format!("-Dtakt.natives={}", self.natives.display()))
             .arg("-cp")
             .arg(std::env::join_paths(path)?);
         Ok(java)

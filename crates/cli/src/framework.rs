@@ -47,9 +47,9 @@ impl Framework {
     /// Options of the `java` command.
     pub(crate) fn options(&self, front: Front) -> Result<Vec<OsString>> {
         let folders: &[&str] = match front {
-            Front::Aosp => &["classes"],
-            Front::Realtime => &["realtime", "classes"],
-            Front::Hosted => &["headless", "realtime", "classes"],
+            Front::Aosp => &["redirected", "classes"],
+            Front::Realtime => &["realtime", "redirected", "classes"],
+            Front::Hosted => &["headless", "realtime", "redirected", "classes"],
         };
         let mut path: Vec<PathBuf> = folders.iter().map(|it| self.place.join(it)).collect();
         path.push(self.android.clone());
@@ -59,8 +59,6 @@ impl Framework {
             option
         };
         Ok(vec![
-            "--patch-module".into(),
-            option("jdk.unsupported=", "jdk.unsupported"),
             option("-Djava.library.path=", "lib"),
             option("-Dtakt.natives=", "libnatives.so"),
             "-cp".into(),

@@ -109,3 +109,19 @@ extern "system" fn Java_libcore_util_NativeAllocationRegistry_applyFreeFunction(
     let function: extern "C" fn(jlong) = unsafe { core::mem::transmute(function) };
     function(object);
 }
+
+/// Native libraries have no namespaces here: an application's loader finds them by its path. Null: nothing went wrong.
+#[unsafe(no_mangle)]
+extern "system" fn Java_com_android_internal_os_ClassLoaderFactory_createClassloaderNamespace(
+    _: Env,
+    _: jclass,
+    _loader: jobject,
+    _sdk: jint,
+    _search_path: jstring,
+    _permitted_path: jstring,
+    _is_shared: jboolean,
+    _dex_path: jstring,
+    _sonames: jstring,
+) -> jstring {
+    core::ptr::null_mut()
+}

@@ -14,19 +14,29 @@ fn apps() -> PathBuf {
     apps
 }
 
-/// Runs an application on HotSpot with its class files.
-fn hotspot(app: &str, options: &[&str]) -> Run {
-    let data = tempfile::tempdir().expect("a temporary directory");
-    Run::of(command(app, data.path()).args(options))
+/// How an application runs: its DEX on our machine, or its class files on HotSpot.
+#[derive(Clone, Copy, Debug)]
+enum Way {
+    Takt,
+    Hotspot,
 }
 
-fn command(app: &str, data: &std::path::Path) -> Command {
+const WAYS: [Way; 2] = [Way::Takt, Way::Hotspot];
+
+fn run(way: Way, app: &str, options: &[&str]) -> Run {
+    let data = tempfile::tempdir().expect("a temporary directory");
+    Run::of(command(way, app, data.path()).args(options))
+}
+
+fn command(way: Way, app: &str, data: &std::path::Path) -> Command {
     let mut command = Command::new(takt_path());
     command.arg("run").arg(apps().join(format!("{app}.apk")));
-    command.args(["--machine", "hotspot", "--data"]).arg(data);
-    command
-        .arg("--classes")
-        .arg(apps().join(app).join("classes"));
+    command.arg("--data").arg(data);
+    if let Way::Hotspot = way {
+        let classes = apps().join(app).join("classes");
+        command.args(["--machine", "hotspot", "--classes"]);
+        command.arg(classes);
+    }
     command
 }
 
@@ -44,97 +54,125 @@ const BORN: [&str; 2] = ["Facts.onCreate", "App.onCreate in org.example.life"];
 
 #[test]
 fn activities_live_as_on_android() {
-    let run = hotspot("life", &[]);
-    let expected = [
-        "First.onCreate",
-        "First.onStart",
-        "First.onResume",
-        "First.onPause",
-        "Second.onCreate",
-        "Second.onStart",
-        "Second.onResume",
-        "Second.onPause",
-    ];
-    let said = said(&run.stderr, "Life");
-    assert_eq!(said[..2], BORN, "{run:#?}");
-    assert_eq!(said[2..10], expected, "{run:#?}");
-    // First is stopped when the looper is idle, so before or after the answer; the order of each activity is fixed.
-    let of = |name: &str| -> Vec<&String> {
-        said[10..]
-            .iter()
-            .filter(|it| it.starts_with(name))
-            .collect()
-    };
-    assert_eq!(
-        of("Second"),
-        ["Second.onStop", "Second.onDestroy"],
-        "{run:#?}"
-    );
-    assert!(said.contains(&"First.onActivityResult 7 -1 42".to_owned()));
-    assert_eq!(said.last().map(String::as_str), Some("First.onDestroy"));
-    assert_eq!(run.code, 0);
+    for way in WAYS {
+        let run = run(way, "life", &[]);
+        let expected = [
+            "First.onCreate",
+            "First.onStart",
+            "First.onResume",
+            "First.onPause",
+            "Second.onCreate",
+            "Second.onStart",
+            "Second.onResume",
+            "Second.onPause",
+        ];
+        let said = said(&run.stderr, "Life");
+        assert_eq!(said[..2], BORN, "{run:#?}");
+        assert_eq!(said[2..10], expected, "{run:#?}");
+        // First is stopped when the looper is idle, so before or after the answer; the order of each activity is fixed.
+        let of = |name: &str| -> Vec<&String> {
+            said[10..]
+                .iter()
+                .filter(|it| it.starts_with(name))
+                .collect()
+        };
+        assert_eq!(
+            of("Second"),
+            ["Second.onStop", "Second.onDestroy"],
+            "{run:#?}"
+        );
+        assert!(said.contains(&"First.onActivityResult 7 -1 42".to_owned()));
+        assert_eq!(said.last().map(String::as_str), Some("First.onDestroy"));
+        assert_eq!(run.code, 0);
+    }
 }
 
 #[test]
 fn a_service_binds_asks_sends_and_ends() {
-    let run = hotspot("life", &["--service", ".Worker"]);
-    let expected = [
-        "Worker.onCreate",
-        "Worker.onStartCommand 1",
-        "Worker.cursor of 3",
-        "Bound.onCreate",
-        "Bound.onBind",
-        "Worker.connected to .Bound, answer 42",
-        "Bound.onUnbind",
-        "Bound.onDestroy",
-        "Worker.received org.example.life.OWN",
-        "Worker.onDestroy",
-    ];
-    let said = said(&run.stderr, "Life");
-    assert_eq!(said[..2], BORN, "{run:#?}");
-    assert_eq!(said[2..], expected, "{run:#?}");
-    assert_eq!(run.code, 0);
+    for way in WAYS {
+        let run = run(way, "life", &["--service", ".Worker"]);
+        let expected = [
+            "Worker.onCreate",
+            "Worker.onStartCommand 1",
+            "Worker.cursor of 3",
+            "Bound.onCreate",
+            "Bound.onBind",
+            "Worker.connected to .Bound, answer 42",
+            "Bound.onUnbind",
+            "Bound.onDestroy",
+            "Worker.received org.example.life.OWN",
+            "Worker.onDestroy",
+        ];
+        let said = said(&run.stderr, "Life");
+        assert_eq!(said[..2], BORN, "{run:#?}");
+        assert_eq!(said[2..], expected, "{run:#?}");
+        assert_eq!(run.code, 0);
+    }
 }
 
 #[test]
 fn a_broadcast_reaches_the_manifests_receiver_with_its_extras() {
-    let options = ["--broadcast", "org.example.life.PING", "--extra", "word=hi"];
-    let run = hotspot("life", &options);
-    let said = said(&run.stderr, "Life");
-    assert_eq!(said.last().map(String::as_str), Some("Ping.onReceive hi"));
-    assert_eq!(run.code, 0);
+    for way in WAYS {
+        let options = ["--broadcast", "org.example.life.PING", "--extra", "word=hi"];
+        let run = run(way, "life", &options);
+        let said = said(&run.stderr, "Life");
+        assert_eq!(said.last().map(String::as_str), Some("Ping.onReceive hi"));
+        assert_eq!(run.code, 0);
+    }
 }
 
 #[test]
 fn a_signal_ends_components_in_order() {
-    use std::io::{BufRead as _, BufReader};
-    let data = tempfile::tempdir().expect("a temporary directory");
-    let mut child = command("life", data.path())
-        .args(["--service", ".Worker", "--extra", "stay=1"])
-        .stderr(Stdio::piped())
-        .spawn()
-        .expect("takt starts");
-    let pid = child.id().to_string();
-    let mut lines = BufReader::new(child.stderr.take().expect("a pipe")).lines();
-    let stays =
-        |line: &std::io::Result<String>| line.as_ref().is_ok_and(|it| it.ends_with("Worker.stays"));
-    assert!(lines.any(|line| stays(&line)), "the service did not start");
-    let outcome = Command::new("kill").args(["-INT", &pid]).status();
-    assert!(outcome.expect("kill starts").success());
-    let rest: Vec<String> = lines.map_while(Result::ok).collect();
-    assert_eq!(said(&rest.join("\n"), "Life"), ["Worker.onDestroy"]);
-    assert_eq!(child.wait().expect("it ends").code(), Some(0));
+    for way in WAYS {
+        use std::io::{BufRead as _, BufReader};
+        let data = tempfile::tempdir().expect("a temporary directory");
+        let mut child = command(way, "life", data.path())
+            .args(["--service", ".Worker", "--extra", "stay=1"])
+            .stderr(Stdio::piped())
+            .spawn()
+            .expect("takt starts");
+        let pid = child.id().to_string();
+        let mut lines = BufReader::new(child.stderr.take().expect("a pipe")).lines();
+        let stays = |line: &std::io::Result<String>| {
+            line.as_ref().is_ok_and(|it| it.ends_with("Worker.stays"))
+        };
+        assert!(lines.any(|line| stays(&line)), "the service did not start");
+        let outcome = Command::new("kill").args(["-INT", &pid]).status();
+        assert!(outcome.expect("kill starts").success());
+        let rest: Vec<String> = lines.map_while(Result::ok).collect();
+        assert_eq!(said(&rest.join("\n"), "Life"), ["Worker.onDestroy"]);
+        assert_eq!(child.wait().expect("it ends").code(), Some(0));
+    }
 }
 
 #[test]
-fn what_cannot_run_is_refused_with_the_reason() {
-    let data = tempfile::tempdir().expect("a temporary directory");
-    let broken = data.path().join("broken.apk");
+fn a_broken_package_is_refused_with_the_fault() {
+    let folder = tempfile::tempdir().expect("a temporary directory");
+    let broken = folder.path().join("broken.apk");
     std::fs::write(&broken, b"PK\x03\x04 and no more").expect("it is ours");
     let run = Run::takt(&["run", &broken.to_string_lossy()]);
     assert_eq!(run.code, 2, "{run:#?}");
     assert!(run.stderr.contains("refused: "), "{run:#?}");
-    let run = hotspot("life", &["--service", ".Nobody"]);
-    assert_eq!(run.code, 2, "{run:#?}");
-    assert!(run.stderr.contains("no service for"), "{run:#?}");
+}
+
+#[test]
+fn a_component_that_is_not_there_is_named() {
+    for way in WAYS {
+        let run = run(way, "life", &["--service", ".Nobody"]);
+        assert_eq!(run.code, 2, "{way:?} {run:#?}");
+        assert!(run.stderr.contains("no service for"), "{way:?} {run:#?}");
+    }
+}
+
+#[test]
+fn the_heartbeat_beats_from_its_package() {
+    let options = ["--service", ".Heartbeat", "--extra", "beats=50"];
+    for way in WAYS {
+        let run = run(way, "heartbeat", &options);
+        let said = said(&run.stderr, "Heartbeat");
+        assert_eq!(run.code, 0, "{way:?} {run:#?}");
+        assert!(said[0].starts_with("50 releases ("), "{way:?} {run:#?}");
+        assert!(said[0].contains(" 5 messages, "), "{way:?} {run:#?}");
+        assert_eq!(said[1], "ended", "{way:?}");
+    }
 }

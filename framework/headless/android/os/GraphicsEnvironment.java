@@ -15,6 +15,9 @@ public class GraphicsEnvironment {
     /** Called when an application is bound. */
     public void setup(Context context, Bundle settings) {}
 
+    /** Called with each class loader of an application: where drivers' layers would be looked for. */
+    public void setLayerPaths(ClassLoader loader, String layers, String debugLayers) {}
+
     /** Called for a first activity. */
     public void showAngleInUseDialogBox(Context context) {}
 

@@ -12,9 +12,11 @@ import org.json.JSONException;
 import org.json.JSONObject;
 
 /**
- * Class files in place of the package's DEX, for a machine that runs none: {@code takt run --classes}.
+ * The package's class loader. On Android the framework lies on the boot class path, which is every loader's parent; here it lies
+ * on the class path, so the loader is made here, with the class path's own as its parent.
  *
- * <p>ApplicationLoaders keeps one class loader for each package path; ours is put there before AOSP's LoadedApk looks.
+ * <p>ApplicationLoaders keeps one loader for each package path; ours is put there before AOSP's LoadedApk looks. An
+ * {@code ApplicationCode} itself takes class files in place of the package's DEX: {@code takt run --classes}.
  */
 final class ApplicationCode extends PathClassLoader {
     private final Path classes;
@@ -25,14 +27,14 @@ final class ApplicationCode extends PathClassLoader {
     }
 
     static void install(JSONObject run) throws JSONException, ReflectiveOperationException {
-        if (run.isNull("classes")) {
-            return;
-        }
         Field loaders = ApplicationLoaders.class.getDeclaredField("mLoaders");
         loaders.setAccessible(true);
         @SuppressWarnings("unchecked")
         Map<String, ClassLoader> byPath = (Map<String, ClassLoader>) loaders.get(ApplicationLoaders.getDefault());
-        byPath.put(run.getString("apk"), new ApplicationCode(Path.of(run.getString("classes"))));
+        String apk = run.getString("apk");
+        byPath.put(apk, run.isNull("classes")
+                ? new PathClassLoader(apk, ApplicationCode.class.getClassLoader())
+                : new ApplicationCode(Path.of(run.getString("classes"))));
     }
 
     @Override

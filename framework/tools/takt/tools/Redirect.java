@@ -5,8 +5,8 @@ import java.io.IOException;
 import java.io.InputStream;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.util.LinkedHashMap;
 import java.util.HashSet;
+import java.util.LinkedHashMap;
 import java.util.Map;
 import java.util.Set;
 import java.util.jar.JarFile;
@@ -15,13 +15,16 @@ import jdk.internal.org.objectweb.asm.ClassVisitor;
 import jdk.internal.org.objectweb.asm.ClassWriter;
 import jdk.internal.org.objectweb.asm.MethodVisitor;
 import jdk.internal.org.objectweb.asm.Opcodes;
+import jdk.internal.org.objectweb.asm.commons.ClassRemapper;
+import jdk.internal.org.objectweb.asm.commons.Remapper;
 
 /**
  * Some of AOSP's classes call members that Android's java.* has and the JDK's has not. This makes copies of those classes, at
  * build time, in which such a call goes to a static method of {@code takt.framework.Libcore} instead; an object's method
- * gets the object as its first argument.
+ * gets the object as its first argument. A class that the JDK lacks becomes one of {@code takt.framework}.
  *
- * <p>{@code Redirect JAR RULES OUT}; a rule is a line {@code CLASS OWNER NAME DESCRIPTOR}.
+ * <p>{@code Redirect JAR RULES OUT}; a rule is a line {@code CLASS OWNER NAME DESCRIPTOR}, or {@code CLASS MISSING} for a class
+ * of takt.framework by the same last name.
  */
 public final class Redirect {
     private static final String TARGET = "takt/framework/Libcore";
@@ -33,8 +36,8 @@ public final class Redirect {
         Map<String, Set<String>> rules = new LinkedHashMap<>();
         for (String line : Files.readAllLines(Path.of(arguments[1]))) {
             if (!line.isBlank() && !line.startsWith("#")) {
-                String[] words = line.split(" ");
-                rules.computeIfAbsent(words[0], it -> new HashSet<>()).add(words[1] + " " + words[2] + " " + words[3]);
+                String[] words = line.split(" ", 2);
+                rules.computeIfAbsent(words[0], it -> new HashSet<>()).add(words[1]);
             }
         }
         try (JarFile jar = new JarFile(arguments[0])) {
@@ -51,9 +54,9 @@ public final class Redirect {
 
     private static byte[] changed(byte[] bytes, Set<String> members) {
         ClassReader reader = new ClassReader(bytes);
-        ClassWriter writer = new ClassWriter(reader, 0);
+        ClassWriter writer = new ClassWriter(0);
         Set<String> unmet = new HashSet<>(members);
-        reader.accept(new ClassVisitor(Opcodes.ASM8, writer) {
+        reader.accept(new ClassVisitor(Opcodes.ASM8, types(writer, members, unmet)) {
             @Override
             public MethodVisitor visitMethod(int access, String name, String descriptor, String signature,
                     String[] exceptions) {
@@ -65,6 +68,20 @@ public final class Redirect {
             throw new IllegalStateException(reader.getClassName() + " does not call " + unmet);
         }
         return writer.toByteArray();
+    }
+
+    /** Missing classes by ours. */
+    private static ClassVisitor types(ClassVisitor next, Set<String> members, Set<String> unmet) {
+        return new ClassRemapper(next, new Remapper() {
+            @Override
+            public String map(String type) {
+                if (!members.contains(type)) {
+                    return type;
+                }
+                unmet.remove(type);
+                return "takt/framework" + type.substring(type.lastIndexOf('/'));
+            }
+        });
     }
 
     /** One method's calls. */

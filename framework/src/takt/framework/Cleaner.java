@@ -1,10 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-package sun.misc;
+package takt.framework;
 
-/**
- * The class that libcore's NativeAllocationRegistry asks for, on the JDK's own cleaner; put into module
- * {@code jdk.unsupported} by {@code --patch-module}, because a package belongs to one module.
- */
+/** What AOSP's classes know as {@code sun.misc.Cleaner}, on the JDK's own cleaner. */
 public final class Cleaner {
     private static final java.lang.ref.Cleaner CLEANER = java.lang.ref.Cleaner.create();
 
