@@ -111,6 +111,13 @@ impl DexClass {
         code.debug_info(&self.opened.file)?.line_of(at)
     }
 
+    /// What was null at code unit `at`.
+    pub(crate) fn explain_null(&self, method: &Method, at: u32) -> Option<String> {
+        let file = &self.opened.file;
+        let code = self.method(method).code(file)?;
+        crate::dex_null_message::explain(file, &code, method, at)
+    }
+
     /// Whether a method does nothing but return.
     pub(crate) fn is_empty(&self, method: &Method) -> bool {
         const RETURN_VOID: [u8; 2] = [0x0e, 0];

@@ -19,6 +19,7 @@ mod code_store;
 mod compile;
 mod crash;
 mod dex_class;
+mod dex_null_message;
 mod entries;
 mod execute;
 mod heap_binding;

@@ -19,6 +19,9 @@ const DEPTH_MAX: u32 = 5;
 
 /// The message for a failure at `at` in `method`; none if the instruction cannot fail so.
 pub(crate) fn explain(method: &'static Method, at: u32) -> Option<String> {
+    if let Some(dex) = method.class().info.dex {
+        return dex.explain_null(method, at);
+    }
     let code = method.file().code.as_ref()?;
     let view = View {
         method,

@@ -18,7 +18,10 @@ const API: &str = "32";
 /// Programs that print something else from DEX code, and why.
 const OTHERWISE: [(&str, &str); 3] = [
     ("Access", "changes the bytes of its own class files"),
-    ("Nulls", "HotSpot's messages quote bytecode"),
+    (
+        "Nulls",
+        "HotSpot's messages quote bytecode: see check_nulls",
+    ),
     ("Verification", "changes the bytes of its own class files"),
 ];
 
@@ -161,6 +164,7 @@ fn programs_from_d8_print_what_they_print_on_hotspot() {
     let differences = differences(&jdk, classes.path(), &code, cache.path(), &names);
     assert!(differences.is_empty(), "{}", differences.join("\n"));
     check_loaders(&jdk, &code, cache.path());
+    check_nulls(&jdk, &code, cache.path());
 }
 
 #[test]
@@ -192,6 +196,14 @@ fn package(jdk: &Path, code: &Path) -> PathBuf {
         .expect("jar starts");
     assert!(jar.status.success(), "{}", shown(&jar));
     folder.join("app.apk")
+}
+
+/// Messages of implicit NullPointerExceptions have ART's words.
+fn check_nulls(jdk: &Path, code: &Path, cache: &Path) {
+    let found = run_dex(jdk, code, cache, &["Nulls"]);
+    let found = String::from_utf8_lossy(&found.stdout).into_owned();
+    let expected = std::fs::read_to_string(format!("{DEX_SOURCES}/run/Nulls.txt"));
+    assert_eq!(found, expected.expect("the expected text is there"));
 }
 
 /// Android's class loaders, started from a file and from a package.
