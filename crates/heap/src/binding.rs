@@ -4,6 +4,7 @@
 
 use abi::context::MutatorContext;
 
+use crate::counters::Counters;
 use crate::object::ObjectRef;
 
 /// The roots that the heap cannot know of. Neither call may touch objects, allocate from the heap or poll.
@@ -16,6 +17,10 @@ pub trait Binding: Send + Sync + 'static {
     /// Calls `visit` with every reference in one mutator's stack and registers, by its stack maps. On the mutator's
     /// own thread at a safepoint, or on the collector's while the mutator is outside managed code.
     fn each_stack_root(&self, context: &MutatorContext, visit: &mut dyn FnMut(ObjectRef));
+
+    /// A collection is over; on the collector's thread, while mutators run. `has_pending` says that reference objects
+    /// wait to be taken ([`crate::Mutator::take_pending_reference`]).
+    fn collected(&self, _counters: &Counters, _has_pending: bool) {}
 }
 
 /// For native mutators alone: their roots are `Local`s and `Global`s, which the heap keeps itself.

@@ -23,9 +23,11 @@ use crate::mutator::Mutator;
 use crate::mutator::record::{Joining, MutatorRecord};
 use crate::object::ObjectRef;
 use crate::reference::ReferenceState;
-use crate::space::block::{BlockIndex, BlockStack, BlockTable, RUN_END_OFFSET, RUN_NEXT_OFFSET};
+use crate::space::block::{
+    BlockIndex, BlockStack, BlockTable, BlockUse, RUN_END_OFFSET, RUN_NEXT_OFFSET,
+};
 use crate::space::free::FreeBlocks;
-use crate::sys::pi::{PiCell, tid};
+use crate::sys::pi::{PiCell, PiLock, tid};
 use crate::sys::reserve::ReserveError;
 use crate::verify::Verifier;
 
@@ -103,6 +105,8 @@ pub struct Heap {
     pub(crate) free: FreeBlocks,
     pub(crate) partial: [BlockStack; SIZE_CLASS_COUNT],
     pub(crate) log: LogSpace,
+    /// Held by the collector while the world is stopped, and by a thread that becomes a mutator.
+    pub(crate) pause: PiLock,
     pub(crate) registry: PiCell<Registry>,
     pub(crate) globals: Globals,
     pub(crate) references: ReferenceState,
@@ -153,6 +157,7 @@ impl Heap {
         free.fill_reserve(&memory, &blocks);
         let is_counting = config.collector == CollectorKind::Rc;
         Ok(Self {
+            pause: PiLock::default(),
             registry: PiCell::new(Registry {
                 records: Vec::new(),
                 joining: Joining {
@@ -182,8 +187,10 @@ impl Heap {
     }
 
     /// Makes the calling thread a mutator. `initial_roots` are references that the thread starts with and that
-    /// somebody else keeps alive until this returns. Takes the registry's lock: not for a real-time loop.
+    /// somebody else keeps alive until this returns. Takes the registry's lock, and waits for the end of a pause: not
+    /// for a real-time loop.
     pub fn attach(self: &Arc<Self>, is_real_time: bool, initial_roots: &[ObjectRef]) -> Mutator {
+        self.pause.lock();
         let mut registry = self.registry.lock();
         let record = Arc::new(MutatorRecord::new(tid(), registry.joining, is_real_time));
         record
@@ -202,6 +209,7 @@ impl Heap {
             .for_each(|&it| self.snoop(it));
         registry.records.push(Arc::clone(&record));
         drop(registry);
+        self.pause.unlock();
         if is_real_time {
             self.lender.note_priority();
         }
@@ -235,6 +243,46 @@ impl Heap {
     /// What the collector did last, and when.
     pub fn events(&self) -> &Events {
         &self.events
+    }
+
+    /// The object that `address` lies in, if it lies in one: for scans that cannot tell references from numbers.
+    /// Every object that exists may be a root, reachable or not: what it refers to exists as well. O(1).
+    pub fn object_at(&self, address: u32) -> Option<ObjectRef> {
+        if !self.memory.span().contains(address) {
+            return None;
+        }
+        let block = self.blocks.index_of(address);
+        let meta = self.blocks.meta(block);
+        let start = match meta.usage() {
+            BlockUse::Free => return None,
+            BlockUse::Large => self.blocks.start(block),
+            BlockUse::LargeTail => {
+                let first = block.checked_sub(meta.large_blocks.load(Ordering::Relaxed))?;
+                self.blocks.start(first)
+            }
+            BlockUse::Owned | BlockUse::Partial | BlockUse::Full => {
+                let bytes = SIZE_CLASSES[meta.class.load(Ordering::Relaxed) as usize];
+                let cell = (address & (BLOCK_BYTES - 1)) / bytes;
+                if cell >= BLOCK_BYTES / bytes {
+                    return None;
+                }
+                self.blocks.start(block) + cell * bytes
+            }
+        };
+        let object = ObjectRef(start);
+        (self.memory.class_word(object).load(Ordering::Acquire) != 0).then_some(object)
+    }
+
+    /// Whether reference objects wait to be taken.
+    pub fn has_pending_references(&self) -> bool {
+        self.references.has_pending()
+    }
+
+    /// What follows a collection.
+    pub(crate) fn after_collection(&self) {
+        self.binding
+            .0
+            .collected(&self.counters, self.references.has_pending());
     }
 
     /// Bytes that are not in use, of what is committed; and what is committed.

@@ -51,7 +51,13 @@ pub(crate) struct ReferenceState {
     /// The mark of the trace under way.
     pub(crate) colour: AtomicU8,
     pending: PiCell<Pending>,
+    late: PiCell<Late>,
 }
+
+/// Reference objects that got their referents after the epoch of their birth: the collector may have met them
+/// before, without one.
+#[derive(Debug, Default)]
+struct Late(Vec<ObjectRef>);
 
 /// Reference objects whose referents are gone, until somebody takes them. Each is held by a count.
 #[derive(Debug, Default)]
@@ -107,6 +113,15 @@ impl ReferenceState {
         self.pending.lock().queue.push_back(reference);
     }
 
+    /// Reference objects to look at again.
+    pub(crate) fn take_late(&self) -> Vec<ObjectRef> {
+        std::mem::take(&mut self.late.lock().0)
+    }
+
+    pub(crate) fn has_pending(&self) -> bool {
+        !self.pending.lock().queue.is_empty()
+    }
+
     /// The counts to give back, taken before the first handshake of an epoch.
     pub(crate) fn take_released(&self) -> Vec<ObjectRef> {
         std::mem::take(&mut self.pending.lock().released)
@@ -145,11 +160,28 @@ impl Mutator {
         ) {
             // A final reference is read after it was enqueued: the queue, or its reader, holds the referent.
             let referent = self.read(slot);
-            self.note_root(referent);
+            // And cleared then: that count may be given back in the epoch that is under way, behind this thread's scan.
+            if !referent.is_null() {
+                self.heap.snoop(referent);
+            }
             return referent;
         }
         let heap = &*self.heap;
         read_undecided(&heap.references, &HeapReferent { heap, slot })
+    }
+
+    /// Gives a reference object its referent, or none. Not for real-time loops: may take a lock and allocate.
+    pub fn write_referent(&mut self, reference: ObjectRef, referent: ObjectRef) {
+        let slot = reference.slot(self.layout_of(reference).get().referent_offset);
+        let heap = &self.heap;
+        heap.memory.slot(slot).store(referent.0, Ordering::Release);
+        let born = self.record.context.born.load(Ordering::Relaxed);
+        let is_new = heap.memory.header_log(reference).load(Ordering::Relaxed) == born;
+        if heap.is_counting() && !referent.is_null() && !is_new {
+            // It may have matured with an empty slot. It is not freed before the collector looks: the caller holds
+            // it, and the next epoch looks before it frees.
+            heap.references.late.lock().0.push(reference);
+        }
     }
 
     /// `Reference.clear`.

@@ -5,6 +5,7 @@
 //! reaches exists; and every count is the number of counted references to its object, or stuck.
 
 use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use abi::layout::ReferenceKind;
@@ -13,9 +14,11 @@ use abi::side_table::CountByte;
 use crate::barrier::{self, SlotCopy};
 use crate::heap::Heap;
 use crate::mutator::Mutator;
+use crate::mutator::record::MutatorRecord;
 use crate::object::ObjectRef;
 use crate::rc::{Rc, each_holder, view_of};
 use crate::space::block::BlockUse;
+use crate::stw::Stw;
 use crate::sys::pi::PiCell;
 
 /// What the verifier found.
@@ -48,10 +51,9 @@ impl Verifier {
 }
 
 impl Mutator {
-    /// Settles an epoch, then checks the heap with every mutator held: it stops the world. `rc` only.
+    /// Collects, then checks the heap with every mutator held: it stops the world. Counts are checked under `rc`.
     pub fn verify(&mut self) -> Verdict {
         let heap = self.heap.clone();
-        assert!(heap.is_counting(), "the verifier checks counts");
         self.native(|| {
             let ticket = heap.verifier.asked.fetch_add(1, Ordering::SeqCst) + 1;
             while heap.verifier.answered.load(Ordering::SeqCst) < ticket {
@@ -88,15 +90,23 @@ impl Rc<'_> {
         };
         let objects = check.objects();
         check.counts(self, &objects);
-        let mut roots = Vec::new();
-        heap.each_global_root(&mut |it| roots.push(it));
-        records
-            .iter()
-            .for_each(|it| heap.each_stack_root(it, &mut |root| roots.push(root)));
-        check.reachable(&objects, roots);
-        *heap.verifier.verdict.lock() = check.verdict;
-        heap.verifier.answered.store(asked, Ordering::SeqCst);
-        heap.resume_world(&records);
+        check.answer(&objects, &records, asked);
+    }
+}
+
+impl Stw<'_> {
+    /// As the counting collector's, without counts.
+    pub(crate) fn verify_now(&mut self, heap: &Heap) {
+        let asked = heap.verifier.asked.load(Ordering::SeqCst);
+        self.collect(false);
+        let records = heap.stop_world();
+        let mut check = Check {
+            heap,
+            epoch: abi::barrier::EPOCH_CLEAN,
+            verdict: Verdict::default(),
+        };
+        let objects = check.objects();
+        check.answer(&objects, &records, asked);
     }
 }
 
@@ -107,6 +117,20 @@ struct Check<'a> {
 }
 
 impl Check<'_> {
+    /// What is the same for both collectors; lets the mutators go on.
+    fn answer(mut self, objects: &HashSet<ObjectRef>, records: &[Arc<MutatorRecord>], asked: u64) {
+        let heap = self.heap;
+        let mut roots = Vec::new();
+        heap.each_global_root(&mut |it| roots.push(it));
+        records
+            .iter()
+            .for_each(|it| heap.each_stack_root(it, &mut |root| roots.push(root)));
+        self.reachable(objects, roots);
+        *heap.verifier.verdict.lock() = self.verdict;
+        heap.verifier.answered.store(asked, Ordering::SeqCst);
+        heap.resume_world(records);
+    }
+
     fn fault(&mut self, text: impl FnOnce() -> String) {
         if self.verdict.faults.len() < FAULTS_MAX {
             self.verdict.faults.push(text());

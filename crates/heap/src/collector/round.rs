@@ -104,7 +104,9 @@ impl Heap {
     }
 
     /// Holds every mutator: on return none runs managed code and all their buffers are the caller's.
+    /// No thread becomes a mutator before [`Self::resume_world`].
     pub(crate) fn stop_world(&self) -> Vec<Arc<MutatorRecord>> {
+        self.pause.lock();
         let records = {
             let registry = self.registry.lock();
             registry.records.iter().for_each(|record| {
@@ -137,6 +139,7 @@ impl Heap {
             record.handshake.state.release();
             record.claim.unlock();
         }
+        self.pause.unlock();
     }
 }
 

@@ -145,6 +145,7 @@ fn run_rc(heap: &Heap, mut rc: Rc<'_>) {
             pace.epochs.complete();
             pace.announce();
             heap.counters.collector_ns.set(thread_time_ns());
+            heap.after_collection();
             schedule.done(heap, work);
         } else {
             pace.announce();
@@ -164,6 +165,9 @@ fn run_stw(heap: &Heap, mut stw: Stw<'_>) {
             pace.announce();
             return;
         }
+        if heap.verifier.is_asked() {
+            stw.verify_now(heap);
+        }
         let is_full = heap.takeable_blocks() < reserve;
         let is_idle = pace.blocks() == 0;
         let is_wanted = pace.epochs.is_wanted() || pace.fulls.is_wanted();
@@ -177,6 +181,7 @@ fn run_stw(heap: &Heap, mut stw: Stw<'_>) {
             pace.epochs.complete();
             pace.announce();
             heap.counters.collector_ns.set(thread_time_ns());
+            heap.after_collection();
             let free = heap.takeable_blocks();
             pace.set_threshold(free.saturating_sub(reserve).max(reserve / 4));
         } else {

@@ -316,6 +316,11 @@ impl Mutator {
 
     // --- safepoints ---
 
+    /// Whether the thread is outside managed code: [`Self::enter_native`] without its return.
+    pub fn is_native(&self) -> bool {
+        self.record.state.get() != state::State::Managed
+    }
+
     /// A safepoint: answers the collector if it asked.
     #[inline]
     pub fn poll(&mut self) {

@@ -36,6 +36,7 @@ impl Rc<'_> {
         self.advance_epoch();
 
         self.settle_increments();
+        self.register_late();
         self.promote_young();
         self.settle_decrements();
         released.iter().for_each(|&it| self.decrement(it));

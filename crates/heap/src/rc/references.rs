@@ -55,6 +55,17 @@ impl Rc<'_> {
         }
     }
 
+    /// Reference objects that matured before they had a referent. Those that are young yet are met when they mature.
+    pub(super) fn register_late(&mut self) {
+        let heap = self.heap;
+        for reference in heap.references.take_late() {
+            if self.count_of(reference).is_mature() && self.references.get(reference).is_none() {
+                self.register_reference(reference, heap.memory.layout(reference));
+            }
+        }
+        self.drain_maturing();
+    }
+
     /// A reference object dies by its count, or its referent was cleared by the program.
     pub(crate) fn forget_reference(&mut self, object: ObjectRef) {
         if let Some(entry) = self.references.remove(object)
