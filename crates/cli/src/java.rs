@@ -18,7 +18,7 @@ use crate::jdk::Jdk;
 #[derive(clap::Args)]
 #[command(disable_help_flag = true)]
 pub(crate) struct Args {
-    /// Options of the `java` command; `--report` for figures of the machine at the end; `--code-cache=DIR` for
+    /// Options of the `java` command; `--gc=rc|stw` for the collector; `--report` for figures of the machine at the end; `--code-cache=DIR` for
     /// where compiled code is kept (default: takt/code under $XDG_CACHE_HOME), `--no-code-cache` for nowhere
     #[arg(trailing_var_arg = true, allow_hyphen_values = true, required = true)]
     arguments: Vec<OsString>,
@@ -104,8 +104,11 @@ fn translated(arguments: &[OsString]) -> Result<Vec<OsString>> {
             Some(option) if index < option_count && option.contains("-code-cache") => {
                 translated.push(format!("-Xtakt:{}", option.trim_start_matches('-')).into());
             }
+            Some(option @ ("--gc=rc" | "--gc=stw")) if index < option_count => {
+                translated.push(format!("-Xtakt:{}", &option[2..]).into());
+            }
             Some(option) if index < option_count && option.starts_with("--gc=") => {
-                bail!("{option}: not there yet, see docs/compatibility.md");
+                bail!("{option}: there are --gc=rc, which stops no thread, and --gc=stw");
             }
             _ => translated.push(argument.clone()),
         }
@@ -151,8 +154,9 @@ mod tests {
     }
 
     #[test]
-    fn a_collector_is_refused_by_name() {
-        let refused = translated(&["--gc=rc".into()]).unwrap_err();
+    fn a_collector_is_chosen_or_refused_by_name() {
+        check(&["--gc=stw", "Main"], &["-Xtakt:gc=stw", "Main"]);
+        let refused = translated(&["--gc=g1".into()]).unwrap_err();
         assert!(refused.to_string().contains("--gc=rc"), "{refused}");
     }
 

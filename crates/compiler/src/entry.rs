@@ -36,6 +36,11 @@ pub enum Entry {
     RemFloat,
     RemDouble,
     InitializeClass,
+    ObjectOf,
+    ReadReferent,
+    WriteReferent,
+    EnterNative,
+    LeaveNative,
 }
 
 type Types = (
@@ -45,7 +50,7 @@ type Types = (
 
 impl Entry {
     /// How many there are.
-    pub const COUNT: usize = Entry::InitializeClass as usize + 1;
+    pub const COUNT: usize = Entry::LeaveNative as usize + 1;
 
     /// Whether every register is as before when it returns. It throws nothing then.
     pub fn is_preserving(self) -> bool {
@@ -87,6 +92,13 @@ impl Entry {
             Entry::RemFloat => (&[F32, F32], Some(F32)),
             Entry::RemDouble => (&[F64, F64], Some(F64)),
             Entry::InitializeClass => (&[I64], None),
+            // A native method's reference.
+            Entry::ObjectOf => (&[I64], Some(I32)),
+            // Reference object.
+            Entry::ReadReferent => (&[I32], Some(I32)),
+            // Reference object, referent.
+            Entry::WriteReferent => (&[I32, I32], None),
+            Entry::EnterNative | Entry::LeaveNative => (&[], None),
         }
     }
 }

@@ -131,6 +131,10 @@ impl Lowering<'_, '_> {
                     ordering(is_volatile),
                 )
             }
+            FieldLink::Referent(offset) => {
+                let object = self.get_non_null(object);
+                self.referent(object, offset)
+            }
             FieldLink::Static { .. } => unreachable!("an instance field was asked for"),
             FieldLink::Site(site) => {
                 let (offset, _) = self.field_site(site);
@@ -144,10 +148,43 @@ impl Lowering<'_, '_> {
         self.set(dst, value);
     }
 
+    /// Loads a referent: by the runtime while the collector may be giving it up.
+    fn referent(&mut self, object: clif::Value, offset: u32) -> clif::Value {
+        let context = self.context();
+        let flags = Self::plain();
+        let guarded = self
+            .b
+            .ins()
+            .load(I8, flags, context, abi::context::IS_WEAK_GUARDED);
+        let (cold, fast) = (self.b.create_block(), self.b.create_block());
+        let next = self.b.create_block();
+        self.b.append_block_param(next, I32);
+        self.b.set_cold_block(cold);
+        self.b.ins().brif(guarded, cold, &[], fast, &[]);
+        self.b.switch_to_block(cold);
+        self.b.seal_block(cold);
+        let slow = self
+            .call_entry(crate::Entry::ReadReferent, &[object])
+            .expect("a referent");
+        self.b.ins().jump(next, &[slow.into()]);
+        self.b.switch_to_block(fast);
+        self.b.seal_block(fast);
+        let base = self.address(object);
+        let quick = self.b.ins().load(I32, flags, base, offset as i32);
+        self.b.ins().jump(next, &[quick.into()]);
+        self.b.switch_to_block(next);
+        self.b.seal_block(next);
+        self.b.block_params(next)[0]
+    }
+
     pub(crate) fn put_field(&mut self, object: Reg, src: Reg, index: u32, kind: MemoryKind) {
         let link = self.linker.field(index, false);
         let value = self.field_value(src, kind);
         match link {
+            FieldLink::Referent(_) => {
+                let object = self.get_non_null(object);
+                self.call_entry(crate::Entry::WriteReferent, &[object, value]);
+            }
             FieldLink::Instance {
                 offset,
                 is_volatile,
@@ -193,7 +230,9 @@ impl Lowering<'_, '_> {
                     ordering(is_volatile),
                 )
             }
-            FieldLink::Instance { .. } => unreachable!("a static field was asked for"),
+            FieldLink::Instance { .. } | FieldLink::Referent(_) => {
+                unreachable!("a static field was asked for")
+            }
             FieldLink::Site(site) => {
                 let (offset, _) = self.field_site(site);
                 let object = self.site_extra(site);
@@ -225,7 +264,9 @@ impl Lowering<'_, '_> {
                 }
                 self.store(place, value, kind, ordering(is_volatile));
             }
-            FieldLink::Instance { .. } => unreachable!("a static field was asked for"),
+            FieldLink::Instance { .. } | FieldLink::Referent(_) => {
+                unreachable!("a static field was asked for")
+            }
             FieldLink::Site(site) => {
                 let (offset, cell) = self.field_site(site);
                 let holder = self.site_extra(site);

@@ -22,6 +22,8 @@ pub enum FieldLink {
         /// The object has a log word per chunk.
         is_chunked: bool,
     },
+    /// A reference object's referent, at this offset: the collector may be about to clear it.
+    Referent(u32),
     /// In the statics object of an initialised class.
     Static {
         /// The object that holds it.

@@ -83,6 +83,7 @@ fn bridge(b: &mut FunctionBuilder<'_>, native: &NativeMethod) {
     b.ins()
         .store(plain(), top, base, machine_offset(machine_word::LOCALS_TOP));
     leave(b, base, native.method);
+    call_entry(b, Entry::EnterNative, &[]);
     let types: Vec<_> = args.iter().map(|&arg| b.func.dfg.value_type(arg)).collect();
     let result = native.result.map(|kind| match kind {
         MemoryKind::Ref => I64,
@@ -91,6 +92,7 @@ fn bridge(b: &mut FunctionBuilder<'_>, native: &NativeMethod) {
     let signature = b.import_signature(foreign(types, result));
     let call = b.ins().call_indirect(signature, function, &args);
     let raw = b.inst_results(call).first().copied();
+    call_entry(b, Entry::LeaveNative, &[]);
     let value = raw
         .zip(native.result)
         .map(|(raw, kind)| result_of(b, raw, kind));
@@ -201,7 +203,7 @@ fn result_of(b: &mut FunctionBuilder<'_>, raw: clif::Value, kind: MemoryKind) ->
             let null = b.ins().iconst(I32, 0);
             b.ins().brif(raw, some, &[], next, &[null.into()]);
             b.switch_to_block(some);
-            let object = b.ins().load(I32, plain(), raw, 0);
+            let object = call_entry(b, Entry::ObjectOf, &[raw]).expect("an object");
             b.ins().jump(next, &[object.into()]);
             b.switch_to_block(next);
             b.block_params(next)[0]

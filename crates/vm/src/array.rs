@@ -137,11 +137,13 @@ fn copy_refs(
 ) -> Result<(), Thrown> {
     let element = target.class().info.element.expect("an array");
     let fits = source.class().is_subtype_of(target.class());
-    let is_backward = source == target && from < to;
+    if fits {
+        copy_elements(thread, (source, from), (target, to), count);
+        return Ok(());
+    }
     for step in 0..count {
-        let step = if is_backward { count - 1 - step } else { step };
         let value = source.ref_element(from + step);
-        if !fits && !value.is_null() && !value.is_instance_of(element) {
+        if !value.is_null() && !value.is_instance_of(element) {
             let message = format!(
                 "arraycopy: element type mismatch: can not cast one of the elements of {}[] to the type of the destination array, {}",
                 source.class().info.element.expect("an array").java_name(),
@@ -150,8 +152,31 @@ fn copy_refs(
             return Err(thread.throw("java/lang/ArrayStoreException", &message));
         }
         target.set_ref_element(to + step, value);
+        poll_after(thread, step);
     }
     Ok(())
+}
+
+/// Copies references that are known to fit, each atomically, as if all were read before the first is written.
+pub(crate) fn copy_elements(
+    thread: &Thread,
+    (source, from): (ObjectRef, u32),
+    (target, to): (ObjectRef, u32),
+    count: u32,
+) {
+    let is_backward = source == target && from < to;
+    for done in 0..count {
+        let step = if is_backward { count - 1 - done } else { done };
+        target.set_ref_element(to + step, source.ref_element(from + step));
+        poll_after(thread, done);
+    }
+}
+
+/// One poll for as many elements as a log word covers.
+pub(crate) fn poll_after(thread: &Thread, step: u32) {
+    if (step + 1).is_multiple_of(abi::object::SLOTS_PER_LOG_WORD) {
+        heap_binding::poll(thread);
+    }
 }
 
 fn store_error(thread: &Thread, source: ObjectRef, target: ObjectRef, is_source: bool) -> Thrown {

@@ -15,7 +15,7 @@ use crate::object::ObjectRef;
 use crate::options;
 use crate::report;
 use crate::string;
-use crate::thread::{self, Thread, Thrown};
+use crate::thread::{self, Managed, Thread, Thrown};
 use crate::{code_cache, crash, heap_binding, indy, memory, native};
 
 /// How far start-up is.
@@ -61,7 +61,7 @@ pub(crate) fn create() -> Result<&'static Thread, Box<dyn std::error::Error>> {
     let image = format!("{}/lib/modules", options.java_home);
     let image = memory::map_file(image.as_ref()).map_err(|error| format!("{image}: {error}"))?;
     loader::start(Jimage::parse(image)?);
-    let thread = thread::attach();
+    let thread = thread::attach(&[]);
     if boot(thread).is_err() {
         let exception = thread.take_exception();
         print_uncaught(thread, exception);
@@ -166,6 +166,7 @@ fn keep_out_of_memory_error(thread: &Thread) -> Result<(), Thrown> {
     let message = string::new_string(thread, "Java heap space")?;
     let constructor = class.method_named("<init>", "(Ljava/lang/String;)V");
     let error = thread.new_instance(class, constructor, &[message.0.into()])?;
+    heap_binding::keep(error);
     OUT_OF_MEMORY.store(error.0, Ordering::Release);
     Ok(())
 }
@@ -199,7 +200,7 @@ pub(crate) fn properties() -> Vec<(String, String)> {
         ("java.vm.version", version),
         (
             "java.vm.info",
-            format!("compiled mode, {}", heap_binding::NAME),
+            format!("compiled mode, {}", heap_binding::name()),
         ),
         ("java.vm.compressedOopsMode", "32-bit".into()),
         ("jdk.debug", "release".into()),
@@ -270,15 +271,21 @@ pub(crate) fn destroy(thread: &'static Thread) {
         if others.all(is_daemon) {
             break;
         }
-        thread.waiter.park_until(Some(report::now_ns() + 2_000_000));
+        thread.outside(|| thread.waiter.park_until(Some(report::now_ns() + 2_000_000)));
     }
     if call_static(thread, "java/lang/Shutdown", "shutdown", "()V", &[]).is_err() {
         thread.take_exception();
     }
-    finish_report();
+    finish(Some(thread));
 }
 
-fn finish_report() {
+/// What is left to do when the program is over.
+fn finish(thread: Option<&'static Thread>) {
+    if options::get().is_verifying
+        && let Some(thread) = thread
+    {
+        heap_binding::verify(&Managed::enter(thread));
+    }
     crate::code_store::finish();
     if options::get().is_reporting {
         report::figures();
@@ -287,7 +294,7 @@ fn finish_report() {
 
 /// `Runtime.halt` and the end of `System.exit`.
 pub(crate) fn leave(code: i32) -> ! {
-    finish_report();
+    finish(thread::current());
     // SAFETY: 1. _exit has no preconditions; hooks have run where they should.
     unsafe { libc::_exit(code) }
 }

@@ -16,7 +16,6 @@ use crate::code_file::{Key, Piece, Sum};
 use crate::code_store;
 use crate::compile::Cx;
 use crate::execute;
-use crate::heap_binding;
 use crate::lock::Lock;
 use crate::memory;
 use crate::report;
@@ -98,7 +97,8 @@ pub(crate) fn start() -> Result<(), Box<dyn std::error::Error>> {
     INDEX.store(index, Ordering::Release);
     let compiler =
         Compiler::host().map_err(|error| format!("no code for this processor: {error}"))?;
-    let target = format!("{} {}", compiler.target(), heap_binding::NAME);
+    // Code is the same under both collectors.
+    let target = compiler.target();
     code_store::start(crate::options::get().code_root.as_deref(), &target);
     COMPILER.get_or_init(|| Lock::new(compiler));
     ADAPTERS.get_or_init(|| Lock::new(HashMap::new()));

@@ -10,7 +10,7 @@ use compiler::{
 };
 use ir::{InvokeKind, LoadedConstant, MemoryKind};
 
-use crate::class::{Class, ClassKind, Method};
+use crate::class::{Class, ClassKind, Field, Method};
 use crate::code_cache;
 use crate::code_file::Piece;
 use crate::intrinsics;
@@ -257,6 +257,10 @@ impl Cx<'_> {
     }
 }
 
+fn is_referent(holder: &'static Class, field: &Field) -> bool {
+    field.name.is("referent") && holder.name().is("java/lang/ref/Reference")
+}
+
 impl Cx<'_> {
     fn field_link(&mut self, index: u32, is_static: bool) -> FieldLink {
         let kind = if is_static {
@@ -266,6 +270,9 @@ impl Cx<'_> {
         };
         let found = resolve::visible_field_at(self.class, index as u16, is_static);
         match found {
+            Some((holder, field)) if is_referent(holder, field) => {
+                FieldLink::Referent(field.offset)
+            }
             Some((holder, field)) if !is_static => FieldLink::Instance {
                 offset: field.offset,
                 is_volatile: field.is_volatile(),

@@ -4,7 +4,6 @@
 //! Each leaves an exception pending in the context; its trampoline throws it.
 
 use abi::context::MutatorContext;
-use abi::object as header;
 
 use crate::array;
 use crate::class::{Class, Method};
@@ -23,8 +22,32 @@ fn or_zero<T: Default>(outcome: Result<T, Thrown>) -> T {
 }
 
 pub(crate) extern "C" fn poll(cx: Cx<'_>) {
-    cx.poll
-        .store(abi::poll::POLL_IDLE, core::sync::atomic::Ordering::Release);
+    heap_binding::poll(Thread::of_context(cx));
+}
+
+/// Before a native method; `last_frame` is the bridge's already.
+pub(crate) extern "C" fn enter_native(cx: Cx<'_>) {
+    Thread::of_context(cx).enter_native();
+}
+
+/// Behind a native method.
+pub(crate) extern "C" fn leave_native(cx: Cx<'_>) {
+    Thread::of_context(cx).leave_native();
+}
+
+/// The object behind a reference that a native method returned.
+pub(crate) extern "C" fn object_of(cx: Cx<'_>, reference: u64) -> u32 {
+    Thread::of_context(cx).object_of(reference).0
+}
+
+/// A reference object gets its referent.
+pub(crate) extern "C" fn write_referent(cx: Cx<'_>, reference: ObjectRef, referent: ObjectRef) {
+    heap_binding::write_referent(Thread::of_context(cx), reference, referent);
+}
+
+/// `Reference.get` while the collector may be giving the referent up.
+pub(crate) extern "C" fn read_referent(cx: Cx<'_>, reference: ObjectRef) -> u32 {
+    heap_binding::read_referent(Thread::of_context(cx), reference).0
 }
 
 pub(crate) extern "C" fn throw_stack_overflow(cx: Cx<'_>) {
@@ -134,13 +157,12 @@ pub(crate) extern "C" fn select_interface(cx: Cx<'_>, class: u64, method: u64) -
 
 /// `log_word` with its lowest bit set is the slot of an object of any size.
 pub(crate) extern "C" fn write_slow(
-    _cx: Cx<'_>,
+    cx: Cx<'_>,
     object: ObjectRef,
     log_word: u64,
     value: ObjectRef,
 ) {
-    debug_assert_eq!(header::NULL, 0);
-    heap_binding::write_barrier(object, log_word & !1, value);
+    heap_binding::write_slow(Thread::of_context(cx), object, log_word, value);
 }
 
 pub(crate) extern "C" fn bind_native(cx: Cx<'_>, method: u64) -> u64 {

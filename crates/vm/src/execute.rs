@@ -206,6 +206,33 @@ trampolines! {
     rem_float => entries::rem_float,
     rem_double => entries::rem_double,
     initialize_class => entries::initialize_class,
+    read_referent => entries::read_referent,
+    write_referent => entries::write_referent,
+}
+
+macro_rules! passages {
+    ($($name:ident => $target:path),* $(,)?) => {
+        $(
+            /// Between a bridge and its native method: the bridge has noted where managed code is left.
+            #[unsafe(naked)]
+            unsafe extern "C" fn $name() {
+                naked_asm!(
+                    "push rbp",
+                    "mov rbp, rsp",
+                    "call {target}",
+                    "pop rbp",
+                    "ret",
+                    target = sym $target,
+                )
+            }
+        )*
+    };
+}
+
+passages! {
+    object_of => entries::object_of,
+    enter_native => entries::enter_native,
+    leave_native => entries::leave_native,
 }
 
 /// A trampoline, as the entry table holds it.
@@ -236,6 +263,11 @@ static ENTRIES: [Trampoline; Entry::COUNT] = [
     rem_float,
     rem_double,
     initialize_class,
+    object_of,
+    read_referent,
+    write_referent,
+    enter_native,
+    leave_native,
 ];
 
 pub(crate) fn entries_address() -> u64 {

@@ -1,114 +1,91 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Where `vm` meets the heap: allocation and the write barrier.
+//! Where `vm` meets the heap: starting it, allocation, the write barrier, safepoints.
 //!
-//! TEMPORARY: this binding only bumps. Blocks of size-class cells are carved off
-//! the heap span, nothing is ever reclaimed, and a full span is an
-//! OutOfMemoryError. It keeps the contract of `abi::alloc`, so compiled code is
-//! the same under the real heap; docs/compatibility.md says so to users.
+//! What is a root stands in [`crate::roots`]. A thread is in *managed* state while it may touch objects, compiled
+//! or Rust code alike, and in *native* state while it runs foreign code or waits: see [`Managed`] and
+//! [`Thread::outside`]. Neighbours: `heap`, which knows no class.
 
-use core::sync::atomic::{AtomicU64, Ordering};
+use core::sync::atomic::Ordering;
+use std::sync::OnceLock;
 
-use abi::alloc::{BLOCK_BYTES, SIZE_CLASSES, size_class};
-use abi::context::MutatorContext;
 use abi::object as header;
+use heap::{AllocSite, CollectorKind, HeapConfig, LayoutRef, Mutator, OutOfMemory, Running};
 
 use crate::class::Class;
 use crate::memory;
 use crate::object::ObjectRef;
-use crate::thread::{Thread, Thrown};
+use crate::options;
+use crate::roots::Roots;
+use crate::thread::{self, Thread, Thrown};
 
-static NEXT: AtomicU64 = AtomicU64::new(0);
+static HEAP: OnceLock<Running> = OnceLock::new();
 
-/// What `-version` and reports call it.
-pub(crate) const NAME: &str = "bump-only heap (temporary: nothing is reclaimed)";
+/// The heap of this process.
+pub(crate) fn heap() -> &'static Running {
+    HEAP.get().expect("the heap starts before any thread")
+}
 
-/// Reserves the heap span and the chunk log table.
+/// Reserves the heap's spans and starts its collector.
 pub(crate) fn start() -> Result<(), Box<dyn std::error::Error>> {
-    let span = memory::map().heap;
-    memory::reserve(span, "the heap")?;
-    NEXT.store(u64::from(span.start), Ordering::Relaxed);
-    let table_bytes = (1_usize << 32 >> header::CHUNK_SHIFT) * 4;
-    let table = memory::map_at(0, table_bytes, "the chunk log")?;
-    CHUNK_LOG.store(table, Ordering::Relaxed);
+    let config = HeapConfig::new(*memory::map(), options::get().collector);
+    let running = Running::start(config, Box::new(Roots))?;
+    HEAP.set(running).map_err(|_| "the heap starts once")?;
     Ok(())
 }
 
-static CHUNK_LOG: AtomicU64 = AtomicU64::new(0);
-
-/// Prepares a thread's context: no collector, so every store is on the fast path.
-pub(crate) fn attach(context: &MutatorContext) {
-    context
-        .fast_epoch
-        .store(abi::barrier::EPOCH_CLEAN, Ordering::Relaxed);
-    context
-        .born
-        .store(abi::barrier::LogWord::CLEAN.0, Ordering::Relaxed);
-    context
-        .chunk_log_base
-        .store(CHUNK_LOG.load(Ordering::Relaxed), Ordering::Relaxed);
+/// What `-version` and reports call it.
+pub(crate) fn name() -> &'static str {
+    match options::get().collector {
+        CollectorKind::Rc => "rc: on-the-fly reference counting",
+        CollectorKind::Stw => "stw: stop-the-world mark-sweep",
+    }
 }
 
-/// Bytes handed out so far.
+/// Bytes in blocks that hold objects now.
 pub(crate) fn used_bytes() -> u64 {
-    NEXT.load(Ordering::Relaxed) - u64::from(memory::map().heap.start)
+    let (free, committed) = heap().free_and_committed_bytes();
+    committed - free.min(committed)
 }
 
-fn take(bytes: u64) -> Option<u32> {
-    let end = u64::from(memory::map().heap.end());
-    let mut next = NEXT.load(Ordering::Relaxed);
-    loop {
-        if next + bytes > end {
-            return None;
-        }
-        match NEXT.compare_exchange_weak(next, next + bytes, Ordering::Relaxed, Ordering::Relaxed) {
-            Ok(_) => return Some(next as u32),
-            Err(now) => next = now,
-        }
+/// Bytes that the heap has taken from the system so far.
+pub(crate) fn committed_bytes() -> u64 {
+    heap().free_and_committed_bytes().1
+}
+
+pub(crate) fn to_heap(object: ObjectRef) -> heap::ObjectRef {
+    // SAFETY: 1. The machine's references come from the heap and are roots while Rust code holds them: see `roots`.
+    unsafe { heap::ObjectRef::from_bits(object.0) }
+}
+
+fn layout_at(address: u32) -> LayoutRef {
+    // SAFETY: 1. Class records and layouts of statics begin with a `Layout`, are immortal and do not change.
+    unsafe { LayoutRef::from_address(address) }
+}
+
+fn checked(
+    thread: &Thread,
+    outcome: Result<heap::ObjectRef, OutOfMemory>,
+) -> Result<ObjectRef, Thrown> {
+    match outcome {
+        Ok(object) => Ok(ObjectRef(object.bits())),
+        Err(_) => Err(thread.throw_out_of_memory("Java heap space")),
     }
 }
 
-/// Zeroed cells for `bytes`, from the context's run of the size class.
-fn cell(context: &MutatorContext, bytes: u32) -> Option<u32> {
-    let Some(class) = size_class(bytes) else {
-        return take(u64::from(bytes.next_multiple_of(header::CHUNK_BYTES)));
-    };
-    let (range, cell) = (&context.bump[class], SIZE_CLASSES[class]);
-    let mut next = range.next.load(Ordering::Relaxed);
-    if next + cell > range.limit.load(Ordering::Relaxed) {
-        next = take(u64::from(BLOCK_BYTES))?;
-        range.limit.store(next + BLOCK_BYTES, Ordering::Relaxed);
-    }
-    range.next.store(next + cell, Ordering::Relaxed);
-    Some(next)
-}
-
-fn publish(object: ObjectRef, class: &'static Class, length: Option<u32>) {
-    if let Some(length) = length {
-        object.put(header::ARRAY_LENGTH_OFFSET, length);
-    }
-    memory::atomic_u32(object.at(header::CLASS_OFFSET)).store(class.address(), Ordering::Release);
-}
-
-/// A zeroed instance of a class that is not an array.
+/// A zeroed instance of a class that is not an array. A safepoint, as all that allocates.
 pub(crate) fn new_object(thread: &Thread, class: &'static Class) -> Result<ObjectRef, Thrown> {
-    match cell(thread.context(), class.layout.bytes) {
-        Some(at) => {
-            publish(ObjectRef(at), class, None);
-            Ok(ObjectRef(at))
-        }
-        None => Err(thread.throw_out_of_memory("Java heap space")),
-    }
+    new_fields(thread, class.address())
 }
 
 /// A class's statics object: `layout` is the address of its layout record.
 pub(crate) fn new_statics(thread: &Thread, layout: u32) -> Result<ObjectRef, Thrown> {
-    let bytes =
-        memory::read(u64::from(layout) + core::mem::offset_of!(abi::layout::Layout, bytes) as u64);
-    let Some(at) = cell(thread.context(), bytes) else {
-        return Err(thread.throw_out_of_memory("Java heap space"));
-    };
-    memory::atomic_u32(u64::from(at)).store(layout, Ordering::Release);
-    Ok(ObjectRef(at))
+    new_fields(thread, layout)
+}
+
+fn new_fields(thread: &Thread, layout: u32) -> Result<ObjectRef, Thrown> {
+    let site = AllocSite::fields(layout_at(layout));
+    let outcome = thread.at_safepoint(|mutator| mutator.alloc(site));
+    checked(thread, outcome)
 }
 
 /// A zeroed array of `class`.
@@ -117,16 +94,101 @@ pub(crate) fn new_array(
     class: &'static Class,
     length: u32,
 ) -> Result<ObjectRef, Thrown> {
-    let shift = u32::from(class.layout.element_shift);
-    let bytes = header::array_bytes(length, shift);
-    match bytes.and_then(|bytes| cell(thread.context(), bytes)) {
-        Some(at) => {
-            publish(ObjectRef(at), class, Some(length));
-            Ok(ObjectRef(at))
-        }
-        None => Err(thread.throw_out_of_memory("Java heap space")),
+    let layout = layout_at(class.address());
+    let outcome = thread.at_safepoint(|mutator| mutator.alloc_array(layout, length));
+    checked(thread, outcome)
+}
+
+/// Before `value` is stored at the address `slot` in `object`, by the calling thread.
+pub(crate) fn write_barrier(object: ObjectRef, slot: u64, value: ObjectRef) {
+    let thread = thread::current().expect("only attached threads store references");
+    write_barrier_by(thread, object, slot, value);
+}
+
+/// As [`write_barrier`], for a thread that is at hand.
+pub(crate) fn write_barrier_by(thread: &Thread, object: ObjectRef, slot: u64, value: ObjectRef) {
+    if object.is_null() {
+        return;
+    }
+    let holder = to_heap(object);
+    let slot = holder.slot((slot as u32).wrapping_sub(object.0));
+    thread.with_mutator(|mutator| mutator.write_slow(holder, slot, to_heap(value)));
+}
+
+/// As [`write_barrier_by`], for compiled code: it names the log word, or the slot with the lowest bit set.
+pub(crate) fn write_slow(thread: &Thread, object: ObjectRef, log_word: u64, value: ObjectRef) {
+    let base = thread.context().chunk_log_base.load(Ordering::Relaxed);
+    let slot = if log_word & 1 != 0 {
+        log_word & !1
+    } else if log_word == u64::from(object.0) + u64::from(header::LOG_OFFSET) {
+        u64::from(object.0) + u64::from(header::HEADER_BYTES)
+    } else {
+        // Entries are 4 bytes for each chunk of the address space.
+        log_word.wrapping_sub(base) / 4 << header::CHUNK_SHIFT
+    };
+    write_barrier_by(thread, object, slot, value);
+}
+
+/// Keeps `object` alive for ever: a class, what belongs to a class, an interned string.
+pub(crate) fn keep(object: ObjectRef) {
+    if object.is_null() {
+        return;
+    }
+    let thread = thread::current().expect("only attached threads hold references");
+    thread.with_mutator(|mutator| heap().globals().add(mutator, to_heap(object)));
+}
+
+/// As [`keep`], for a word that may be a primitive value.
+pub(crate) fn keep_word(word: u64) {
+    let found = u32::try_from(word)
+        .ok()
+        .and_then(|bits| heap().object_at(bits));
+    if let Some(object) = found.filter(|object| u64::from(object.bits()) == word) {
+        keep(ObjectRef(object.bits()));
     }
 }
 
-/// Before a reference is stored: nothing to do without a collector.
-pub(crate) fn write_barrier(_object: ObjectRef, _slot: u64, _value: ObjectRef) {}
+/// A safepoint: answers the collector if it asks.
+pub(crate) fn poll(thread: &Thread) {
+    if thread.context().poll.load(Ordering::Relaxed) != abi::poll::POLL_IDLE {
+        thread.at_safepoint(Mutator::poll);
+    }
+}
+
+/// `Reference.get`: null once the collector has given the referent up.
+pub(crate) fn read_referent(thread: &Thread, reference: ObjectRef) -> ObjectRef {
+    let referent = thread.with_mutator(|mutator| mutator.read_referent(to_heap(reference)));
+    ObjectRef(referent.bits())
+}
+
+/// The constructor of `Reference`.
+pub(crate) fn write_referent(thread: &Thread, reference: ObjectRef, referent: ObjectRef) {
+    thread.with_mutator(|mutator| {
+        mutator.write_referent(to_heap(reference), to_heap(referent));
+    });
+}
+
+/// `Reference.clear`.
+pub(crate) fn clear_referent(thread: &Thread, reference: ObjectRef) {
+    thread.with_mutator(|mutator| mutator.clear_referent(to_heap(reference)));
+}
+
+/// A reference object whose referent is gone, for the reference handler.
+pub(crate) fn take_pending_reference(thread: &Thread) -> Option<ObjectRef> {
+    let reference = thread.with_mutator(Mutator::take_pending_reference)?;
+    Some(ObjectRef(reference.bits()))
+}
+
+/// `System.gc`.
+pub(crate) fn collect(thread: &Thread) {
+    thread.at_safepoint(Mutator::collect_full);
+}
+
+/// Has the heap checked with every thread held, and ends the process if something is wrong.
+pub(crate) fn verify(thread: &Thread) {
+    let verdict = thread.at_safepoint(Mutator::verify);
+    if !verdict.faults.is_empty() {
+        crate::report::fatal(&format!("the heap is out of order: {:#?}", verdict.faults));
+    }
+    crate::report::verified(&verdict);
+}

@@ -61,7 +61,7 @@ impl Class {
         }
         crate::verification::verify(thread, self)?;
         let init = &self.info.init;
-        lock(&init.lock);
+        lock(thread, &init.lock);
         let outcome = match init.state.load(Ordering::Acquire) {
             DONE => Ok(()),
             FAILED => Err(thread.throw(
@@ -166,13 +166,17 @@ fn wrap_in_error(thread: &Thread, thrown: Thrown) -> Thrown {
 
 /// As the machine's locks, except that a deadlock of initialisers hangs, as the
 /// language has it, instead of being an error.
-fn lock(futex: &Futex<Private>) {
+fn lock(thread: &Thread, futex: &Futex<Private>) {
     let free = futex
         .word()
         .compare_exchange(0, own_tid(), Ordering::Acquire, Ordering::Relaxed);
     if free.is_ok() {
         return;
     }
+    thread.outside(|| wait(futex));
+}
+
+fn wait(futex: &Futex<Private>) {
     loop {
         match futex.lock_pi_until(None) {
             Ok(()) => return,

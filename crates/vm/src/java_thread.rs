@@ -3,6 +3,7 @@
 
 use std::ffi::CString;
 
+use crate::heap_binding;
 use crate::known::{known, offset};
 use crate::monitor;
 use crate::object::ObjectRef;
@@ -73,12 +74,12 @@ pub(crate) fn start(thread: &Thread, object: ObjectRef) -> Result<(), Thrown> {
         return Err(thread.throw("java/lang/OutOfMemoryError", &message));
     }
     // The new thread is visible to `isAlive` when `start` returns.
-    ready.park_until(None);
+    thread.outside(|| ready.park_until(None));
     Ok(())
 }
 
 fn run(object: ObjectRef, ready: &Parker) {
-    let thread = thread::attach();
+    let thread = thread::attach(&[heap_binding::to_heap(object)]);
     bind(thread, object);
     ready.unpark();
     let run = known_thread_method("run", "()V");

@@ -3,8 +3,8 @@
 //!
 //! A `JNIEnv *` is the address of a word in the thread's context. A local
 //! reference is the address of a slot above the thread's mark; global ones are
-//! slots of their own. Weak global references are strong for now: see
-//! docs/compatibility.md.
+//! slots of their own ([`crate::handles`]). Native code runs in native state; what it
+//! calls here becomes managed for the time of the call ([`of`]).
 
 mod array;
 mod call;
@@ -17,7 +17,7 @@ mod variadic;
 pub(crate) mod invocation;
 
 use crate::memory;
-use crate::thread::{Thread, Thrown};
+use crate::thread::{Managed, Thread, Thrown};
 
 /// The version reported: JNI 10.
 pub(crate) const VERSION: i32 = 0x000a_0000;
@@ -52,7 +52,8 @@ pub(crate) fn outcome<T: Default>(work: Result<T, Thrown>) -> T {
     work.unwrap_or_default()
 }
 
-/// The thread behind an environment.
-pub(crate) fn of(env: u64) -> &'static Thread {
-    Thread::of_env(env)
+/// The thread behind an environment, in managed state for as long as the value lives:
+/// `let thread = &*of(env);` for the rest of a function, `of(env).…` for one statement.
+pub(crate) fn of(env: u64) -> Managed {
+    Managed::enter(Thread::of_env(env))
 }

@@ -13,6 +13,7 @@ use classfile::{ClassFile, access};
 
 use crate::class::{Class, ClassKind};
 use crate::dex_class::DexClass;
+use crate::heap_binding;
 use crate::loader::{self, Loader};
 use crate::lock::Lock;
 use crate::mirror;
@@ -97,11 +98,13 @@ pub(crate) fn define(thread: &Thread, definition: Definition) -> Result<&'static
         &definition,
     );
     mirror::attach(thread, class)?;
+    heap_binding::keep(definition.protection_domain);
     class
         .info
         .protection_domain
         .store(definition.protection_domain.0, Ordering::Release);
     if let Some(hidden) = &definition.hidden {
+        heap_binding::keep(hidden.class_data);
         class
             .info
             .class_data

@@ -8,6 +8,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use classfile::Jimage;
 
 use crate::class::{Class, ClassKind};
+use crate::heap_binding;
 use crate::known::known;
 use crate::link::{self, Definition};
 use crate::lock::Lock;
@@ -39,6 +40,7 @@ pub(crate) fn start(image: Jimage<'static>) {
 }
 
 fn make(object: ObjectRef) -> &'static Loader {
+    heap_binding::keep(object);
     let mut loaders = LOADERS.lock();
     let loader: &'static Loader = Box::leak(Box::new(Loader {
         id: loaders.len() as u32,

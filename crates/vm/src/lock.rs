@@ -43,8 +43,17 @@ impl<T> Lock<T> {
         }
     }
 
+    /// Waits in native state, so that a holder may reach safepoints and the collector waits for nobody.
     pub(crate) fn lock(&self) -> Guard<'_, T> {
         lock_futex(&self.futex);
+        Guard(self)
+    }
+
+    /// Waits in the state that the thread has: for locks whose holders reach no safepoint.
+    pub(crate) fn lock_bare(&self) -> Guard<'_, T> {
+        if !try_lock_futex(&self.futex) {
+            wait_for_futex(&self.futex);
+        }
         Guard(self)
     }
 }
@@ -71,18 +80,29 @@ impl<T> DerefMut for Guard<'_, T> {
     }
 }
 
-/// Takes a PI futex: one compare-and-swap, or a wait that lends priority.
+/// Takes a PI futex: one compare-and-swap, or a wait in native state that lends priority.
 pub(crate) fn lock_futex(futex: &Futex<Private>) {
-    let free = futex
-        .word()
-        .compare_exchange(0, own_tid(), Ordering::Acquire, Ordering::Relaxed);
-    if free.is_err() {
-        while let Err(error) = futex.lock_pi_until(None) {
-            assert!(
-                matches!(error, rt::sys::futex::FutexError::Interrupted),
-                "a lock of the machine is out of order: {error}"
-            );
-        }
+    if try_lock_futex(futex) {
+        return;
+    }
+    match crate::thread::current() {
+        Some(thread) => thread.outside(|| wait_for_futex(futex)),
+        None => wait_for_futex(futex),
+    }
+}
+
+fn try_lock_futex(futex: &Futex<Private>) -> bool {
+    let word = futex.word();
+    word.compare_exchange(0, own_tid(), Ordering::Acquire, Ordering::Relaxed)
+        .is_ok()
+}
+
+fn wait_for_futex(futex: &Futex<Private>) {
+    while let Err(error) = futex.lock_pi_until(None) {
+        assert!(
+            matches!(error, rt::sys::futex::FutexError::Interrupted),
+            "a lock of the machine is out of order: {error}"
+        );
     }
 }
 

@@ -6,7 +6,7 @@
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use abi::address_map::{AddressMap, Span};
+use abi::address_map::AddressMap;
 
 /// What start-up could not get from the kernel.
 #[derive(Debug, thiserror::Error)]
@@ -32,11 +32,6 @@ static METADATA_NEXT: AtomicU64 = AtomicU64::new(0);
 pub(crate) fn map() -> &'static AddressMap {
     MAP.get()
         .expect("the address map is planned before anything lies in it")
-}
-
-/// Maps `span` readable and writable, not yet backed by memory.
-pub(crate) fn reserve(span: Span, what: &'static str) -> Result<(), ReserveError> {
-    map_at(u64::from(span.start), span.bytes as usize, what).map(|_| ())
 }
 
 /// Maps zeroed memory at `start`, or anywhere for 0.
@@ -93,10 +88,9 @@ pub(crate) fn unmap(start: u64, bytes: usize) {
     unsafe { libc::munmap(start as *mut libc::c_void, bytes) };
 }
 
-/// Plans the map and reserves class metadata.
+/// Plans the map. The heap reserves its spans, class metadata among them.
 pub(crate) fn start(heap_bytes: u64) -> Result<(), Box<dyn std::error::Error>> {
     let map = AddressMap::plan(heap_bytes, abi::address_map::CEILING)?;
-    reserve(map.metadata, "class metadata")?;
     METADATA_NEXT.store(u64::from(map.metadata.start), Ordering::Relaxed);
     MAP.set(map)
         .map_err(|_| "the address map is planned once")?;
@@ -144,6 +138,13 @@ pub(crate) fn read<T: Plain>(address: u64) -> T {
     // SAFETY: 1. Mapped and of the right type by the rule above.
     // 2. Unaligned reads are allowed; races give some bit pattern, and any is a T.
     unsafe { (address as *const T).read_unaligned() }
+}
+
+/// Reads a word of a stack that its thread may be writing; the rule of [`read`] holds.
+#[inline]
+pub(crate) fn read_volatile(address: u64) -> u32 {
+    // SAFETY: 1. Stacks are mapped from the stack pointer to the base. 2. Aligned to 4 by the caller.
+    unsafe { (address as *const u32).read_volatile() }
 }
 
 /// Writes managed memory or metadata; the rule of [`read`] holds.

@@ -27,8 +27,10 @@ pub(crate) fn attach(thread: &Thread, class: &'static Class) -> Result<(), Throw
     set_module(class, mirror);
     if let Some(layout) = class.info.statics_layout {
         let statics = heap_binding::new_statics(thread, layout)?;
+        heap_binding::keep(statics);
         class.statics.store(statics.0, Ordering::Release);
     }
+    heap_binding::keep(mirror);
     class.mirror.store(mirror.0, Ordering::Release);
     Ok(())
 }

@@ -191,6 +191,10 @@ impl Monitor {
         {
             return;
         }
+        thread.outside(|| self.wait_for_owner());
+    }
+
+    fn wait_for_owner(&self) {
         loop {
             match self.futex.lock_pi_until(None) {
                 Ok(()) => return,
@@ -224,11 +228,7 @@ impl Monitor {
 }
 
 /// `Object.wait`: zero milliseconds wait for ever.
-pub(crate) fn wait(
-    thread: &'static Thread,
-    object: ObjectRef,
-    timeout_ms: i64,
-) -> Result<(), Thrown> {
+pub(crate) fn wait(thread: &Thread, object: ObjectRef, timeout_ms: i64) -> Result<(), Thrown> {
     if !holds(thread, object) {
         return Err(not_owner(thread));
     }
@@ -238,10 +238,11 @@ pub(crate) fn wait(
     let due_ns = due_after(timeout_ms);
     let monitor = inflated(object);
     thread.waiter.try_park();
-    monitor.waiters.lock().push(thread);
+    let waiter = Thread::of_context(thread.context());
+    monitor.waiters.lock().push(waiter);
     let recursion = monitor.recursion.replace(0);
     monitor.release(thread);
-    thread.waiter.park_until(due_ns);
+    thread.outside(|| thread.waiter.park_until(due_ns));
     monitor.acquire(thread);
     monitor.recursion.set(recursion);
     let was_notified = {

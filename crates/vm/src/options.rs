@@ -4,13 +4,20 @@
 use std::path::PathBuf;
 use std::sync::OnceLock;
 
+use heap::CollectorKind;
+
 /// What was asked for.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Options {
     pub(crate) java_home: String,
     /// `-D` and what stands for a property, in order.
     pub(crate) properties: Vec<(String, String)>,
     pub(crate) heap_bytes_max: u64,
+    pub(crate) collector: CollectorKind,
+    /// The heap is checked when the program is over.
+    pub(crate) is_verifying: bool,
+    /// A line for each collection.
+    pub(crate) is_verbose_gc: bool,
     pub(crate) is_verbose_class: bool,
     pub(crate) is_verbose_compile: bool,
     /// `--report`: figures at the end.
@@ -39,10 +46,19 @@ pub(crate) fn get() -> &'static Options {
 /// Reads the launcher's options. Unknown `-XX` ones are named and ignored.
 pub(crate) fn read(arguments: &[String]) -> Result<(), String> {
     let mut options = Options {
-        heap_bytes_max: HEAP_BYTES_DEFAULT,
         java_home: java_home(),
+        properties: Vec::new(),
+        heap_bytes_max: HEAP_BYTES_DEFAULT,
+        collector: CollectorKind::Rc,
+        is_verifying: false,
+        is_verbose_gc: false,
+        is_verbose_class: false,
+        is_verbose_compile: false,
+        is_reporting: false,
+        has_assertions: false,
+        arguments: Vec::new(),
         code_root: crate::code_store::default_root(),
-        ..Options::default()
+        has_reduced_signals: false,
     };
     let mut numbered = std::collections::HashMap::new();
     for argument in arguments {
@@ -93,6 +109,10 @@ impl Options {
         match argument {
             "-verbose:class" | "-verbose" => self.is_verbose_class = true,
             "-Xtakt:compile" => self.is_verbose_compile = true,
+            "-Xtakt:gc=rc" => self.collector = CollectorKind::Rc,
+            "-Xtakt:gc=stw" => self.collector = CollectorKind::Stw,
+            "-Xtakt:verify" => self.is_verifying = true,
+            "-verbose:gc" | "-Xlog:gc" => self.is_verbose_gc = true,
             "-Xtakt:report" => self.is_reporting = true,
             "-Xtakt:no-code-cache" => self.code_root = None,
             "-Xrs" => self.has_reduced_signals = true,

@@ -8,7 +8,7 @@ use ir::MemoryKind;
 use crate::array;
 use crate::class::{Class, Field, Method};
 use crate::heap_binding;
-use crate::known::{self, known, offset, primitive_of};
+use crate::known::{known, offset, primitive_of};
 use crate::memory;
 use crate::mirror;
 use crate::object::ObjectRef;
@@ -285,7 +285,7 @@ pub(crate) fn invoke(
 ) -> Result<ObjectRef, Thrown> {
     let illegal = |message: &str| thread.throw("java/lang/IllegalArgumentException", message);
     let descriptor = MethodDescriptor::parse(method.descriptor.bytes()).expect("parsed");
-    let mut args = Vec::new();
+    let (scope, mut args) = (thread.scope(), Vec::new());
     if method.is_static() {
         method.class().initialize(thread)?;
     } else {
@@ -309,7 +309,7 @@ pub(crate) fn invoke(
             if !value.is_null() && !value.is_instance_of(class) {
                 return Err(illegal("argument type mismatch"));
             }
-            args.push(u64::from(value.0));
+            args.push(u64::from(scope.hold(value).0));
             continue;
         }
         let unboxed = value.some().and_then(unbox);
@@ -343,21 +343,23 @@ pub(crate) fn shallow_copy(thread: &Thread, object: ObjectRef) -> Result<ObjectR
     let class = object.class();
     let Some(element) = class.info.element else {
         let copy = resolve::new_object(thread, class)?;
-        let (from, to) = (
-            object.at(header::HEADER_BYTES),
-            copy.at(header::HEADER_BYTES),
-        );
-        memory::copy(
-            from,
-            to,
-            (class.layout.bytes - header::HEADER_BYTES) as usize,
-        );
+        // Word by word: references pass the barrier.
+        for offset in (header::HEADER_BYTES..class.layout.bytes).step_by(4) {
+            if class.info.slots.contains(&offset) {
+                copy.put_ref(offset, object.get_ref(offset));
+            } else {
+                copy.put(offset, object.get::<u32>(offset));
+            }
+        }
         return Ok(copy);
     };
     let length = object.length();
     let copy = array::new(thread, class, length as i32)?;
-    debug_assert!(element.memory_kind().is_some() && known::is_known());
-    let bytes = (length as usize) << class.layout.element_shift;
-    memory::copy(object.elements(), copy.elements(), bytes);
+    if element.memory_kind() == Some(MemoryKind::Ref) {
+        array::copy_elements(thread, (object, 0), (copy, 0), length);
+    } else {
+        let bytes = (length as usize) << class.layout.element_shift;
+        memory::copy(object.elements(), copy.elements(), bytes);
+    }
     Ok(copy)
 }

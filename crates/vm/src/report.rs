@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use rt::clock::{Clock, Monotonic};
 
 use crate::class::{Class, Method};
-use crate::{code_cache, code_store, heap_binding, loader, memory, verification};
+use crate::{code_cache, code_store, heap_binding, loader, memory, options, verification};
 
 pub(crate) fn now_ns() -> u64 {
     Monotonic.now_ns()
@@ -69,6 +69,32 @@ fn ms(ns: &AtomicU64) -> f64 {
     ns.load(Ordering::Relaxed) as f64 / 1e6
 }
 
+/// What the heap's verifier found in order, for `-Xtakt:verify`.
+pub(crate) fn verified(verdict: &heap::Verdict) {
+    if options::get().is_reporting {
+        say(&format!(
+            "heap verified: {} objects, {} reachable, {} with stuck counts",
+            verdict.objects, verdict.reachable, verdict.stuck
+        ));
+    }
+}
+
+/// One line per collection for `-verbose:gc`.
+pub(crate) fn collected(counters: &heap::Counters) {
+    if !options::get().is_verbose_gc {
+        return;
+    }
+    let mebibytes = |bytes: u64| bytes >> 20;
+    say(&format!(
+        "[gc] GC({}) {}M in use, {}M freed so far, {} traces, {} pauses",
+        counters.epochs.get() - 1,
+        mebibytes(counters.used_bytes.get()),
+        mebibytes(counters.freed_bytes.get()),
+        counters.traces.get(),
+        counters.pauses.get(),
+    ));
+}
+
 /// Figures at the end, for `-Xtakt:report`.
 pub(crate) fn figures() {
     let compiled = code_cache::COMPILED.load(Ordering::Relaxed);
@@ -80,11 +106,10 @@ pub(crate) fn figures() {
     say(&format!(
         "methods verified: {verified} in {verify_ms:.1} ms"
     ));
-    say(&format!("heap: {}", heap_binding::NAME));
-    say(&format!(
-        "heap bytes handed out: {}",
-        heap_binding::used_bytes()
-    ));
+    say(&format!("heap: {}", heap_binding::name()));
+    for (name, value) in heap_binding::heap().counters().each() {
+        say(&format!("  {name}: {value}"));
+    }
     say(&format!(
         "classes: {} in {} metadata bytes",
         loader::defined_count(),

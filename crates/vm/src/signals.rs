@@ -161,7 +161,7 @@ fn deliver_all() {
 
 /// Runs `jdk.internal.misc.Signal.dispatch`, which starts a thread for the handler.
 fn deliver(signal: i32) {
-    let thread = thread::attach();
+    let thread = thread::attach(&[]);
     let outcome = java_thread::adopt(thread, true).and_then(|()| {
         let class = thread.boot_class("jdk/internal/misc/Signal");
         class.initialize(thread)?;

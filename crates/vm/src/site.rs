@@ -7,6 +7,7 @@ use compiler::site_record;
 use ir::InvokeKind;
 
 use crate::class::Class;
+use crate::heap_binding;
 use crate::indy;
 use crate::resolve;
 use crate::thread::{Thread, Thrown};
@@ -131,15 +132,18 @@ impl Site {
             }
             SiteKind::Computed => {
                 let value = indy::constant_at(thread, class, index)?;
+                heap_binding::keep_word(value);
                 Ok(self.settle(1, value))
             }
             SiteKind::Method(kind) => self.resolve_method(thread, kind),
             SiteKind::Handle => {
                 let (method, appendix) = indy::link_method(thread, class, index)?;
+                heap_binding::keep(appendix);
                 Ok(self.settle(method.address(), u64::from(appendix.0)))
             }
             SiteKind::CallSite => {
                 let (method, appendix) = indy::link_call_site(thread, class, index)?;
+                heap_binding::keep(appendix);
                 Ok(self.settle(method.address(), u64::from(appendix.0)))
             }
         }

@@ -83,11 +83,18 @@ pub(crate) fn mutf8(string: ObjectRef) -> Vec<u8> {
     classfile::from_utf16(&units(string))
 }
 
-/// The one string with these units.
+/// The one string with these units. Interned strings live for ever.
 pub(crate) fn intern(thread: &Thread, string: ObjectRef) -> Result<ObjectRef, Thrown> {
     let _ = thread;
-    let units = units(string);
-    Ok(*interned().lock().entry(units).or_insert(string))
+    Ok(intern_as(units(string), string))
+}
+
+fn intern_as(units: Vec<u16>, string: ObjectRef) -> ObjectRef {
+    if let Some(&found) = interned().lock().get(&units) {
+        return found;
+    }
+    heap_binding::keep(string);
+    *interned().lock().entry(units).or_insert(string)
 }
 
 /// The interned string of a class file's bytes.
@@ -102,7 +109,7 @@ pub(crate) fn intern_mutf8(thread: &Thread, bytes: &[u8]) -> Result<ObjectRef, T
         return Ok(found);
     }
     let string = new_utf16(thread, &units)?;
-    Ok(*interned().lock().entry(units).or_insert(string))
+    Ok(intern_as(units, string))
 }
 
 /// Stores an int into a field of at most its width.

@@ -1,17 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 //! [`Thread`]: a Java thread's native half, and calling Java from Rust.
 
-use core::cell::{Cell, RefCell};
+use core::cell::{Cell, RefCell, UnsafeCell};
 use core::mem::offset_of;
-use core::sync::atomic::{AtomicU64, Ordering};
+use core::ops::Deref;
+use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 use abi::context::MutatorContext;
 use abi::object as header;
 use compiler::machine_word;
+use heap::Mutator;
 
 use crate::class::{Class, Method};
 use crate::crash;
 use crate::execute::{self, Resume};
+use crate::handles;
 use crate::heap_binding;
 use crate::link;
 use crate::loader;
@@ -19,6 +22,7 @@ use crate::lock::Lock;
 use crate::memory;
 use crate::object::ObjectRef;
 use crate::park::Parker;
+use crate::roots::{Saved, Scope};
 use crate::string;
 use crate::symbol::Symbol;
 
@@ -42,7 +46,14 @@ const STACK_RESERVE_BYTES: u64 = 640 << 10;
 
 /// One attached thread. Cells are touched by the thread itself only.
 pub(crate) struct Thread {
-    context: MutatorContext,
+    /// Lies in the heap's record of this thread, which lives until the thread detaches.
+    context: *const MutatorContext,
+    /// The heap's side; none once the thread has detached.
+    mutator: UnsafeCell<Option<Mutator>>,
+    /// The `java.lang.Thread`, for others to see; compiled code reads it from the context.
+    object: AtomicU32,
+    pub(crate) saved: Saved,
+    pub(crate) locals_start: u64,
     pub(crate) tid: u32,
     pub(crate) upcalls: Cell<*const UpcallFrame>,
     pub(crate) resume: Cell<Resume>,
@@ -56,7 +67,8 @@ pub(crate) struct Thread {
     crash_stack: u64,
 }
 
-// SAFETY: 1. Other threads touch atomics and parkers only; cells are the thread's own.
+// SAFETY: 1. Other threads touch atomics and parkers only; cells and what the heap knows are the thread's own. The
+// collector reads `saved` and the context while the thread cannot change them.
 unsafe impl Sync for Thread {}
 // SAFETY: 1. A thread record is made by its own thread and never moves.
 unsafe impl Send for Thread {}
@@ -77,29 +89,35 @@ pub(crate) fn current() -> Option<&'static Thread> {
     CURRENT.get()
 }
 
-fn own_stack_low() -> u64 {
+/// The calling thread's stack: its lowest address and the first one behind it.
+fn own_stack() -> (u64, u64) {
     let mut attributes = core::mem::MaybeUninit::<libc::pthread_attr_t>::uninit();
     let (mut low, mut size) = (core::ptr::null_mut(), 0);
     // SAFETY: 1. `attributes` is initialised by the first call, read by the second, destroyed by the third.
     unsafe {
         if libc::pthread_getattr_np(libc::pthread_self(), attributes.as_mut_ptr()) != 0 {
-            return 0;
+            crate::report::fatal("the system does not say where a thread's stack lies");
         }
         libc::pthread_attr_getstack(attributes.as_ptr(), &mut low, &mut size);
         libc::pthread_attr_destroy(attributes.as_mut_ptr());
     }
-    low as u64
+    (low as u64, low as u64 + size as u64)
 }
 
-/// Attaches the calling thread to the machine.
-pub(crate) fn attach() -> &'static Thread {
+/// Attaches the calling thread to the machine, in managed state. `roots` are kept alive by somebody else until then.
+pub(crate) fn attach(roots: &[heap::ObjectRef]) -> &'static Thread {
     if let Some(thread) = current() {
         return thread;
     }
     let locals = memory::map_at(0, LOCALS_BYTES, "local references").expect("room for a thread");
-    let low = own_stack_low();
+    let (low, base) = own_stack();
+    let mutator = heap_binding::heap().attach(false, roots);
     let thread: &'static Thread = Box::leak(Box::new(Thread {
-        context: MutatorContext::default(),
+        context: mutator.context(),
+        mutator: UnsafeCell::new(Some(mutator)),
+        object: AtomicU32::new(0),
+        saved: Saved::new(base),
+        locals_start: locals,
         tid: crate::lock::own_tid(),
         upcalls: Cell::new(core::ptr::null()),
         resume: Cell::new(Resume::default()),
@@ -110,7 +128,7 @@ pub(crate) fn attach() -> &'static Thread {
         stack_low: AtomicU64::new(low),
         crash_stack: crash::attach(),
     }));
-    let context = &thread.context;
+    let context = thread.context();
     context
         .thread
         .store(core::ptr::from_ref(thread) as u64, Ordering::Relaxed);
@@ -122,7 +140,6 @@ pub(crate) fn attach() -> &'static Thread {
     thread.set_word(machine_word::ENTRIES, execute::entries_address());
     thread.set_word(machine_word::LOCALS_TOP, locals);
     thread.set_word(execute::COMPILE_STUB_WORD, execute::compile_stub_address());
-    heap_binding::attach(context);
     CURRENT.set(Some(thread));
     THREADS.lock().push(thread);
     thread
@@ -133,6 +150,12 @@ pub(crate) fn detach(thread: &'static Thread) {
     THREADS
         .lock()
         .retain(|other| !core::ptr::eq(*other, thread));
+    thread.set_object(ObjectRef::NULL);
+    thread.set_word(machine_word::LOCALS_TOP, thread.locals_start);
+    thread.saved.forget();
+    // SAFETY: 1. This is the thread itself, and no borrow of the mutator is alive.
+    drop(unsafe { (*thread.mutator.get()).take() });
+    memory::unmap(thread.locals_start, LOCALS_BYTES);
     CURRENT.set(None);
     crash::detach(thread.crash_stack);
 }
@@ -154,41 +177,82 @@ impl Thread {
     }
 
     pub(crate) fn env(&self) -> u64 {
-        core::ptr::from_ref(&self.context.machine[machine_word::JNI_TABLE]) as u64
+        core::ptr::from_ref(&self.context().machine[machine_word::JNI_TABLE]) as u64
     }
 
     pub(crate) fn context(&self) -> &MutatorContext {
-        &self.context
+        // SAFETY: 1. The heap's record lives until `detach`, after which nobody asks.
+        unsafe { &*self.context }
     }
 
     pub(crate) fn word(&self, word: usize) -> u64 {
-        self.context.machine[word].load(Ordering::Relaxed)
+        self.context().machine[word].load(Ordering::Relaxed)
     }
 
     pub(crate) fn set_word(&self, word: usize, value: u64) {
-        self.context.machine[word].store(value, Ordering::Relaxed);
+        self.context().machine[word].store(value, Ordering::Relaxed);
     }
 
-    /// The `java.lang.Thread`.
+    /// The `java.lang.Thread`. A root of this thread; others may read it.
     pub(crate) fn object(&self) -> ObjectRef {
-        ObjectRef(self.word(machine_word::THREAD_OBJECT) as u32)
+        ObjectRef(self.object.load(Ordering::Acquire))
     }
 
     pub(crate) fn set_object(&self, object: ObjectRef) {
+        // Another thread may have read the old one behind its own scan.
+        let old = heap_binding::to_heap(self.object());
+        self.with_mutator(|mutator| mutator.note_root(old));
+        self.object.store(object.0, Ordering::Release);
         self.set_word(machine_word::THREAD_OBJECT, u64::from(object.0));
+    }
+
+    /// Lends the heap's side of this thread to `work`, which reaches no safepoint.
+    #[inline]
+    pub(crate) fn with_mutator<T>(&self, work: impl FnOnce(&mut Mutator) -> T) -> T {
+        // SAFETY: 1. Only the thread itself calls. 2. `work` is the heap's, which calls nothing that comes back here:
+        // scans of this thread's roots read its record and its context.
+        let mutator = unsafe { &mut *self.mutator.get() };
+        work(mutator.as_mut().expect("the thread is attached"))
+    }
+
+    /// As [`Self::with_mutator`], for work that may answer the collector: notes first where this stack ends.
+    #[inline(never)]
+    pub(crate) fn at_safepoint<T>(&self, work: impl FnOnce(&mut Mutator) -> T) -> T {
+        self.saved.save();
+        self.with_mutator(work)
+    }
+
+    /// Leaves managed state: the collector acts for this thread until it comes back.
+    pub(crate) fn enter_native(&self) {
+        self.at_safepoint(Mutator::enter_native);
+    }
+
+    /// Comes back to managed state. What was saved on leaving it stays: the collector may be reading it, and no
+    /// reference was touched since.
+    pub(crate) fn leave_native(&self) {
+        self.with_mutator(Mutator::leave_native);
+    }
+
+    /// Runs `work`, which may wait and touches no object, in native state.
+    pub(crate) fn outside<T>(&self, work: impl FnOnce() -> T) -> T {
+        let _outside = Outside::new(self);
+        work()
     }
 
     /// The pending exception or null.
     pub(crate) fn exception(&self) -> ObjectRef {
-        ObjectRef(self.context.exception.load(Ordering::Relaxed))
+        ObjectRef(self.context().exception.load(Ordering::Relaxed))
     }
 
     pub(crate) fn take_exception(&self) -> ObjectRef {
-        ObjectRef(self.context.exception.swap(header::NULL, Ordering::Relaxed))
+        let exception = &self.context().exception;
+        ObjectRef(exception.swap(header::NULL, Ordering::Relaxed))
     }
 
     pub(crate) fn set_exception(&self, exception: ObjectRef) -> Thrown {
-        self.context.exception.store(exception.0, Ordering::Relaxed);
+        self.context()
+            .exception
+            .store(exception.0, Ordering::Relaxed);
         Thrown(())
     }
 
@@ -212,14 +276,14 @@ impl Thread {
         let adapter = crate::code_cache::adapter_for(method);
         let frame = UpcallFrame {
             previous: self.upcalls.get(),
-            last_frame: self.context.last_frame.load(Ordering::Relaxed),
+            last_frame: self.context().last_frame.load(Ordering::Relaxed),
             last_method: self.word(machine_word::LAST_METHOD),
         };
         self.upcalls.set(&frame);
         let code = method.entry.load(Ordering::Acquire);
-        let value = execute::enter(adapter, code, args, &self.context);
+        let value = execute::enter(adapter, code, args, self.context());
         self.upcalls.set(frame.previous);
-        self.context
+        self.context()
             .last_frame
             .store(frame.last_frame, Ordering::Relaxed);
         self.set_word(machine_word::LAST_METHOD, frame.last_method);
@@ -349,10 +413,18 @@ impl Thread {
     /// The object behind any JNI reference.
     pub(crate) fn object_of(&self, reference: u64) -> ObjectRef {
         if reference == 0 {
-            ObjectRef::NULL
-        } else {
-            ObjectRef(memory::read(reference & !7))
+            return ObjectRef::NULL;
         }
+        let object = ObjectRef(memory::read(reference & !handles::WEAK));
+        if reference & handles::WEAK == 0 || object.is_null() {
+            return object;
+        }
+        heap_binding::read_referent(self, object)
+    }
+
+    /// References that Rust code must hold in memory of its own are held by local references of this scope.
+    pub(crate) fn scope(&self) -> Scope<'_> {
+        Scope::new(self)
     }
 
     /// An array class made if need be.
@@ -367,5 +439,70 @@ pub(crate) struct Loading<'a>(&'a Thread);
 impl Drop for Loading<'_> {
     fn drop(&mut self) {
         self.0.loading.borrow_mut().pop();
+    }
+}
+
+/// Managed state for a while: native code called the machine. Ends in the state that it found.
+pub(crate) struct Managed {
+    thread: &'static Thread,
+    was_native: bool,
+}
+
+impl Managed {
+    pub(crate) fn enter(thread: &'static Thread) -> Self {
+        let was_native = thread.with_mutator(|mutator| mutator.is_native());
+        if was_native {
+            thread.leave_native();
+        }
+        Self { thread, was_native }
+    }
+
+    /// Stays managed for good.
+    pub(crate) fn for_good(mut self) -> &'static Thread {
+        self.was_native = false;
+        self.thread
+    }
+}
+
+impl Deref for Managed {
+    type Target = Thread;
+
+    fn deref(&self) -> &Thread {
+        self.thread
+    }
+}
+
+impl Drop for Managed {
+    fn drop(&mut self) {
+        if self.was_native {
+            self.thread.enter_native();
+        }
+    }
+}
+
+/// Native state for a while. Ends in the state that it found.
+struct Outside<'a> {
+    thread: &'a Thread,
+    was_managed: bool,
+}
+
+impl<'a> Outside<'a> {
+    fn new(thread: &'a Thread) -> Self {
+        let was_managed = thread.with_mutator(|mutator| !mutator.is_native());
+        if was_managed {
+            thread.enter_native();
+        }
+        Self {
+            thread,
+            was_managed,
+        }
+    }
+}
+
+impl Drop for Outside<'_> {
+    fn drop(&mut self) {
+        if self.was_managed {
+            self.thread.leave_native();
+        }
     }
 }

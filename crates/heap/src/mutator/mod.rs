@@ -318,7 +318,7 @@ impl Mutator {
 
     /// Whether the thread is outside managed code: [`Self::enter_native`] without its return.
     pub fn is_native(&self) -> bool {
-        self.record.state.get() != state::State::Managed
+        self.record.handshake.state.get() != state::State::Managed
     }
 
     /// A safepoint: answers the collector if it asked.

@@ -28,7 +28,7 @@ fn elements(env: u64, array: u64, is_copy: u64) -> u64 {
 }
 
 fn new_primitive(env: u64, kind: MemoryKind, length: i32) -> Result<u64, Thrown> {
-    let thread = of(env);
+    let thread = &*of(env);
     let class = link::array_of(thread, primitive_of(Some(kind)))?;
     Ok(thread.local(array::new(thread, class, length)?))
 }
@@ -54,14 +54,14 @@ fn region(
 }
 
 fn get_region(env: u64, array: u64, start: i32, count: i32, buffer: u64, shift: u8) {
-    let thread = of(env);
+    let thread = &*of(env);
     if let Ok((at, bytes)) = region(thread, thread.object_of(array), start, count, shift) {
         memory::copy(at, buffer, bytes);
     }
 }
 
 fn set_region(env: u64, array: u64, start: i32, count: i32, buffer: u64, shift: u8) {
-    let thread = of(env);
+    let thread = &*of(env);
     if let Ok((at, bytes)) = region(thread, thread.object_of(array), start, count, shift) {
         memory::copy(buffer, at, bytes);
     }
@@ -167,13 +167,16 @@ pub(super) extern "C" fn release_primitive_array_critical(
 }
 
 pub(super) extern "C" fn new_object_array(env: u64, length: i32, class: u64, initial: u64) -> u64 {
-    let thread = of(env);
+    let thread = &*of(env);
     let make = || {
         let class = mirror::class_of(thread.object_of(class));
         let array = array::new(thread, link::array_of(thread, class)?, length)?;
         let initial = thread.object_of(initial);
         if !initial.is_null() {
-            (0..array.length()).for_each(|index| array.set_ref_element(index, initial));
+            for index in 0..array.length() {
+                array.set_ref_element(index, initial);
+                array::poll_after(thread, index);
+            }
         }
         Ok(thread.local(array))
     };
@@ -192,13 +195,13 @@ fn checked(thread: &Thread, array: ObjectRef, index: i32) -> Result<u32, Thrown>
 }
 
 pub(super) extern "C" fn get_object_array_element(env: u64, array: u64, index: i32) -> u64 {
-    let thread = of(env);
+    let thread = &*of(env);
     let array = thread.object_of(array);
     outcome(checked(thread, array, index).map(|index| thread.local(array.ref_element(index))))
 }
 
 pub(super) extern "C" fn set_object_array_element(env: u64, array: u64, index: i32, value: u64) {
-    let thread = of(env);
+    let thread = &*of(env);
     let (array, value) = (thread.object_of(array), thread.object_of(value));
     let Ok(index) = checked(thread, array, index) else {
         return;

@@ -69,7 +69,7 @@ macro_rules! family {
             method: u64,
             values: u64,
         ) -> $ty {
-            let $thread = of(env);
+            let $thread = &*of(env);
             let receiver = Some($thread.object_of(object));
             let $raw = outcome(invoke($thread, Method::at(method), receiver, values, true));
             $convert
@@ -83,7 +83,7 @@ macro_rules! family {
             method: u64,
             values: u64,
         ) -> $ty {
-            let $thread = of(env);
+            let $thread = &*of(env);
             let receiver = Some($thread.object_of(object));
             let $raw = outcome(invoke($thread, Method::at(method), receiver, values, false));
             $convert
@@ -96,7 +96,7 @@ macro_rules! family {
             method: u64,
             values: u64,
         ) -> $ty {
-            let $thread = of(env);
+            let $thread = &*of(env);
             let $raw = outcome(invoke($thread, Method::at(method), None, values, false));
             $convert
         }
@@ -188,7 +188,7 @@ mod families {
         method: u64,
         values: u64,
     ) -> u64 {
-        let thread = of(env);
+        let thread = &*of(env);
         outcome(new_object(
             thread,
             thread.object_of(class),

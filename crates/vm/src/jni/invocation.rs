@@ -9,7 +9,7 @@ use crate::java_thread;
 use crate::memory;
 use crate::options;
 use crate::report;
-use crate::thread;
+use crate::thread::{self, Managed, Thread};
 
 const OK: i32 = 0;
 const ERROR: i32 = -1;
@@ -76,6 +76,7 @@ extern "C" fn JNI_CreateJavaVM(vm: u64, env: u64, args: u64) -> i32 {
             }
             memory::write(vm, vm_address());
             memory::write(env, thread.env());
+            thread.enter_native();
             OK
         }
         Err(error) => {
@@ -112,7 +113,7 @@ extern "C" fn JNI_GetCreatedJavaVMs(vms: u64, room: i32, count: u64) -> i32 {
 extern "C" fn destroy_java_vm(_vm: u64) -> i32 {
     match attach(true) {
         Some(env) => {
-            boot::destroy(thread::Thread::of_env(env));
+            boot::destroy(Managed::enter(Thread::of_env(env)).for_good());
             OK
         }
         None => ERROR,
@@ -124,8 +125,10 @@ fn attach(is_daemon: bool) -> Option<u64> {
     if let Some(thread) = thread::current() {
         return Some(thread.env());
     }
-    let thread = thread::attach();
-    match java_thread::adopt(thread, is_daemon) {
+    let thread = thread::attach(&[]);
+    let adopted = java_thread::adopt(thread, is_daemon);
+    thread.enter_native();
+    match adopted {
         Ok(()) => Some(thread.env()),
         Err(_) => {
             thread.take_exception();
@@ -154,6 +157,7 @@ extern "C" fn attach_current_thread_as_daemon(_vm: u64, env: u64, _args: u64) ->
 
 extern "C" fn detach_current_thread(_vm: u64) -> i32 {
     if let Some(thread) = thread::current() {
+        let thread = Managed::enter(thread).for_good();
         if !thread.exception().is_null() {
             java_thread::uncaught(thread);
         }

@@ -34,7 +34,7 @@ fn field_id(
     descriptor: u64,
     is_static: bool,
 ) -> Result<u64, Thrown> {
-    let thread = of(env);
+    let thread = &*of(env);
     let class = mirror::class_of(thread.object_of(class));
     class.initialize(thread)?;
     let name = Symbol::new(&c_bytes(name));
@@ -52,7 +52,7 @@ fn method_id(
     descriptor: u64,
     is_static: bool,
 ) -> Result<u64, Thrown> {
-    let thread = of(env);
+    let thread = &*of(env);
     let class = mirror::class_of(thread.object_of(class));
     class.initialize(thread)?;
     let name = Symbol::new(&c_bytes(name));
@@ -103,11 +103,11 @@ fn object(thread: &Thread, reference: u64) -> ObjectRef {
 macro_rules! fields {
     ($get:ident, $set:ident, $get_static:ident, $set_static:ident, $ty:ty) => {
         pub(super) extern "C" fn $get(env: u64, target: u64, field: u64) -> $ty {
-            object(of(env), target).get(FieldId::at(field).field.offset)
+            object(&of(env), target).get(FieldId::at(field).field.offset)
         }
 
         pub(super) extern "C" fn $set(env: u64, target: u64, field: u64, value: $ty) {
-            object(of(env), target).put(FieldId::at(field).field.offset, value);
+            object(&of(env), target).put(FieldId::at(field).field.offset, value);
         }
 
         pub(super) extern "C" fn $get_static(_env: u64, _class: u64, field: u64) -> $ty {
@@ -180,12 +180,12 @@ fields!(
 );
 
 pub(super) extern "C" fn get_object_field(env: u64, target: u64, field: u64) -> u64 {
-    let thread = of(env);
+    let thread = &*of(env);
     thread.local(object(thread, target).get_ref(FieldId::at(field).field.offset))
 }
 
 pub(super) extern "C" fn set_object_field(env: u64, target: u64, field: u64, value: u64) {
-    let thread = of(env);
+    let thread = &*of(env);
     object(thread, target).put_ref(FieldId::at(field).field.offset, object(thread, value));
 }
 
@@ -198,5 +198,5 @@ pub(super) extern "C" fn set_static_object_field(env: u64, _class: u64, field: u
     let id = FieldId::at(field);
     id.class
         .statics()
-        .put_ref(id.field.offset, object(of(env), value));
+        .put_ref(id.field.offset, object(&of(env), value));
 }

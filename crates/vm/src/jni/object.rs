@@ -3,6 +3,7 @@
 
 use super::{VERSION, c_bytes, c_text, of, outcome};
 use crate::class::Method;
+use crate::handles;
 use crate::jni::member::FieldId;
 use crate::link::{self, Definition};
 use crate::loader;
@@ -28,7 +29,7 @@ pub(super) extern "C" fn define_class(
     bytes: u64,
     size: i32,
 ) -> u64 {
-    let thread = of(env);
+    let thread = &*of(env);
     let name = (name != 0).then(|| Symbol::new(&c_bytes(name)));
     let bytes = Box::leak(memory::bytes_at(bytes, size as usize).into_boxed_slice());
     let loader = loader::of(thread.object_of(loader));
@@ -47,7 +48,7 @@ fn caller_loader(thread: &Thread) -> &'static loader::Loader {
 }
 
 pub(super) extern "C" fn find_class(env: u64, name: u64) -> u64 {
-    let thread = of(env);
+    let thread = &*of(env);
     let find = || {
         let name = Symbol::new(&c_bytes(name));
         let class = resolve::class_by_name(thread, caller_loader(thread), name)?;
@@ -58,7 +59,7 @@ pub(super) extern "C" fn find_class(env: u64, name: u64) -> u64 {
 }
 
 pub(super) extern "C" fn get_superclass(env: u64, class: u64) -> u64 {
-    let thread = of(env);
+    let thread = &*of(env);
     let class = mirror::class_of(thread.object_of(class));
     if class.is_interface() {
         return 0;
@@ -69,19 +70,19 @@ pub(super) extern "C" fn get_superclass(env: u64, class: u64) -> u64 {
 }
 
 pub(super) extern "C" fn is_assignable_from(env: u64, sub: u64, parent: u64) -> u8 {
-    let thread = of(env);
+    let thread = &*of(env);
     let class = |reference| mirror::class_of(thread.object_of(reference));
     u8::from(class(sub).is_subtype_of(class(parent)))
 }
 
 pub(super) extern "C" fn throw(env: u64, exception: u64) -> i32 {
-    let thread = of(env);
+    let thread = &*of(env);
     let _ = thread.set_exception(thread.object_of(exception));
     0
 }
 
 pub(super) extern "C" fn throw_new(env: u64, class: u64, message: u64) -> i32 {
-    let thread = of(env);
+    let thread = &*of(env);
     let class = mirror::class_of(thread.object_of(class));
     let constructor = class.method_named("<init>", "(Ljava/lang/String;)V");
     let make = || {
@@ -99,7 +100,7 @@ pub(super) extern "C" fn throw_new(env: u64, class: u64, message: u64) -> i32 {
 }
 
 pub(super) extern "C" fn exception_occurred(env: u64) -> u64 {
-    let thread = of(env);
+    let thread = &*of(env);
     thread.local(thread.exception())
 }
 
@@ -113,7 +114,7 @@ pub(super) extern "C" fn exception_clear(env: u64) {
 
 /// Prints as an uncaught exception's thread does.
 pub(super) extern "C" fn exception_describe(env: u64) {
-    let thread = of(env);
+    let thread = &*of(env);
     let Some(exception) = thread.take_exception().some() else {
         return;
     };
@@ -125,7 +126,7 @@ pub(super) extern "C" fn fatal_error(_env: u64, message: u64) {
 }
 
 pub(super) extern "C" fn push_local_frame(env: u64, _count: i32) -> i32 {
-    let thread = of(env);
+    let thread = &*of(env);
     thread
         .local_frames
         .borrow_mut()
@@ -134,7 +135,7 @@ pub(super) extern "C" fn push_local_frame(env: u64, _count: i32) -> i32 {
 }
 
 pub(super) extern "C" fn pop_local_frame(env: u64, result: u64) -> u64 {
-    let thread = of(env);
+    let thread = &*of(env);
     let object = thread.object_of(result);
     if let Some(mark) = thread.local_frames.borrow_mut().pop() {
         thread.set_word(machine_word::LOCALS_TOP, mark);
@@ -142,35 +143,26 @@ pub(super) extern "C" fn pop_local_frame(env: u64, result: u64) -> u64 {
     thread.local(object)
 }
 
-/// Global references are slots that nothing moves.
-fn new_slot(object: ObjectRef) -> u64 {
-    if object.is_null() {
-        return 0;
-    }
-    Box::leak(Box::new(u64::from(object.0))) as *mut u64 as u64
-}
-
 pub(super) extern "C" fn new_global_ref(env: u64, reference: u64) -> u64 {
-    new_slot(of(env).object_of(reference))
+    let thread = &*of(env);
+    handles::new(thread, thread.object_of(reference))
 }
 
-/// The slot is cleared and stays: a stale use finds null, not another object.
 pub(super) extern "C" fn delete_global_ref(_env: u64, reference: u64) {
-    if reference != 0 {
-        memory::write(reference, 0_u32);
-    }
+    handles::free(reference);
 }
 
 pub(super) extern "C" fn new_weak_global_ref(env: u64, reference: u64) -> u64 {
-    new_slot(of(env).object_of(reference))
+    let thread = &*of(env);
+    outcome(handles::new_weak(thread, thread.object_of(reference)))
 }
 
-pub(super) extern "C" fn delete_weak_global_ref(env: u64, reference: u64) {
-    delete_global_ref(env, reference);
+pub(super) extern "C" fn delete_weak_global_ref(_env: u64, reference: u64) {
+    handles::free(reference);
 }
 
 pub(super) extern "C" fn delete_local_ref(env: u64, reference: u64) {
-    let thread = of(env);
+    let thread = &*of(env);
     if reference == 0 {
         return;
     }
@@ -181,12 +173,12 @@ pub(super) extern "C" fn delete_local_ref(env: u64, reference: u64) {
 }
 
 pub(super) extern "C" fn is_same_object(env: u64, first: u64, second: u64) -> u8 {
-    let thread = of(env);
+    let thread = &*of(env);
     u8::from(thread.object_of(first) == thread.object_of(second))
 }
 
 pub(super) extern "C" fn new_local_ref(env: u64, reference: u64) -> u64 {
-    let thread = of(env);
+    let thread = &*of(env);
     thread.local(thread.object_of(reference))
 }
 
@@ -195,7 +187,7 @@ pub(super) extern "C" fn ensure_local_capacity(_env: u64, _count: i32) -> i32 {
 }
 
 pub(super) extern "C" fn alloc_object(env: u64, class: u64) -> u64 {
-    let thread = of(env);
+    let thread = &*of(env);
     let class = mirror::class_of(thread.object_of(class));
     let make = || {
         resolve::check_instantiable(thread, class)?;
@@ -206,24 +198,24 @@ pub(super) extern "C" fn alloc_object(env: u64, class: u64) -> u64 {
 }
 
 pub(super) extern "C" fn get_object_class(env: u64, object: u64) -> u64 {
-    let thread = of(env);
+    let thread = &*of(env);
     thread.local(thread.object_of(object).class().mirror())
 }
 
 pub(super) extern "C" fn is_instance_of(env: u64, object: u64, class: u64) -> u8 {
-    let thread = of(env);
+    let thread = &*of(env);
     let class = mirror::class_of(thread.object_of(class));
     let object = thread.object_of(object);
     u8::from(object.is_null() || object.is_instance_of(class))
 }
 
 pub(super) extern "C" fn from_reflected_method(env: u64, method: u64) -> u64 {
-    let thread = of(env);
+    let thread = &*of(env);
     crate::reflect::method_of(thread.object_of(method)).address()
 }
 
 pub(super) extern "C" fn from_reflected_field(env: u64, field: u64) -> u64 {
-    let thread = of(env);
+    let thread = &*of(env);
     let (class, field) = crate::reflect::field_of(thread.object_of(field));
     FieldId::leak(class, field)
 }
@@ -234,7 +226,7 @@ pub(super) extern "C" fn to_reflected_method(
     method: u64,
     _is_static: u8,
 ) -> u64 {
-    let thread = of(env);
+    let thread = &*of(env);
     let made = crate::reflect::executable(thread, Method::at(method));
     outcome(made.map(|object| thread.local(object)))
 }
@@ -245,7 +237,7 @@ pub(super) extern "C" fn to_reflected_field(
     field: u64,
     _is_static: u8,
 ) -> u64 {
-    let thread = of(env);
+    let thread = &*of(env);
     let id = FieldId::at(field);
     outcome(crate::reflect::field(thread, id.class, id.field).map(|object| thread.local(object)))
 }
@@ -254,7 +246,7 @@ pub(super) extern "C" fn to_reflected_field(
 const NATIVE_METHOD_BYTES: u64 = 24;
 
 pub(super) extern "C" fn register_natives(env: u64, class: u64, methods: u64, count: i32) -> i32 {
-    let thread = of(env);
+    let thread = &*of(env);
     let class = mirror::class_of(thread.object_of(class));
     for index in 0..count as u64 {
         let row = methods + index * NATIVE_METHOD_BYTES;
@@ -299,13 +291,13 @@ pub(super) extern "C" fn unregister_natives(env: u64, class: u64) -> i32 {
 }
 
 pub(super) extern "C" fn monitor_enter(env: u64, object: u64) -> i32 {
-    let thread = of(env);
+    let thread = &*of(env);
     monitor::enter(thread, thread.object_of(object));
     0
 }
 
 pub(super) extern "C" fn monitor_exit(env: u64, object: u64) -> i32 {
-    let thread = of(env);
+    let thread = &*of(env);
     if monitor::exit(thread, thread.object_of(object)).is_ok() {
         0
     } else {
@@ -319,7 +311,7 @@ pub(super) extern "C" fn get_java_vm(_env: u64, vm: u64) -> i32 {
 }
 
 pub(super) extern "C" fn new_direct_byte_buffer(env: u64, address: u64, capacity: i64) -> u64 {
-    let thread = of(env);
+    let thread = &*of(env);
     let class = thread.boot_class("java/nio/DirectByteBuffer");
     let constructor = class.method_named("<init>", "(JI)V");
     let args = [address, capacity as u32 as u64];
@@ -331,7 +323,7 @@ pub(super) extern "C" fn new_direct_byte_buffer(env: u64, address: u64, capacity
 }
 
 fn buffer_field(env: u64, buffer: u64, name: &str) -> Option<(ObjectRef, u32)> {
-    let thread = of(env);
+    let thread = &*of(env);
     let buffer = thread.object_of(buffer).some()?;
     let direct = thread.boot_class("sun/nio/ch/DirectBuffer");
     if !buffer.is_instance_of(direct) {
@@ -349,18 +341,19 @@ pub(super) extern "C" fn get_direct_buffer_capacity(env: u64, buffer: u64) -> i6
         .map_or(-1, |(buffer, offset)| i64::from(buffer.get::<i32>(offset)))
 }
 
-/// 1 local, 2 global: by where the slot lies.
+/// 1 local, 2 global, 3 weak: by where the slot lies and by its mark.
 pub(super) extern "C" fn get_object_ref_type(env: u64, reference: u64) -> i32 {
     let top = of(env).word(machine_word::LOCALS_TOP);
     match reference {
         0 => 0,
+        weak if weak & handles::WEAK != 0 => 3,
         local if local < top && top - local < (2 << 20) => 1,
         _ => 2,
     }
 }
 
 pub(super) extern "C" fn get_module(env: u64, class: u64) -> u64 {
-    let thread = of(env);
+    let thread = &*of(env);
     let mirror = thread.object_of(class);
     thread.local(mirror.get_ref(crate::known::known().mirror_module))
 }

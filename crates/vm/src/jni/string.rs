@@ -25,7 +25,7 @@ fn free(at: u64) {
 }
 
 pub(super) extern "C" fn new_string(env: u64, units: u64, count: i32) -> u64 {
-    let thread = of(env);
+    let thread = &*of(env);
     let bytes = memory::bytes_at(units, count as usize * 2);
     let units: Vec<u16> = bytes
         .chunks_exact(2)
@@ -38,7 +38,7 @@ pub(super) extern "C" fn new_string_utf(env: u64, text: u64) -> u64 {
     if text == 0 {
         return 0;
     }
-    let thread = of(env);
+    let thread = &*of(env);
     let make = || -> Result<u64, Thrown> {
         let units = classfile::to_utf16(&c_bytes(text)).unwrap_or_default();
         Ok(thread.local(string::new_utf16(thread, &units)?))
@@ -85,7 +85,7 @@ pub(super) extern "C" fn release_string_utf_chars(_env: u64, _text: u64, chars: 
 
 /// The units from `start`, or an exception.
 fn region(env: u64, text: u64, start: i32, count: i32) -> Result<Vec<u16>, Thrown> {
-    let thread = of(env);
+    let thread = &*of(env);
     let units = string::units(thread.object_of(text));
     let end = i64::from(start) + i64::from(count);
     if start < 0 || count < 0 || end > units.len() as i64 {

@@ -7,6 +7,7 @@ use classfile::access;
 
 use crate::access::nest_host;
 use crate::class::{Class, ClassKind};
+use crate::heap_binding;
 use crate::jni::{c_bytes, of, outcome};
 use crate::known::{known, primitive_by_name};
 use crate::link::{self, Definition, Hidden};
@@ -36,7 +37,7 @@ extern "C" fn JVM_FindPrimitiveClass(env: u64, name: u64) -> u64 {
 
 #[unsafe(no_mangle)]
 extern "C" fn JVM_FindClassFromBootLoader(env: u64, name: u64) -> u64 {
-    let thread = of(env);
+    let thread = &*of(env);
     let found = loader::find_boot(thread, Symbol::new(&c_bytes(name)));
     outcome(found.map(|class| class.map_or(0, |class| thread.local(class.mirror()))))
 }
@@ -49,7 +50,7 @@ extern "C" fn JVM_FindClassFromCaller(
     loader: u64,
     _caller: u64,
 ) -> u64 {
-    let thread = of(env);
+    let thread = &*of(env);
     let find = || {
         let loader = loader::of(thread.object_of(loader));
         let class = loader.load(thread, Symbol::new(&c_bytes(name)))?;
@@ -63,7 +64,7 @@ extern "C" fn JVM_FindClassFromCaller(
 
 #[unsafe(no_mangle)]
 extern "C" fn JVM_FindClassFromClass(env: u64, name: u64, initialize: u8, from: u64) -> u64 {
-    let thread = of(env);
+    let thread = &*of(env);
     let find = || {
         let loader = class_of(env, from).info.loader;
         let class = resolve::class_by_name(thread, loader, Symbol::new(&c_bytes(name)))?;
@@ -77,7 +78,7 @@ extern "C" fn JVM_FindClassFromClass(env: u64, name: u64, initialize: u8, from: 
 
 #[unsafe(no_mangle)]
 extern "C" fn JVM_FindLoadedClass(env: u64, loader: u64, name: u64) -> u64 {
-    let thread = of(env);
+    let thread = &*of(env);
     let name = string::text(thread.object_of(name)).replace('.', "/");
     let found = loader::of(thread.object_of(loader)).loaded(Symbol::new(name.as_bytes()));
     found.map_or(0, |class| thread.local(class.mirror()))
@@ -97,7 +98,7 @@ extern "C" fn JVM_DefineClassWithSource(
     protection_domain: u64,
     _source: u64,
 ) -> u64 {
-    let thread = of(env);
+    let thread = &*of(env);
     let name = (name != 0).then(|| Symbol::new(&c_bytes(name)));
     let loader = loader::of(thread.object_of(loader));
     let definition = Definition {
@@ -134,7 +135,7 @@ extern "C" fn JVM_LookupDefineClass(
     flags: i32,
     class_data: u64,
 ) -> u64 {
-    let thread = of(env);
+    let thread = &*of(env);
     let define = || {
         let host = class_of(env, lookup);
         let bytes = leak(bytes, size);
@@ -160,7 +161,7 @@ extern "C" fn JVM_LookupDefineClass(
 
 #[unsafe(no_mangle)]
 extern "C" fn JVM_InitClassName(env: u64, mirror: u64) -> u64 {
-    let thread = of(env);
+    let thread = &*of(env);
     let name = class_of(env, mirror).java_name();
     let make = || {
         let text = string::new_string(thread, &name)?;
@@ -173,7 +174,7 @@ extern "C" fn JVM_InitClassName(env: u64, mirror: u64) -> u64 {
 
 #[unsafe(no_mangle)]
 extern "C" fn JVM_GetClassInterfaces(env: u64, mirror: u64) -> u64 {
-    let thread = of(env);
+    let thread = &*of(env);
     let class = class_of(env, mirror);
     let mirrors: Vec<_> = class
         .info
@@ -250,7 +251,9 @@ extern "C" fn JVM_GetClassSigners(env: u64, mirror: u64) -> u64 {
 
 #[unsafe(no_mangle)]
 extern "C" fn JVM_SetClassSigners(env: u64, mirror: u64, signers: u64) {
-    let signers = of(env).object_of(signers);
+    let thread = &*of(env);
+    let signers = thread.object_of(signers);
+    heap_binding::keep(signers);
     class_of(env, mirror)
         .info
         .signers
@@ -282,17 +285,17 @@ fn bytes_or_null(thread: &Thread, bytes: Option<&[u8]>) -> u64 {
 
 #[unsafe(no_mangle)]
 extern "C" fn JVM_GetClassSignature(env: u64, mirror: u64) -> u64 {
-    text_or_null(of(env), class_of(env, mirror).info.file.signature)
+    text_or_null(&of(env), class_of(env, mirror).info.file.signature)
 }
 
 #[unsafe(no_mangle)]
 extern "C" fn JVM_GetClassAnnotations(env: u64, mirror: u64) -> u64 {
-    bytes_or_null(of(env), class_of(env, mirror).info.file.annotations)
+    bytes_or_null(&of(env), class_of(env, mirror).info.file.annotations)
 }
 
 #[unsafe(no_mangle)]
 extern "C" fn JVM_GetClassTypeAnnotations(env: u64, mirror: u64) -> u64 {
-    bytes_or_null(of(env), class_of(env, mirror).info.file.type_annotations)
+    bytes_or_null(&of(env), class_of(env, mirror).info.file.type_annotations)
 }
 
 /// The own row of InnerClasses.
@@ -310,7 +313,7 @@ fn own_row(class: &'static Class) -> Option<classfile::InnerClass> {
 extern "C" fn JVM_GetDeclaringClass(env: u64, mirror: u64) -> u64 {
     let class = class_of(env, mirror);
     match own_row(class).filter(|row| row.outer != 0) {
-        Some(row) => local_mirror(env, resolve::class_at(of(env), class, row.outer)),
+        Some(row) => local_mirror(env, resolve::class_at(&of(env), class, row.outer)),
         None => 0,
     }
 }
@@ -320,12 +323,12 @@ extern "C" fn JVM_GetSimpleBinaryName(env: u64, mirror: u64) -> u64 {
     let class = class_of(env, mirror);
     let row = own_row(class).filter(|row| row.name != 0);
     let name = row.and_then(|row| class.info.file.constants.utf8(row.name).ok());
-    text_or_null(of(env), name)
+    text_or_null(&of(env), name)
 }
 
 #[unsafe(no_mangle)]
 extern "C" fn JVM_GetDeclaredClasses(env: u64, mirror: u64) -> u64 {
-    let thread = of(env);
+    let thread = &*of(env);
     let class = class_of(env, mirror);
     let file = &class.info.file;
     let find = || {
@@ -350,7 +353,7 @@ extern "C" fn JVM_GetDeclaredClasses(env: u64, mirror: u64) -> u64 {
 
 #[unsafe(no_mangle)]
 extern "C" fn JVM_GetEnclosingMethodInfo(env: u64, mirror: u64) -> u64 {
-    let thread = of(env);
+    let thread = &*of(env);
     let class = class_of(env, mirror);
     let Some(enclosing) = class.info.file.enclosing_method else {
         return 0;
@@ -373,20 +376,20 @@ extern "C" fn JVM_GetEnclosingMethodInfo(env: u64, mirror: u64) -> u64 {
 
 #[unsafe(no_mangle)]
 extern "C" fn JVM_GetNestHost(env: u64, mirror: u64) -> u64 {
-    let thread = of(env);
+    let thread = &*of(env);
     thread.local(nest_host(thread, class_of(env, mirror)).mirror())
 }
 
 #[unsafe(no_mangle)]
 extern "C" fn JVM_AreNestMates(env: u64, first: u64, second: u64) -> u8 {
-    let thread = of(env);
+    let thread = &*of(env);
     let host = |mirror| nest_host(thread, class_of(env, mirror));
     u8::from(core::ptr::eq(host(first), host(second)))
 }
 
 #[unsafe(no_mangle)]
 extern "C" fn JVM_GetNestMembers(env: u64, mirror: u64) -> u64 {
-    let thread = of(env);
+    let thread = &*of(env);
     let host = nest_host(thread, class_of(env, mirror));
     let find = || {
         let mut mirrors = vec![host.mirror()];
@@ -400,7 +403,7 @@ extern "C" fn JVM_GetNestMembers(env: u64, mirror: u64) -> u64 {
 
 #[unsafe(no_mangle)]
 extern "C" fn JVM_GetPermittedSubclasses(env: u64, mirror: u64) -> u64 {
-    let thread = of(env);
+    let thread = &*of(env);
     let class = class_of(env, mirror);
     let Some(permitted) = &class.info.file.permitted_subclasses else {
         return 0;

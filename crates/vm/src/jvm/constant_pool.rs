@@ -12,7 +12,7 @@ use crate::thread::Thrown;
 
 #[unsafe(no_mangle)]
 extern "C" fn JVM_GetClassConstantPool(env: u64, mirror: u64) -> u64 {
-    let thread = of(env);
+    let thread = &*of(env);
     let make = || {
         let class = thread.boot_class("jdk/internal/reflect/ConstantPool");
         class.initialize(thread)?;
@@ -69,7 +69,7 @@ extern "C" fn JVM_ConstantPoolGetSize(env: u64, _unused: u64, holder: u64) -> i3
 
 #[unsafe(no_mangle)]
 extern "C" fn JVM_ConstantPoolGetUTF8At(env: u64, _unused: u64, holder: u64, index: i32) -> u64 {
-    let thread = of(env);
+    let thread = &*of(env);
     match constant(env, holder, index) {
         Some(Constant::Utf8(bytes)) => {
             outcome(string::intern_mutf8(thread, bytes).map(|text| thread.local(text)))
@@ -84,14 +84,14 @@ extern "C" fn JVM_ConstantPoolGetUTF8At(env: u64, _unused: u64, holder: u64, ind
 
 #[unsafe(no_mangle)]
 extern "C" fn JVM_ConstantPoolGetStringAt(env: u64, _unused: u64, holder: u64, index: i32) -> u64 {
-    let thread = of(env);
+    let thread = &*of(env);
     let class = class_of(env, holder);
     outcome(resolve::string_at(thread, class, index as u16).map(|text| thread.local(text)))
 }
 
 #[unsafe(no_mangle)]
 extern "C" fn JVM_ConstantPoolGetClassAt(env: u64, _unused: u64, holder: u64, index: i32) -> u64 {
-    let thread = of(env);
+    let thread = &*of(env);
     let class = class_of(env, holder);
     let found = resolve::class_at(thread, class, index as u16);
     outcome(found.map(|class| thread.local(class.mirror())))

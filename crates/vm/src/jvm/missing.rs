@@ -8,7 +8,8 @@ fn missing(name: &str) -> u64 {
     match crate::thread::current() {
         Some(thread) => {
             let message = format!("{name} is not implemented by Takt");
-            let _ = thread.throw("java/lang/InternalError", &message);
+            let _ =
+                crate::thread::Managed::enter(thread).throw("java/lang/InternalError", &message);
             0
         }
         None => report::fatal(&format!("{name} is not implemented by Takt")),

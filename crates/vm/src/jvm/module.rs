@@ -4,6 +4,7 @@
 
 use std::sync::atomic::Ordering;
 
+use crate::heap_binding;
 use crate::jni::of;
 use crate::loader;
 use crate::mirror;
@@ -19,7 +20,7 @@ extern "C" fn JVM_DefineModule(
     _location: u64,
     packages: u64,
 ) {
-    let thread = of(env);
+    let thread = &*of(env);
     let module = thread.object_of(module);
     let loader = module
         .class()
@@ -34,6 +35,7 @@ extern "C" fn JVM_DefineModule(
             .collect(),
         None => Vec::new(),
     };
+    heap_binding::keep(module);
     {
         let mut modules = loader.modules.lock();
         for name in &names {
@@ -45,7 +47,9 @@ extern "C" fn JVM_DefineModule(
 
 #[unsafe(no_mangle)]
 extern "C" fn JVM_SetBootLoaderUnnamedModule(env: u64, module: u64) {
-    let module = of(env).object_of(module);
+    let thread = &*of(env);
+    let module = thread.object_of(module);
+    heap_binding::keep(module);
     loader::boot()
         .unnamed_module
         .store(module.0, Ordering::Release);

@@ -10,16 +10,18 @@ use crate::known::offset;
 use crate::object::ObjectRef;
 use crate::reflect;
 use crate::resolve;
+use crate::roots::Scope;
 use crate::string;
 use crate::thread::{Thread, Thrown};
 
 fn members(
     thread: &Thread,
     class: &str,
-    make: impl FnOnce() -> Result<Vec<ObjectRef>, Thrown>,
+    make: impl FnOnce(&Scope<'_>) -> Result<Vec<ObjectRef>, Thrown>,
 ) -> u64 {
     let build = || {
-        let objects = make()?;
+        let scope = thread.scope();
+        let objects = make(&scope)?;
         let class = thread.array_class(thread.boot_class(class))?;
         reflect::array_of(thread, class, &objects)
     };
@@ -28,9 +30,9 @@ fn members(
 
 #[unsafe(no_mangle)]
 extern "C" fn JVM_GetClassDeclaredFields(env: u64, mirror: u64, public_only: u8) -> u64 {
-    let thread = of(env);
+    let thread = &*of(env);
     let class = class_of(env, mirror);
-    members(thread, "java/lang/reflect/Field", || {
+    members(thread, "java/lang/reflect/Field", |scope| {
         let fields = class
             .info
             .fields
@@ -38,7 +40,7 @@ extern "C" fn JVM_GetClassDeclaredFields(env: u64, mirror: u64, public_only: u8)
             .filter(|field| field.index.is_some());
         let shown = fields.filter(|f| public_only == 0 || f.access & access::PUBLIC != 0);
         shown
-            .map(|field| reflect::field(thread, class, field))
+            .map(|field| Ok(scope.hold(reflect::field(thread, class, field)?)))
             .collect()
     })
 }
@@ -49,12 +51,12 @@ fn executables(
     class: &str,
     is_shown: impl Fn(&'static Method) -> bool,
 ) -> u64 {
-    let thread = of(env);
+    let thread = &*of(env);
     let holder = class_of(env, mirror);
-    members(thread, class, || {
+    members(thread, class, |scope| {
         let shown = holder.info.methods.iter().filter(|method| is_shown(method));
         shown
-            .map(|method| reflect::executable(thread, method))
+            .map(|method| Ok(scope.hold(reflect::executable(thread, method)?)))
             .collect()
     })
 }
@@ -76,7 +78,7 @@ extern "C" fn JVM_GetClassDeclaredConstructors(env: u64, mirror: u64, public_onl
 
 #[unsafe(no_mangle)]
 extern "C" fn JVM_InvokeMethod(env: u64, method: u64, receiver: u64, arguments: u64) -> u64 {
-    let thread = of(env);
+    let thread = &*of(env);
     let method = reflect::method_of(thread.object_of(method));
     let (receiver, arguments) = (thread.object_of(receiver), thread.object_of(arguments));
     let result = reflect::invoke(thread, method, receiver, arguments);
@@ -85,7 +87,7 @@ extern "C" fn JVM_InvokeMethod(env: u64, method: u64, receiver: u64, arguments: 
 
 #[unsafe(no_mangle)]
 extern "C" fn JVM_NewInstanceFromConstructor(env: u64, constructor: u64, arguments: u64) -> u64 {
-    let thread = of(env);
+    let thread = &*of(env);
     let constructor = reflect::method_of(thread.object_of(constructor));
     let make = || {
         let class = constructor.class();
@@ -103,7 +105,7 @@ extern "C" fn JVM_NewInstanceFromConstructor(env: u64, constructor: u64, argumen
 
 #[unsafe(no_mangle)]
 extern "C" fn JVM_GetFieldTypeAnnotations(env: u64, field: u64) -> u64 {
-    let thread = of(env);
+    let thread = &*of(env);
     let (class, field) = reflect::field_of(thread.object_of(field));
     let parsed = field.index.map(|index| &class.info.file.fields[index]);
     bytes(thread, parsed.and_then(|parsed| parsed.type_annotations))
@@ -111,7 +113,7 @@ extern "C" fn JVM_GetFieldTypeAnnotations(env: u64, field: u64) -> u64 {
 
 #[unsafe(no_mangle)]
 extern "C" fn JVM_GetMethodTypeAnnotations(env: u64, method: u64) -> u64 {
-    let thread = of(env);
+    let thread = &*of(env);
     let method = reflect::method_of(thread.object_of(method));
     bytes(thread, method.file().type_annotations)
 }
@@ -123,13 +125,13 @@ fn bytes(thread: &Thread, bytes: Option<&[u8]>) -> u64 {
 
 #[unsafe(no_mangle)]
 extern "C" fn JVM_GetMethodParameters(env: u64, method: u64) -> u64 {
-    let thread = of(env);
+    let thread = &*of(env);
     let executable = thread.object_of(method);
     let method = reflect::method_of(executable);
     let Some(parameters) = &method.file().parameters else {
         return 0;
     };
-    members(thread, "java/lang/reflect/Parameter", || {
+    members(thread, "java/lang/reflect/Parameter", |scope| {
         let mut objects = Vec::new();
         let class = thread.boot_class("java/lang/reflect/Parameter");
         class.initialize(thread)?;
@@ -141,7 +143,7 @@ extern "C" fn JVM_GetMethodParameters(env: u64, method: u64) -> u64 {
             object.put(offset(class, "modifiers"), i32::from(flags));
             object.put_ref(offset(class, "executable"), executable);
             object.put(offset(class, "index"), index as i32);
-            objects.push(object);
+            objects.push(scope.hold(object));
         }
         Ok(objects)
     })
@@ -149,12 +151,12 @@ extern "C" fn JVM_GetMethodParameters(env: u64, method: u64) -> u64 {
 
 #[unsafe(no_mangle)]
 extern "C" fn JVM_GetRecordComponents(env: u64, mirror: u64) -> u64 {
-    let thread = of(env);
+    let thread = &*of(env);
     let holder = class_of(env, mirror);
     let Some(components) = &holder.info.file.record else {
         return 0;
     };
-    members(thread, "java/lang/reflect/RecordComponent", || {
+    members(thread, "java/lang/reflect/RecordComponent", |scope| {
         let class = thread.boot_class("java/lang/reflect/RecordComponent");
         class.initialize(thread)?;
         let mut objects = Vec::new();
@@ -183,7 +185,7 @@ extern "C" fn JVM_GetRecordComponents(env: u64, mirror: u64) -> u64 {
                 let array = string::new_bytes(thread, bytes)?;
                 object.put_ref(offset(class, "annotations"), array);
             }
-            objects.push(object);
+            objects.push(scope.hold(object));
         }
         Ok(objects)
     })
@@ -193,7 +195,7 @@ extern "C" fn JVM_GetRecordComponents(env: u64, mirror: u64) -> u64 {
 
 #[unsafe(no_mangle)]
 extern "C" fn JVM_NewArray(env: u64, element: u64, length: i32) -> u64 {
-    let thread = of(env);
+    let thread = &*of(env);
     let make = || {
         let Some(element) = thread.object_of(element).some() else {
             return Err(thread.throw_plain("java/lang/NullPointerException"));
@@ -210,7 +212,7 @@ extern "C" fn JVM_NewArray(env: u64, element: u64, length: i32) -> u64 {
 
 #[unsafe(no_mangle)]
 extern "C" fn JVM_NewMultiArray(env: u64, element: u64, lengths: u64) -> u64 {
-    let thread = of(env);
+    let thread = &*of(env);
     let lengths = thread.object_of(lengths);
     let make = || {
         let counts: Vec<i32> = (0..lengths.length()).map(|i| lengths.element(i)).collect();
@@ -237,7 +239,7 @@ fn array(thread: &Thread, array: u64) -> Result<ObjectRef, Thrown> {
 
 #[unsafe(no_mangle)]
 extern "C" fn JVM_GetArrayLength(env: u64, object: u64) -> i32 {
-    outcome(array(of(env), object).map(|array| array.length() as i32))
+    outcome(array(&of(env), object).map(|array| array.length() as i32))
 }
 
 fn element_place(thread: &Thread, object: u64, index: i32) -> Result<(ObjectRef, u32), Thrown> {
@@ -270,7 +272,7 @@ fn raw_element(array: ObjectRef, index: u32) -> (ir::MemoryKind, u64) {
 
 #[unsafe(no_mangle)]
 extern "C" fn JVM_GetArrayElement(env: u64, object: u64, index: i32) -> u64 {
-    let thread = of(env);
+    let thread = &*of(env);
     let get = || {
         let (array, index) = element_place(thread, object, index)?;
         let (kind, value) = raw_element(array, index);
@@ -281,7 +283,7 @@ extern "C" fn JVM_GetArrayElement(env: u64, object: u64, index: i32) -> u64 {
 
 #[unsafe(no_mangle)]
 extern "C" fn JVM_SetArrayElement(env: u64, object: u64, index: i32, value: u64) {
-    let thread = of(env);
+    let thread = &*of(env);
     let mismatch = || {
         thread.throw(
             "java/lang/IllegalArgumentException",

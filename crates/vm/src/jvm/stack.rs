@@ -7,20 +7,20 @@ use crate::unwind;
 
 #[unsafe(no_mangle)]
 extern "C" fn JVM_FillInStackTrace(env: u64, throwable: u64) {
-    let thread = of(env);
+    let thread = &*of(env);
     let _ = backtrace::fill(thread, thread.object_of(throwable));
 }
 
 #[unsafe(no_mangle)]
 extern "C" fn JVM_InitStackTraceElementArray(env: u64, elements: u64, throwable: u64) {
-    let thread = of(env);
+    let thread = &*of(env);
     let (elements, throwable) = (thread.object_of(elements), thread.object_of(throwable));
     let _ = backtrace::elements(thread, elements, throwable);
 }
 
 #[unsafe(no_mangle)]
 extern "C" fn JVM_InitStackTraceElement(env: u64, element: u64, frame_info: u64) {
-    let thread = of(env);
+    let thread = &*of(env);
     let (element, info) = (thread.object_of(element), thread.object_of(frame_info));
     let _ = backtrace::element_of_frame_info(thread, element, info);
 }
@@ -28,7 +28,7 @@ extern "C" fn JVM_InitStackTraceElement(env: u64, element: u64, frame_info: u64)
 /// What was null, worked out from the frame that failed; null if the exception was thrown by hand.
 #[unsafe(no_mangle)]
 extern "C" fn JVM_GetExtendedNPEMessage(env: u64, throwable: u64) -> u64 {
-    let thread = of(env);
+    let thread = &*of(env);
     let frame = backtrace::first_frame(thread.object_of(throwable));
     let message = frame.and_then(|frame| crate::null_message::explain(frame.method, frame.at?));
     message.map_or(0, |message| {
@@ -39,7 +39,7 @@ extern "C" fn JVM_GetExtendedNPEMessage(env: u64, throwable: u64) -> u64 {
 
 #[unsafe(no_mangle)]
 extern "C" fn JVM_GetCallerClass(env: u64) -> u64 {
-    let thread = of(env);
+    let thread = &*of(env);
     let mut caller = None;
     let mut depth = 0;
     unwind::walk(thread, |frame| {
@@ -56,7 +56,7 @@ extern "C" fn JVM_GetCallerClass(env: u64) -> u64 {
 
 #[unsafe(no_mangle)]
 extern "C" fn JVM_GetClassContext(env: u64) -> u64 {
-    let thread = of(env);
+    let thread = &*of(env);
     let mirrors: Vec<_> = unwind::frames(thread)
         .iter()
         .filter(|frame| !frame.method.flags.is_hidden)
@@ -68,7 +68,7 @@ extern "C" fn JVM_GetClassContext(env: u64) -> u64 {
 
 #[unsafe(no_mangle)]
 extern "C" fn JVM_LatestUserDefinedLoader(env: u64) -> u64 {
-    let thread = of(env);
+    let thread = &*of(env);
     let mut found = 0;
     unwind::walk(thread, |frame| {
         let loader = frame.method.class().info.loader;
@@ -91,7 +91,7 @@ extern "C" fn JVM_CallStackWalk(
     start: i32,
     frames: u64,
 ) -> u64 {
-    let thread = of(env);
+    let thread = &*of(env);
     let (stream, frames) = (thread.object_of(stream), thread.object_of(frames));
     let walk = backtrace::walk(thread, stream, mode, skip, (batch, start), frames);
     outcome(walk.map(|result| thread.local(result)))
@@ -107,7 +107,7 @@ extern "C" fn JVM_MoreStackWalk(
     start: i32,
     frames: u64,
 ) -> i32 {
-    let thread = of(env);
+    let thread = &*of(env);
     let frames = thread.object_of(frames);
     outcome(backtrace::walk_more(
         thread,

@@ -6,23 +6,23 @@ use rt::clock::{Clock, Monotonic};
 use crate::array;
 use crate::heap_binding;
 use crate::jni::{c_text, of, outcome};
-use crate::known::{known, offset};
+use crate::known::known;
 use crate::memory;
 use crate::native;
 use crate::options;
-use crate::park::Parker;
 use crate::reflect;
 use crate::signals;
 use crate::string;
+use crate::thread::Managed;
 
 #[unsafe(no_mangle)]
 extern "C" fn JVM_GetProperties(env: u64) -> u64 {
-    let thread = of(env);
+    let thread = &*of(env);
     let make = || {
-        let mut texts = Vec::new();
+        let (scope, mut texts) = (thread.scope(), Vec::new());
         for (name, value) in crate::boot::properties() {
-            texts.push(string::new_string(thread, &name)?);
-            texts.push(string::new_string(thread, &value)?);
+            texts.push(scope.hold(string::new_string(thread, &name)?));
+            texts.push(scope.hold(string::new_string(thread, &value)?));
         }
         let class = thread.array_class(known().string)?;
         reflect::array_of(thread, class, &texts)
@@ -32,11 +32,11 @@ extern "C" fn JVM_GetProperties(env: u64) -> u64 {
 
 #[unsafe(no_mangle)]
 extern "C" fn JVM_GetVmArguments(env: u64) -> u64 {
-    let thread = of(env);
+    let thread = &*of(env);
     let make = || {
-        let mut texts = Vec::new();
+        let (scope, mut texts) = (thread.scope(), Vec::new());
         for argument in &options::get().arguments {
-            texts.push(string::new_string(thread, argument)?);
+            texts.push(scope.hold(string::new_string(thread, argument)?));
         }
         let class = thread.array_class(known().string)?;
         reflect::array_of(thread, class, &texts)
@@ -46,7 +46,7 @@ extern "C" fn JVM_GetVmArguments(env: u64) -> u64 {
 
 #[unsafe(no_mangle)]
 extern "C" fn JVM_InternString(env: u64, text: u64) -> u64 {
-    let thread = of(env);
+    let thread = &*of(env);
     outcome(string::intern(thread, thread.object_of(text)).map(|text| thread.local(text)))
 }
 
@@ -82,7 +82,7 @@ extern "C" fn JVM_ArrayCopy(
     to: i32,
     count: i32,
 ) {
-    let thread = of(env);
+    let thread = &*of(env);
     let (source, target) = (thread.object_of(source), thread.object_of(target));
     let _ = array::copy(thread, source, from, target, to, count);
 }
@@ -99,12 +99,12 @@ pub(crate) extern "C" fn JVM_MaxMemory() -> i64 {
 
 #[unsafe(no_mangle)]
 pub(crate) extern "C" fn JVM_TotalMemory() -> i64 {
-    i64::from(memory::map().heap.bytes)
+    heap_binding::committed_bytes() as i64
 }
 
 #[unsafe(no_mangle)]
 pub(crate) extern "C" fn JVM_FreeMemory() -> i64 {
-    i64::from(memory::map().heap.bytes) - heap_binding::used_bytes() as i64
+    heap_binding::committed_bytes() as i64 - heap_binding::used_bytes() as i64
 }
 
 #[unsafe(no_mangle)]
@@ -112,9 +112,13 @@ extern "C" fn JVM_MaxObjectInspectionAge() -> i64 {
     0
 }
 
-/// Nothing is reclaimed under the temporary binding: see `heap_binding`.
+/// A full collection, soft references included if memory is short.
 #[unsafe(no_mangle)]
-extern "C" fn JVM_GC() {}
+extern "C" fn JVM_GC() {
+    if let Some(thread) = crate::thread::current() {
+        heap_binding::collect(&Managed::enter(thread));
+    }
+}
 
 #[unsafe(no_mangle)]
 extern "C" fn JVM_BeforeHalt() {}
@@ -160,6 +164,7 @@ extern "C" fn JVM_LoadLibrary(path: u64, throws: u8) -> u64 {
                 && let Some(thread) = crate::thread::current()
             {
                 let message = format!("{path}: {error}");
+                let thread = Managed::enter(thread);
                 let _ = thread.throw("java/lang/UnsatisfiedLinkError", &message);
             }
             0
@@ -229,41 +234,37 @@ extern "C" fn JVM_LogLambdaFormInvoker(_env: u64, _line: u64) {}
 
 // References.
 
-/// Nobody enqueues yet: the reference handler sleeps for ever.
-static NO_REFERENCES: Parker = Parker::new();
-
 #[unsafe(no_mangle)]
-extern "C" fn JVM_WaitForReferencePendingList(_env: u64) {
-    loop {
-        NO_REFERENCES.park_until(None);
-    }
+extern "C" fn JVM_WaitForReferencePendingList(env: u64) {
+    let thread = &*of(env);
+    crate::pending::wait(thread);
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn JVM_HasReferencePendingList(_env: u64) -> u8 {
-    0
+extern "C" fn JVM_HasReferencePendingList(env: u64) -> u8 {
+    let _thread = of(env);
+    u8::from(crate::pending::is_there())
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn JVM_GetAndClearReferencePendingList(_env: u64) -> u64 {
-    0
-}
-
-fn referent(env: u64, reference: u64) -> (crate::object::ObjectRef, u32) {
-    let reference = of(env).object_of(reference);
-    (reference, offset(reference.class(), "referent"))
+extern "C" fn JVM_GetAndClearReferencePendingList(env: u64) -> u64 {
+    let thread = &*of(env);
+    thread.local(crate::pending::take(thread))
 }
 
 #[unsafe(no_mangle)]
 extern "C" fn JVM_ReferenceClear(env: u64, reference: u64) {
-    let (reference, offset) = referent(env, reference);
-    reference.put_ref(offset, crate::object::ObjectRef::NULL);
+    let thread = &*of(env);
+    heap_binding::clear_referent(thread, thread.object_of(reference));
 }
 
+/// Compares only: who asks holds the object, so it is not given up.
 #[unsafe(no_mangle)]
 extern "C" fn JVM_ReferenceRefersTo(env: u64, reference: u64, object: u64) -> u8 {
-    let (reference, offset) = referent(env, reference);
-    u8::from(reference.get_ref(offset) == of(env).object_of(object))
+    let thread = &*of(env);
+    let reference = thread.object_of(reference);
+    let referent = reference.get_ref(reference.class().layout.referent_offset);
+    u8::from(referent == thread.object_of(object))
 }
 
 #[unsafe(no_mangle)]
@@ -307,7 +308,7 @@ extern "C" fn JVM_RawMonitorExit(monitor: u64) {
 
 #[unsafe(no_mangle)]
 extern "C" fn JVM_GetTemporaryDirectory(env: u64) -> u64 {
-    let thread = of(env);
+    let thread = &*of(env);
     outcome(string::new_string(thread, "/tmp").map(|text| thread.local(text)))
 }
 
@@ -318,7 +319,7 @@ extern "C" fn JVM_InitAgentProperties(_env: u64, properties: u64) -> u64 {
 
 #[unsafe(no_mangle)]
 extern "C" fn JVM_GetSystemPackages(env: u64) -> u64 {
-    let thread = of(env);
+    let thread = &*of(env);
     let make = || {
         let class = thread.array_class(known().string)?;
         array::new(thread, class, 0)

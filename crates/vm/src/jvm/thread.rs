@@ -12,13 +12,13 @@ use crate::thread::{self, Thrown};
 
 #[unsafe(no_mangle)]
 extern "C" fn JVM_CurrentThread(env: u64, _class: u64) -> u64 {
-    let thread = of(env);
+    let thread = &*of(env);
     thread.local(thread.object())
 }
 
 #[unsafe(no_mangle)]
 extern "C" fn JVM_StartThread(env: u64, target: u64) {
-    let thread = of(env);
+    let thread = &*of(env);
     let _ = java_thread::start(thread, thread.object_of(target));
 }
 
@@ -33,7 +33,7 @@ extern "C" fn JVM_Yield(_env: u64, _class: u64) {
 
 #[unsafe(no_mangle)]
 extern "C" fn JVM_Sleep(env: u64, _class: u64, millis: i64) {
-    let thread = of(env);
+    let thread = &*of(env);
     if millis < 0 {
         let message = "timeout value is negative";
         let _ = thread.throw("java/lang/IllegalArgumentException", message);
@@ -50,14 +50,14 @@ extern "C" fn JVM_Sleep(env: u64, _class: u64, millis: i64) {
         if Monotonic.now_ns() >= due_ns {
             return;
         }
-        thread.waiter.park_until(Some(due_ns));
+        thread.outside(|| thread.waiter.park_until(Some(due_ns)));
     }
 }
 
 #[unsafe(no_mangle)]
 extern "C" fn JVM_Interrupt(env: u64, target: u64) {
-    let target = of(env).object_of(target);
-    if let Some(target) = java_thread::of_object(target) {
+    let thread = &*of(env);
+    if let Some(target) = java_thread::of_object(thread.object_of(target)) {
         target.waiter.unpark();
         target.parker.unpark();
     }
@@ -65,7 +65,7 @@ extern "C" fn JVM_Interrupt(env: u64, target: u64) {
 
 #[unsafe(no_mangle)]
 extern "C" fn JVM_HoldsLock(env: u64, _class: u64, object: u64) -> u8 {
-    let thread = of(env);
+    let thread = &*of(env);
     match thread.object_of(object).some() {
         Some(object) => u8::from(monitor::holds(thread, object)),
         None => {
@@ -77,7 +77,7 @@ extern "C" fn JVM_HoldsLock(env: u64, _class: u64, object: u64) -> u8 {
 
 #[unsafe(no_mangle)]
 extern "C" fn JVM_GetAllThreads(env: u64, _class: u64) -> u64 {
-    let thread = of(env);
+    let thread = &*of(env);
     let objects: Vec<_> = thread::all()
         .iter()
         .filter_map(|other| other.object().some())
@@ -91,7 +91,7 @@ extern "C" fn JVM_GetAllThreads(env: u64, _class: u64) -> u64 {
 
 #[unsafe(no_mangle)]
 extern "C" fn JVM_SetNativeThreadName(env: u64, target: u64, name: u64) {
-    let thread = of(env);
+    let thread = &*of(env);
     let name = crate::string::text(thread.object_of(name));
     if let Some(target) = java_thread::of_object(thread.object_of(target)) {
         java_thread::set_native_name(target, &name);
@@ -100,7 +100,7 @@ extern "C" fn JVM_SetNativeThreadName(env: u64, target: u64, name: u64) {
 
 #[unsafe(no_mangle)]
 extern "C" fn JVM_MonitorWait(env: u64, object: u64, timeout_ms: i64) {
-    let thread = of(env);
+    let thread = &*of(env);
     if timeout_ms < 0 {
         let message = "timeout value is negative";
         let _ = thread.throw("java/lang/IllegalArgumentException", message);
@@ -111,13 +111,13 @@ extern "C" fn JVM_MonitorWait(env: u64, object: u64, timeout_ms: i64) {
 
 #[unsafe(no_mangle)]
 extern "C" fn JVM_MonitorNotify(env: u64, object: u64) {
-    let thread = of(env);
+    let thread = &*of(env);
     let _ = monitor::notify(thread, thread.object_of(object), false);
 }
 
 #[unsafe(no_mangle)]
 extern "C" fn JVM_MonitorNotifyAll(env: u64, object: u64) {
-    let thread = of(env);
+    let thread = &*of(env);
     let _ = monitor::notify(thread, thread.object_of(object), true);
 }
 
@@ -141,7 +141,7 @@ extern "C" fn JVM_IHashCode(env: u64, object: u64) -> i32 {
 
 #[unsafe(no_mangle)]
 extern "C" fn JVM_Clone(env: u64, object: u64) -> u64 {
-    let thread = of(env);
+    let thread = &*of(env);
     let object = thread.object_of(object);
     let copy = || {
         let class = object.class();

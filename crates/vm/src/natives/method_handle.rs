@@ -27,13 +27,13 @@ pub(super) const NATIVES: &[Row] = &[
 ];
 
 extern "C" fn init(env: u64, _class: u64, member: u64, from: u64) {
-    let thread = of(env);
+    let thread = &*of(env);
     let _ = indy::init(thread, thread.object_of(member), thread.object_of(from));
 }
 
 /// Fills class, name and type from the target.
 extern "C" fn expand(env: u64, _class: u64, member: u64) {
-    let thread = of(env);
+    let thread = &*of(env);
     let member = thread.object_of(member);
     let class = member.class();
     let fill = || {
@@ -63,7 +63,7 @@ extern "C" fn resolve(
     _lookup_mode: i32,
     speculates: u8,
 ) -> u64 {
-    let thread = of(env);
+    let thread = &*of(env);
     let found = indy::resolve_member(thread, thread.object_of(member), speculates != 0);
     outcome(found.map(|object| thread.local(object)))
 }
@@ -73,13 +73,13 @@ extern "C" fn object_field_offset(env: u64, _class: u64, member: u64) -> i64 {
 }
 
 extern "C" fn static_field_base(env: u64, _class: u64, member: u64) -> u64 {
-    let thread = of(env);
+    let thread = &*of(env);
     thread.local(indy::field_place(thread.object_of(member)).1)
 }
 
 /// `{Long index, Object target}`: what MemberName shows for checks.
 extern "C" fn member_vm_info(env: u64, _class: u64, member: u64) -> u64 {
-    let thread = of(env);
+    let thread = &*of(env);
     let member = thread.object_of(member);
     let make = || {
         let index: u64 = member.get(offset(member.class(), "$index"));
@@ -97,7 +97,7 @@ extern "C" fn member_vm_info(env: u64, _class: u64, member: u64) -> u64 {
 
 /// Sites read their target on every call: nothing has to be undone.
 extern "C" fn set_call_site_target(env: u64, _class: u64, site: u64, target: u64) {
-    let thread = of(env);
+    let thread = &*of(env);
     let (site, target) = (thread.object_of(site), thread.object_of(target));
     site.put_ref(offset(site.class(), "target"), target);
     core::sync::atomic::fence(core::sync::atomic::Ordering::SeqCst);

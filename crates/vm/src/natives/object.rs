@@ -49,7 +49,7 @@ extern "C" fn create_long(
     _units: i32,
     value: i64,
 ) -> u64 {
-    let thread = of(env);
+    let thread = &*of(env);
     let cell = Box::leak(Box::new(value)) as *mut i64 as u64;
     let class = thread.boot_class("java/nio/DirectByteBuffer");
     let constructor = class.method_named("<init>", "(JI)V");

@@ -137,7 +137,7 @@ extern "C" fn get_reference(env: u64, _this: u64, object: u64, offset: i64) -> u
 }
 
 extern "C" fn put_reference(env: u64, _this: u64, object: u64, offset: i64, value: u64) {
-    let thread = of(env);
+    let thread = &*of(env);
     let (object, value) = (thread.object_of(object), thread.object_of(value));
     let at = u64::from(object.0).wrapping_add(offset as u64);
     heap_binding::write_barrier(object, at, value);
@@ -157,7 +157,7 @@ fn exchange_long(env: u64, object: u64, offset: i64, expected: u64, value: u64) 
 }
 
 fn exchange_ref(env: u64, object: u64, offset: i64, expected: u64, value: u64) -> (u32, u32) {
-    let thread = of(env);
+    let thread = &*of(env);
     let (expected, value) = (thread.object_of(expected), thread.object_of(value));
     heap_binding::write_barrier(thread.object_of(object), place(env, object, offset), value);
     (
@@ -230,8 +230,9 @@ extern "C" fn compare_and_exchange_reference(
     expected: u64,
     value: u64,
 ) -> u64 {
+    let thread = &*of(env);
     let (old, _) = exchange_ref(env, object, offset, expected, value);
-    of(env).local(ObjectRef(old))
+    thread.local(ObjectRef(old))
 }
 
 extern "C" fn fence(_env: u64, _this: u64) {
@@ -299,7 +300,7 @@ extern "C" fn field_offset(env: u64, _this: u64, field: u64) -> i64 {
 }
 
 extern "C" fn field_offset_by_name(env: u64, _this: u64, class: u64, name: u64) -> i64 {
-    let thread = of(env);
+    let thread = &*of(env);
     let class = mirror::class_of(thread.object_of(class));
     let name = string::text(thread.object_of(name));
     match class.field_named(&name) {
@@ -312,7 +313,7 @@ extern "C" fn field_offset_by_name(env: u64, _this: u64, class: u64, name: u64) 
 }
 
 extern "C" fn static_field_base(env: u64, _this: u64, field: u64) -> u64 {
-    let thread = of(env);
+    let thread = &*of(env);
     thread.local(reflect::field_of(thread.object_of(field)).0.statics())
 }
 
@@ -325,7 +326,7 @@ extern "C" fn should_be_initialized(env: u64, _this: u64, mirror: u64) -> u8 {
 }
 
 extern "C" fn ensure_initialized(env: u64, _this: u64, mirror: u64) {
-    let _ = class(env, mirror).initialize(of(env));
+    let _ = class(env, mirror).initialize(&of(env));
 }
 
 extern "C" fn array_base_offset(_env: u64, _this: u64, _class: u64) -> i32 {
@@ -337,7 +338,7 @@ extern "C" fn array_index_scale(env: u64, _this: u64, mirror: u64) -> i32 {
 }
 
 extern "C" fn allocate_instance(env: u64, _this: u64, mirror: u64) -> u64 {
-    let thread = of(env);
+    let thread = &*of(env);
     let make = || {
         let class = class(env, mirror);
         if resolve::check_instantiable(thread, class).is_err() {
@@ -352,7 +353,7 @@ extern "C" fn allocate_instance(env: u64, _this: u64, mirror: u64) -> u64 {
 }
 
 extern "C" fn throw_exception(env: u64, _this: u64, exception: u64) {
-    let thread = of(env);
+    let thread = &*of(env);
     let _ = thread.set_exception(thread.object_of(exception));
 }
 
@@ -366,7 +367,7 @@ extern "C" fn define_class(
     loader: u64,
     domain: u64,
 ) -> u64 {
-    let thread = of(env);
+    let thread = &*of(env);
     let name = thread
         .object_of(name)
         .some()
@@ -387,7 +388,7 @@ extern "C" fn define_class(
 /// `isAbsolute`: milliseconds of the wall clock; else nanoseconds from now, 0 for no limit.
 extern "C" fn park(env: u64, _this: u64, is_absolute: u8, time: i64) {
     use rt::clock::{Clock, Monotonic};
-    let thread = of(env);
+    let thread = &*of(env);
     if crate::java_thread::is_interrupted(thread) {
         thread.parker.try_park();
         return;
@@ -403,11 +404,12 @@ extern "C" fn park(env: u64, _this: u64, is_absolute: u8, time: i64) {
     } else {
         None
     };
-    thread.parker.park_until(due_ns);
+    thread.outside(|| thread.parker.park_until(due_ns));
 }
 
 extern "C" fn unpark(env: u64, _this: u64, target: u64) {
-    let target = of(env).object_of(target);
+    let thread = &*of(env);
+    let target = thread.object_of(target);
     if let Some(target) = target.some().and_then(crate::java_thread::of_object) {
         target.parker.unpark();
     }
@@ -417,7 +419,8 @@ extern "C" fn load_average(env: u64, _this: u64, averages: u64, count: i32) -> i
     let mut values = [0.0_f64; 3];
     // SAFETY: 1. Room for three values.
     let found = unsafe { libc::getloadavg(values.as_mut_ptr(), count.clamp(0, 3)) };
-    let averages = of(env).object_of(averages);
+    let thread = &*of(env);
+    let averages = thread.object_of(averages);
     for (index, value) in values.iter().take(found.max(0) as usize).enumerate() {
         averages.set_element(index as u32, *value);
     }
