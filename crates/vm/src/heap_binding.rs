@@ -124,7 +124,7 @@ pub(crate) fn write_slow(thread: &Thread, object: ObjectRef, log_word: u64, valu
         u64::from(object.0) + u64::from(header::HEADER_BYTES)
     } else {
         // Entries are 4 bytes for each chunk of the address space.
-        log_word.wrapping_sub(base) / 4 << header::CHUNK_SHIFT
+        (log_word.wrapping_sub(base) / 4) << header::CHUNK_SHIFT
     };
     write_barrier_by(thread, object, slot, value);
 }
