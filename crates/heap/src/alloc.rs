@@ -5,6 +5,7 @@
 use std::sync::atomic::Ordering;
 
 use abi::alloc::{BLOCK_BYTES, BLOCK_SHIFT, SIZE_CLASSES, size_class, size_class_chunked};
+use abi::barrier::LogWord;
 use abi::layout::Shape;
 use abi::object::{ARRAY_LENGTH_OFFSET, CLASS_OFFSET, LOCK_OFFSET, LOG_OFFSET, array_bytes};
 
@@ -28,6 +29,7 @@ pub struct AllocSite {
     layout: LayoutRef,
     cell_bytes: u32,
     class: Option<usize>,
+    is_chunked: bool,
 }
 
 impl AllocSite {
@@ -39,7 +41,8 @@ impl AllocSite {
             Shape::Fields,
             "an array's size depends on its length"
         );
-        let class = if it.is_chunked(0) {
+        let is_chunked = it.is_chunked(0);
+        let class = if is_chunked {
             size_class_chunked(it.bytes)
         } else {
             size_class(it.bytes)
@@ -48,6 +51,7 @@ impl AllocSite {
             layout,
             cell_bytes: class.map_or(it.bytes, |class| SIZE_CLASSES[class]),
             class,
+            is_chunked,
         }
     }
 }
@@ -60,7 +64,7 @@ impl Mutator {
             Some(class) => self.alloc_cell(class, site.cell_bytes)?,
             None => self.alloc_large(site.cell_bytes)?,
         };
-        Ok(self.publish(start, site.layout, None))
+        Ok(self.publish(start, site.layout, None, site.is_chunked))
     }
 
     /// A new array, zeroed. A safepoint.
@@ -77,7 +81,8 @@ impl Mutator {
                 bytes: u64::from(length) << shift,
             });
         };
-        let class = if it.is_chunked(length) {
+        let is_chunked = it.is_chunked(length);
+        let class = if is_chunked {
             size_class_chunked(bytes)
         } else {
             size_class(bytes)
@@ -86,14 +91,25 @@ impl Mutator {
             Some(class) => self.alloc_cell(class, SIZE_CLASSES[class])?,
             None => self.alloc_large(bytes)?,
         };
-        Ok(self.publish(start, layout, Some(length)))
+        Ok(self.publish(start, layout, Some(length), is_chunked))
     }
 
-    /// Writes the header, the class word last (`abi::object`).
+    /// Writes the header, the class word last (`abi::object`). The log word of a chunked object's header stays clean:
+    /// who stores through it, not knowing better, takes the slow path, which does.
     #[inline]
-    fn publish(&mut self, start: u32, layout: LayoutRef, length: Option<u32>) -> ObjectRef {
+    fn publish(
+        &mut self,
+        start: u32,
+        layout: LayoutRef,
+        length: Option<u32>,
+        is_chunked: bool,
+    ) -> ObjectRef {
         let memory = &self.heap.memory;
-        let born = self.record.context.born.load(Ordering::Relaxed);
+        let born = if is_chunked {
+            LogWord::CLEAN.0
+        } else {
+            self.record.context.born.load(Ordering::Relaxed)
+        };
         memory.word(start + LOCK_OFFSET).store(0, Ordering::Relaxed);
         memory
             .word(start + LOG_OFFSET)

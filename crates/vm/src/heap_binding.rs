@@ -18,6 +18,9 @@ use crate::options;
 use crate::roots::Roots;
 use crate::thread::{self, Thread, Thrown};
 
+/// HotSpot's limit, which the class library knows: two less than the largest int.
+const ARRAY_LENGTH_MAX: u32 = i32::MAX as u32 - 2;
+
 static HEAP: OnceLock<Running> = OnceLock::new();
 
 /// The heap of this process.
@@ -94,6 +97,9 @@ pub(crate) fn new_array(
     class: &'static Class,
     length: u32,
 ) -> Result<ObjectRef, Thrown> {
+    if length > ARRAY_LENGTH_MAX {
+        return Err(thread.throw_out_of_memory("Requested array size exceeds VM limit"));
+    }
     let layout = layout_at(class.address());
     let outcome = thread.at_safepoint(|mutator| mutator.alloc_array(layout, length));
     checked(thread, outcome)
@@ -107,7 +113,7 @@ pub(crate) fn write_barrier(object: ObjectRef, slot: u64, value: ObjectRef) {
 
 /// As [`write_barrier`], for a thread that is at hand.
 pub(crate) fn write_barrier_by(thread: &Thread, object: ObjectRef, slot: u64, value: ObjectRef) {
-    if object.is_null() {
+    if object.is_null() || is_recorded(thread, object) {
         return;
     }
     let holder = to_heap(object);
@@ -115,18 +121,39 @@ pub(crate) fn write_barrier_by(thread: &Thread, object: ObjectRef, slot: u64, va
     thread.with_mutator(|mutator| mutator.write_slow(holder, slot, to_heap(value)));
 }
 
+/// The fast path: nothing is to be recorded. Never so for an object with a log word per chunk, unless nothing ever is.
+fn is_recorded(thread: &Thread, object: ObjectRef) -> bool {
+    let epoch: u8 = object.get(header::LOG_OFFSET);
+    epoch == thread.context().fast_epoch.load(Ordering::Relaxed)
+}
+
 /// As [`write_barrier_by`], for compiled code: it names the log word, or the slot with the lowest bit set.
 pub(crate) fn write_slow(thread: &Thread, object: ObjectRef, log_word: u64, value: ObjectRef) {
-    let base = thread.context().chunk_log_base.load(Ordering::Relaxed);
-    let slot = if log_word & 1 != 0 {
-        log_word & !1
-    } else if log_word == u64::from(object.0) + u64::from(header::LOG_OFFSET) {
-        u64::from(object.0) + u64::from(header::HEADER_BYTES)
-    } else {
-        // Entries are 4 bytes for each chunk of the address space.
-        (log_word.wrapping_sub(base) / 4) << header::CHUNK_SHIFT
-    };
-    write_barrier_by(thread, object, slot, value);
+    if log_word & 1 != 0 {
+        return write_barrier_by(thread, object, log_word & !1, value);
+    }
+    let holder = to_heap(object);
+    let value = to_heap(value);
+    thread.with_mutator(|mutator| {
+        if log_word != u64::from(object.0) + u64::from(header::LOG_OFFSET) {
+            // Entries are 4 bytes for each chunk of the address space.
+            let base = mutator.context().chunk_log_base.load(Ordering::Relaxed);
+            let chunk = (log_word.wrapping_sub(base) / 4) << header::CHUNK_SHIFT;
+            let slot = holder.slot((chunk as u32).wrapping_sub(object.0));
+            return mutator.write_slow(holder, slot, value);
+        }
+        // A field of a superclass with few references, in an object that has a log word per chunk: whichever it is.
+        let bytes = mutator.layout_of(holder).get().bytes;
+        let is_chunked = mutator.is_chunked(holder);
+        let end = if is_chunked {
+            bytes
+        } else {
+            header::CHUNK_BYTES
+        };
+        for offset in (0..end).step_by(header::CHUNK_BYTES as usize) {
+            mutator.write_slow(holder, holder.slot(offset), value);
+        }
+    });
 }
 
 /// Keeps `object` alive for ever: a class, what belongs to a class, an interned string.

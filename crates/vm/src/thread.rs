@@ -58,6 +58,8 @@ pub(crate) struct Thread {
     pub(crate) upcalls: Cell<*const UpcallFrame>,
     pub(crate) resume: Cell<Resume>,
     loading: RefCell<Vec<Symbol>>,
+    /// An OutOfMemoryError is being made.
+    is_out_of_memory: Cell<bool>,
     /// Marks of `PushLocalFrame`.
     pub(crate) local_frames: RefCell<Vec<u64>>,
     pub(crate) parker: Parker,
@@ -122,6 +124,7 @@ pub(crate) fn attach(roots: &[heap::ObjectRef]) -> &'static Thread {
         upcalls: Cell::new(core::ptr::null()),
         resume: Cell::new(Resume::default()),
         loading: RefCell::new(Vec::new()),
+        is_out_of_memory: Cell::new(false),
         local_frames: RefCell::new(Vec::new()),
         parker: Parker::new(),
         waiter: Parker::new(),
@@ -380,8 +383,14 @@ impl Thread {
         }
     }
 
-    /// Throws OutOfMemoryError without needing much memory.
+    /// Throws OutOfMemoryError: a new one with its trace if there is room for that, else the one kept for this.
     pub(crate) fn throw_out_of_memory(&self, message: &str) -> Thrown {
+        let is_ready = crate::boot::is_up_to(crate::boot::Stage::Ready);
+        if is_ready && !self.is_out_of_memory.replace(true) {
+            let thrown = self.throw("java/lang/OutOfMemoryError", message);
+            self.is_out_of_memory.set(false);
+            return thrown;
+        }
         match crate::boot::out_of_memory_error() {
             Some(error) => self.set_exception(error),
             None => {

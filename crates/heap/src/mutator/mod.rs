@@ -247,6 +247,11 @@ impl Mutator {
         unsafe { LayoutRef::from_address(class) }
     }
 
+    /// Whether the object has a log word per chunk; the one in its header is clean then.
+    pub fn is_chunked(&self, object: ObjectRef) -> bool {
+        barrier::is_chunked(&self.heap.memory, object)
+    }
+
     /// An array's length.
     pub fn array_length(&self, array: ObjectRef) -> u32 {
         self.heap
