@@ -20,6 +20,33 @@ const COLLECTORS: [[&str; 3]; 2] = [
     ["-Xtakt:gc=stw", "-Xtakt:verify", "-Xmx48m"],
 ];
 
+/// The programs among `names` that do not print under each collector what they print on HotSpot.
+fn differences(jdk: &Path, classes: &Path, names: &[&str]) -> Vec<String> {
+    let cache = tempfile::tempdir().expect("a directory for code");
+    // So that the two halves below need not compile the start twice.
+    run_takt(jdk, classes, cache.path(), &["-version"]);
+    let difference = |name: &&str| {
+        let expected = run(jdk, classes, &["-Xmx48m", name]);
+        // Both collectors run the same code: the second takes it from the cache.
+        let found = COLLECTORS.map(|collector| {
+            let arguments = [&collector[..], &[*name]].concat();
+            run_takt(jdk, classes, cache.path(), &arguments)
+        });
+        let is_same = found.iter().all(|found| *found == expected);
+        let [expected, counting, stopping] = [&expected, &found[0], &found[1]].map(shown);
+        (!is_same).then(|| {
+            format!("{name}\n--- HotSpot: {expected}\n--- Takt: {counting}\n--- Takt, again, stw: {stopping}")
+        })
+    };
+    let (one, other) = names.split_at(names.len() / 2);
+    std::thread::scope(|scope| {
+        let one = scope.spawn(|| one.iter().filter_map(difference).collect::<Vec<_>>());
+        let mut all: Vec<String> = other.iter().filter_map(difference).collect();
+        all.extend(one.join().expect("the other half ends"));
+        all
+    })
+}
+
 #[test]
 fn programs_print_what_they_print_on_hotspot() {
     let Some(jdk) = jdk() else {
@@ -28,35 +55,22 @@ fn programs_print_what_they_print_on_hotspot() {
     };
     let names = names();
     let classes = compile(&jdk, &names);
-    let cache = tempfile::tempdir().expect("a directory for code");
-    // So that the two halves below need not compile the start twice.
-    run_takt(&jdk, classes.path(), cache.path(), &["Hello"]);
-    let difference = |name: &String| {
-        let expected = run(&jdk, classes.path(), &[name]);
-        // Both collectors run the same code: the second takes it from the cache.
-        let found = COLLECTORS.map(|collector| {
-            let arguments = [&collector[..], &[name]].concat();
-            run_takt(&jdk, classes.path(), cache.path(), &arguments)
-        });
-        let is_same = found.iter().all(|found| *found == expected);
-        let [expected, counting, stopping] = [&expected, &found[0], &found[1]].map(shown);
-        (!is_same).then(|| {
-            format!("{name}\n--- HotSpot: {expected}\n--- Takt: {counting}\n--- Takt, again, stw: {stopping}")
-        })
-    };
-    let half = names.len() / 2;
-    let differences: Vec<String> = std::thread::scope(|scope| {
-        let other = scope.spawn(|| {
-            names[..half]
-                .iter()
-                .filter_map(difference)
-                .collect::<Vec<_>>()
-        });
-        let mut all: Vec<String> = names[half..].iter().filter_map(difference).collect();
-        all.extend(other.join().expect("the other half ends"));
-        all
-    });
     assert!(names.len() >= 10, "the programs are there");
+    let names: Vec<&str> = names.iter().map(String::as_str).collect();
+    let differences = differences(&jdk, classes.path(), &names);
+    assert!(differences.is_empty(), "{}", differences.join("\n"));
+}
+
+/// Memory comes back under threads that do everything at once; references are cleared, finalisers and cleaners run.
+#[test]
+fn memory_comes_back_as_on_hotspot() {
+    let Some(jdk) = jdk() else {
+        eprintln!("skipped: no JDK 17 found in JAVA_HOME or {JDKS:?}");
+        return;
+    };
+    let names = ["Reclaim", "References"];
+    let classes = compile(&jdk, &names.map(|name| format!("memory/{name}")));
+    let differences = differences(&jdk, classes.path(), &names);
     assert!(differences.is_empty(), "{}", differences.join("\n"));
 }
 

@@ -13,7 +13,7 @@ pub(super) const NATIVES: &[Row] = &[("open", open as *const ()), ("define", def
 
 /// The bytes are copied: the classes in them stay for good.
 extern "C" fn open(env: u64, _class: u64, name: u64, bytes: u64) -> u64 {
-    let thread = of(env);
+    let thread = &*of(env);
     let bytes = thread.object_of(bytes);
     let bytes = memory::bytes_at(bytes.elements(), bytes.length() as usize);
     let opened = dex_class::open(Box::leak(bytes.into_boxed_slice()));
@@ -24,7 +24,7 @@ extern "C" fn open(env: u64, _class: u64, name: u64, bytes: u64) -> u64 {
 }
 
 extern "C" fn define(env: u64, _class: u64, file: u64, name: u64, loader: u64) -> u64 {
-    let thread = of(env);
+    let thread = &*of(env);
     let name = string::mutf8(thread.object_of(name));
     let name: Vec<u8> = name
         .iter()
