@@ -59,6 +59,7 @@ pub(crate) fn read(arguments: &[String]) -> Result<(), String> {
         arguments: Vec::new(),
         code_root: crate::code_store::default_root(),
         has_reduced_signals: false,
+        compile_list: None,
     };
     let mut numbered = std::collections::HashMap::new();
     for argument in arguments {
