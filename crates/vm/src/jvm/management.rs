@@ -159,14 +159,14 @@ extern "C" fn no_names(env: u64) -> u64 {
 }
 
 fn empty_array(env: u64, element: &str) -> u64 {
-    let thread = of(env);
+    let thread = &*of(env);
     let class = thread.array_class(thread.boot_class(element));
     let array = class.and_then(|class| array::new(thread, class, 0));
     outcome(array.map(|array| thread.local(array)))
 }
 
 extern "C" fn get_memory_usage(env: u64, is_heap: u8) -> u64 {
-    let thread = of(env);
+    let thread = &*of(env);
     let values: [i64; 4] = if is_heap != 0 {
         let (total, free) = (JVM_TotalMemory(), JVM_FreeMemory());
         [0, total - free, total, JVM_MaxMemory()]
@@ -199,7 +199,8 @@ fn is_daemon(thread: &ObjectRef) -> bool {
 }
 
 /// Attributes by the numbers of `jmmLongAttribute`.
-extern "C" fn get_long_attribute(_env: u64, _bean: u64, attribute: i32) -> i64 {
+extern "C" fn get_long_attribute(env: u64, _bean: u64, attribute: i32) -> i64 {
+    let _managed = of(env);
     match attribute {
         1 => i64::from(loader::defined_count()),
         2 => 0,
@@ -250,7 +251,7 @@ extern "C" fn get_allocated_memory(_env: u64) -> i64 {
 /// The thread with Java's number `id`; 0 is the calling one.
 fn by_id(env: u64, id: i64) -> Option<&'static Thread> {
     if id == 0 {
-        return Some(of(env));
+        return Some(Thread::of_env(env));
     }
     let has_id = |object: &ObjectRef| object.get::<i64>(offset(object.class(), "tid")) == id;
     java_threads().find(has_id).and_then(java_thread::of_object)
@@ -265,6 +266,7 @@ extern "C" fn get_cpu_time_of_kind(env: u64, id: i64, with_system: u8) -> i64 {
     const USER: i32 = 1;
     const BOTH: i32 = 2;
     const OF_THREAD: i32 = 4;
+    let _managed = of(env);
     let Some(thread) = by_id(env, id) else {
         return -1;
     };
