@@ -90,7 +90,7 @@ impl Lowering<'_, '_> {
 
     fn types_of(&self, args: &[Reg]) -> Vec<clif::Type> {
         args.iter()
-            .map(|&arg| machine_type(self.function.type_of(arg)))
+            .map(|&arg| machine_type(self.type_of(arg)))
             .collect()
     }
 
@@ -112,7 +112,7 @@ impl Lowering<'_, '_> {
             types.push(I32);
             values.push(extra);
         }
-        let result = dst.map(|dst| machine_type(self.function.type_of(dst)));
+        let result = dst.map(|dst| machine_type(self.type_of(dst)));
         let signature = self.signature(managed(types, result));
         let target = self
             .b
@@ -129,6 +129,9 @@ impl Lowering<'_, '_> {
             MethodLink::Direct(method) => {
                 if kind != InvokeKind::Static {
                     self.get_non_null(args[0]);
+                }
+                if self.inline(kind, dst, index, args) {
+                    return;
                 }
                 let method = self.long_at(method);
                 self.call_method(method, dst, args, None);

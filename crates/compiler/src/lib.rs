@@ -20,6 +20,7 @@ mod code;
 mod entry;
 mod exception;
 mod field;
+mod inline;
 mod intrinsic;
 mod linker;
 mod lower;
@@ -31,6 +32,7 @@ mod record;
 pub use adapter::Shape;
 pub use code::{CallSite, CompileError, CompiledCode, Compiler, Relocation, StackMap};
 pub use entry::Entry;
+pub use inline::inlinable;
 pub use intrinsic::Intrinsic;
 pub use linker::{
     Address, ClassLink, ConstantLink, FieldLink, HandleLayout, Linker, MethodLink, NativeMethod,

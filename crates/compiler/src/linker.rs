@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //! [`Linker`]: what compiled code is told about classes and members.
 
-use ir::{InvokeKind, LoadedConstant, MemoryKind};
+use std::rc::Rc;
+
+use ir::{Function, InvokeKind, LoadedConstant, MemoryKind};
 
 use crate::Intrinsic;
 
@@ -151,6 +153,10 @@ pub trait Linker {
     fn own_class(&mut self) -> Address;
     /// A callee.
     fn method(&mut self, kind: InvokeKind, index: u32) -> MethodLink;
+    /// The body of a callee that may stand in place of its call. Indices are the callee's until [`Self::leave`].
+    fn enter(&mut self, kind: InvokeKind, index: u32) -> Option<Rc<Function>>;
+    /// Indices are the caller's again.
+    fn leave(&mut self);
     /// A computed call site, as in [`MethodLink::Appending`].
     fn call_site(&mut self, index: u32) -> Address;
 }

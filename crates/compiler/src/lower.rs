@@ -31,12 +31,13 @@ pub(crate) struct Lowering<'a, 'b> {
     pub(crate) linker: &'a mut dyn Linker,
     pub(crate) b: &'a mut FunctionBuilder<'b>,
     variables: Vec<Variable>,
+    types: Vec<Type>,
     blocks: Vec<clif::Block>,
     /// Where exceptions land, by handler block.
     pub(crate) pads: HashMap<BlockId, clif::Block>,
     pub(crate) signatures: HashMap<clif::Signature, clif::SigRef>,
     /// Registers proven non-null here.
-    non_null: HashSet<Reg>,
+    pub(crate) non_null: HashSet<Reg>,
     /// What a block may take over from its only predecessor, which ends with these.
     inherited: HashMap<BlockId, HashSet<Reg>>,
     /// Blocks that one branch leads to, and no exception.
@@ -44,7 +45,9 @@ pub(crate) struct Lowering<'a, 'b> {
     /// Registers that hold the outcome of a comparison made in this block.
     pub(crate) compared: HashMap<Reg, (CompareOp, clif::Value, clif::Value)>,
     /// The receiver, if no instruction writes its register.
-    receiver: Option<Reg>,
+    pub(crate) receiver: Option<Reg>,
+    /// Registers that hold a constant integer but 0 and -1, set in this block.
+    pub(crate) safe_divisors: HashSet<Reg>,
     pub(crate) current: BlockId,
     pub(crate) handler: Option<BlockId>,
     /// What a landing pad was given.
@@ -73,24 +76,14 @@ impl<'a, 'b> Lowering<'a, 'b> {
         linker: &'a mut dyn Linker,
         b: &'a mut FunctionBuilder<'b>,
     ) -> Self {
-        let variables = function.registers.iter().map(|&ty| {
-            let variable = b.declare_var(machine_type(ty));
-            if ty == Type::Ref {
-                b.declare_var_needs_stack_map(variable);
-            }
-            variable
-        });
-        let variables = variables.collect();
+        let variables = declare(b, function);
         let blocks = function.blocks.iter().map(|_| b.create_block()).collect();
-        let receiver = function.params.first().copied().filter(|&this| {
-            let insts = || function.blocks.iter().flat_map(|block| &block.insts);
-            function.has_receiver && insts().all(|inst| inst.op.written() != Some(this))
-        });
         Lowering {
             function,
             linker,
             b,
             variables,
+            types: function.registers.clone(),
             blocks,
             pads: HashMap::new(),
             signatures: HashMap::new(),
@@ -98,7 +91,8 @@ impl<'a, 'b> Lowering<'a, 'b> {
             inherited: HashMap::new(),
             single: single_targets(function),
             compared: HashMap::new(),
-            receiver,
+            safe_divisors: HashSet::new(),
+            receiver: receiver_of(function),
             current: BlockId(0),
             handler: None,
             caught: None,
@@ -127,6 +121,7 @@ impl<'a, 'b> Lowering<'a, 'b> {
         self.handler = block.handler;
         self.non_null = self.inherited.remove(&id).unwrap_or_default();
         self.compared.clear();
+        self.safe_divisors.clear();
         self.caught = None;
         let target = self.blocks[id.0 as usize];
         if id.0 != 0 {
@@ -142,6 +137,33 @@ impl<'a, 'b> Lowering<'a, 'b> {
         }
     }
 
+    /// Registers are `callee`'s from here on; gives back the caller's.
+    pub(crate) fn registers_of(&mut self, callee: &Function) -> Registers {
+        let variables = declare(self.b, callee);
+        Registers {
+            variables: core::mem::replace(&mut self.variables, variables),
+            types: core::mem::replace(&mut self.types, callee.registers.clone()),
+            non_null: core::mem::take(&mut self.non_null),
+            compared: core::mem::take(&mut self.compared),
+            safe_divisors: core::mem::take(&mut self.safe_divisors),
+            receiver: self.receiver.take(),
+        }
+    }
+
+    /// Back to the caller's registers.
+    pub(crate) fn restore(&mut self, own: Registers) {
+        self.variables = own.variables;
+        self.types = own.types;
+        self.non_null = own.non_null;
+        self.compared = own.compared;
+        self.safe_divisors = own.safe_divisors;
+        self.receiver = own.receiver;
+    }
+
+    pub(crate) fn type_of(&self, reg: Reg) -> Type {
+        self.types[reg.0 as usize]
+    }
+
     /// The value of a register.
     pub(crate) fn get(&mut self, reg: Reg) -> clif::Value {
         self.b.use_var(self.variables[reg.0 as usize])
@@ -151,6 +173,7 @@ impl<'a, 'b> Lowering<'a, 'b> {
     pub(crate) fn set(&mut self, reg: Reg, value: clif::Value) {
         self.non_null.remove(&reg);
         self.compared.remove(&reg);
+        self.safe_divisors.remove(&reg);
         self.b.def_var(self.variables[reg.0 as usize], value);
     }
 
@@ -191,19 +214,29 @@ impl<'a, 'b> Lowering<'a, 'b> {
         self.receiver == Some(reg) || self.non_null.contains(&reg)
     }
 
+    fn note_divisor(&mut self, reg: Reg, is_safe: bool) {
+        if is_safe {
+            self.safe_divisors.insert(reg);
+        }
+    }
+
     pub(crate) fn set_non_null(&mut self, reg: Reg) {
         self.non_null.insert(reg);
     }
 
-    fn inst(&mut self, op: &Op) {
+    pub(crate) fn inst(&mut self, op: &Op) {
         match op {
             Op::Int { dst, value } => {
+                let is_safe_divisor = !matches!(value, -1 | 0);
                 let value = self.int(i64::from(*value));
                 self.set(*dst, value);
+                self.note_divisor(*dst, is_safe_divisor);
             }
             Op::Long { dst, value } => {
+                let is_safe_divisor = !matches!(value, -1 | 0);
                 let value = self.long(*value);
                 self.set(*dst, value);
+                self.note_divisor(*dst, is_safe_divisor);
             }
             Op::Float { dst, bits } => {
                 let value = self
@@ -356,6 +389,36 @@ impl<'a, 'b> Lowering<'a, 'b> {
             self.b.ins().jump(target, &[exception.into()]);
         }
     }
+}
+
+/// What is known of one function's registers.
+pub(crate) struct Registers {
+    variables: Vec<Variable>,
+    types: Vec<Type>,
+    non_null: HashSet<Reg>,
+    compared: HashMap<Reg, (CompareOp, clif::Value, clif::Value)>,
+    safe_divisors: HashSet<Reg>,
+    receiver: Option<Reg>,
+}
+
+/// A variable for each register.
+fn declare(b: &mut FunctionBuilder<'_>, function: &Function) -> Vec<Variable> {
+    let variables = function.registers.iter().map(|&ty| {
+        let variable = b.declare_var(machine_type(ty));
+        if ty == Type::Ref {
+            b.declare_var_needs_stack_map(variable);
+        }
+        variable
+    });
+    variables.collect()
+}
+
+/// The receiver's register, if no instruction writes it.
+pub(crate) fn receiver_of(function: &Function) -> Option<Reg> {
+    function.params.first().copied().filter(|&this| {
+        let insts = || function.blocks.iter().flat_map(|block| &block.insts);
+        function.has_receiver && insts().all(|inst| inst.op.written() != Some(this))
+    })
 }
 
 /// Blocks that are one branch's target once, and neither the entry nor a handler.

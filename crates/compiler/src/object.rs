@@ -96,7 +96,7 @@ impl Lowering<'_, '_> {
             ConstantLink::Reference(object) => self.word_at(object),
             ConstantLink::Site(site) => {
                 self.resolved(site);
-                let ty = machine_type(self.function.type_of(dst));
+                let ty = machine_type(self.type_of(dst));
                 let at = self.long_at(site);
                 self.b.ins().load(ty, Self::plain(), at, site_record::EXTRA)
             }

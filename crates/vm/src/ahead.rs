@@ -163,7 +163,11 @@ impl Ahead<'_> {
         };
         let mut cx = Cx::new(self.thread, class).in_mode(Mode::Sites);
         let general = code_cache::compile_apart(&function, &mut cx, method);
-        let asked: Vec<Question> = cx.asked().iter().map(|(question, _)| *question).collect();
+        let asked: Vec<Question> = cx
+            .asked()
+            .iter()
+            .map(|exchange| exchange.question)
+            .collect();
         for question in asked {
             self.follow(class, question);
         }

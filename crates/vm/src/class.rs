@@ -232,6 +232,12 @@ impl Method {
         }
     }
 
+    /// Whether it is a class file's and has less code than that.
+    pub(crate) fn is_shorter_than(&self, bytes: usize) -> bool {
+        let is_short = |code: &classfile::Code<'_>| code.bytes.len() < bytes;
+        self.class().info.dex.is_none() && self.file().code.as_ref().is_some_and(is_short)
+    }
+
     /// Whether it only returns.
     fn does_nothing(&self) -> bool {
         match self.class().info.dex {

@@ -7,7 +7,7 @@
 
 use compiler::{Address, CallSite, CompiledCode, Relocation, StackMap};
 
-use crate::question::{Answer, Holds, Question, sum};
+use crate::question::{Exchange, Holds, Question, sum};
 use crate::site::SiteKind;
 
 const MAGIC: [u8; 8] = *b"TAKTCODE";
@@ -31,6 +31,7 @@ pub(crate) struct Key {
 /// A question and when its answer holds.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Asked {
+    pub(crate) scope: u16,
     pub(crate) question: Question,
     pub(crate) holds: Holds,
 }
@@ -45,10 +46,11 @@ pub(crate) struct Piece {
 }
 
 impl Piece {
-    pub(crate) fn new(asked: &[(Question, Answer)], code: &CompiledCode) -> Self {
-        let asked_of = |&(question, answer): &(Question, Answer)| Asked {
-            question,
-            holds: answer.holds(question),
+    pub(crate) fn new(asked: &[Exchange], code: &CompiledCode) -> Self {
+        let asked_of = |exchange: &Exchange| Asked {
+            scope: exchange.scope,
+            question: exchange.question,
+            holds: exchange.holds(),
         };
         Self {
             asked: asked.iter().map(asked_of).collect(),
@@ -63,7 +65,7 @@ impl Piece {
         out.word(self.asked.len() as u32);
         for asked in &self.asked {
             let (kind, index) = asked.question.code();
-            out.word(kind << 8 | holds_code(asked.holds));
+            out.word(u32::from(asked.scope) << 16 | kind << 8 | holds_code(asked.holds));
             out.word(index);
         }
         out.word(self.sum as u32);
@@ -96,9 +98,13 @@ impl Piece {
         let mut input = Reader(bytes);
         let asked = input.list(|input| {
             let (kind, index) = (input.word()?, input.word()?);
-            let question = Question::of_code(kind >> 8, index)?;
+            let question = Question::of_code(kind >> 8 & 0xff, index)?;
             let holds = holds_of(kind & 0xff, question)?;
-            Some(Asked { question, holds })
+            Some(Asked {
+                scope: (kind >> 16) as u16,
+                question,
+                holds,
+            })
         })?;
         let sum = u64::from(input.word()?) | u64::from(input.word()?) << 32;
         let relocations = input.list(|input| {
@@ -289,6 +295,8 @@ mod tests {
     use compiler::MethodLink;
     use ir::InvokeKind;
 
+    use crate::question::Answer;
+
     use super::*;
 
     const TARGET: Sum = [7; 16];
@@ -296,6 +304,11 @@ mod tests {
     fn piece(seed: u8) -> Piece {
         let question = Question::Method(InvokeKind::Virtual, u32::from(seed));
         let answer = Answer::Method(MethodLink::Virtual(128));
+        let exchange = Exchange {
+            scope: 3,
+            question,
+            answer,
+        };
         let code = CompiledCode {
             bytes: vec![seed; 40],
             call_sites: vec![CallSite {
@@ -313,7 +326,7 @@ mod tests {
                 address: Address(0),
             }],
         };
-        Piece::new(&[(question, answer)], &code)
+        Piece::new(&[exchange], &code)
     }
 
     fn key(number: u8) -> Key {

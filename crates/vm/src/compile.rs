@@ -2,8 +2,10 @@
 //! Compiling methods on their first call, and what the compiler asks.
 
 use std::collections::HashMap;
+use std::rc::Rc;
 use std::sync::atomic::Ordering;
 
+use classfile::access;
 use compiler::{
     Address, ClassLink, ConstantLink, FieldLink, HandleLayout, Linker, MethodLink, NativeMethod,
     NewLink, SubtypeTest, class_record,
@@ -17,7 +19,7 @@ use crate::intrinsics;
 use crate::known::{self, offset};
 use crate::link;
 use crate::object::ObjectRef;
-use crate::question::{self, Answer, Holds, Question};
+use crate::question::{self, Answer, Exchange, Holds, Question};
 use crate::report;
 use crate::resolve;
 use crate::site::{Site, SiteKind};
@@ -84,7 +86,7 @@ fn native(method: &'static Method) -> u64 {
             .filter_map(ir::bytecode::memory_kind)
             .collect(),
         result: ir::bytecode::memory_kind(&descriptor.result),
-        is_synchronized: method.access & classfile::access::SYNCHRONIZED != 0,
+        is_synchronized: method.access & access::SYNCHRONIZED != 0,
     };
     match code_cache::native_bridge(method, &native, &addresses) {
         Ok(entry) => entry,
@@ -95,9 +97,15 @@ fn native(method: &'static Method) -> u64 {
 /// Answers for one method being compiled. Loads nothing and runs no Java code.
 pub(crate) struct Cx<'a> {
     thread: &'a Thread,
+    /// Whose constants questions are about now.
     class: &'static Class,
-    asked: Vec<(Question, Answer)>,
-    known: HashMap<Question, Answer>,
+    scope: u16,
+    /// The method's class, then those of inlined callees.
+    scopes: Vec<&'static Class>,
+    /// Scopes to come back to.
+    callers: Vec<u16>,
+    asked: Vec<Exchange>,
+    known: HashMap<(u16, Question), Answer>,
     /// What the numbers in answers stand for.
     addresses: Vec<u64>,
     mode: Mode,
@@ -119,6 +127,9 @@ impl<'a> Cx<'a> {
         Self {
             thread,
             class,
+            scope: 0,
+            scopes: vec![class],
+            callers: Vec::new(),
             asked: Vec::new(),
             known: HashMap::new(),
             addresses: Vec::new(),
@@ -136,10 +147,12 @@ impl<'a> Cx<'a> {
         self.asked.clear();
         self.known.clear();
         self.addresses.clear();
+        self.scopes.truncate(1);
+        self.go_to(0);
     }
 
     /// Every question with its answer, in the order of asking.
-    pub(crate) fn asked(&self) -> &[(Question, Answer)] {
+    pub(crate) fn asked(&self) -> &[Exchange] {
         &self.asked
     }
 
@@ -152,30 +165,110 @@ impl<'a> Cx<'a> {
     pub(crate) fn answers_as(&mut self, piece: &Piece) -> bool {
         self.forget();
         for asked in &piece.asked {
+            if usize::from(asked.scope) >= self.scopes.len() {
+                return false;
+            }
+            self.go_to(asked.scope);
             if let Holds::Site(kind) = asked.holds {
                 self.site(kind, asked.question.index());
                 continue;
             }
-            let answer = self.answer(asked.question);
+            let answer = match asked.question {
+                Question::Inline(kind, index) => match self.body_again(kind, index) {
+                    Some(answer) => answer,
+                    None => return false,
+                },
+                question => self.answer(question),
+            };
             if answer.holds(asked.question) != Holds::WhenEqual {
                 return false;
             }
-            self.asked.push((asked.question, answer));
+            self.note(asked.question, answer);
         }
         question::sum(&self.asked) == piece.sum
     }
 
     fn ask(&mut self, question: Question) -> Answer {
-        if let Some(&known) = self.known.get(&question) {
+        if let Some(&known) = self.known.get(&(self.scope, question)) {
             return known;
         }
         let answer = self.answer(question);
-        self.asked.push((question, answer));
+        self.note(question, answer);
         // Every computed call has a site of its own.
         if !matches!(question, Question::CallSite(_)) {
-            self.known.insert(question, answer);
+            self.known.insert((self.scope, question), answer);
         }
         answer
+    }
+
+    fn note(&mut self, question: Question, answer: Answer) {
+        self.asked.push(Exchange {
+            scope: self.scope,
+            question,
+            answer,
+        });
+    }
+
+    /// Questions are about the constants of `scope` from here on.
+    fn go_to(&mut self, scope: u16) {
+        self.scope = scope;
+        self.class = self.scopes[usize::from(scope)];
+    }
+
+    /// Opens a scope for an inlined callee.
+    fn open(&mut self, callee: &'static Method) -> Answer {
+        self.scopes.push(callee.class());
+        Answer::Body(callee.class().content(), callee.index as u32)
+    }
+
+    /// The callee that was inlined once, if it is the callee now.
+    fn body_again(&mut self, kind: InvokeKind, index: u32) -> Option<Answer> {
+        let callee = self.inline_callee(self.class, kind, index)?;
+        Some(self.open(callee))
+    }
+
+    /// The only callee of a call, if its class may be used without asking and its code may be looked into.
+    fn inline_callee(
+        &self,
+        class: &'static Class,
+        kind: InvokeKind,
+        index: u32,
+    ) -> Option<&'static Method> {
+        let callee = resolve::visible_method_at(class, index as u16, kind)?;
+        let holder = callee.class();
+        let is_plain = callee.access & (access::SYNCHRONIZED | access::NATIVE | access::ABSTRACT)
+            == 0
+            && !callee.flags.is_signature_polymorphic
+            && !holder.info.bytes.is_empty()
+            && intrinsics::of(callee).is_none();
+        let is_ready = kind != InvokeKind::Static || self.is_ready(holder);
+        (is_plain && is_ready && is_only_callee(callee, kind)).then_some(callee)
+    }
+
+    /// The body of such a callee, if it cannot throw, call or loop.
+    fn body(
+        &self,
+        class: &'static Class,
+        (kind, index): (InvokeKind, u32),
+        depth: u32,
+    ) -> Option<(&'static Method, Rc<ir::Function>)> {
+        let callee = self.inline_callee(class, kind, index)?;
+        if depth > INLINE_DEPTH_MAX || !callee.is_shorter_than(INLINE_BYTES_MAX) {
+            return None;
+        }
+        let function = callee.translate().ok()?;
+        let holder = callee.class();
+        let body = compiler::inlinable(&function)?;
+        let all_fit = body.into_iter().all(|op| match *op {
+            ir::Op::GetField { index, .. } | ir::Op::PutField { index, .. } => {
+                resolve::visible_field_at(holder, index as u16, false).is_some()
+            }
+            ir::Op::Invoke { kind, index, .. } => {
+                self.body(holder, (kind, index), depth + 1).is_some()
+            }
+            _ => true,
+        });
+        all_fit.then(|| (callee, Rc::new(function)))
     }
 
     fn answer(&mut self, question: Question) -> Answer {
@@ -197,6 +290,7 @@ impl<'a> Cx<'a> {
             Question::OwnClass => Answer::Address(self.number(self.class.mirror().0)),
             Question::Method(kind, index) => Answer::Method(self.method_link(kind, index)),
             Question::CallSite(index) => Answer::Address(self.site(SiteKind::CallSite, index)),
+            Question::Inline(..) => unreachable!("asked by `enter` and answered there"),
         }
     }
 
@@ -238,6 +332,21 @@ impl<'a> Cx<'a> {
             || class.is_initialized()
             || (core::ptr::eq(class, self.class) && class.is_being_initialized_here())
     }
+}
+
+/// Bytes of code beyond which no body is looked into.
+const INLINE_BYTES_MAX: usize = 32;
+/// Constructors call constructors.
+const INLINE_DEPTH_MAX: u32 = 4;
+/// Bodies in one method.
+const SCOPES_MAX: usize = 200;
+
+/// Whether every receiver runs `method` itself.
+fn is_only_callee(method: &'static Method, kind: InvokeKind) -> bool {
+    let is_final = || method.access & access::FINAL != 0 || method.class().is_final();
+    matches!(kind, InvokeKind::Static | InvokeKind::Special)
+        || method.is_private()
+        || (method.vtable_offset().is_some() && is_final())
 }
 
 /// Classes whose methods take any arguments: calls of them are linked apart.
@@ -377,12 +486,11 @@ impl Cx<'_> {
         if let Some(intrinsic) = intrinsics::of(method) {
             return MethodLink::Intrinsic(intrinsic, self.number(method.address()));
         }
-        if matches!(kind, InvokeKind::Static | InvokeKind::Special) || method.is_private() {
+        if is_only_callee(method, kind) {
             return MethodLink::Direct(self.number(method.address()));
         }
-        let is_final = method.access & classfile::access::FINAL != 0 || method.class().is_final();
         match method.vtable_offset() {
-            Some(offset) if !is_final => MethodLink::Virtual(offset),
+            Some(offset) => MethodLink::Virtual(offset),
             None if method.class().is_interface() => MethodLink::Interface {
                 id: self.number(method.class().interface_id),
                 place: method.interface_place,
@@ -439,6 +547,23 @@ impl Linker for Cx<'_> {
 
     fn method(&mut self, kind: InvokeKind, index: u32) -> MethodLink {
         expect_answer!(self.ask(Question::Method(kind, index)), Method)
+    }
+
+    fn enter(&mut self, kind: InvokeKind, index: u32) -> Option<Rc<ir::Function>> {
+        if self.mode == Mode::Sites || self.scopes.len() >= SCOPES_MAX {
+            return None;
+        }
+        let (callee, function) = self.body(self.class, (kind, index), 0)?;
+        let answer = self.open(callee);
+        self.note(Question::Inline(kind, index), answer);
+        self.callers.push(self.scope);
+        self.go_to(self.scopes.len() as u16 - 1);
+        Some(function)
+    }
+
+    fn leave(&mut self) {
+        let caller = self.callers.pop().expect("`enter` comes first");
+        self.go_to(caller);
     }
 
     fn call_site(&mut self, index: u32) -> Address {

@@ -11,6 +11,7 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use compiler::{Address, ClassLink, ConstantLink, FieldLink, MethodLink, NewLink};
 use ir::{InvokeKind, LoadedConstant, MemoryKind};
 
+use crate::code_file::Sum;
 use crate::site::SiteKind;
 
 /// One question; numbers are indices of constants.
@@ -26,6 +27,8 @@ pub(crate) enum Question {
     OwnClass,
     Method(InvokeKind, u32),
     CallSite(u32),
+    /// The body of a direct call's callee; later questions may be asked in its class.
+    Inline(InvokeKind, u32),
 }
 
 /// An answer. Addresses in it are numbers in the order of asking.
@@ -37,6 +40,23 @@ pub(crate) enum Answer {
     Constant(ConstantLink),
     Method(MethodLink),
     Address(Address),
+    /// The callee's class file and the method's place in it.
+    Body(Sum, u32),
+}
+
+/// A question with its answer.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Exchange {
+    /// Whose constants the question is about: 0 for the method's own, then the inlined callees' in order.
+    pub(crate) scope: u16,
+    pub(crate) question: Question,
+    pub(crate) answer: Answer,
+}
+
+impl Exchange {
+    pub(crate) fn holds(&self) -> Holds {
+        self.answer.holds(self.question)
+    }
 }
 
 /// Whether an answer holds at any time or only from some time on.
@@ -93,6 +113,7 @@ impl Question {
             Question::CallSite(index) => (7, index),
             Question::Constant(constant, index) => (8 + place(&CONSTANTS, &constant), index),
             Question::Method(kind, index) => (16 + place(&INVOKE_KINDS, &kind), index),
+            Question::Inline(kind, index) => (24 + place(&INVOKE_KINDS, &kind), index),
         }
     }
 
@@ -107,7 +128,8 @@ impl Question {
             6 => Question::OwnClass,
             7 => Question::CallSite(index),
             8..16 => Question::Constant(*CONSTANTS.get(code as usize - 8)?, index),
-            _ => Question::Method(*INVOKE_KINDS.get(code as usize - 16)?, index),
+            16..24 => Question::Method(*INVOKE_KINDS.get(code as usize - 16)?, index),
+            _ => Question::Inline(*INVOKE_KINDS.get(code as usize - 24)?, index),
         })
     }
 
@@ -129,7 +151,7 @@ impl Question {
             Question::Constant(LoadedConstant::Computed, _) => SiteKind::Computed,
             Question::Method(kind, _) => SiteKind::Method(kind),
             Question::CallSite(_) => SiteKind::CallSite,
-            Question::PrimitiveArray(_) | Question::OwnClass => return None,
+            Question::PrimitiveArray(_) | Question::OwnClass | Question::Inline(..) => return None,
         })
     }
 }
@@ -152,11 +174,11 @@ impl Answer {
 }
 
 /// The sum over the answers that hold only when equal.
-pub(crate) fn sum(asked: &[(Question, Answer)]) -> u64 {
+pub(crate) fn sum(asked: &[Exchange]) -> u64 {
     let mut hasher = DefaultHasher::new();
-    for &(question, answer) in asked {
-        if answer.holds(question) == Holds::WhenEqual {
-            answer.hash(&mut hasher);
+    for exchange in asked {
+        if exchange.holds() == Holds::WhenEqual {
+            exchange.answer.hash(&mut hasher);
         }
     }
     hasher.finish()
@@ -171,6 +193,7 @@ mod tests {
         let of_kinds = MEMORY_KINDS.map(Question::PrimitiveArray);
         let of_constants = CONSTANTS.map(|constant| Question::Constant(constant, 7));
         let of_methods = INVOKE_KINDS.map(|kind| Question::Method(kind, 65535));
+        let of_bodies = INVOKE_KINDS.map(|kind| Question::Inline(kind, 65535));
         let plain = [
             Question::Field(1),
             Question::StaticField(2),
@@ -181,11 +204,12 @@ mod tests {
             Question::CallSite(6),
         ];
         let all = of_kinds.iter().chain(&of_constants);
-        for &question in all.chain(&of_methods).chain(&plain) {
+        for &question in all.chain(&of_methods).chain(&of_bodies).chain(&plain) {
             let (code, index) = question.code();
             assert_eq!(Question::of_code(code, index), Some(question));
         }
         assert_eq!(Question::of_code(20, 0), None);
+        assert_eq!(Question::of_code(28, 0), None);
         assert_eq!(Question::of_code(11, 0), None);
     }
 
@@ -197,7 +221,12 @@ mod tests {
         assert_eq!(site.holds(question), Holds::Site(kind));
         let fixed = Answer::Method(MethodLink::Virtual(136));
         assert_eq!(fixed.holds(question), Holds::WhenEqual);
-        assert_eq!(sum(&[(question, site)]), sum(&[]));
-        assert_ne!(sum(&[(question, fixed)]), sum(&[]));
+        let exchange = |answer| Exchange {
+            scope: 0,
+            question,
+            answer,
+        };
+        assert_eq!(sum(&[exchange(site)]), sum(&[]));
+        assert_ne!(sum(&[exchange(fixed)]), sum(&[]));
     }
 }
