@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! What a debugger's or a profiler's half in AOSP's classes asks for: there is none, and they are told so.
 
-use jni_sys::{jboolean, jbyteArray, jclass, jint};
+use jni_sys::{jboolean, jbyteArray, jclass, jint, jobject, jstring};
 
 use crate::env::Env;
 
@@ -25,4 +25,10 @@ extern "system" fn Java_dalvik_system_VMDebug_isDebuggerConnected(_: Env, _: jcl
 #[unsafe(no_mangle)]
 extern "system" fn Java_dalvik_system_VMDebug_isDebuggingEnabled(_: Env, _: jclass) -> jboolean {
     false
+}
+
+/// No dynamic linker warns of anything.
+#[unsafe(no_mangle)]
+extern "system" fn Java_android_app_Activity_getDlWarning(_: Env, _: jobject) -> jstring {
+    core::ptr::null_mut()
 }

@@ -17,6 +17,7 @@ macro_rules! ignored {
 }
 
 ignored! {
+    Java_android_app_ActivityThread_nInitZygoteChildHeapProfiling();
     Java_android_content_res_AssetManager_nativeApplyStyle(jlong, jlong, jint, jint, jlong, jintArray, jlong, jlong);
     Java_android_graphics_HardwareRenderer_nSetDisplayDensityDpi(jint);
     Java_android_graphics_HardwareRenderer_setupShadersDiskCache(jstring, jstring);

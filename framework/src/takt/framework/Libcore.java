@@ -2,6 +2,7 @@
 package takt.framework;
 
 import android.util.Log;
+import android.view.IWindowManager;
 import java.util.LinkedHashMap;
 import java.util.Map;
 
@@ -27,5 +28,10 @@ public final class Libcore {
     /** An error of libcore. */
     public static void logE(String text, Throwable cause) {
         Log.e(TAG, text, cause);
+    }
+
+    /** What every view asks for when it is made. */
+    public static IWindowManager getWindowManagerService() {
+        throw new UnsupportedOperationException("android.view.View is not supported by Takt yet: there are no windows");
     }
 }
