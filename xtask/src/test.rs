@@ -29,6 +29,10 @@ pub(crate) fn run(only: Option<String>) -> Result<()> {
     stages.run("locks on PREEMPT_RT", locks_in_lab)?;
     stages.run("framework", framework::test)?;
     stages.run("e2e", e2e)?;
+    stages.run("applications", || {
+        framework::build()?;
+        cargo_test(&["--package", "e2e", "--test", "run", "--test", "packages"])
+    })?;
     for (name, test) in [
         ("javac by others' sources", "javac"),
         ("ecj", "ecj"),
@@ -52,7 +56,7 @@ fn e2e() -> Result<()> {
     for entry in std::fs::read_dir("tests/e2e/tests")? {
         let path = entry?.path();
         match path.file_stem().and_then(|it| it.to_str()) {
-            Some("lab" | "programs") | None => {}
+            Some("lab" | "packages" | "programs" | "run") | None => {}
             Some(test) => words.extend(["--test".to_owned(), test.to_owned()]),
         }
     }
