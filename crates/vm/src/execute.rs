@@ -33,7 +33,8 @@ pub(crate) fn enter(adapter: u64, code: u64, args: &[u64], context: &MutatorCont
     unsafe { enter_code(adapter, code, args.as_ptr(), context) }
 }
 
-/// Sets the pinned register for the time of the call.
+/// Sets the pinned register for the time of the call. All registers that calls preserve go to the stack, where the
+/// collector finds what the Rust frames above hold in them (`roots`).
 #[unsafe(naked)]
 unsafe extern "C" fn enter_code(
     adapter: u64,
@@ -45,13 +46,21 @@ unsafe extern "C" fn enter_code(
         "push rbp",
         "mov rbp, rsp",
         "push r15",
-        "push r15",
+        "push r14",
+        "push r13",
+        "push r12",
+        "push rbx",
+        "push rbx",
         "mov r15, rcx",
         "mov rax, rdi",
         "mov rdi, rsi",
         "mov rsi, rdx",
         "call rax",
-        "pop r15",
+        "pop rbx",
+        "pop rbx",
+        "pop r12",
+        "pop r13",
+        "pop r14",
         "pop r15",
         "pop rbp",
         "ret",

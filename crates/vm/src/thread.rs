@@ -222,7 +222,10 @@ impl Thread {
     #[inline(never)]
     pub(crate) fn at_safepoint<T>(&self, work: impl FnOnce(&mut Mutator) -> T) -> T {
         self.saved.save();
-        self.with_mutator(work)
+        let result = self.with_mutator(work);
+        // This frame holds registers of its caller's: it must not be gone before `work` ends.
+        core::hint::black_box(&self.saved);
+        result
     }
 
     /// Leaves managed state: the collector acts for this thread until it comes back.
@@ -236,10 +239,18 @@ impl Thread {
         self.with_mutator(Mutator::leave_native);
     }
 
-    /// Runs `work`, which may wait and touches no object, in native state.
+    /// Runs `work`, which may wait and touches no object, in native state. This frame stays meanwhile, with the
+    /// registers that it saves of its caller's.
+    #[inline(never)]
     pub(crate) fn outside<T>(&self, work: impl FnOnce() -> T) -> T {
-        let _outside = Outside::new(self);
-        work()
+        if self.with_mutator(|mutator| mutator.is_native()) {
+            return work();
+        }
+        self.saved.save();
+        self.with_mutator(Mutator::enter_native);
+        let result = work();
+        self.leave_native();
+        result
     }
 
     /// The pending exception or null.
@@ -485,33 +496,6 @@ impl Drop for Managed {
     fn drop(&mut self) {
         if self.was_native {
             self.thread.enter_native();
-        }
-    }
-}
-
-/// Native state for a while. Ends in the state that it found.
-struct Outside<'a> {
-    thread: &'a Thread,
-    was_managed: bool,
-}
-
-impl<'a> Outside<'a> {
-    fn new(thread: &'a Thread) -> Self {
-        let was_managed = thread.with_mutator(|mutator| !mutator.is_native());
-        if was_managed {
-            thread.enter_native();
-        }
-        Self {
-            thread,
-            was_managed,
-        }
-    }
-}
-
-impl Drop for Outside<'_> {
-    fn drop(&mut self) {
-        if self.was_managed {
-            self.thread.leave_native();
         }
     }
 }
