@@ -18,6 +18,52 @@ const STACK_BYTES: usize = 2 << 20;
 /// States as `Thread.threadStatus` has them (JVMTI's bits).
 const STATUS_RUNNABLE: i32 = 0x0005;
 const STATUS_TERMINATED: i32 = 0x0002;
+/// Alive and waiting; with one of the next two, and one that says for what.
+const WAITING: i32 = 0x0081;
+const WITHOUT_END: i32 = 0x0010;
+const WITH_TIMEOUT: i32 = 0x0020;
+
+/// What a thread waits for, as `Thread.getState` tells it.
+#[derive(Clone, Copy)]
+pub(crate) enum Wait {
+    /// `Thread.sleep`.
+    Sleep,
+    /// `Object.wait`, with a timeout or without.
+    Notification { has_timeout: bool },
+    /// `LockSupport.park`, with a timeout or without.
+    Permit { has_timeout: bool },
+    /// A monitor that another thread holds.
+    Monitor,
+}
+
+impl Wait {
+    fn status(self) -> i32 {
+        let end = |has_timeout| {
+            if has_timeout {
+                WITH_TIMEOUT
+            } else {
+                WITHOUT_END
+            }
+        };
+        match self {
+            Wait::Sleep => WAITING | WITH_TIMEOUT | 0x0040,
+            Wait::Notification { has_timeout } => WAITING | end(has_timeout) | 0x0100,
+            Wait::Permit { has_timeout } => WAITING | end(has_timeout) | 0x0200,
+            Wait::Monitor => 0x0401,
+        }
+    }
+}
+
+/// Runs `work`, which waits and touches no object, in native state; other threads see what for.
+pub(crate) fn waiting<T>(thread: &Thread, what: Wait, work: impl FnOnce() -> T) -> T {
+    let Some(object) = thread.object().some() else {
+        return thread.outside(work);
+    };
+    set_status(object, what.status());
+    let done = thread.outside(work);
+    set_status(object, STATUS_RUNNABLE);
+    done
+}
 
 /// The machine's thread behind a `java.lang.Thread`, while it runs.
 pub(crate) fn of_object(object: ObjectRef) -> Option<&'static Thread> {
@@ -35,9 +81,8 @@ pub(crate) fn bind(thread: &'static Thread, object: ObjectRef) {
     crate::jvm::management::count_thread();
 }
 
-/// The object that holds a thread's status, priority and the like.
 fn set_status(object: ObjectRef, status: i32) {
-    object.put(offset(object.class(), "threadStatus"), status);
+    object.put(known().thread_status, status);
 }
 
 /// Clears and gives the interrupt of the calling thread. Java code keeps it in a field.

@@ -21,7 +21,7 @@ use abi::object as header;
 use rt::clock::{Clock, Monotonic};
 use rt::sys::futex::{Futex, FutexError, Private};
 
-use crate::java_thread;
+use crate::java_thread::{self, Wait};
 use crate::lock::Lock;
 use crate::memory;
 use crate::object::ObjectRef;
@@ -191,7 +191,7 @@ impl Monitor {
         {
             return;
         }
-        thread.outside(|| self.wait_for_owner());
+        java_thread::waiting(thread, Wait::Monitor, || self.wait_for_owner());
     }
 
     fn wait_for_owner(&self) {
@@ -242,7 +242,9 @@ pub(crate) fn wait(thread: &Thread, object: ObjectRef, timeout_ms: i64) -> Resul
     monitor.waiters.lock().push(waiter);
     let recursion = monitor.recursion.replace(0);
     monitor.release(thread);
-    thread.outside(|| thread.waiter.park_until(due_ns));
+    let has_timeout = due_ns.is_some();
+    let wait = Wait::Notification { has_timeout };
+    java_thread::waiting(thread, wait, || thread.waiter.park_until(due_ns));
     monitor.acquire(thread);
     monitor.recursion.set(recursion);
     let was_notified = {

@@ -3,7 +3,7 @@
 
 use rt::clock::{Clock, Monotonic};
 
-use crate::java_thread;
+use crate::java_thread::{self, Wait};
 use crate::jni::{of, outcome};
 use crate::known::known;
 use crate::monitor;
@@ -50,7 +50,9 @@ extern "C" fn JVM_Sleep(env: u64, _class: u64, millis: i64) {
         if Monotonic.now_ns() >= due_ns {
             return;
         }
-        thread.outside(|| thread.waiter.park_until(Some(due_ns)));
+        java_thread::waiting(thread, Wait::Sleep, || {
+            thread.waiter.park_until(Some(due_ns))
+        });
     }
 }
 

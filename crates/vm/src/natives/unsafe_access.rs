@@ -6,6 +6,7 @@ use core::sync::atomic::Ordering;
 
 use crate::class::Class;
 use crate::heap_binding;
+use crate::java_thread::{self, Wait};
 use crate::jni::{of, outcome};
 use crate::link::{self, Definition};
 use crate::loader;
@@ -389,7 +390,7 @@ extern "C" fn define_class(
 extern "C" fn park(env: u64, _this: u64, is_absolute: u8, time: i64) {
     use rt::clock::{Clock, Monotonic};
     let thread = &*of(env);
-    if crate::java_thread::is_interrupted(thread) {
+    if java_thread::is_interrupted(thread) {
         thread.parker.try_park();
         return;
     }
@@ -404,13 +405,15 @@ extern "C" fn park(env: u64, _this: u64, is_absolute: u8, time: i64) {
     } else {
         None
     };
-    thread.outside(|| thread.parker.park_until(due_ns));
+    let has_timeout = due_ns.is_some();
+    let wait = Wait::Permit { has_timeout };
+    java_thread::waiting(thread, wait, || thread.parker.park_until(due_ns));
 }
 
 extern "C" fn unpark(env: u64, _this: u64, target: u64) {
     let thread = &*of(env);
     let target = thread.object_of(target);
-    if let Some(target) = target.some().and_then(crate::java_thread::of_object) {
+    if let Some(target) = target.some().and_then(java_thread::of_object) {
         target.parker.unpark();
     }
 }
