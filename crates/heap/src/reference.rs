@@ -175,6 +175,11 @@ impl Mutator {
         let slot = reference.slot(self.layout_of(reference).get().referent_offset);
         let heap = &self.heap;
         heap.memory.slot(slot).store(referent.0, Ordering::Release);
+        // Between H2 and H3 the reference object is of the next epoch: the one that is settled knows nothing of it, and
+        // would free a referent that no stack holds at H3 without clearing the slot.
+        if self.record.context.is_snooping.load(Ordering::Relaxed) != 0 && !referent.is_null() {
+            heap.snoop(referent);
+        }
         let born = self.record.context.born.load(Ordering::Relaxed);
         let is_new = heap.memory.header_log(reference).load(Ordering::Relaxed) == born;
         if heap.is_counting() && !referent.is_null() && !is_new {

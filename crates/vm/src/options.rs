@@ -49,7 +49,7 @@ pub(crate) fn read(arguments: &[String]) -> Result<(), String> {
         java_home: java_home(),
         properties: Vec::new(),
         heap_bytes_max: HEAP_BYTES_DEFAULT,
-        collector: CollectorKind::Stw,
+        collector: CollectorKind::Rc,
         is_verifying: false,
         is_verbose_gc: false,
         is_verbose_class: false,
