@@ -50,6 +50,15 @@ pub(crate) struct Args {
     /// The Java machine
     #[arg(long, value_enum, default_value_t = Machine::Takt)]
     machine: Machine,
+    /// The collector of Takt's machine
+    #[arg(long, value_enum)]
+    gc: Option<Collector>,
+    /// The most that the heap may take, as `java -Xmx` has it: 64m, 1g
+    #[arg(long, value_name = "SIZE")]
+    heap: Option<String>,
+    /// Figures of Takt's machine at the end
+    #[arg(long)]
+    report: bool,
     /// Class files in place of the package's DEX
     #[arg(long, value_name = "DIR")]
     classes: Option<PathBuf>,
@@ -64,6 +73,23 @@ enum Machine {
     Takt,
     /// The JDK's, for comparison: it runs no DEX, so it needs --classes.
     Hotspot,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Collector {
+    /// Reference counting that stops no thread; the default.
+    Rc,
+    /// Stop-the-world mark-sweep, to be measured against.
+    Stw,
+}
+
+impl Collector {
+    fn option(self) -> &'static str {
+        match self {
+            Collector::Rc => "-Xtakt:gc=rc",
+            Collector::Stw => "-Xtakt:gc=stw",
+        }
+    }
 }
 
 /// What the launcher reads.
@@ -104,6 +130,9 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     if args.machine == Machine::Hotspot && args.classes.is_none() {
         bail!("HotSpot runs no DEX: give --classes");
     }
+    if args.machine == Machine::Hotspot && (args.gc.is_some() || args.report) {
+        bail!("--gc and --report are of Takt's machine, not of HotSpot");
+    }
     let manifest = &package.manifest;
     let framework = Framework::find(args.framework.as_deref())?;
     let data = data_directory(args, &manifest.package)?;
@@ -129,7 +158,10 @@ fn start(args: &Args, framework: &Framework, description: &Path) -> Result<ExitC
     match args.machine {
         Machine::Takt => {
             let own = std::env::current_exe().context("cannot find this program's own file")?;
-            command.arg(java::alternative(&java::machine_beside(&own)?));
+            command
+                .arg(java::alternative(&java::machine_beside(&own)?))
+                .args(args.gc.map(Collector::option))
+                .args(args.report.then_some("-Xtakt:report"));
         }
         // Signals are ours: see takt.server.Interrupt.
         Machine::Hotspot => {
@@ -137,6 +169,7 @@ fn start(args: &Args, framework: &Framework, description: &Path) -> Result<ExitC
         }
     }
     let error = command
+        .args(args.heap.iter().map(|size| format!("-Xmx{size}")))
         .args(framework.options(Front::Hosted)?)
         .arg("takt.server.Launcher")
         .arg(description)
