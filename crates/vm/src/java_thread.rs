@@ -88,7 +88,7 @@ fn set_status(object: ObjectRef, status: i32) {
 /// Clears and gives the interrupt of the calling thread. Java code keeps it in a field.
 pub(crate) fn take_interrupt(thread: &Thread) -> bool {
     let object = thread.object();
-    let interrupted = offset(object.class(), "interrupted");
+    let interrupted = known().thread_interrupted;
     let was = object.get::<u8>(interrupted) != 0;
     if was {
         object.put(interrupted, 0_u8);
@@ -99,7 +99,7 @@ pub(crate) fn take_interrupt(thread: &Thread) -> bool {
 /// Whether the calling thread has been interrupted.
 pub(crate) fn is_interrupted(thread: &Thread) -> bool {
     let object = thread.object();
-    object.get::<u8>(offset(object.class(), "interrupted")) != 0
+    object.get::<u8>(known().thread_interrupted) != 0
 }
 
 /// `Thread.start0`.
@@ -180,15 +180,29 @@ pub(crate) fn set_native_name(thread: &Thread, name: &str) {
 }
 
 /// Gives a thread object to a native thread that attaches.
-pub(crate) fn adopt(thread: &'static Thread, is_daemon: bool) -> Result<(), Thrown> {
+pub(crate) fn adopt(
+    thread: &'static Thread,
+    name: Option<&str>,
+    is_daemon: bool,
+) -> Result<(), Thrown> {
     let class = thread.boot_class("java/lang/Thread");
     let object = crate::heap_binding::new_object(thread, class)?;
     object.put(offset(class, "priority"), 5_i32);
     bind(thread, object);
     let group = main_group(thread);
-    let constructor =
-        class.method_named("<init>", "(Ljava/lang/ThreadGroup;Ljava/lang/Runnable;)V");
-    let args = [object.0.into(), group.0.into(), 0];
+    // Without a name it gets the next "Thread-N".
+    let (last, signature) = match name {
+        Some(name) => (
+            string::new_string(thread, name)?,
+            "(Ljava/lang/ThreadGroup;Ljava/lang/String;)V",
+        ),
+        None => (
+            ObjectRef::NULL,
+            "(Ljava/lang/ThreadGroup;Ljava/lang/Runnable;)V",
+        ),
+    };
+    let constructor = class.method_named("<init>", signature);
+    let args = [object.0.into(), group.0.into(), last.0.into()];
     thread.call(constructor.expect("threads have groups"), &args)?;
     object.put(offset(class, "daemon"), u8::from(is_daemon));
     Ok(())

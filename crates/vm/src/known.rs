@@ -41,6 +41,7 @@ pub(crate) struct Known {
     pub(crate) throwable_trace: u32,
     pub(crate) thread_native: u32,
     pub(crate) thread_status: u32,
+    pub(crate) thread_interrupted: u32,
     pub(crate) load_class: &'static Method,
 }
 
@@ -164,6 +165,7 @@ pub(crate) fn start(thread: &Thread) -> Result<(), Thrown> {
         throwable_trace: offset(throwable, "stackTrace"),
         thread_native: offset(java_thread, "eetop"),
         thread_status: offset(java_thread, "threadStatus"),
+        thread_interrupted: offset(java_thread, "interrupted"),
         load_class: load_class.expect("ClassLoader loads classes"),
     };
     let _ = KNOWN.set(known);

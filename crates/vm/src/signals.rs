@@ -22,6 +22,9 @@ pub(crate) const JAVA: u64 = 2;
 /// The machine keeps this signal for itself.
 pub(crate) const REFUSED: u64 = u64::MAX;
 
+/// As HotSpot names its own.
+const THREAD: &str = "Signal Dispatcher";
+
 /// Times each signal came and has not been delivered yet.
 static PENDING: [AtomicU32; COUNT] = [const { AtomicU32::new(0) }; COUNT];
 /// Who takes each signal now.
@@ -137,7 +140,7 @@ fn start() -> bool {
     if IS_STARTED.swap(true, Ordering::AcqRel) {
         return true;
     }
-    let builder = std::thread::Builder::new().name("Signal Dispatcher".into());
+    let builder = std::thread::Builder::new().name(THREAD.into());
     let spawned = builder.spawn(|| {
         loop {
             DISPATCHER.park_until(None);
@@ -162,7 +165,7 @@ fn deliver_all() {
 /// Runs `jdk.internal.misc.Signal.dispatch`, which starts a thread for the handler.
 fn deliver(signal: i32) {
     let thread = thread::attach(&[]);
-    let outcome = java_thread::adopt(thread, true).and_then(|()| {
+    let outcome = java_thread::adopt(thread, Some(THREAD), true).and_then(|()| {
         let class = thread.boot_class("jdk/internal/misc/Signal");
         class.initialize(thread)?;
         match class.method_named("dispatch", "(I)V") {

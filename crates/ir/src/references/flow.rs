@@ -37,6 +37,7 @@ pub(super) struct Checker<'a, N, H: Hierarchy> {
     slots: Vec<Slot>,
     entries: Vec<Option<State>>,
     pending: Vec<BlockId>,
+    is_pending: Vec<bool>,
     pub(super) state: State,
     local: HashMap<Reg, Content>,
     /// Numbers and classes of the `New`s seen.
@@ -68,6 +69,7 @@ impl<'a, N: Names, H: Hierarchy> Checker<'a, N, H> {
             slots,
             entries: vec![None; function.blocks.len()],
             pending: vec![BlockId(0)],
+            is_pending: vec![false; function.blocks.len()],
             state,
             local: HashMap::new(),
             news: HashMap::new(),
@@ -80,6 +82,7 @@ impl<'a, N: Names, H: Hierarchy> Checker<'a, N, H> {
         self.enter()?;
         self.entries[0] = Some(self.state.clone());
         while let Some(id) = self.pending.pop() {
+            self.is_pending[id.0 as usize] = false;
             self.block(id)?;
         }
         Ok(())
@@ -224,7 +227,9 @@ impl<'a, N: Names, H: Hierarchy> Checker<'a, N, H> {
                 true
             }
         };
-        if changed && !self.pending.contains(&target) {
+        let is_pending = &mut self.is_pending[target.0 as usize];
+        if changed && !*is_pending {
+            *is_pending = true;
             self.pending.push(target);
         }
     }

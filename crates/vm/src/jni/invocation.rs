@@ -126,7 +126,7 @@ fn attach(is_daemon: bool) -> Option<u64> {
         return Some(thread.env());
     }
     let thread = thread::attach(&[]);
-    let adopted = java_thread::adopt(thread, is_daemon);
+    let adopted = java_thread::adopt(thread, None, is_daemon);
     thread.enter_native();
     match adopted {
         Ok(()) => Some(thread.env()),
