@@ -9,6 +9,7 @@
 mod cost;
 mod outcome;
 mod soak;
+mod store_loop;
 mod window;
 mod workload;
 

@@ -34,7 +34,7 @@ impl Load {
 }
 
 /// Objects of the thesis: 16 bytes with one reference.
-const SMALL_SLOT: u32 = 12;
+pub(crate) const SMALL_SLOT: u32 = 12;
 /// Nodes of 64 bytes with two references, as in the HotSpot program that these figures are compared with.
 pub(crate) const NODE_A: u32 = 12;
 pub(crate) const NODE_B: u32 = 16;
@@ -74,7 +74,8 @@ pub(crate) fn store(mutator: &mut Mutator, object: ObjectRef, offset: u32, value
     }
 }
 
-fn store_element(mutator: &mut Mutator, array: ObjectRef, index: u32, value: ObjectRef) {
+/// As [`store`], into an array of references.
+pub(crate) fn store_element(mutator: &mut Mutator, array: ObjectRef, index: u32, value: ObjectRef) {
     if mutator.heap().is_counting() {
         mutator.write_element(array, index, value);
     } else {

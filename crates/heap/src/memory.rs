@@ -128,27 +128,6 @@ impl Memory {
         self.word(object.0 + LOG_OFFSET)
     }
 
-    /// A word of an object, unchecked: what compiled code does.
-    ///
-    /// # Safety
-    /// `object` is an object of a heap that outlives `'a`, and has an aligned word at `offset`.
-    #[inline(always)]
-    pub(crate) unsafe fn field_unchecked<'a>(object: ObjectRef, offset: u32) -> &'a AtomicU32 {
-        // SAFETY: the caller's obligation; all access to a heap's words is atomic.
-        unsafe { &*ptr::with_exposed_provenance(object.0 as usize + offset as usize) }
-    }
-
-    /// The lowest byte of a word of an object: what compiled code reads of a log word.
-    ///
-    /// # Safety
-    /// As for [`Self::field_unchecked`].
-    #[inline(always)]
-    pub(crate) unsafe fn low_byte_unchecked<'a>(object: ObjectRef, offset: u32) -> &'a AtomicU8 {
-        const LOW_BYTE: usize = if cfg!(target_endian = "big") { 3 } else { 0 };
-        // SAFETY: the caller's obligation; all access to a heap's words is atomic.
-        unsafe { &*ptr::with_exposed_provenance(object.0 as usize + offset as usize + LOW_BYTE) }
-    }
-
     /// The log word of the chunk that holds `address`.
     #[inline]
     pub(crate) fn chunk_log(&self, address: u32) -> &AtomicU32 {

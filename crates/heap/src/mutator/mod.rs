@@ -7,13 +7,11 @@
 mod answer;
 mod copy;
 pub(crate) mod handshake;
-mod pinned;
 pub(crate) mod record;
 pub(crate) mod state;
 
 pub(crate) use answer::{answer as answer_for, hand_over_buffers};
 pub use copy::CopyRange;
-pub use pinned::Pinned;
 
 use std::marker::PhantomData;
 use std::sync::Arc;
