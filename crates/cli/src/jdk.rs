@@ -66,7 +66,7 @@ fn candidates() -> Vec<PathBuf> {
 }
 
 /// What `release` says, if this is a JDK's or a Java runtime's directory.
-fn version_of(home: &Path) -> Option<String> {
+pub(crate) fn version_of(home: &Path) -> Option<String> {
     let text = std::fs::read_to_string(home.join("release")).ok()?;
     let value = text
         .lines()

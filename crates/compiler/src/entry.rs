@@ -41,6 +41,7 @@ pub enum Entry {
     WriteReferent,
     EnterNative,
     LeaveNative,
+    NanoTime,
 }
 
 type Types = (
@@ -50,7 +51,7 @@ type Types = (
 
 impl Entry {
     /// How many there are.
-    pub const COUNT: usize = Entry::LeaveNative as usize + 1;
+    pub const COUNT: usize = Entry::NanoTime as usize + 1;
 
     /// Whether every register is as before when it returns. It throws nothing then.
     pub fn is_preserving(self) -> bool {
@@ -99,6 +100,7 @@ impl Entry {
             // Reference object, referent.
             Entry::WriteReferent => (&[I32, I32], None),
             Entry::EnterNative | Entry::LeaveNative => (&[], None),
+            Entry::NanoTime => (&[], Some(I64)),
         }
     }
 }

@@ -40,6 +40,7 @@ pub enum Intrinsic {
     /// `Unsafe.getAndAdd…`, integers only.
     UnsafeGetAndAdd(MemoryKind),
     Fence,
+    NanoTime,
     LeadingZeros,
     TrailingZeros,
     BitCount,
@@ -73,6 +74,7 @@ impl Lowering<'_, '_> {
                 let values: Vec<_> = args.iter().map(|&arg| self.get(arg)).collect();
                 self.call_entry(Entry::ArrayCopy, &values)
             }
+            Intrinsic::NanoTime => self.call_entry(Entry::NanoTime, &[]),
             Intrinsic::FloatToRawIntBits => Some(self.bits(I32, args[0])),
             Intrinsic::IntBitsToFloat => Some(self.bits(F32, args[0])),
             Intrinsic::DoubleToRawLongBits => Some(self.bits(I64, args[0])),

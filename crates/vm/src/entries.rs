@@ -11,6 +11,7 @@ use crate::heap_binding;
 use crate::memory;
 use crate::monitor;
 use crate::object::ObjectRef;
+use crate::report;
 use crate::resolve;
 use crate::site::Site;
 use crate::thread::{Thread, Thrown};
@@ -189,6 +190,11 @@ pub(crate) extern "C" fn rem_float(_cx: Cx<'_>, x: f32, y: f32) -> f32 {
 
 pub(crate) extern "C" fn rem_double(_cx: Cx<'_>, x: f64, y: f64) -> f64 {
     x % y
+}
+
+/// `System.nanoTime`, in managed state: it waits for nobody.
+pub(crate) extern "C" fn nano_time(_cx: Cx<'_>) -> i64 {
+    report::now_ns() as i64
 }
 
 pub(crate) extern "C" fn initialize_class(cx: Cx<'_>, class: u64) {

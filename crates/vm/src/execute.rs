@@ -217,6 +217,7 @@ trampolines! {
     initialize_class => entries::initialize_class,
     read_referent => entries::read_referent,
     write_referent => entries::write_referent,
+    nano_time => entries::nano_time,
 }
 
 macro_rules! passages {
@@ -277,6 +278,7 @@ static ENTRIES: [Trampoline; Entry::COUNT] = [
     write_referent,
     enter_native,
     leave_native,
+    nano_time,
 ];
 
 pub(crate) fn entries_address() -> u64 {

@@ -30,8 +30,21 @@ pub(crate) fn heap() -> &'static Running {
 
 /// Reserves the heap's spans and starts its collector.
 pub(crate) fn start() -> Result<(), Box<dyn std::error::Error>> {
-    let config = HeapConfig::new(*memory::map(), options::get().collector);
-    let running = Running::start(config, Box::new(Roots))?;
+    let options = options::get();
+    let mut config = HeapConfig::new(*memory::map(), options.collector);
+    if let Some(bytes) = options.heap_bytes_start {
+        let bytes = u32::try_from(bytes).unwrap_or(u32::MAX);
+        config.heap_bytes_start = bytes.min(config.map.heap.bytes);
+    }
+    config.is_locked = options.is_heap_touched;
+    let running = match Running::start(config.clone(), Box::new(Roots)) {
+        Err(error) if config.is_locked => {
+            crate::report::warn(&format!("the heap is not kept in memory: {error}"));
+            config.is_locked = false;
+            Running::start(config, Box::new(Roots))?
+        }
+        started => started?,
+    };
     HEAP.set(running).map_err(|_| "the heap starts once")?;
     Ok(())
 }

@@ -18,6 +18,7 @@ pub(crate) fn of(method: &'static Method) -> Option<Intrinsic> {
         b"java/lang/Thread" if name == b"currentThread" => Some(Intrinsic::CurrentThread),
         b"java/lang/Object" if name == b"getClass" => Some(Intrinsic::GetClass),
         b"java/lang/System" if name == b"arraycopy" => Some(Intrinsic::ArrayCopy),
+        b"java/lang/System" if name == b"nanoTime" => Some(Intrinsic::NanoTime),
         b"java/lang/Float" => match name {
             b"floatToRawIntBits" => Some(Intrinsic::FloatToRawIntBits),
             b"intBitsToFloat" => Some(Intrinsic::IntBitsToFloat),

@@ -13,6 +13,10 @@ pub(crate) struct Options {
     /// `-D` and what stands for a property, in order.
     pub(crate) properties: Vec<(String, String)>,
     pub(crate) heap_bytes_max: u64,
+    /// `-Xms`: memory of the heap from the start on.
+    pub(crate) heap_bytes_start: Option<u64>,
+    /// `-XX:+AlwaysPreTouch`: the whole heap is made resident, and locked where that is granted, before anything runs.
+    pub(crate) is_heap_touched: bool,
     pub(crate) collector: CollectorKind,
     /// The heap is checked when the program is over.
     pub(crate) is_verifying: bool,
@@ -49,6 +53,8 @@ pub(crate) fn read(arguments: &[String]) -> Result<(), String> {
         java_home: java_home(),
         properties: Vec::new(),
         heap_bytes_max: HEAP_BYTES_DEFAULT,
+        heap_bytes_start: None,
+        is_heap_touched: false,
         collector: CollectorKind::Rc,
         is_verifying: false,
         is_verbose_gc: false,
@@ -70,6 +76,10 @@ pub(crate) fn read(arguments: &[String]) -> Result<(), String> {
         } else if let Some(size) = argument.strip_prefix("-Xmx") {
             options.heap_bytes_max =
                 parse_size(size).ok_or_else(|| format!("Invalid maximum heap size: {argument}"))?;
+        } else if let Some(size) = argument.strip_prefix("-Xms") {
+            let bytes = parse_size(size);
+            options.heap_bytes_start =
+                Some(bytes.ok_or_else(|| format!("Invalid initial heap size: {argument}"))?);
         } else if let Some((name, value)) = module_option(argument) {
             let place = numbered.entry(name).or_insert(0);
             options
@@ -113,6 +123,8 @@ impl Options {
             "-Xtakt:gc=rc" => self.collector = CollectorKind::Rc,
             "-Xtakt:gc=stw" => self.collector = CollectorKind::Stw,
             "-Xtakt:verify" => self.is_verifying = true,
+            "-XX:+AlwaysPreTouch" => self.is_heap_touched = true,
+            "-XX:-AlwaysPreTouch" => self.is_heap_touched = false,
             "-verbose:gc" | "-Xlog:gc" => self.is_verbose_gc = true,
             "-Xtakt:report" => self.is_reporting = true,
             "-Xtakt:no-code-cache" => self.code_root = None,

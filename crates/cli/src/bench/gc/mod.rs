@@ -1,6 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Experiments `gc-latency` and `gc-cost` (RTAndroid thesis, 5.4.2 to 5.4.4): what the collectors cost a periodic
-//! real-time thread. The program `bench-gc`, beside this one, does the work; this starts it.
+//! real-time thread. On the heap alone the program `bench-gc`, beside this one, does the work; with `--java` it is a
+//! Java program, on Takt and on other collectors ([`java`]).
+
+mod child;
+mod control;
+mod cost;
+mod figures;
+mod java;
+mod machine;
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -8,12 +16,14 @@ use std::process::{Command, ExitCode};
 
 use anyhow::{Context, Result, bail};
 
-/// What does the collector cost a periodic real-time thread: rc against stop-the-world?
+/// What does the collector cost a periodic real-time thread?
 ///
-/// Starts `bench-gc`, which lies beside takt, with the arguments given; `takt bench gc -- --help` lists them.
+/// Starts `bench-gc`, which lies beside takt, with the arguments given: rc against stop-the-world, on the heap alone. With
+/// `--java` first: the same in Java, beside HotSpot's collectors; `takt bench gc --java --help` lists its options.
 #[derive(clap::Args)]
+#[command(disable_help_flag = true)]
 pub(crate) struct Args {
-    /// Arguments of bench-gc, such as --load none,acyclic,cyclic,mixed --runs 5 --out DIR
+    /// Arguments of bench-gc, such as --load none,acyclic,cyclic,mixed --runs 5 --out DIR; or --java and its options
     #[arg(
         trailing_var_arg = true,
         allow_hyphen_values = true,
@@ -23,8 +33,20 @@ pub(crate) struct Args {
 }
 
 const PROGRAM: &str = "bench-gc";
+const JAVA: &str = "--java";
 
 pub(crate) fn run(args: &Args) -> Result<ExitCode> {
+    if args.arguments.first().is_some_and(|it| it == JAVA) {
+        return java::run(&args.arguments[1..]);
+    }
+    if args.arguments.iter().any(|it| it == JAVA) {
+        bail!("{JAVA} comes first: takt bench gc {JAVA} ...");
+    }
+    if args.arguments.iter().any(|it| it == "--help") {
+        println!(
+            "takt bench gc {JAVA} [OPTIONS]: the same in Java, beside HotSpot's collectors; {JAVA} --help lists them\n"
+        );
+    }
     let program = beside()?;
     let status = Command::new(&program)
         .args(&args.arguments)

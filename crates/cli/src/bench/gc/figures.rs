@@ -1,0 +1,344 @@
+// SPDX-License-Identifier: Apache-2.0
+//! [`Outcome`]: all windows together, as a table, as JSON and as files; what the rule says of them.
+
+use std::fmt::Write as _;
+use std::path::Path;
+
+use anyhow::{Context, Result};
+use report::picture::Picture;
+use report::{Series, Summary, Table, TimeBase, export};
+use rt::recorder::Recorder;
+use serde::Serialize;
+
+use super::child::{Collections, Measured};
+use super::control::Sample;
+use super::cost;
+use super::machine::Machine;
+
+const LIMIT_NS: u64 = 10_000_000_000;
+/// The rule for `rc` under load heavy: time in work.
+const WORK_P99_99_NS_MAX: u64 = 20_000;
+const WORK_NS_MAX: u64 = 100_000;
+/// What a window of `rc` must contain to say anything.
+const EPOCHS_MIN: u64 = 100;
+const TRACES_MIN: u64 = 1;
+
+/// One window.
+pub(super) struct Window {
+    pub(super) machine: Machine,
+    pub(super) load: &'static str,
+    period_us: u64,
+    number: usize,
+    work: Recorder,
+    late: Recorder,
+    control_work: Recorder,
+    control_late: Recorder,
+    measured: Measured,
+}
+
+/// See the module.
+#[derive(Default)]
+pub(super) struct Outcome {
+    pub(super) windows: Vec<Window>,
+    pub(super) costs: Vec<cost::Costs>,
+}
+
+#[derive(Serialize)]
+struct JsonWindow<'a> {
+    machine: &'a str,
+    load: &'a str,
+    period_us: u64,
+    run: usize,
+    is_real_time: bool,
+    work: Summary,
+    lateness: Summary,
+    control_work: Summary,
+    control_lateness: Summary,
+    collections: Collections,
+    rss_mb: u64,
+    pss_mb: u64,
+    figures: &'a std::collections::HashMap<String, u64>,
+}
+
+fn recorder(samples: &[Sample], value: impl Fn(&Sample) -> u64) -> Recorder {
+    let mut recorder = Recorder::new(LIMIT_NS, samples.len());
+    samples.iter().for_each(|it| recorder.record(value(it)));
+    recorder
+}
+
+fn summary(recorder: &Recorder) -> Summary {
+    series("", recorder).summary()
+}
+
+fn series<'a>(name: &'a str, recorder: &'a Recorder) -> Series<'a> {
+    Series {
+        name,
+        histogram: recorder.histogram(),
+        max_ns: recorder.max_ns(),
+    }
+}
+
+fn micros(ns: u64) -> String {
+    format!("{:.1}", ns as f64 / 1000.0)
+}
+
+impl Window {
+    fn name(&self) -> String {
+        let Self {
+            load,
+            period_us,
+            number,
+            ..
+        } = self;
+        format!("{} {load} {period_us} µs {number}", self.machine.name())
+    }
+
+    /// A line of progress.
+    pub(super) fn line(&self) -> String {
+        let it = &self.measured;
+        let of = |name: &str| it.figures.get(name).copied().unwrap_or(0);
+        let stops = match it.collections.stop_ns_max {
+            0 => String::new(),
+            ns => format!(" of at most {} µs", micros(ns)),
+        };
+        format!(
+            "{}: work max {} µs (control {}); {} collections, {} traces, {} stops{stops}; {} MB of garbage; {} releases \
+             missed, {} page faults, {} involuntary switches, {:.2} ms ready without a processor; RSS {} MB, once each \
+             {} MB{}",
+            self.name(),
+            micros(self.work.max_ns()),
+            micros(self.control_work.max_ns()),
+            it.collections.count,
+            it.collections.traces,
+            it.collections.stops,
+            of("garbage_bytes") / 1_000_000,
+            of("missed"),
+            of("page_faults"),
+            of("involuntary"),
+            of("ready_ns") as f64 / 1e6,
+            it.rss_mb,
+            it.pss_mb,
+            if it.is_real_time {
+                ""
+            } else {
+                "; DEGRADED: no real-time policy granted"
+            },
+        )
+    }
+
+    fn holds(&self) -> bool {
+        let bound_ns = WORK_NS_MAX.max(self.control_work.max_ns());
+        summary(&self.work).p99_99_ns <= WORK_P99_99_NS_MAX && self.work.max_ns() <= bound_ns
+    }
+
+    /// Why the window of `rc` says nothing.
+    fn is_hollow(&self) -> bool {
+        let it = &self.measured.collections;
+        it.count < EPOCHS_MIN || it.traces < TRACES_MIN
+    }
+}
+
+impl Outcome {
+    pub(super) fn add(
+        &mut self,
+        machine: Machine,
+        load: &'static str,
+        period_us: u64,
+        measured: Measured,
+    ) -> &Window {
+        let is_same =
+            |it: &&Window| (it.machine, it.load, it.period_us) == (machine, load, period_us);
+        let number = self.windows.iter().filter(is_same).count() + 1;
+        self.windows.push(Window {
+            machine,
+            load,
+            period_us,
+            number,
+            work: recorder(&measured.samples, |it| it.work_ns),
+            late: recorder(&measured.samples, |it| it.late_ns),
+            control_work: recorder(&measured.control, |it| it.work_ns),
+            control_late: recorder(&measured.control, |it| it.late_ns),
+            measured,
+        });
+        self.windows.last().expect("it was pushed")
+    }
+
+    /// Whether each window of `rc` under load heavy saw enough of the collector.
+    pub(super) fn is_sound(&self) -> bool {
+        !self.judged().any(Window::is_hollow)
+    }
+
+    fn judged(&self) -> impl Iterator<Item = &Window> {
+        let is_judged = |it: &&Window| it.machine == Machine::Rc && it.load == "heavy";
+        self.windows.iter().filter(is_judged)
+    }
+
+    pub(super) fn text(&self) -> String {
+        let mut text = String::new();
+        if !self.windows.is_empty() {
+            text = self.table();
+            self.add_verdict(&mut text);
+        }
+        if !self.costs.is_empty() {
+            text.push_str(&cost::text(&self.costs));
+        }
+        text
+    }
+
+    fn table(&self) -> String {
+        let columns = ["µs", "count", "p50", "p99", "p99.9", "p99.99", "max"];
+        let more = ["late p50", "p99.9", "max", "RSS MB"];
+        let mut table = Table::new(columns.into_iter().chain(more));
+        for window in &self.windows {
+            let sides = [
+                (
+                    window.name(),
+                    &window.work,
+                    &window.late,
+                    window.measured.rss_mb.to_string(),
+                ),
+                (
+                    "  control".to_owned(),
+                    &window.control_work,
+                    &window.control_late,
+                    "-".to_owned(),
+                ),
+            ];
+            for (name, work, late, rss) in sides {
+                let (work, late) = (summary(work), summary(late));
+                let work_ns = [
+                    work.p50_ns,
+                    work.p99_ns,
+                    work.p99_9_ns,
+                    work.p99_99_ns,
+                    work.max_ns,
+                ];
+                let late_ns = [late.p50_ns, late.p99_9_ns, late.max_ns];
+                table.row(
+                    [name, work.count.to_string()]
+                        .into_iter()
+                        .chain(work_ns.map(micros))
+                        .chain(late_ns.map(micros))
+                        .chain([rss]),
+                );
+            }
+        }
+        format!(
+            "time in work; late: from the release to the start of the work; control: a native thread without a heap, beside \
+             it\n{table}"
+        )
+    }
+
+    fn add_verdict(&self, text: &mut String) {
+        let (mut held, mut count) = (0, 0);
+        for window in self.judged() {
+            count += 1;
+            held += u32::from(window.holds());
+            if window.is_hollow() {
+                let it = &window.measured.collections;
+                writeln!(
+                    text,
+                    "{}: {} epochs and {} traces in the window: at least {EPOCHS_MIN} and {TRACES_MIN} are needed",
+                    window.name(),
+                    it.count,
+                    it.traces
+                )
+                .expect("a string grows");
+            }
+        }
+        if count > 0 {
+            writeln!(
+                text,
+                "rc, heavy: work p99.99 <= {} µs and max <= {} µs or the control's: {held} of {count} runs",
+                micros(WORK_P99_99_NS_MAX),
+                micros(WORK_NS_MAX),
+            )
+            .expect("a string grows");
+        }
+    }
+
+    pub(super) fn json(&self) -> Result<String> {
+        let windows = self.windows.iter().map(|it| JsonWindow {
+            machine: it.machine.name(),
+            load: it.load,
+            period_us: it.period_us,
+            run: it.number,
+            is_real_time: it.measured.is_real_time,
+            work: summary(&it.work),
+            lateness: summary(&it.late),
+            control_work: summary(&it.control_work),
+            control_lateness: summary(&it.control_late),
+            collections: it.measured.collections,
+            rss_mb: it.measured.rss_mb,
+            pss_mb: it.measured.pss_mb,
+            figures: &it.measured.figures,
+        });
+        let windows: Vec<_> = windows.collect();
+        let json = serde_json::json!({
+            "experiment": "gc --java",
+            "time_base": TimeBase::Real,
+            "source": "RTAndroid thesis, 5.4.2 to 5.4.4",
+            "latency": windows,
+            "cost_ns": self.costs,
+        });
+        serde_json::to_string_pretty(&json).context("the results do not write as JSON")
+    }
+
+    /// The files.
+    pub(super) fn write(&self, directory: &Path) -> Result<()> {
+        let save = |name: String, bytes: &[u8]| {
+            let path = directory.join(name);
+            std::fs::write(&path, bytes).with_context(|| format!("cannot write {}", path.display()))
+        };
+        save("gc-java.json".into(), self.json()?.as_bytes())?;
+        let names: Vec<String> = self.windows.iter().map(Window::name).collect();
+        let samples: Vec<_> = self
+            .windows
+            .iter()
+            .zip(&names)
+            .map(|(it, name)| (name.as_str(), it.work.samples_ns()))
+            .collect();
+        save(
+            "samples.csv".into(),
+            export::samples_csv(&samples).as_bytes(),
+        )?;
+        let all: Vec<_> = self
+            .windows
+            .iter()
+            .zip(&names)
+            .map(|(it, name)| series(name, &it.work))
+            .collect();
+        save(
+            "histogram.csv".into(),
+            export::histogram_csv(&all).as_bytes(),
+        )?;
+        for one in &all {
+            let text = export::hgrm(one.histogram, TimeBase::Real);
+            save(
+                format!("{}.hgrm", one.name.replace(' ', "-")),
+                text.as_bytes(),
+            )?;
+        }
+        let Some(window) = self.windows.first() else {
+            return Ok(());
+        };
+        // One line for each machine: of several runs the first.
+        let mut shown: Vec<_> = self
+            .windows
+            .iter()
+            .zip(all)
+            .filter(|(it, _)| {
+                it.number == 1 && it.load == window.load && it.period_us == window.period_us
+            })
+            .map(|(_, one)| one)
+            .collect();
+        shown.push(series("control", &window.control_work));
+        let picture = Picture {
+            title: "Time in work of a periodic Java thread that allocates",
+            time_base: TimeBase::Real,
+            series: &shown,
+        };
+        save("pause.svg".into(), picture.svg()?.as_bytes())?;
+        save("pause.png".into(), &picture.png()?)
+    }
+}

@@ -1,0 +1,283 @@
+// SPDX-License-Identifier: Apache-2.0
+//! `takt bench gc --java`: the experiments in Java, on Takt's collectors and on HotSpot's, one after another.
+//!
+//! The programs are bench/pause/java. Their thread gets its policy from outside (`child`), a native thread without a heap
+//! runs beside it (`control`), and all machines have the same heap, touched before it begins.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitCode};
+
+use anyhow::{Context, Result, bail};
+use clap::{Parser, ValueEnum};
+
+use super::figures::Outcome;
+use super::machine::{self, Machine};
+use super::{child, cost};
+use crate::jdk::Jdk;
+use std::ffi::OsString;
+
+const SOURCES: [(&str, &str); 2] = [
+    (
+        "GcLatency.java",
+        include_str!("../../../../../bench/pause/java/GcLatency.java"),
+    ),
+    (
+        "GcCost.java",
+        include_str!("../../../../../bench/pause/java/GcCost.java"),
+    ),
+];
+
+/// What do collectors cost a periodic real-time thread in Java?
+///
+/// A thread (FIFO 80 where the system grants it; the same way on every machine) allocates in each release. work: from the
+/// start of a release's work to its end; late: from the release to that start. A native thread without a heap does the
+/// same to memory beside it (control): what delays that is the system's doing. Load heavy has a thread beside it with a
+/// live set and garbage. All machines have the same heap, touched before they begin. Exit code 1: a window of rc saw too
+/// little of the collector.
+#[derive(Parser)]
+#[command(name = "takt bench gc --java", max_term_width = 100)]
+pub(super) struct Args {
+    /// Loads to run in turn
+    #[arg(long, value_enum, value_delimiter = ',', default_value = "heavy")]
+    load: Vec<Load>,
+    /// Collectors to run in turn; all that are found here unless named
+    #[arg(long, value_enum, value_delimiter = ',')]
+    machine: Vec<Machine>,
+    /// Measured seconds of each run
+    #[arg(long, default_value_t = 30, value_parser = clap::value_parser!(u64).range(1..))]
+    seconds: u64,
+    /// Seconds before the measurement of each run
+    #[arg(long, default_value_t = 10)]
+    warmup: u64,
+    /// Runs of each collector, load and period
+    #[arg(long, default_value_t = 1)]
+    runs: u32,
+    /// Periods of the measured thread in µs, in turn; the thesis has 10 000
+    #[arg(long, value_delimiter = ',', default_value = "1000", value_parser = clap::value_parser!(u64).range(200..))]
+    pub(super) period_us: Vec<u64>,
+    /// SCHED_FIFO priority of the measured and the control thread; 0 for ordinary threads
+    #[arg(long, default_value_t = 80, value_parser = clap::value_parser!(u8).range(0..=99))]
+    pub(super) priority: u8,
+    /// Size of the heap
+    #[arg(long, default_value_t = 1024)]
+    heap_mb: u32,
+    /// Live objects under load heavy
+    #[arg(long, default_value_t = 200)]
+    live_mb: u32,
+    /// Garbage per second under load heavy
+    #[arg(long, default_value_t = 200)]
+    garbage_mb: u32,
+    /// How the thread waits for its release
+    #[arg(long, value_enum, default_value = "hybrid")]
+    wait: Wait,
+    /// Skip gc-latency, or gc-cost
+    #[arg(long, value_enum)]
+    skip: Vec<Experiment>,
+    /// Batches of each operation of gc-cost
+    #[arg(long, default_value_t = 100_000, value_parser = clap::value_parser!(u32).range(4..))]
+    batches: u32,
+    /// Options for Takt's machine, such as -Xtakt:code-cache=DIR
+    #[arg(long, allow_hyphen_values = true)]
+    takt_option: Vec<String>,
+    /// Write gc-java.json, samples.csv, histogram.csv, NAME.hgrm, pause.svg and pause.png into this directory
+    #[arg(long, value_name = "DIR")]
+    out: Option<PathBuf>,
+    /// Print JSON instead of the tables
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Experiment {
+    Latency,
+    Cost,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum Load {
+    /// Nothing
+    None,
+    /// Eight objects of 16 bytes, given up at once
+    Acyclic,
+    /// Eight objects of 16 bytes in a circle, given up at once
+    Cyclic,
+    /// Four of each
+    Mixed,
+    /// 64 nodes of 64 bytes linked into a ring of 65 536, beside a live set and garbage
+    Heavy,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum Wait {
+    /// It sleeps until 100 µs before its release, then it looks at the clock
+    Hybrid,
+    /// It sleeps
+    Park,
+}
+
+impl Load {
+    fn name(self) -> &'static str {
+        match self {
+            Self::None => "none",
+            Self::Acyclic => "acyclic",
+            Self::Cyclic => "cyclic",
+            Self::Mixed => "mixed",
+            Self::Heavy => "heavy",
+        }
+    }
+}
+
+impl Args {
+    /// How long a run may take, with what precedes its window.
+    pub(super) fn seconds_max(&self) -> u64 {
+        2 * (self.warmup + self.seconds) + 60
+    }
+
+    fn words(&self, load: Load, period_us: u64) -> Vec<String> {
+        let wait = match self.wait {
+            Wait::Hybrid => "hybrid",
+            Wait::Park => "park",
+        };
+        vec![
+            format!("load={}", load.name()),
+            format!("wait={wait}"),
+            format!("period_us={period_us}"),
+            format!("seconds={}", self.seconds),
+            format!("warmup={}", self.warmup),
+            format!("live_mb={}", self.live_mb),
+            format!("garbage_mb={}", self.garbage_mb),
+        ]
+    }
+}
+
+pub(super) fn run(arguments: &[OsString]) -> Result<ExitCode> {
+    let name = OsString::from("takt bench gc --java");
+    let args = Args::parse_from(std::iter::once(&name).chain(arguments));
+    if let Some(directory) = &args.out {
+        std::fs::create_dir_all(directory)
+            .with_context(|| format!("cannot make {}", directory.display()))?;
+    }
+    let jdk = Jdk::find()?;
+    let machines = machines(&args, &jdk)?;
+    let classes = Classes::compile(&jdk)?;
+    let mut outcome = Outcome::default();
+    if !args.skip.contains(&Experiment::Latency) {
+        latency(&args, &jdk, &machines, &classes.0, &mut outcome)?;
+    }
+    if !args.skip.contains(&Experiment::Cost) {
+        for &machine in &machines {
+            eprintln!("bench gc: gc-cost, {}", machine.name());
+            let command = machine.command(&jdk, args.heap_mb, &args.takt_option)?;
+            let costs = cost::measure(machine, command, args.batches, &classes.0);
+            outcome.costs.push(costs.with_context(|| machine.name())?);
+        }
+    }
+    if let Some(directory) = &args.out {
+        outcome.write(directory)?;
+    }
+    match args.json {
+        true => println!("{}", outcome.json()?),
+        false => print!("{}", outcome.text()),
+    }
+    Ok(ExitCode::from(u8::from(!outcome.is_sound())))
+}
+
+fn latency(
+    args: &Args,
+    jdk: &Jdk,
+    machines: &[Machine],
+    classes: &Path,
+    outcome: &mut Outcome,
+) -> Result<()> {
+    for &load in &args.load {
+        for &period_us in &args.period_us {
+            for number in 1..=args.runs {
+                for &machine in machines {
+                    let name = machine.name();
+                    eprintln!(
+                        "bench gc: {name}, load {}, T = {period_us} µs, run {number}",
+                        load.name()
+                    );
+                    let command = machine.command(jdk, args.heap_mb, &args.takt_option)?;
+                    let words = args.words(load, period_us);
+                    let measured = child::measure(args, command, &words, period_us, classes);
+                    let measured = measured.with_context(|| name)?;
+                    let window = outcome.add(machine, load.name(), period_us, measured);
+                    eprintln!("{}", window.line());
+                }
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Those asked for, or all that are here; what is left out is named.
+fn machines(args: &Args, jdk: &Jdk) -> Result<Vec<Machine>> {
+    let wanted = if args.machine.is_empty() {
+        &machine::ALL
+    } else {
+        &args.machine[..]
+    };
+    let mut found = Vec::new();
+    for &machine in wanted {
+        match machine.missing(jdk) {
+            None => found.push(machine),
+            Some(why) if args.machine.is_empty() && !machine.is_takt() => {
+                eprintln!("bench gc: without {}: {why}", machine.name());
+            }
+            Some(why) => bail!("{}: {why}", machine.name()),
+        }
+    }
+    Ok(found)
+}
+
+/// A directory of its own, gone when dropped.
+struct Classes(PathBuf);
+
+impl Classes {
+    fn compile(jdk: &Jdk) -> Result<Self> {
+        let directory = std::env::temp_dir().join(format!("takt-bench-gc-{}", std::process::id()));
+        std::fs::create_dir(&directory)
+            .with_context(|| format!("cannot make {}", directory.display()))?;
+        let classes = Self(directory);
+        for (name, source) in SOURCES {
+            std::fs::write(classes.0.join(name), source)?;
+        }
+        let javac = Command::new(jdk.home.join("bin/javac"))
+            .current_dir(&classes.0)
+            .args(SOURCES.map(|(name, _)| name))
+            .output()
+            .context("cannot start javac")?;
+        if !javac.status.success() {
+            bail!("javac: {}", String::from_utf8_lossy(&javac.stderr));
+        }
+        Ok(classes)
+    }
+}
+
+impl Drop for Classes {
+    fn drop(&mut self) {
+        // It lies in the directory for temporary files.
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn options_are_the_experiments() {
+        let args = Args::parse_from(["x", "--load", "none,heavy", "--period-us", "1000,10000"]);
+        assert_eq!(
+            (args.load.len(), args.period_us.len(), args.seconds),
+            (2, 2, 30)
+        );
+        let words = args.words(args.load[1], 10_000);
+        assert!(
+            words.contains(&"load=heavy".to_owned())
+                && words.contains(&"period_us=10000".to_owned())
+        );
+        assert!(Args::try_parse_from(["x", "--machine", "cms"]).is_err());
+    }
+}
