@@ -18,7 +18,7 @@ use crate::jdk::Jdk;
 #[derive(clap::Args)]
 #[command(disable_help_flag = true)]
 pub(crate) struct Args {
-    /// Options of the `java` command; `--gc=rc|stw` for the collector; `--report` for figures of the machine at the end; `--code-cache=DIR` for
+    /// Options of the `java` command; `--gc=rc|stw` for the collector; `--realtime` for a heap that is locked in memory and a collector of SCHED_FIFO 1; `--report` for figures of the machine at the end; `--code-cache=DIR` for
     /// where compiled code is kept (default: takt/code under $XDG_CACHE_HOME), `--no-code-cache` for nowhere
     #[arg(trailing_var_arg = true, allow_hyphen_values = true, required = true)]
     arguments: Vec<OsString>,
@@ -101,6 +101,9 @@ fn translated(arguments: &[OsString]) -> Result<Vec<OsString>> {
     for (index, argument) in arguments.iter().enumerate() {
         match argument.to_str() {
             Some("--report") if index < option_count => translated.push("-Xtakt:report".into()),
+            Some("--realtime") if index < option_count => {
+                translated.push("-Xtakt:realtime".into());
+            }
             Some(option) if index < option_count && option.contains("-code-cache") => {
                 translated.push(format!("-Xtakt:{}", option.trim_start_matches('-')).into());
             }

@@ -10,6 +10,7 @@ use std::sync::OnceLock;
 
 use abi::object as header;
 use heap::{AllocSite, CollectorKind, HeapConfig, LayoutRef, Mutator, OutOfMemory, Running};
+use rt::policy::Policy;
 
 use crate::class::Class;
 use crate::memory;
@@ -36,11 +37,14 @@ pub(crate) fn start() -> Result<(), Box<dyn std::error::Error>> {
         let bytes = u32::try_from(bytes).unwrap_or(u32::MAX);
         config.heap_bytes_start = bytes.min(config.map.heap.bytes);
     }
-    config.is_locked = options.is_heap_touched;
+    config.is_locked = options.is_heap_touched || options.is_real_time;
+    // Below every real-time thread and above all others: it keeps up with what those allocate.
+    config.collector_policy = options.is_real_time.then_some(Policy::fifo(1));
     let running = match Running::start(config.clone(), Box::new(Roots)) {
         Err(error) if config.is_locked => {
-            crate::report::warn(&format!("the heap is not kept in memory: {error}"));
+            crate::report::warn(&format!("real time is not granted to the heap: {error}"));
             config.is_locked = false;
+            config.collector_policy = None;
             Running::start(config, Box::new(Roots))?
         }
         started => started?,

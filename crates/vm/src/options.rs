@@ -18,6 +18,8 @@ pub(crate) struct Options {
     /// `-XX:+AlwaysPreTouch`: the whole heap is made resident, and locked where that is granted, before anything runs.
     pub(crate) is_heap_touched: bool,
     pub(crate) collector: CollectorKind,
+    /// `--realtime`: the heap is in memory, and the collector runs in the slack that real-time threads leave.
+    pub(crate) is_real_time: bool,
     /// The heap is checked when the program is over.
     pub(crate) is_verifying: bool,
     /// A line for each collection.
@@ -56,6 +58,7 @@ pub(crate) fn read(arguments: &[String]) -> Result<(), String> {
         heap_bytes_start: None,
         is_heap_touched: false,
         collector: CollectorKind::Rc,
+        is_real_time: false,
         is_verifying: false,
         is_verbose_gc: false,
         is_verbose_class: false,
@@ -122,6 +125,7 @@ impl Options {
             "-Xtakt:compile" => self.is_verbose_compile = true,
             "-Xtakt:gc=rc" => self.collector = CollectorKind::Rc,
             "-Xtakt:gc=stw" => self.collector = CollectorKind::Stw,
+            "-Xtakt:realtime" => self.is_real_time = true,
             "-Xtakt:verify" => self.is_verifying = true,
             "-XX:+AlwaysPreTouch" => self.is_heap_touched = true,
             "-XX:-AlwaysPreTouch" => self.is_heap_touched = false,

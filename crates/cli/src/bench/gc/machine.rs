@@ -73,7 +73,7 @@ impl Machine {
             command.arg(java::alternative(&java::machine_beside(&own)?));
             let collector = if self == Self::Rc { "rc" } else { "stw" };
             command.arg(format!("-Xtakt:gc={collector}"));
-            command.args(["-verbose:gc", "-Xtakt:report"]);
+            command.args(["-verbose:gc", "-Xtakt:report", "-Xtakt:realtime"]);
             command.args(takt_options);
         } else {
             command.args(["-Xlog:gc:stderr", "-Xlog:safepoint:stderr"]);
