@@ -206,11 +206,7 @@ pub(crate) fn load(method: &'static Method, cx: &mut Cx<'_>) -> Option<u64> {
 }
 
 fn key_of(method: &'static Method) -> Option<Key> {
-    let is_kept = code_store::is_open() && !method.class().info.bytes.is_empty();
-    is_kept.then(|| Key {
-        content: method.class().content(),
-        index: method.index as u32,
-    })
+    code_store::key_of(method.class(), method.index as u32)
 }
 
 /// Compiles a method's IR.

@@ -15,6 +15,7 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 use sha2::{Digest, Sha256};
 
+use crate::class::Class;
 use crate::code_file::{self, CodeFile, Key, Piece, Sum};
 use crate::lock::Lock;
 use crate::memory;
@@ -129,12 +130,31 @@ fn check_owner(directory: &Path) -> Result<(), String> {
     Ok(())
 }
 
-/// All intact pieces under `key`, newest first.
+/// All intact pieces of code under `key`, newest first.
 pub(crate) fn find(key: &Key) -> impl Iterator<Item = Piece> + use<> {
+    find_bytes(key).filter_map(Piece::parse)
+}
+
+/// The same for what [`keep_bytes`] kept.
+pub(crate) fn find_bytes(key: &Key) -> impl Iterator<Item = &'static [u8]> + use<> {
     let files = store().map_or(&[][..], |store| &store.files[..]);
     let key = *key;
-    let found = files.iter().flat_map(move |(_, file)| file.find(&key));
-    found.filter_map(Piece::parse)
+    files.iter().flat_map(move |(_, file)| file.find(&key))
+}
+
+/// What a class's code and proof are kept under, `index` telling which; `None` if nothing of it is kept.
+pub(crate) fn key_of(class: &'static Class, index: u32) -> Option<Key> {
+    let is_kept = is_open() && !class.info.bytes.is_empty();
+    is_kept.then(|| Key {
+        content: class.content(),
+        index,
+    })
+}
+
+/// What the proof of a class's methods is kept under.
+pub(crate) fn proof_key(class: &'static Class) -> Option<Key> {
+    // No class file has so many methods.
+    key_of(class, u32::MAX)
 }
 
 /// Whether pieces are kept at all.
@@ -144,10 +164,16 @@ pub(crate) fn is_open() -> bool {
 
 /// Keeps a piece for the next process.
 pub(crate) fn keep(key: Key, piece: &Piece) {
+    if is_open() {
+        keep_bytes(key, piece.to_bytes());
+    }
+}
+
+/// Keeps something else than code for the next process.
+pub(crate) fn keep_bytes(key: Key, bytes: Vec<u8>) {
     let Some(store) = store() else {
         return;
     };
-    let bytes = piece.to_bytes();
     let total = store
         .fresh_bytes
         .fetch_add(bytes.len() as u64, Ordering::Relaxed);

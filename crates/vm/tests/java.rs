@@ -152,6 +152,48 @@ fn a_second_start_compiles_nothing() {
     assert!(starts.iter().all(|start| start.1 > 1000), "{starts:?}");
 }
 
+/// The proof of `Uses` rests on `Part` being a `Whole`; its own file never changes.
+#[test]
+fn a_kept_proof_holds_until_an_answer_changes() {
+    let Some(jdk) = jdk() else {
+        eprintln!("skipped: no JDK 17 found in JAVA_HOME or {JDKS:?}");
+        return;
+    };
+    let directory = tempfile::tempdir().expect("a directory");
+    let write = |name: &str, text: &str| {
+        let source = directory.path().join(format!("{name}.java"));
+        std::fs::write(&source, text).expect("the source is written");
+        let mut javac = Command::new(jdk.join("bin/javac"));
+        javac.arg("-cp").arg(directory.path()).arg(&source);
+        assert!(javac.status().expect("javac starts").success());
+    };
+    write("Whole", "public class Whole { }");
+    write("Part", "public class Part extends Whole { }");
+    write(
+        "Uses",
+        "class Uses { static Whole whole() { return new Part(); } \
+         public static void main(String[] a) { System.out.println(whole() != null); } }",
+    );
+    let cache = tempfile::tempdir().expect("a directory for code");
+    let proven = |by: &str| {
+        let arguments = ["-Xtakt:report", "Uses"];
+        let output = run_takt(&jdk, directory.path(), cache.path(), &arguments);
+        assert_eq!(output.stdout, b"true\n", "{}", shown(&output));
+        let report = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(report.contains(by), "no {by:?} in {report}");
+    };
+    // Of Uses, two methods and the constructor; Part has one, Whole one.
+    proven("methods verified: 5, and 0 classes by a kept proof");
+    proven("methods verified: 0, and 3 classes by a kept proof");
+    write("Part", "public class Part { }");
+    let expected = run(&jdk, directory.path(), &["Uses"]);
+    assert!(String::from_utf8_lossy(&expected.stderr).contains("VerifyError"));
+    let found = run_takt(&jdk, directory.path(), cache.path(), &["Uses"]);
+    assert!(found.stdout.is_empty() && found.status.code() == Some(1));
+    let said = String::from_utf8_lossy(&found.stderr).into_owned();
+    assert!(said.contains("java.lang.VerifyError"), "{said}");
+}
+
 /// The files of code in `cache`.
 fn code_files(cache: &Path) -> Vec<PathBuf> {
     let list = |directory: &Path| -> Vec<PathBuf> {
