@@ -10,12 +10,15 @@ import android.util.Log;
 
 /**
  * A periodic control task in a service, with messages to the main looper and garbage beside it: {@code --extra beats=500}
- * sets how often the heart beats, {@code --extra period_us=2000} how fast. It ends by itself and says what it measured.
+ * sets how often the heart beats, {@code --extra period_us=2000} how fast, {@code --extra live_mb=200} what the other thread
+ * holds and {@code --extra garbage_mb=200} what it throws away in a second. It ends by itself and says what it measured.
  */
 public final class Heartbeat extends Service {
     static final String TAG = "Heartbeat";
     private static final int BEATS = 1000;
     private static final int PERIOD_US = 2000;
+    private static final int LIVE_MB = 10;
+    private static final int GARBAGE_MB = 50;
     private static final int PULSES_PER_MESSAGE = 10;
 
     private Garbage garbage;
@@ -29,7 +32,7 @@ public final class Heartbeat extends Service {
             messages++;
             return true;
         });
-        garbage = new Garbage();
+        garbage = new Garbage(number(intent, "live_mb", LIVE_MB), number(intent, "garbage_mb", GARBAGE_MB));
         garbage.start();
         new ControlTask(beats, periodUs * 1000L, PULSES_PER_MESSAGE, main, this::report).start();
         return START_NOT_STICKY;
@@ -42,7 +45,7 @@ public final class Heartbeat extends Service {
 
     /** On the main looper, behind the last message of the task. */
     private void report(ControlTask task) {
-        Log.i(TAG, task.result() + ", " + messages + " messages, " + garbage.kilobytes() + " kB of garbage");
+        Log.i(TAG, task.result() + ", " + messages + " messages, " + garbage.megabytes() + " MB of garbage");
         stopSelf();
     }
 
