@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Builds the C half (functions with variable arguments) and the Java half (Android's class loaders), names the
+//! Builds the C half (functions with variable arguments) and the Java half (Android's class loaders, javax.realtime), names the
 //! library, and says from which sources it is made: compiled code on disk is for machines made of the same.
 
+use std::collections::BTreeMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -44,7 +45,7 @@ fn main() {
     let out = PathBuf::from(std::env::var_os("OUT_DIR").expect("cargo sets it"));
     let classes = out.join("classes");
     if let Err(problem) = compile(&classes) {
-        println!("cargo:warning=no class loaders of DEX code: {problem}");
+        println!("cargo:warning=no dalvik.system and no javax.realtime: {problem}");
     }
     write_table(&classes, &out.join("boot_classes.rs"));
 }
@@ -104,16 +105,18 @@ fn find(folder: &Path, extension: &str, found: &mut Vec<PathBuf>) {
 fn write_table(classes: &Path, table: &Path) {
     let mut found = Vec::new();
     find(classes, "class", &mut found);
-    let rows: String = found
+    // By name, which is not the order of the files: `A$B.class` lies before `A.class`.
+    let rows: BTreeMap<String, String> = found
         .iter()
         .map(|path| {
             let name = path.strip_prefix(classes).expect("found in there");
             let name = name.with_extension("").display().to_string();
-            format!(
-                "    ({name:?}, include_bytes!({:?})),\n",
-                path.display().to_string()
-            )
+            (name, path.display().to_string())
         })
+        .collect();
+    let rows: String = rows
+        .iter()
+        .map(|(name, path)| format!("    ({name:?}, include_bytes!({path:?})),\n"))
         .collect();
     std::fs::write(table, format!("&[\n{rows}]\n")).expect("cargo's directory takes a file");
 }

@@ -21,6 +21,8 @@ pub(crate) struct Apps<'a> {
     pub(crate) out: &'a Path,
     /// Our own classes that an application may use.
     pub(crate) classes: &'a Path,
+    /// javax.realtime, which the machine has at run time.
+    pub(crate) realtime_api: &'a Path,
     /// AOSP's classes and resources.
     pub(crate) android: &'a Path,
 }
@@ -59,7 +61,7 @@ impl Apps<'_> {
         let work = apps.join(name);
         let classes = work.join("classes");
         std::fs::create_dir_all(&classes)?;
-        let path = std::env::join_paths([self.classes, self.android])?;
+        let path = std::env::join_paths([self.classes, self.realtime_api, self.android])?;
         let mut javac = Command::new("javac");
         javac
             .args(["--release", "17", "-Xlint:all,-classfile,-path", "-Werror"])
@@ -102,7 +104,9 @@ impl Apps<'_> {
             .arg("--lib")
             .arg(self.android)
             .arg("--classpath")
-            .arg(self.classes);
+            .arg(self.classes)
+            .arg("--classpath")
+            .arg(self.realtime_api);
         command(d8.arg("--output").arg(out).args(files))
     }
 }

@@ -24,6 +24,8 @@ const LIBRARIES: [&str; 3] = [
 struct Built {
     /// Our classes and the tests that run over AOSP's queue as well.
     classes: PathBuf,
+    /// javax.realtime and rtandroid.thread to compile against: at run time the machine has them.
+    realtime_api: PathBuf,
     /// Our MessageQueue, which goes in front of AOSP's.
     realtime: PathBuf,
     /// Tests of what only our queue has.
@@ -82,6 +84,7 @@ impl Built {
         let out = target.join("framework");
         let built = Self {
             classes: out.join("classes"),
+            realtime_api: out.join("javax-realtime.jar"),
             realtime: out.join("realtime"),
             realtime_tests: out.join("realtime-tests"),
             headless: out.join("headless"),
@@ -115,28 +118,46 @@ impl Built {
             out.join("android-all.path"),
             built.android.display().to_string(),
         )?;
+        built.archive_realtime(&out.join("javax-realtime"))?;
         built.compile()?;
         built.redirect()?;
         built.unpack_resources(&out)?;
         Apps {
             out: &out,
             classes: &built.classes,
+            realtime_api: &built.realtime_api,
             android: &built.android,
         }
         .build()?;
         Ok(built)
     }
 
+    /// The jar of javax.realtime, whose sources are the machine's.
+    fn archive_realtime(&self, classes: &Path) -> Result<()> {
+        if classes.exists() {
+            std::fs::remove_dir_all(classes)?;
+        }
+        javac(
+            &["crates/vm/java/javax", "crates/vm/java/rtandroid"],
+            &[],
+            classes,
+        )?;
+        let mut jar = Command::new("jar");
+        jar.args(["--create", "--file"]).arg(&self.realtime_api);
+        command(jar.arg("-C").arg(classes).arg("."))
+    }
+
     fn compile(&self) -> Result<()> {
         let (android, junit) = (&self.android, &self.junit);
+        let api = &self.realtime_api;
         javac(
             &["framework/src", "framework/test", "framework/bench"],
-            &[android, junit],
+            &[android, junit, api],
             &self.classes,
         )?;
         javac(
             &["framework/realtime"],
-            &[&self.classes, android],
+            &[&self.classes, android, api],
             &self.realtime,
         )?;
         javac(
@@ -144,7 +165,7 @@ impl Built {
             &[&self.classes, android],
             &self.headless,
         )?;
-        let path = [&self.realtime, &self.classes, android, junit];
+        let path = [&self.realtime, &self.classes, android, junit, api];
         javac(&["framework/realtime-test"], &path, &self.realtime_tests)
     }
 

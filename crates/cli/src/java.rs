@@ -18,8 +18,11 @@ use crate::jdk::Jdk;
 #[derive(clap::Args)]
 #[command(disable_help_flag = true)]
 pub(crate) struct Args {
-    /// Options of the `java` command; `--gc=rc|stw` for the collector; `--realtime` for a heap that is locked in memory and a collector of SCHED_FIFO 1; `--report` for figures of the machine at the end; `--code-cache=DIR` for
-    /// where compiled code is kept (default: takt/code under $XDG_CACHE_HOME), `--no-code-cache` for nowhere
+    /// Options of the `java` command; `--gc=rc|stw` for the collector; `--realtime` for a heap that is locked in memory
+    /// and a collector of SCHED_FIFO 1; `--realtime-strict` to refuse real-time threads that the system gives no
+    /// real-time priority; `--report` for figures of the machine and of each real-time thread at the end,
+    /// `--report=FILE` for the same as JSON; `--code-cache=DIR` for where compiled code is kept (default: takt/code
+    /// under $XDG_CACHE_HOME), `--no-code-cache` for nowhere
     #[arg(trailing_var_arg = true, allow_hyphen_values = true, required = true)]
     arguments: Vec<OsString>,
 }
@@ -92,6 +95,14 @@ fn class_path(arguments: &[OsString]) -> Option<OsString> {
     found
 }
 
+/// Options that the machine understands but for their form.
+fn is_machines(option: &str) -> bool {
+    option.contains("-code-cache")
+        || option.starts_with("--report=")
+        || option == "--realtime"
+        || option == "--realtime-strict"
+}
+
 /// Takt's own options in the form in which the launcher lets them through.
 fn translated(arguments: &[OsString]) -> Result<Vec<OsString>> {
     let is_option = |argument: &&OsString| argument.to_string_lossy().starts_with('-');
@@ -101,10 +112,7 @@ fn translated(arguments: &[OsString]) -> Result<Vec<OsString>> {
     for (index, argument) in arguments.iter().enumerate() {
         match argument.to_str() {
             Some("--report") if index < option_count => translated.push("-Xtakt:report".into()),
-            Some("--realtime") if index < option_count => {
-                translated.push("-Xtakt:realtime".into());
-            }
-            Some(option) if index < option_count && option.contains("-code-cache") => {
+            Some(option) if index < option_count && is_machines(option) => {
                 translated.push(format!("-Xtakt:{}", option.trim_start_matches('-')).into());
             }
             Some(option @ ("--gc=rc" | "--gc=stw")) if index < option_count => {
@@ -138,6 +146,10 @@ mod tests {
         check(
             &["--code-cache=/tmp/x", "--no-code-cache", "Main"],
             &["-Xtakt:code-cache=/tmp/x", "-Xtakt:no-code-cache", "Main"],
+        );
+        check(
+            &["--report=r.json", "--realtime-strict", "Main"],
+            &["-Xtakt:report=r.json", "-Xtakt:realtime-strict", "Main"],
         );
         check(&["-version"], &["-version"]);
     }

@@ -4,6 +4,7 @@
 //! The package is verified here; `takt.server.Launcher` in framework/src is told what it declares and what to start.
 
 use std::collections::BTreeMap;
+use std::ffi::OsString;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
@@ -56,9 +57,12 @@ pub(crate) struct Args {
     /// The most that the heap may take, as `java -Xmx` has it: 64m, 1g
     #[arg(long, value_name = "SIZE")]
     heap: Option<String>,
-    /// Figures of Takt's machine at the end
+    /// Figures of Takt's machine and of each real-time thread at the end; with a file, as JSON there
+    #[arg(long, value_name = "FILE", num_args = 0..=1, require_equals = true)]
+    report: Option<Option<PathBuf>>,
+    /// Refuse real-time threads that the system gives no real-time priority
     #[arg(long)]
-    report: bool,
+    realtime_strict: bool,
     /// Class files in place of the package's DEX
     #[arg(long, value_name = "DIR")]
     classes: Option<PathBuf>,
@@ -130,8 +134,9 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     if args.machine == Machine::Hotspot && args.classes.is_none() {
         bail!("HotSpot runs no DEX: give --classes");
     }
-    if args.machine == Machine::Hotspot && (args.gc.is_some() || args.report) {
-        bail!("--gc and --report are of Takt's machine, not of HotSpot");
+    let has_own = args.gc.is_some() || args.report.is_some() || args.realtime_strict;
+    if args.machine == Machine::Hotspot && has_own {
+        bail!("--gc, --report and --realtime-strict are of Takt's machine, not of HotSpot");
     }
     let manifest = &package.manifest;
     let framework = Framework::find(args.framework.as_deref())?;
@@ -161,7 +166,8 @@ fn start(args: &Args, framework: &Framework, description: &Path) -> Result<ExitC
             command
                 .arg(java::alternative(&java::machine_beside(&own)?))
                 .args(args.gc.map(Collector::option))
-                .args(args.report.then_some("-Xtakt:report"));
+                .args(args.report.as_ref().map(report_option))
+                .args(args.realtime_strict.then_some("-Xtakt:realtime-strict"));
         }
         // Signals are ours: see takt.server.Interrupt.
         Machine::Hotspot => {
@@ -175,6 +181,16 @@ fn start(args: &Args, framework: &Framework, description: &Path) -> Result<ExitC
         .arg(description)
         .exec();
     Err(error).with_context(|| format!("cannot start {}", java.display()))
+}
+
+/// Text, or JSON in a file.
+fn report_option(file: &Option<PathBuf>) -> OsString {
+    let mut option = OsString::from("-Xtakt:report");
+    if let Some(file) = file {
+        option.push("=");
+        option.push(file);
+    }
+    option
 }
 
 /// Made if it is not there; the same for each run of a package.

@@ -311,15 +311,39 @@ fn stack_bounds() -> (usize, usize) {
     (low.addr(), bytes)
 }
 
-/// Page faults of the calling thread so far: (minor, major).
-pub fn page_faults() -> (u64, u64) {
+/// What the kernel has counted of a thread since it began.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Usage {
+    /// Page faults served from memory.
+    pub minor_faults: u64,
+    /// Page faults that waited for a file or for swap.
+    pub major_faults: u64,
+    /// Switches to another thread because this one waited.
+    pub voluntary_switches: u64,
+    /// Switches to another thread although this one could have run on.
+    pub involuntary_switches: u64,
+}
+
+/// The calling thread's. One system call of about 0.3 µs.
+pub fn usage() -> Usage {
     let mut usage = std::mem::MaybeUninit::<libc::rusage>::zeroed();
     // SAFETY: getrusage fills `usage`; all-zero is a valid rusage in any case.
     let usage = unsafe {
         libc::getrusage(libc::RUSAGE_THREAD, usage.as_mut_ptr());
         usage.assume_init()
     };
-    (usage.ru_minflt as u64, usage.ru_majflt as u64)
+    Usage {
+        minor_faults: usage.ru_minflt as u64,
+        major_faults: usage.ru_majflt as u64,
+        voluntary_switches: usage.ru_nvcsw as u64,
+        involuntary_switches: usage.ru_nivcsw as u64,
+    }
+}
+
+/// Page faults of the calling thread so far: (minor, major).
+pub fn page_faults() -> (u64, u64) {
+    let usage = usage();
+    (usage.minor_faults, usage.major_faults)
 }
 
 #[cfg(test)]

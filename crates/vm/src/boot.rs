@@ -290,6 +290,9 @@ fn finish(thread: Option<&'static Thread>) {
     if options::get().is_reporting {
         report::figures();
     }
+    if let Some(file) = &options::get().report_file {
+        report::write(file);
+    }
 }
 
 /// `Runtime.halt` and the end of `System.exit`.

@@ -11,6 +11,7 @@ use crate::heap_binding;
 use crate::memory;
 use crate::monitor;
 use crate::object::ObjectRef;
+use crate::realtime;
 use crate::report;
 use crate::resolve;
 use crate::site::Site;
@@ -23,7 +24,12 @@ fn or_zero<T: Default>(outcome: Result<T, Thrown>) -> T {
 }
 
 pub(crate) extern "C" fn poll(cx: Cx<'_>) {
-    heap_binding::poll(Thread::of_context(cx));
+    let thread = Thread::of_context(cx);
+    realtime::timed(
+        thread,
+        || heap_binding::poll(thread),
+        |ledger, ns, ()| ledger.handshakes.add(ns, None),
+    );
 }
 
 /// Before a native method; `last_frame` is the bridge's already.
@@ -95,17 +101,19 @@ pub(crate) extern "C" fn resolve(cx: Cx<'_>, site: u64) -> u64 {
 }
 
 pub(crate) extern "C" fn new_object(cx: Cx<'_>, class: u64) -> u32 {
-    let thread = Thread::of_context(cx);
-    or_zero(resolve::new_object(thread, Class::at(class as u32))).0
+    let (thread, class) = (Thread::of_context(cx), Class::at(class as u32));
+    let make = || or_zero(resolve::new_object(thread, class)).0;
+    realtime::timed(thread, make, |ledger, ns, _| {
+        ledger.allocations.add(ns, Some(class));
+    })
 }
 
 pub(crate) extern "C" fn new_array(cx: Cx<'_>, class: u64, length: i32) -> u32 {
-    or_zero(array::new(
-        Thread::of_context(cx),
-        Class::at(class as u32),
-        length,
-    ))
-    .0
+    let (thread, class) = (Thread::of_context(cx), Class::at(class as u32));
+    let make = || or_zero(array::new(thread, class, length)).0;
+    realtime::timed(thread, make, |ledger, ns, _| {
+        ledger.allocations.add(ns, Some(class));
+    })
 }
 
 pub(crate) extern "C" fn new_multi_array(cx: Cx<'_>, class: u64, count: u32, lengths: u64) -> u32 {
@@ -163,7 +171,11 @@ pub(crate) extern "C" fn write_slow(
     log_word: u64,
     value: ObjectRef,
 ) {
-    heap_binding::write_slow(Thread::of_context(cx), object, log_word, value);
+    let thread = Thread::of_context(cx);
+    if let Some(ledger) = thread.ledger() {
+        ledger.pass_barrier();
+    }
+    heap_binding::write_slow(thread, object, log_word, value);
 }
 
 pub(crate) extern "C" fn bind_native(cx: Cx<'_>, method: u64) -> u64 {
@@ -203,8 +215,9 @@ pub(crate) extern "C" fn initialize_class(cx: Cx<'_>, class: u64) {
 
 /// A method's first call.
 pub(crate) extern "C" fn compile(cx: Cx<'_>, method: u64) -> u64 {
-    or_zero(crate::compile::entry_of(
-        Thread::of_context(cx),
-        Method::at(method),
-    ))
+    let (thread, method) = (Thread::of_context(cx), Method::at(method));
+    let compile = || or_zero(crate::compile::entry_of(thread, method));
+    realtime::timed(thread, compile, |ledger, ns, _| {
+        ledger.late_method(method, ns);
+    })
 }

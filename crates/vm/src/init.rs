@@ -11,6 +11,7 @@ use rt::sys::futex::{Futex, FutexError, Private};
 
 use crate::class::{Class, ClassKind};
 use crate::lock::own_tid;
+use crate::realtime;
 use crate::string;
 use crate::symbol::Symbol;
 use crate::thread::{Thread, Thrown};
@@ -61,7 +62,7 @@ impl Class {
         }
         crate::verification::verify(thread, self)?;
         let init = &self.info.init;
-        lock(thread, &init.lock);
+        lock(thread, self);
         let outcome = match init.state.load(Ordering::Acquire) {
             DONE => Ok(()),
             FAILED => Err(thread.throw(
@@ -71,7 +72,11 @@ impl Class {
             _ => {
                 init.owner.store(own_tid(), Ordering::Release);
                 init.state.store(RUNNING, Ordering::Release);
-                let outcome = self.run_initializers(thread);
+                let outcome = realtime::timed(
+                    thread,
+                    || self.run_initializers(thread),
+                    |ledger, ns, _| ledger.late_initialization(self, ns),
+                );
                 let state = if outcome.is_ok() { DONE } else { FAILED };
                 init.owner.store(0, Ordering::Release);
                 init.state.store(state, Ordering::Release);
@@ -166,14 +171,18 @@ fn wrap_in_error(thread: &Thread, thrown: Thrown) -> Thrown {
 
 /// As the machine's locks, except that a deadlock of initialisers hangs, as the
 /// language has it, instead of being an error.
-fn lock(thread: &Thread, futex: &Futex<Private>) {
+fn lock(thread: &Thread, class: &'static Class) {
+    let futex = &class.info.init.lock;
     let free = futex
         .word()
         .compare_exchange(0, own_tid(), Ordering::Acquire, Ordering::Relaxed);
     if free.is_ok() {
         return;
     }
-    thread.outside(|| wait(futex));
+    let wait = || thread.outside(|| wait(futex));
+    realtime::timed(thread, wait, |ledger, ns, ()| {
+        ledger.monitors.add(ns, Some(class));
+    });
 }
 
 fn wait(futex: &Futex<Private>) {

@@ -8,6 +8,7 @@ use crate::known::{known, offset};
 use crate::monitor;
 use crate::object::ObjectRef;
 use crate::park::Parker;
+use crate::realtime::{self, Record};
 use crate::report;
 use crate::string;
 use crate::thread::{self, Thread, Thrown};
@@ -113,23 +114,41 @@ pub(crate) fn start(thread: &Thread, object: ObjectRef) -> Result<(), Thrown> {
     let builder = std::thread::Builder::new()
         .name(name)
         .stack_size(STACK_BYTES.max(usize::try_from(size).unwrap_or(0)));
-    let spawned = builder.spawn(move || run(object, ready));
+    let record = realtime::record_of(object);
+    let is_child = thread.real_time().is_some();
+    let spawned = builder.spawn(move || run(object, ready, record, is_child));
     if let Err(error) = spawned {
         let message = format!("unable to create native thread: {error}");
         return Err(thread.throw("java/lang/OutOfMemoryError", &message));
     }
     // The new thread is visible to `isAlive` when `start` returns.
     thread.outside(|| ready.park_until(None));
-    Ok(())
+    match record.and_then(Record::strict_refusal) {
+        Some(refusal) => Err(thread.throw("java/lang/IllegalStateException", refusal)),
+        None => Ok(()),
+    }
 }
 
-fn run(object: ObjectRef, ready: &Parker) {
-    let thread = thread::attach(&[heap_binding::to_heap(object)]);
+fn run(object: ObjectRef, ready: &Parker, record: Option<&'static Record>, is_child: bool) {
+    if record.is_none() && is_child {
+        realtime::be_ordinary();
+    }
+    if record.is_some_and(|record| !record.enter()) {
+        ready.unpark();
+        return;
+    }
+    let thread = thread::attach_as(&[heap_binding::to_heap(object)], record);
     bind(thread, object);
     ready.unpark();
+    if let Some(record) = record {
+        record.begin(thread);
+    }
     let run = known_thread_method("run", "()V");
     if thread.call_virtual(run, &[object.0.into()]).is_err() {
         uncaught(thread);
+    }
+    if let Some(record) = record {
+        record.end();
     }
     exit(thread);
 }

@@ -46,6 +46,7 @@ mod options;
 mod park;
 mod pending;
 mod question;
+mod realtime;
 mod reflect;
 mod report;
 mod resolve;

@@ -18,6 +18,7 @@ use crate::loader::{self, Loader};
 use crate::lock::Lock;
 use crate::mirror;
 use crate::object::ObjectRef;
+use crate::realtime::{self, Ledger};
 use crate::symbol::Symbol;
 use crate::thread::{Thread, Thrown};
 
@@ -63,6 +64,15 @@ impl Definition {
 
 /// Parses, checks and links one class.
 pub(crate) fn define(thread: &Thread, definition: Definition) -> Result<&'static Class, Thrown> {
+    let note = |ledger: &Ledger, ns, outcome: &Result<&'static Class, Thrown>| {
+        if let Ok(class) = outcome {
+            ledger.late_class(class, ns);
+        }
+    };
+    realtime::timed(thread, || define_now(thread, definition), note)
+}
+
+fn define_now(thread: &Thread, definition: Definition) -> Result<&'static Class, Thrown> {
     let file = parse(thread, &definition)?;
     let loader = definition.loader;
     let own_name = Symbol::new(file.name);

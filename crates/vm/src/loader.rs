@@ -203,7 +203,7 @@ pub(crate) fn find_boot(thread: &Thread, name: Symbol) -> Result<Option<&'static
     }
 }
 
-/// Classes of the machine's own, by name: Android's class loaders.
+/// Classes of the machine's own, by name: Android's class loaders, javax.realtime.
 static OWN: &[(&str, &[u8])] = include!(concat!(env!("OUT_DIR"), "/boot_classes.rs"));
 
 /// Modules whose classes the boot loader defines, unless a loader of Java code does.

@@ -9,6 +9,8 @@ use core::sync::atomic::Ordering;
 
 use rt::sys::futex::{Futex, Private};
 
+use crate::realtime;
+
 /// A value behind a priority-inheritance futex.
 pub(crate) struct Lock<T> {
     futex: Futex<Private>,
@@ -86,7 +88,12 @@ pub(crate) fn lock_futex(futex: &Futex<Private>) {
         return;
     }
     match crate::thread::current() {
-        Some(thread) => thread.outside(|| wait_for_futex(futex)),
+        Some(thread) => {
+            let wait = || thread.outside(|| wait_for_futex(futex));
+            realtime::timed(thread, wait, |ledger, ns, ()| {
+                ledger.machine_locks.add(ns, None);
+            });
+        }
         None => wait_for_futex(futex),
     }
 }

@@ -25,6 +25,7 @@ use crate::java_thread::{self, Wait};
 use crate::lock::Lock;
 use crate::memory;
 use crate::object::ObjectRef;
+use crate::realtime;
 use crate::thread::{Thread, Thrown};
 
 const THIN: u32 = 1 << 30;
@@ -81,7 +82,7 @@ pub(crate) fn enter(thread: &Thread, object: ObjectRef) {
                     return;
                 }
             }
-            FAT => return monitor_of(now).enter(thread),
+            FAT => return monitor_of(now).enter(thread, object),
             _ => inflate(word, now),
         }
     }
@@ -174,16 +175,16 @@ impl Monitor {
         self.futex.word().load(Ordering::Acquire) & libc::FUTEX_TID_MASK
     }
 
-    fn enter(&self, thread: &Thread) {
+    fn enter(&self, thread: &Thread, object: ObjectRef) {
         if self.owner() == thread.tid {
             self.recursion.set(self.recursion.get() + 1);
             return;
         }
-        self.acquire(thread);
+        self.acquire(thread, object);
         self.recursion.set(0);
     }
 
-    fn acquire(&self, thread: &Thread) {
+    fn acquire(&self, thread: &Thread, object: ObjectRef) {
         let word = self.futex.word();
         if word
             .compare_exchange(0, thread.tid, Ordering::Acquire, Ordering::Relaxed)
@@ -191,7 +192,11 @@ impl Monitor {
         {
             return;
         }
-        java_thread::waiting(thread, Wait::Monitor, || self.wait_for_owner());
+        let class = object.class();
+        let wait = || java_thread::waiting(thread, Wait::Monitor, || self.wait_for_owner());
+        realtime::timed(thread, wait, |ledger, ns, ()| {
+            ledger.monitors.add(ns, Some(class));
+        });
     }
 
     fn wait_for_owner(&self) {
@@ -244,8 +249,12 @@ pub(crate) fn wait(thread: &Thread, object: ObjectRef, timeout_ms: i64) -> Resul
     monitor.release(thread);
     let has_timeout = due_ns.is_some();
     let wait = Wait::Notification { has_timeout };
-    java_thread::waiting(thread, wait, || thread.waiter.park_until(due_ns));
-    monitor.acquire(thread);
+    let class = object.class();
+    let wait = || java_thread::waiting(thread, wait, || thread.waiter.park_until(due_ns));
+    realtime::timed(thread, wait, |ledger, ns, _| {
+        ledger.ownerless.add(ns, Some(class));
+    });
+    monitor.acquire(thread, object);
     monitor.recursion.set(recursion);
     let was_notified = {
         let mut waiters = monitor.waiters.lock();

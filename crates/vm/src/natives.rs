@@ -4,6 +4,7 @@
 mod dex_code;
 mod method_handle;
 mod object;
+mod realtime;
 mod unsafe_access;
 
 use crate::class::Method;
@@ -30,6 +31,7 @@ pub(crate) fn find(method: &'static Method) -> Option<u64> {
         }
         b"jdk/internal/perf/Perf" => object::PERF,
         b"dalvik/system/DexCode" => dex_code::NATIVES,
+        b"javax/realtime/Machine" => realtime::NATIVES,
         _ => return None,
     };
     rows.iter()

@@ -28,6 +28,10 @@ pub(crate) struct Options {
     pub(crate) is_verbose_compile: bool,
     /// `--report`: figures at the end.
     pub(crate) is_reporting: bool,
+    /// `--report=FILE`: the same as JSON.
+    pub(crate) report_file: Option<PathBuf>,
+    /// `--realtime-strict`: real-time threads run in real time or not at all.
+    pub(crate) is_strictly_real_time: bool,
     /// Where compiled code is kept; nowhere if there is no such place.
     pub(crate) code_root: Option<PathBuf>,
     /// Names of classes to be compiled instead of running a program.
@@ -64,6 +68,8 @@ pub(crate) fn read(arguments: &[String]) -> Result<(), String> {
         is_verbose_class: false,
         is_verbose_compile: false,
         is_reporting: false,
+        report_file: None,
+        is_strictly_real_time: false,
         has_assertions: false,
         arguments: Vec::new(),
         code_root: crate::code_store::default_root(),
@@ -131,6 +137,7 @@ impl Options {
             "-XX:-AlwaysPreTouch" => self.is_heap_touched = false,
             "-verbose:gc" | "-Xlog:gc" => self.is_verbose_gc = true,
             "-Xtakt:report" => self.is_reporting = true,
+            "-Xtakt:realtime-strict" => self.is_strictly_real_time = true,
             "-Xtakt:no-code-cache" => self.code_root = None,
             "-Xrs" => self.has_reduced_signals = true,
             "-ea" | "-enableassertions" => self.has_assertions = true,
@@ -145,6 +152,8 @@ impl Options {
                     self.code_root = Some(root.into());
                 } else if let Some(list) = argument.strip_prefix("-Xtakt:compile-list=") {
                     self.compile_list = Some(list.into());
+                } else if let Some(file) = argument.strip_prefix("-Xtakt:report=") {
+                    self.report_file = Some(file.into());
                 }
             }
         }

@@ -2,11 +2,13 @@
 //! What the machine says about itself, on standard error.
 
 use std::io::Write;
+use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use rt::clock::{Clock, Monotonic};
 
 use crate::class::{Class, Method};
+use crate::realtime::table;
 use crate::{code_cache, code_store, heap_binding, loader, memory, options, verification};
 
 pub(crate) fn now_ns() -> u64 {
@@ -125,4 +127,29 @@ pub(crate) fn figures() {
         code_store::DROPPED.load(Ordering::Relaxed)
     ));
     say(&format!("code cache: {}", code_store::describe()));
+    say(&table::text());
+}
+
+/// The same figures as JSON, for `-Xtakt:report=FILE`.
+pub(crate) fn write(file: &Path) {
+    let counts = [
+        ("methods_compiled", &code_cache::COMPILED),
+        ("methods_from_cache", &code_cache::LOADED),
+    ];
+    let mut text = format!(
+        "{{\n\"collector\": {},\n",
+        table::quoted(heap_binding::name())
+    );
+    for (name, count) in counts {
+        text += &format!("\"{name}\": {},\n", count.load(Ordering::Relaxed));
+    }
+    let counters = heap_binding::heap().counters().each();
+    let counters: Vec<String> = counters
+        .map(|(name, value)| format!("\"{name}\": {value}"))
+        .collect();
+    text += &format!("\"heap\": {{{}}},\n", counters.join(", "));
+    text += &format!("\"realtime_threads\": {}\n}}\n", table::json());
+    if let Err(error) = std::fs::write(file, text) {
+        warn(&format!("cannot write {}: {error}", file.display()));
+    }
 }

@@ -9,6 +9,7 @@ use ir::InvokeKind;
 use crate::class::Class;
 use crate::heap_binding;
 use crate::indy;
+use crate::realtime;
 use crate::resolve;
 use crate::thread::{Thread, Thrown};
 
@@ -100,6 +101,14 @@ impl Site {
         if let Some((cell, _)) = self.resolved() {
             return Ok(cell);
         }
+        realtime::timed(
+            thread,
+            || self.resolve_now(thread),
+            |ledger, ns, _| ledger.late_site(self.class, ns),
+        )
+    }
+
+    fn resolve_now(&'static self, thread: &Thread) -> Result<u64, Thrown> {
         let (class, index) = (self.class, self.index as u16);
         match self.kind {
             SiteKind::Field => {

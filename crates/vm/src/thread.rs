@@ -22,6 +22,7 @@ use crate::lock::Lock;
 use crate::memory;
 use crate::object::ObjectRef;
 use crate::park::Parker;
+use crate::realtime::{Ledger, Record};
 use crate::roots::{Saved, Scope};
 use crate::string;
 use crate::symbol::Symbol;
@@ -66,6 +67,8 @@ pub(crate) struct Thread {
     /// Where this thread waits as a monitor's waiter.
     pub(crate) waiter: Parker,
     pub(crate) stack_low: AtomicU64,
+    /// Of a real-time thread.
+    real_time: Option<&'static Record>,
     crash_stack: u64,
 }
 
@@ -108,12 +111,20 @@ fn own_stack() -> (u64, u64) {
 
 /// Attaches the calling thread to the machine, in managed state. `roots` are kept alive by somebody else until then.
 pub(crate) fn attach(roots: &[heap::ObjectRef]) -> &'static Thread {
+    attach_as(roots, None)
+}
+
+/// As [`attach`]; a thread with a record is a real-time thread.
+pub(crate) fn attach_as(
+    roots: &[heap::ObjectRef],
+    real_time: Option<&'static Record>,
+) -> &'static Thread {
     if let Some(thread) = current() {
         return thread;
     }
     let locals = memory::map_at(0, LOCALS_BYTES, "local references").expect("room for a thread");
     let (low, base) = own_stack();
-    let mutator = heap_binding::heap().attach(false, roots);
+    let mutator = heap_binding::heap().attach(real_time.is_some(), roots);
     let thread: &'static Thread = Box::leak(Box::new(Thread {
         context: mutator.context(),
         mutator: UnsafeCell::new(Some(mutator)),
@@ -129,6 +140,7 @@ pub(crate) fn attach(roots: &[heap::ObjectRef]) -> &'static Thread {
         parker: Parker::new(),
         waiter: Parker::new(),
         stack_low: AtomicU64::new(low),
+        real_time,
         crash_stack: crash::attach(),
     }));
     let context = thread.context();
@@ -177,6 +189,18 @@ impl Thread {
         let address = memory::read::<u64>(context + offset_of!(MutatorContext, thread) as u64);
         // SAFETY: as in `of_context`; native code hands back the pointer it was given.
         unsafe { &*(address as *const Thread) }
+    }
+
+    /// Of a real-time thread.
+    pub(crate) fn real_time(&self) -> Option<&'static Record> {
+        self.real_time
+    }
+
+    /// The open ledger of a real-time thread.
+    #[inline]
+    pub(crate) fn ledger(&self) -> Option<&'static Ledger> {
+        let ledger = &self.real_time?.ledger;
+        ledger.is_open().then_some(ledger)
     }
 
     pub(crate) fn env(&self) -> u64 {

@@ -13,6 +13,7 @@ use crate::loader;
 use crate::memory;
 use crate::mirror;
 use crate::object::ObjectRef;
+use crate::realtime;
 use crate::reflect;
 use crate::resolve;
 use crate::string;
@@ -407,7 +408,8 @@ extern "C" fn park(env: u64, _this: u64, is_absolute: u8, time: i64) {
     };
     let has_timeout = due_ns.is_some();
     let wait = Wait::Permit { has_timeout };
-    java_thread::waiting(thread, wait, || thread.parker.park_until(due_ns));
+    let wait = || java_thread::waiting(thread, wait, || thread.parker.park_until(due_ns));
+    realtime::timed(thread, wait, |ledger, ns, _| ledger.ownerless.add(ns, None));
 }
 
 extern "C" fn unpark(env: u64, _this: u64, target: u64) {

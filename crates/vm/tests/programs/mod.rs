@@ -39,6 +39,31 @@ pub(crate) fn run(jdk: &Path, classes: &Path, arguments: &[&str]) -> Output {
     output.expect("the JDK's launcher starts")
 }
 
+/// As [`run_takt`], started by another command.
+pub(crate) fn run_takt_by(
+    launcher: &[&str],
+    jdk: &Path,
+    classes: &Path,
+    cache: &Path,
+    arguments: &[&str],
+) -> Output {
+    let java = jdk.join("bin/java");
+    let mut words = launcher
+        .iter()
+        .map(std::ffi::OsStr::new)
+        .chain([java.as_os_str()]);
+    let mut command = Command::new(words.next().expect("one at least"));
+    let output = command
+        .args(words)
+        .arg(format!("-XXaltjvm={}", machine().display()))
+        .arg(format!("-Xtakt:code-cache={}", cache.display()))
+        .arg("-cp")
+        .arg(classes)
+        .args(arguments)
+        .output();
+    output.expect("the launcher starts")
+}
+
 /// Runs on Takt, with compiled code in `cache`.
 pub(crate) fn run_takt(jdk: &Path, classes: &Path, cache: &Path, arguments: &[&str]) -> Output {
     let machine = format!("-XXaltjvm={}", machine().display());
@@ -63,6 +88,31 @@ pub(crate) fn compile(jdk: &Path, names: &[String]) -> tempfile::TempDir {
         .args(["-nowarn", "-encoding", "UTF-8", "-d"])
         .arg(classes.path())
         .args(names.iter().map(|name| format!("{SOURCES}/{name}.java")))
+        .output()
+        .expect("javac starts");
+    let complaint = String::from_utf8_lossy(&javac.stderr);
+    assert!(javac.status.success(), "{complaint}");
+    classes
+}
+
+/// The programs of tests/java/realtime, against the machine's own `javax.realtime`.
+pub(crate) fn compile_realtime(jdk: &Path) -> tempfile::TempDir {
+    let classes = tempfile::tempdir().expect("a directory for classes");
+    let folder = format!("{SOURCES}/realtime");
+    let entries = std::fs::read_dir(&folder).expect("tests/java/realtime is there");
+    let sources = entries.map(|entry| entry.expect("an entry").path());
+    let javac = Command::new(jdk.join("bin/javac"))
+        .args([
+            "-nowarn",
+            "-encoding",
+            "UTF-8",
+            "-implicit:none",
+            "-sourcepath",
+        ])
+        .arg(concat!(env!("CARGO_MANIFEST_DIR"), "/java"))
+        .arg("-d")
+        .arg(classes.path())
+        .args(sources)
         .output()
         .expect("javac starts");
     let complaint = String::from_utf8_lossy(&javac.stderr);

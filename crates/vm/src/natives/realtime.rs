@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+//! `javax.realtime.Machine`: see [`crate::realtime`].
+//!
+//! What waits does so in the native state that its bridge has put it in.
+
+use rt::clock::{Clock, Monotonic};
+
+use super::Row;
+use crate::java_thread;
+use crate::jni::of;
+use crate::realtime::{self, Record};
+
+pub(super) const NATIVES: &[Row] = &[
+    ("now", now as *const ()),
+    ("resolution", resolution as *const ()),
+    ("sleepUntil", sleep_until as *const ()),
+    ("prepare", prepare as *const ()),
+    ("setRelease", set_release as *const ()),
+    ("setPriority", set_priority as *const ()),
+    ("grantedPriority", granted_priority as *const ()),
+    ("waitForNextPeriod", wait_for_next_period as *const ()),
+    ("resume", resume as *const ()),
+    ("nextDeadline", next_deadline as *const ()),
+    ("isMissed", is_missed as *const ()),
+    ("takeCostOverruns", take_cost_overruns as *const ()),
+    ("fire", fire as *const ()),
+    ("waitForFire", wait_for_fire as *const ()),
+];
+
+extern "C" fn now(_env: u64, _class: u64) -> i64 {
+    Monotonic.now_ns() as i64
+}
+
+extern "C" fn resolution(_env: u64, _class: u64) -> i64 {
+    rt::clock::resolution_ns() as i64
+}
+
+extern "C" fn sleep_until(env: u64, _class: u64, due_ns: i64) {
+    let thread = &*of(env);
+    if !realtime::sleep_until(thread, due_ns as u64) && java_thread::take_interrupt(thread) {
+        let _ = thread.throw("java/lang/InterruptedException", "sleep interrupted");
+    }
+}
+
+extern "C" fn prepare(env: u64, _class: u64, object: u64, roots: u64, priority: i32) -> u64 {
+    let thread = &*of(env);
+    let (object, roots) = (thread.object_of(object), thread.object_of(roots));
+    realtime::prepare(thread, object, roots, priority).address()
+}
+
+extern "C" fn set_release(
+    _env: u64,
+    _class: u64,
+    record: u64,
+    start: i64,
+    period: i64,
+    cost: i64,
+    deadline: i64,
+) {
+    let times = [period, cost, deadline].map(|time| time.max(0) as u64);
+    Record::at(record).set_release(start.max(0) as u64, times);
+}
+
+extern "C" fn set_priority(_env: u64, _class: u64, record: u64, priority: i32) -> u8 {
+    u8::from(Record::at(record).set_priority(priority))
+}
+
+extern "C" fn granted_priority(_env: u64, _class: u64, record: u64) -> i32 {
+    Record::at(record).priorities().1
+}
+
+extern "C" fn wait_for_next_period(
+    env: u64,
+    _class: u64,
+    record: u64,
+    is_interruptible: u8,
+) -> i32 {
+    let record = Record::at(record);
+    if is_interruptible != 0 {
+        return i32::from(record.wait_for_next_period(&of(env), true));
+    }
+    i32::from(record.wait_for_next_period(crate::thread::Thread::of_env(env), false))
+}
+
+extern "C" fn resume(_env: u64, _class: u64, record: u64) {
+    Record::at(record).resume();
+}
+
+extern "C" fn next_deadline(_env: u64, _class: u64, record: u64) -> i64 {
+    Record::at(record).next_deadline() as i64
+}
+
+extern "C" fn is_missed(_env: u64, _class: u64, record: u64, due_ns: i64) -> u8 {
+    u8::from(Record::at(record).is_missed(due_ns as u64))
+}
+
+extern "C" fn take_cost_overruns(_env: u64, _class: u64, record: u64) -> i32 {
+    Record::at(record).take_cost_overruns() as i32
+}
+
+extern "C" fn fire(_env: u64, _class: u64, record: u64) {
+    Record::at(record).fire();
+}
+
+extern "C" fn wait_for_fire(env: u64, _class: u64, record: u64) {
+    Record::at(record).wait_for_fire(crate::thread::Thread::of_env(env));
+}
