@@ -1,26 +1,138 @@
 // SPDX-License-Identifier: Apache-2.0
-//! android.os.MessageQueue: waiting for a message's time, a wake-up, or a file descriptor.
+//! android.os.MessageQueue: waiting for a message's time, a wake-up, or a file descriptor; and, for our own class of that
+//! name, the looper's priority.
+//!
+//! Senders of our class hold no lock, so a queue outlives its looper: [`Queue::close`] ends what it does, and the memory
+//! goes when no thread can hold the Java object any more.
 
-use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+use core::cell::RefCell;
+use core::ffi::c_int;
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Weak};
 
 use jni_sys::{jboolean, jclass, jint, jobject};
+use rt::policy::Tid;
+use rt::sync::PiMutex;
+use rt::sync::boost::{Announced, Boost, Look, Settled};
 
 use crate::env::Env;
 use crate::handle::Handle;
+use crate::realtime_thread::{schedule, scheduling};
 use crate::system_clock::now_ns;
 
 /// What one wait can report; more are reported by the next.
 const EVENTS_MAX: usize = 16;
 
-/// An epoll set with the wake-up event in it. Shared: any thread may wake.
+/// An epoll set with the wake-up event in it, and the looper. Shared: any thread may wake.
 pub(crate) struct Queue {
+    /// None once the looper has ended: the numbers are other files' then.
+    files: PiMutex<Option<Files>>,
+    is_polling: AtomicBool,
+    looper: Arc<Looper>,
+}
+
+struct Files {
     wake: OwnedFd,
     poll: OwnedFd,
-    is_polling: AtomicBool,
+}
+
+/// The thread that made the queue.
+struct Looper {
+    thread: jint,
+    /// As it was scheduled before anybody raised it.
+    policy: c_int,
+    priority: jint,
+    boost: Boost,
+}
+
+/// The thread's own loopers: closed when it ends, however it ends, so that nobody raises a thread that was given its number.
+struct Loopers(RefCell<Vec<Weak<Looper>>>);
+
+thread_local! {
+    static LOOPERS: Loopers = const { Loopers(RefCell::new(Vec::new())) };
+}
+
+impl Drop for Loopers {
+    fn drop(&mut self) {
+        let loopers = self.0.borrow();
+        loopers
+            .iter()
+            .filter_map(Weak::upgrade)
+            .for_each(|it| it.boost.close());
+    }
+}
+
+impl Looper {
+    fn new() -> Arc<Self> {
+        let (policy, priority) = scheduling(0);
+        // The kernel prefers a deadline thread to every priority: it is never raised, and keeps its reservation.
+        let level = match policy {
+            libc::SCHED_DEADLINE => u8::MAX,
+            _ => priority as u8,
+        };
+        let thread = Tid::current().raw();
+        let looper = Arc::new(Self {
+            thread,
+            policy,
+            priority,
+            boost: Boost::new(level),
+        });
+        LOOPERS.with(|it| {
+            let mut loopers = it.0.borrow_mut();
+            loopers.retain(|it| it.strong_count() > 0);
+            loopers.push(Arc::downgrade(&looper));
+        });
+        looper
+    }
+
+    /// One system call; false if it is refused.
+    fn run_at(&self, level: u8) -> bool {
+        let level = jint::from(level);
+        let policy = match level == self.priority {
+            true => self.policy,
+            false => libc::SCHED_FIFO,
+        };
+        schedule(self.thread, policy, level)
+    }
 }
 
 impl Queue {
+    fn new() -> std::io::Result<Self> {
+        Ok(Self {
+            files: PiMutex::new(Some(Files::new()?)),
+            is_polling: AtomicBool::new(false),
+            looper: Looper::new(),
+        })
+    }
+
+    /// The looper has ended.
+    fn close(&self) {
+        self.looper.boost.close();
+        drop(self.files.lock().take());
+    }
+
+    fn wake(&self) {
+        if let Some(files) = &*self.files.lock() {
+            files.wake();
+        }
+    }
+
+    /// By the looper, which alone closes the files: they stay open meanwhile.
+    fn poll(&self, timeout_ns: Option<i64>) {
+        let files = self.files.lock();
+        let Some(Files { wake, poll }) = &*files else {
+            return;
+        };
+        let (wake, poll) = (wake.as_raw_fd(), poll.as_raw_fd());
+        drop(files);
+        self.is_polling.store(true, Ordering::Relaxed); // Read by isPolling for information only.
+        wait(wake, poll, timeout_ns);
+        self.is_polling.store(false, Ordering::Relaxed);
+    }
+}
+
+impl Files {
     fn new() -> std::io::Result<Self> {
         // SAFETY:
         // 1. Both calls only make descriptors, which nobody else owns.
@@ -36,11 +148,6 @@ impl Queue {
         // SAFETY:
         // 1. Both were just made and are owned by nobody else.
         let (wake, poll) = unsafe { (OwnedFd::from_raw_fd(wake), OwnedFd::from_raw_fd(poll)) };
-        let queue = Self {
-            wake,
-            poll,
-            is_polling: AtomicBool::new(false),
-        };
         let mut event = libc::epoll_event {
             events: libc::EPOLLIN as u32,
             u64: 0,
@@ -49,51 +156,15 @@ impl Queue {
         // 1. Both descriptors are open; `event` outlives the call.
         let outcome = unsafe {
             libc::epoll_ctl(
-                queue.poll.as_raw_fd(),
+                poll.as_raw_fd(),
                 libc::EPOLL_CTL_ADD,
-                queue.wake.as_raw_fd(),
+                wake.as_raw_fd(),
                 &raw mut event,
             )
         };
-        if outcome < 0 {
-            Err(std::io::Error::last_os_error())
-        } else {
-            Ok(queue)
-        }
-    }
-
-    /// Waits until woken, or for a time (none: for ever). A signal ends it early, as AOSP's.
-    fn poll(&self, timeout_ns: Option<i64>) {
-        let timeout = timeout_ns.map(|it| libc::timespec {
-            tv_sec: it / 1_000_000_000,
-            tv_nsec: it % 1_000_000_000,
-        });
-        let timeout = timeout
-            .as_ref()
-            .map_or(core::ptr::null(), core::ptr::from_ref);
-        let mut events = [libc::epoll_event { events: 0, u64: 0 }; EVENTS_MAX];
-        self.is_polling.store(true, Ordering::Relaxed); // Read by isPolling for information only.
-        // SAFETY:
-        // 1. The descriptor is open; the kernel writes at most EVENTS_MAX entries.
-        // 2. `timeout` is null or points to a timespec that outlives the call; there is no signal mask.
-        // Linux has epoll_pwait2 since 5.11; its timeout counts nanoseconds.
-        let count = unsafe {
-            libc::syscall(
-                libc::SYS_epoll_pwait2,
-                self.poll.as_raw_fd(),
-                events.as_mut_ptr(),
-                EVENTS_MAX as i32,
-                timeout,
-                core::ptr::null::<libc::sigset_t>(),
-                0usize,
-            )
-        };
-        self.is_polling.store(false, Ordering::Relaxed);
-        if count > 0 {
-            let mut value = 0u64;
-            // SAFETY:
-            // 1. The descriptor is open and non-blocking; eight bytes are ours to write.
-            unsafe { libc::read(self.wake.as_raw_fd(), (&raw mut value).cast(), 8) };
+        match outcome {
+            0 => Ok(Self { wake, poll }),
+            _ => Err(std::io::Error::last_os_error()),
         }
     }
 
@@ -102,6 +173,39 @@ impl Queue {
         // SAFETY:
         // 1. The descriptor is open and non-blocking; eight bytes are ours to read. A full counter wakes as well.
         unsafe { libc::write(self.wake.as_raw_fd(), (&raw const one).cast(), 8) };
+    }
+}
+
+/// Waits until woken, or for a time (none: for ever). A signal ends it early, as AOSP's.
+fn wait(wake: RawFd, poll: RawFd, timeout_ns: Option<i64>) {
+    let timeout = timeout_ns.map(|it| libc::timespec {
+        tv_sec: it / 1_000_000_000,
+        tv_nsec: it % 1_000_000_000,
+    });
+    let timeout = timeout
+        .as_ref()
+        .map_or(core::ptr::null(), core::ptr::from_ref);
+    let mut events = [libc::epoll_event { events: 0, u64: 0 }; EVENTS_MAX];
+    // SAFETY:
+    // 1. The descriptor is open; the kernel writes at most EVENTS_MAX entries.
+    // 2. `timeout` is null or points to a timespec that outlives the call; there is no signal mask.
+    // Linux has epoll_pwait2 since 5.11; its timeout counts nanoseconds.
+    let count = unsafe {
+        libc::syscall(
+            libc::SYS_epoll_pwait2,
+            poll,
+            events.as_mut_ptr(),
+            EVENTS_MAX as i32,
+            timeout,
+            core::ptr::null::<libc::sigset_t>(),
+            0usize,
+        )
+    };
+    if count > 0 {
+        let mut value = 0u64;
+        // SAFETY:
+        // 1. The descriptor is open and non-blocking; eight bytes are ours to write.
+        unsafe { libc::read(wake, (&raw mut value).cast(), 8) };
     }
 }
 
@@ -165,6 +269,75 @@ extern "system" fn Java_android_os_MessageQueue_nativeWake(
     queue: Handle<Queue>,
 ) {
     queue.get().wake();
+}
+
+/// Of our own: the looper has ended.
+#[unsafe(no_mangle)]
+extern "system" fn Java_android_os_MessageQueue_nativeClose(
+    _: Env,
+    _: jclass,
+    queue: Handle<Queue>,
+) {
+    queue.get().close();
+}
+
+/// Of our own: a message of a priority lies where the looper looks. Raises the looper, then wakes it if it sleeps. 0
+/// it was urgent enough, 1 raised, 2 refused.
+#[unsafe(no_mangle)]
+extern "system" fn Java_android_os_MessageQueue_nativeAnnounce(
+    _: Env,
+    _: jclass,
+    queue: Handle<Queue>,
+    priority: jint,
+    is_asleep: jboolean,
+) -> jint {
+    let queue = queue.get();
+    let looper = &queue.looper;
+    let announced = looper
+        .boost
+        .announce(priority as u8, |level| looper.run_at(level));
+    if is_asleep {
+        queue.wake();
+    }
+    match announced {
+        Announced::Heard => 0,
+        Announced::Raised => 1,
+        Announced::Refused => 2,
+    }
+}
+
+/// Of our own: before the looper searches.
+#[unsafe(no_mangle)]
+extern "system" fn Java_android_os_MessageQueue_nativeLook(
+    _: Env,
+    _: jclass,
+    queue: Handle<Queue>,
+) -> jint {
+    queue.get().looper.boost.look().raw().cast_signed()
+}
+
+/// Of our own: what the looper is to run at after a search. 0 done, 1 look again, 2 refused.
+#[unsafe(no_mangle)]
+extern "system" fn Java_android_os_MessageQueue_nativeSettle(
+    _: Env,
+    _: jclass,
+    queue: Handle<Queue>,
+    look: jint,
+    priority: jint,
+) -> jint {
+    let looper = &queue.get().looper;
+    if looper.policy == libc::SCHED_DEADLINE {
+        return 0;
+    }
+    let look = Look::from_raw(look.cast_unsigned());
+    match looper
+        .boost
+        .settle(look, priority as u8, |level| looper.run_at(level))
+    {
+        Settled::Done => 0,
+        Settled::LookAgain => 1,
+        Settled::Refused => 2,
+    }
 }
 
 #[unsafe(no_mangle)]

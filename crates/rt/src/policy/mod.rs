@@ -122,6 +122,11 @@ impl Policy {
         Self::from_attr(&attr).ok_or_else(|| PolicyError::reading(tid, Errno(libc::ENOTSUP)))
     }
 
+    /// The calling thread's, in one system call.
+    pub fn of_current() -> Result<Self, PolicyError> {
+        Self::of(Tid(0)) // The kernel's word for the caller.
+    }
+
     /// Gives a thread this policy. One system call; the thread may be anyone's that the caller may govern.
     pub fn apply(self, tid: Tid) -> Result<(), PolicyError> {
         if let Self::Other { nice } | Self::Batch { nice } = self

@@ -5,6 +5,7 @@
 //! the threads of a process, and for memory that several processes map.
 
 pub mod atomic;
+pub mod boost;
 pub mod event;
 pub mod lend;
 #[cfg(all(test, loom))]
@@ -16,6 +17,7 @@ pub mod shared_condvar;
 pub mod shared_mutex;
 pub mod spsc;
 
+pub use boost::Boost;
 pub use event::Event;
 pub use lend::Loan;
 pub use pi_condvar::PiCondvar;

@@ -11,9 +11,10 @@ use loom::thread;
 
 use crate::policy::Tid;
 use crate::sync::atomic::AtomicU32;
-use crate::sync::atomic::Ordering::{Acquire, Relaxed, Release};
+use crate::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
+use crate::sync::boost::{Announced, Settled};
 use crate::sync::lend::{LendError, Loan};
-use crate::sync::{Event, PiCondvar, PiMutex, Wake, mpsc, spsc};
+use crate::sync::{Boost, Event, PiCondvar, PiMutex, Wake, mpsc, spsc};
 use crate::sys::futex::Private;
 use crate::sys::model;
 
@@ -397,5 +398,129 @@ fn a_spare_that_is_taken_and_returned_meanwhile_is_not_taken_twice() {
         got.extend(receiver.try_pop());
         got.sort_unstable();
         assert_eq!(got, [1, 10, 20]);
+    });
+}
+
+/// A worker's mailbox, and its priority as the kernel has it.
+struct Work {
+    boost: Boost,
+    /// A bit for each message that lies there: its number is its priority.
+    mail: AtomicU32,
+    /// A bit for each message whose sender has gone on.
+    sent: AtomicU32,
+    kernel: AtomicU32,
+}
+
+impl Work {
+    fn at(level: u8) -> Arc<Self> {
+        Arc::new(Self {
+            boost: Boost::new(level),
+            mail: AtomicU32::new(0),
+            sent: AtomicU32::new(0),
+            kernel: AtomicU32::new(u32::from(level)),
+        })
+    }
+
+    fn send(&self, level: u8) -> Announced {
+        self.mail.fetch_or(1 << level, AcqRel);
+        let announced = self.boost.announce(level, |level| self.set(level));
+        self.sent.fetch_or(1 << level, AcqRel);
+        announced
+    }
+
+    /// What makes the protocol right: nobody is below what was sent to it and not taken yet, at no time.
+    fn set(&self, level: u8) -> bool {
+        self.kernel.store(u32::from(level), Release);
+        let waiting = self.sent.load(Acquire) & self.mail.load(Acquire);
+        assert!(
+            waiting >> (level + 1) == 0,
+            "level {level}, waiting {waiting:b}"
+        );
+        true
+    }
+
+    /// The worker finds nothing or something, settles for it, and takes it.
+    fn work(&self) -> u8 {
+        loop {
+            let look = self.boost.look();
+            let level = match self.mail.load(Acquire) {
+                0 => 0,
+                mail => mail.ilog2() as u8,
+            };
+            match self.boost.settle(look, level, |level| self.set(level)) {
+                Settled::Done => {
+                    self.mail.fetch_and(!(1 << level), AcqRel);
+                    return level;
+                }
+                Settled::LookAgain => {}
+                Settled::Refused => panic!("nobody refuses"),
+            }
+        }
+    }
+}
+
+#[test]
+fn a_worker_that_lowers_itself_misses_no_message() {
+    check_within(4, || {
+        let work = Work::at(5);
+        let sender = {
+            let work = Arc::clone(&work);
+            thread::spawn(move || work.send(3))
+        };
+        let first = work.work();
+        let announced = sender.join().unwrap();
+        // Either it found the message, or it was raised for it behind its back.
+        assert_eq!(work.kernel.load(Acquire), 3);
+        assert!(first == 3 || announced == Announced::Raised);
+        if first == 0 {
+            assert_eq!(work.work(), 3);
+        }
+        assert_eq!(work.work(), 0);
+        assert_eq!(work.kernel.load(Acquire), 0, "a late raise stayed");
+    });
+}
+
+#[test]
+fn a_raise_that_comes_late_is_told() {
+    check_within(4, || {
+        let work = Work::at(0);
+        let sender = {
+            let work = Arc::clone(&work);
+            thread::spawn(move || work.send(3))
+        };
+        let found = [work.work(), work.work()];
+        let announced = sender.join().unwrap();
+        let level = work.kernel.load(Acquire);
+        match found {
+            // It was found before it was announced: the sender knows that it raised, the worker looks once more.
+            [3, 0] if announced == Announced::Raised => assert_eq!(work.work(), 0),
+            [3, 0] => assert_eq!(level, 0),
+            _ => assert_eq!(level, 3),
+        }
+    });
+}
+
+#[test]
+fn two_senders_raise_to_the_higher_level() {
+    check_within(2, || {
+        let work = Work::at(5);
+        let senders: Vec<_> = [2, 4]
+            .map(|level| {
+                let work = Arc::clone(&work);
+                thread::spawn(move || work.send(level))
+            })
+            .into();
+        let first = work.work();
+        senders
+            .into_iter()
+            .for_each(|it| assert_ne!(it.join().unwrap(), Announced::Refused));
+        let mut found = vec![first];
+        while *found.last().unwrap() != 0 || work.mail.load(Acquire) != 0 {
+            found.push(work.work());
+        }
+        found.retain(|it| *it != 0);
+        found.sort_unstable();
+        assert_eq!(found, [2, 4]);
+        assert_eq!(work.kernel.load(Acquire), 0);
     });
 }

@@ -117,7 +117,7 @@ final class RealtimeQueueTest {
         int sent = 0;
         while (send(0, 0, 10)) {
             sent++;
-            assertTrue(sent <= MessageQueue.ENTRIES_PREPARED);
+            assertTrue(sent <= MessageQueue.REALTIME_PENDING_MAX);
         }
         assertEquals(1, queue.refusedCount());
         RealtimeThread.setPriority(0, 0);
@@ -131,7 +131,7 @@ final class RealtimeQueueTest {
     @Test
     void aStormOfOrdinaryMessagesRefusesNoUrgentOne() throws InterruptedException {
         CountDownLatch gate = block();
-        int storm = 10 * MessageQueue.ENTRIES_PREPARED;
+        int storm = 10 * MessageQueue.REALTIME_PENDING_MAX;
         for (int count = 0; count < storm; count++) {
             assertTrue(handler.sendEmptyMessage(1));
         }

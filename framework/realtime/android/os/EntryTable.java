@@ -17,8 +17,13 @@ final class EntryTable {
     private final QueueEntry[][] chains = new QueueEntry[KEYS][CHAINS];
 
     void add(QueueEntry entry) {
+        Message message = entry.message;
+        int handler = System.identityHashCode(message.target);
+        entry.chain[BY_HANDLER] = spread(handler);
+        entry.chain[BY_WHAT] = spread(handler * 31 + message.what);
+        entry.chain[BY_CALLBACK] = spread(handler * 31 + System.identityHashCode(message.callback));
         for (int key = 0; key < KEYS; key++) {
-            int chain = chain(key, entry.message);
+            int chain = entry.chain[key];
             QueueEntry head = chains[key][chain];
             entry.chainAfter[key] = head;
             if (head != null) {
@@ -33,7 +38,7 @@ final class EntryTable {
             QueueEntry before = entry.chainBefore[key];
             QueueEntry after = entry.chainAfter[key];
             if (before == null) {
-                chains[key][chain(key, entry.message)] = after;
+                chains[key][entry.chain[key]] = after;
             } else {
                 before.chainAfter[key] = after;
             }
@@ -56,18 +61,6 @@ final class EntryTable {
     QueueEntry firstOfCallback(Handler handler, Runnable callback) {
         return chains[BY_CALLBACK][
                 spread(System.identityHashCode(handler) * 31 + System.identityHashCode(callback))];
-    }
-
-    private static int chain(int key, Message message) {
-        int handler = System.identityHashCode(message.target);
-        switch (key) {
-            case BY_HANDLER:
-                return spread(handler);
-            case BY_WHAT:
-                return spread(handler * 31 + message.what);
-            default:
-                return spread(handler * 31 + System.identityHashCode(message.callback));
-        }
     }
 
     private static int spread(int hash) {

@@ -6,6 +6,9 @@ import android.util.Printer;
 import android.util.proto.ProtoOutputStream;
 import java.io.FileDescriptor;
 import java.util.ArrayList;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.AtomicLong;
+import takt.framework.Cleaner;
 import takt.framework.RealtimeThread;
 
 /**
@@ -13,51 +16,65 @@ import takt.framework.RealtimeThread;
  * nanoseconds; ordinary messages keep AOSP's order.
  *
  * <p>A message has its sender's real-time priority (0 for ordinary threads). The due message of the highest priority is
- * next; equal priorities keep time and arrival. A due message is taken in O(1), a delayed one in O(log n); a removal costs
- * what it removes. Real-time messages have {@link #ENTRIES_PREPARED} entries of their own, which no storm of ordinary ones
- * can use up: when all are in use, a real-time message is refused and counted. An ordinary one reuses an entry or makes
- * one, as AOSP's would.
+ * next; equal priorities keep time and arrival. A sender takes no lock: it leaves its message in {@link Arrivals}, and whoever
+ * next looks into the queue sorts in what arrived, once, in O(1) if it is due and O(log n) if it is delayed, the most
+ * urgent first. At most {@link #REALTIME_PENDING_MAX} real-time messages wait at once; one more is refused and counted.
  *
  * <p>The looper's thread runs at the priority of what it dispatches. A sender that adds a more urgent due message raises it
- * at once, under the lock under which the looper lowers itself, so no raise is lost. A message that becomes due while
- * another is dispatched waits for that one at that one's priority.
+ * with one system call; {@code rt::sync::boost} has the protocol, and why no raise is lost. A message that becomes due
+ * while another is dispatched waits for that one at that one's priority.
  */
 public final class MessageQueue {
     private static final String TAG = "MessageQueue";
 
     /** Real-time messages that may wait at once: far more than AOSP recycles of all kinds (50). */
-    public static final int ENTRIES_PREPARED = 1024;
+    public static final int REALTIME_PENDING_MAX = 1024;
     private static final long NANOS_PER_MILLI = 1_000_000;
     private static final long FOREVER = Long.MAX_VALUE;
     private static final int IDLE_HANDLERS_FIRST = 4;
+    /** Answers of {@link #nativeSettle}. */
+    private static final int SETTLED = 0;
+    private static final int LOOK_AGAIN = 1;
 
     private final boolean quitAllowed;
+    private final Arrivals arrivals = new Arrivals();
+    /** Real-time messages that were sent and not taken. */
+    private final AtomicInteger realtimePending = new AtomicInteger();
+    private final AtomicLong refused = new AtomicLong();
+    private final AtomicLong notRaised = new AtomicLong();
+    /** A sender has raised the looper, or its message was sorted in: the looper's priority is to be settled. */
+    private volatile boolean isUnsettled;
+    /** The looper waits, or is about to, until {@link #asleepUntilNanos}: who sends for an earlier time wakes it. */
+    private final AtomicInteger asleep = new AtomicInteger();
+    private volatile long asleepUntilNanos;
+    private volatile boolean isQuitting;
+
+    // What follows belongs to the holder of this object's lock: the looper, and who removes or searches.
     private final EntryLane synchronous = new EntryLane();
     private final EntryLane asynchronous = new EntryLane();
     private final EntryTable table = new EntryTable();
     private final ArrayList<IdleHandler> idleHandlers = new ArrayList<>();
     private IdleHandler[] idleHandlersToRun = new IdleHandler[IDLE_HANDLERS_FIRST];
-
-    /** Unused entries, linked by {@code after}: those prepared for real-time messages, and others. */
-    private QueueEntry freeRealtime;
-    private QueueEntry freeOrdinary;
     /** Barriers by time, then arrival; {@code message.arg1} is the token. */
     private final ArrayList<QueueEntry> barriers = new ArrayList<>();
-
-    private final int looperThread;
-    private final int basePriority;
-    private int looperPriority;
-    private long nativeQueue;
     private long nextSequence = 1;
     private long nextFrontSequence = -1;
     private int nextBarrierToken;
-    private long refusedCount;
-    private long notRaisedCount;
-    private boolean isQuitting;
-    private boolean isBlocked;
-    private long blockedUntilNanos;
+
+    // The looper's own.
+    private final int basePriority;
+    private int looperPriority;
+    /** Where the announcements stood before the last search: see {@code rt::sync::boost}. */
+    private int look;
+    private boolean isClosed;
+
+    /** Lives as long as this object: senders hold no lock. */
+    private final long nativeQueue;
 
     private static native long nativeInit();
+
+    /** The looper has ended. */
+    private static native void nativeClose(long queue);
 
     private static native void nativeDestroy(long queue);
 
@@ -68,38 +85,44 @@ public final class MessageQueue {
 
     private static native boolean nativeIsPolling(long queue);
 
+    /** Raises the looper if it is less urgent, then wakes it if it is asleep: 0 it was urgent enough, 1 raised, 2 refused. */
+    private static native int nativeAnnounce(long queue, int priority, boolean isAsleep);
+
+    private static native int nativeLook(long queue);
+
+    private static native int nativeSettle(long queue, int look, int priority);
+
     MessageQueue(boolean quitAllowed) {
         this.quitAllowed = quitAllowed;
-        for (int count = 0; count < ENTRIES_PREPARED; count++) {
-            QueueEntry entry = new QueueEntry();
-            entry.priority = 1;
-            release(entry);
-        }
         nativeQueue = nativeInit();
-        looperThread = Process.myTid();
+        Cleaner.create(this, destroyer(nativeQueue));
         basePriority = RealtimeThread.priority();
         looperPriority = basePriority;
     }
 
-    /** Adds a message for a time in uptime nanoseconds; the priority is capped to the sender's. Extends AOSP's interface. */
+    private static Runnable destroyer(long queue) {
+        return () -> nativeDestroy(queue);
+    }
+
+    /**
+     * Adds a message for a time in uptime nanoseconds; the priority is capped to the sender's. False if the looper has quit
+     * or {@link #REALTIME_PENDING_MAX} real-time messages wait: the message is then still the caller's. Extends AOSP's
+     * interface.
+     */
     public boolean enqueueRealtime(Message message, long whenNanos, int priority) {
         int sender = RealtimeThread.priority();
         message.when = whenNanos / NANOS_PER_MILLI;
         return enqueue(message, whenNanos, Math.max(0, Math.min(priority, sender)));
     }
 
-    /** Real-time messages refused because every prepared entry was in use. */
+    /** Real-time messages refused because too many were waiting. */
     public long refusedCount() {
-        synchronized (this) {
-            return refusedCount;
-        }
+        return refused.get();
     }
 
     /** Times that the looper could not be given a message's priority: the process lacks CAP_SYS_NICE. */
     public long notRaisedCount() {
-        synchronized (this) {
-            return notRaisedCount;
-        }
+        return notRaised.get();
     }
 
     boolean enqueueMessage(Message message, long when) {
@@ -111,46 +134,51 @@ public final class MessageQueue {
         if (message.target == null) {
             throw new IllegalArgumentException("Message must have a target.");
         }
-        synchronized (this) {
-            if (message.isInUse()) {
-                throw new IllegalStateException(message + " This message is already in use.");
-            }
-            if (isQuitting) {
-                String text = message.target + " sending message to a Handler on a dead thread";
-                Log.w(TAG, text, new IllegalStateException(text));
-                message.recycle();
-                return false;
-            }
-            QueueEntry entry = take(priority);
-            if (entry == null) {
-                refusedCount++;
-                return false;
-            }
-            message.markInUse();
-            message.next = null;
-            long nowNanos = SystemClock.uptimeNanos();
-            entry.message = message;
-            entry.whenNanos = whenNanos;
-            // AOSP puts time 0 in front of everything, the last one first.
-            entry.sequence = whenNanos == 0 ? nextFrontSequence-- : nextSequence++;
-            entry.priority = priority;
-            entry.isAsynchronous = message.isAsynchronous();
-            laneOf(entry).add(entry, nowNanos);
-            table.add(entry);
-            boolean isDue = whenNanos <= nowNanos;
-            if (isDue && priority > looperPriority) {
-                schedule(priority);
-            }
-            if (isBlocked && whenNanos < blockedUntilNanos) {
-                isBlocked = false;
-                nativeWake(nativeQueue);
-            }
-            return true;
+        if (!message.tryMarkInUse()) {
+            throw new IllegalStateException(message + " This message is already in use.");
+        }
+        if (isQuitting) {
+            String text = message.target + " sending message to a Handler on a dead thread";
+            Log.w(TAG, text, new IllegalStateException(text));
+            message.recycleUnchecked();
+            return false;
+        }
+        if (priority > 0 && realtimePending.incrementAndGet() > REALTIME_PENDING_MAX) {
+            realtimePending.decrementAndGet();
+            refused.incrementAndGet();
+            message.markFree();
+            return false;
+        }
+        QueueEntry entry = message.entry;
+        entry.whenNanos = whenNanos;
+        entry.priority = priority;
+        entry.isAsynchronous = message.isAsynchronous();
+        arrivals.add(entry);
+        // From here on the message is the looper's.
+        boolean wakes = asleep.get() != 0 && whenNanos < asleepUntilNanos && asleep.compareAndSet(1, 0);
+        if (priority > 0 && whenNanos <= SystemClock.uptimeNanos()) {
+            announce(priority, wakes);
+        } else if (wakes) {
+            nativeWake(nativeQueue);
+        }
+        if (isQuitting) {
+            discardArrivals();
+        }
+        return true;
+    }
+
+    private void announce(int priority, boolean wakes) {
+        int outcome = nativeAnnounce(nativeQueue, priority, wakes);
+        if (outcome == 1) {
+            // The message may have been found, and done, before it was announced.
+            isUnsettled = true;
+        } else if (outcome == 2) {
+            notRaised.incrementAndGet();
         }
     }
 
     Message next() {
-        if (nativeQueue == 0) {
+        if (isClosed) {
             return null; // The looper has quit and is asked again: as AOSP's.
         }
         int idleCount = -1;
@@ -159,39 +187,161 @@ public final class MessageQueue {
             if (untilNanos != 0) {
                 Binder.flushPendingCommands();
                 nativePollUntil(nativeQueue, untilNanos);
+                asleep.set(0);
+                untilNanos = 0;
             }
             synchronized (this) {
-                isBlocked = false;
+                beginLook();
                 long nowNanos = SystemClock.uptimeNanos();
-                QueueEntry entry = dueEntry(nowNanos);
+                QueueEntry entry = findDue(nowNanos);
                 if (entry != null) {
-                    schedule(Math.max(basePriority, entry.priority));
-                    Message message = unlink(entry);
-                    return message;
+                    if (settle(entry.priority)) {
+                        return unlink(entry);
+                    }
+                    continue;
                 }
                 if (isQuitting) {
-                    nativeDestroy(nativeQueue);
-                    nativeQueue = 0;
-                    schedule(basePriority);
-                    return null;
+                    if (settle(basePriority)) {
+                        isClosed = true;
+                        nativeClose(nativeQueue);
+                        return null;
+                    }
+                    continue;
                 }
-                untilNanos = nextTimeNanos();
                 if (idleCount < 0 && isIdleAt(nowNanos)) {
                     idleCount = idleHandlers.size();
                 }
                 if (idleCount <= 0) {
-                    isBlocked = true;
-                    blockedUntilNanos = untilNanos;
-                    // Asleep it costs nothing, and it wakes at the priority of what it waits for.
-                    schedule(Math.max(basePriority, highestPriority()));
+                    untilNanos = fallAsleep();
                     continue;
                 }
                 idleHandlersToRun = idleHandlers.toArray(idleHandlersToRun);
             }
             runIdleHandlers(idleCount);
-            idleCount = 0;
-            // A handler may have added a message: look before waiting.
-            untilNanos = 0;
+            idleCount = 0; // A handler may have added a message: look before waiting.
+        }
+    }
+
+    /** How long to wait; 0: look again. Asleep it keeps the priority of what it waits for: that costs nothing. */
+    private long fallAsleep() {
+        if (!settle(highestPriority())) {
+            return 0;
+        }
+        long untilNanos = nextTimeNanos();
+        asleepUntilNanos = untilNanos;
+        asleep.set(1);
+        // Who sent before it could see this did not wake.
+        if (!arrivals.isEmpty()) {
+            asleep.set(0);
+            return 0;
+        }
+        return untilNanos;
+    }
+
+    /** Before a search, if the looper is raised or may have been. */
+    private void beginLook() {
+        if (looperPriority != basePriority || isUnsettled || arrivals.highest() > 0) {
+            isUnsettled = true;
+            look = nativeLook(nativeQueue);
+        }
+    }
+
+    /** The looper runs at a priority from here on; false if something was announced since {@link #beginLook}. */
+    private boolean settle(int wanted) {
+        int priority = Math.max(basePriority, wanted);
+        if (priority == looperPriority && !isUnsettled) {
+            return true;
+        }
+        isUnsettled = false;
+        int outcome = nativeSettle(nativeQueue, look, priority);
+        if (outcome == LOOK_AGAIN) {
+            isUnsettled = true;
+            return false;
+        }
+        if (outcome == SETTLED) {
+            looperPriority = priority;
+        } else {
+            notRaised.incrementAndGet();
+        }
+        return true;
+    }
+
+    /** The next entry, or null: sorts in what arrived as far as it may come before others. */
+    private QueueEntry findDue(long nowNanos) {
+        while (true) {
+            QueueEntry due = dueEntry(nowNanos);
+            int arrived = arrivals.highest();
+            while (arrived > 0 && (due == null || arrived >= due.priority)) {
+                sortIn(arrivals.take(arrived), nowNanos);
+                due = dueEntry(nowNanos);
+                arrived = arrivals.highest();
+            }
+            if (due != null && due.priority > 0) {
+                return due;
+            }
+            if (sortInOrdinary(nowNanos)) {
+                return dueEntry(nowNanos);
+            }
+        }
+    }
+
+    /** False if something more urgent has arrived meanwhile. */
+    private boolean sortInOrdinary(long nowNanos) {
+        // The rest of a batch that was interrupted, and what arrived since.
+        for (int batch = 0; batch < 2; batch++) {
+            arrivals.takeBatch();
+            while (arrivals.hasBatch()) {
+                sortIn(arrivals.takeOrdinary(), nowNanos);
+                if (arrivals.highest() > 0) {
+                    return false;
+                }
+            }
+        }
+        return true;
+    }
+
+    /** All of it: for who searches. */
+    private void sortInAll() {
+        long nowNanos = SystemClock.uptimeNanos();
+        do {
+            for (int priority = arrivals.highest(); priority > 0; priority = arrivals.highest()) {
+                sortIn(arrivals.take(priority), nowNanos);
+            }
+        } while (!sortInOrdinary(nowNanos));
+    }
+
+    private void sortIn(QueueEntry chain, long nowNanos) {
+        QueueEntry entry = chain;
+        while (entry != null) {
+            QueueEntry next = entry.arrival;
+            entry.arrival = null;
+            // AOSP puts time 0 in front of everything, the last one first.
+            entry.sequence = entry.whenNanos == 0 ? nextFrontSequence-- : nextSequence++;
+            if (entry.priority > 0) {
+                isUnsettled = true;
+            }
+            laneOf(entry).add(entry, nowNanos);
+            table.add(entry);
+            entry = next;
+        }
+    }
+
+    /** What was sent when the queue had quit already. */
+    private void discardArrivals() {
+        synchronized (this) {
+            while (!arrivals.isEmpty()) {
+                int priority = arrivals.highest();
+                if (priority == 0) {
+                    arrivals.takeBatch();
+                }
+                QueueEntry entry = priority == 0 ? arrivals.takeOrdinary() : arrivals.take(priority);
+                while (entry != null) {
+                    QueueEntry next = entry.arrival;
+                    entry.arrival = null;
+                    entry.message.recycleUnchecked();
+                    entry = next;
+                }
+            }
         }
     }
 
@@ -272,62 +422,24 @@ public final class MessageQueue {
         return dueEntry(nowNanos) == null;
     }
 
-    private void schedule(int priority) {
-        if (priority == looperPriority) {
-            return;
-        }
-        if (RealtimeThread.setPriority(looperThread, priority)) {
-            looperPriority = priority;
-        } else {
-            notRaisedCount++;
-        }
-    }
-
     private EntryLane laneOf(QueueEntry entry) {
         return entry.isAsynchronous ? asynchronous : synchronous;
-    }
-
-    private QueueEntry take(int priority) {
-        if (priority > 0) {
-            QueueEntry entry = freeRealtime;
-            if (entry != null) {
-                freeRealtime = entry.after;
-                entry.after = null;
-            }
-            return entry;
-        }
-        QueueEntry entry = freeOrdinary;
-        if (entry == null) {
-            return new QueueEntry();
-        }
-        freeOrdinary = entry.after;
-        entry.after = null;
-        return entry;
-    }
-
-    /** Back to where it came from: its priority says so. */
-    private void release(QueueEntry entry) {
-        entry.message = null;
-        if (entry.priority > 0) {
-            entry.after = freeRealtime;
-            freeRealtime = entry;
-        } else {
-            entry.after = freeOrdinary;
-            freeOrdinary = entry;
-        }
     }
 
     private Message unlink(QueueEntry entry) {
         Message message = entry.message;
         laneOf(entry).remove(entry);
         table.remove(entry);
-        release(entry);
+        if (entry.priority > 0) {
+            realtimePending.decrementAndGet();
+        }
         return message;
     }
 
     /** Is the calling thread's queue empty of due messages? */
     public boolean isIdle() {
         synchronized (this) {
+            sortInAll();
             return isIdleAt(SystemClock.uptimeNanos());
         }
     }
@@ -351,9 +463,7 @@ public final class MessageQueue {
 
     /** Is the looper waiting for messages? */
     public boolean isPolling() {
-        synchronized (this) {
-            return !isQuitting && nativeIsPolling(nativeQueue);
-        }
+        return !isQuitting && nativeIsPolling(nativeQueue);
     }
 
     /** Not supported yet. */
@@ -374,6 +484,7 @@ public final class MessageQueue {
                 return;
             }
             isQuitting = true;
+            sortInAll();
             long nowNanos = isSafe ? SystemClock.uptimeNanos() : Long.MIN_VALUE;
             removeAfter(synchronous, nowNanos);
             removeAfter(asynchronous, nowNanos);
@@ -389,12 +500,10 @@ public final class MessageQueue {
         ArrayList<QueueEntry> kept = new ArrayList<>();
         for (int priority = lane.highestBelow(EntryLane.PRIORITIES); priority >= 0; ) {
             QueueEntry head = lane.head(priority);
-            lane.remove(head);
             if (head.whenNanos > limitNanos) {
-                table.remove(head);
-                head.message.recycleUnchecked();
-                release(head);
+                unlink(head).recycleUnchecked();
             } else {
+                lane.remove(head);
                 kept.add(head);
             }
             priority = lane.highestBelow(EntryLane.PRIORITIES);
@@ -408,10 +517,12 @@ public final class MessageQueue {
     public int postSyncBarrier() {
         synchronized (this) {
             int token = nextBarrierToken++;
-            QueueEntry barrier = new QueueEntry();
-            barrier.message = Message.obtain();
-            barrier.message.markInUse();
-            barrier.message.arg1 = token;
+            // What was sent before it lies before it.
+            sortInAll();
+            Message message = Message.obtain();
+            message.tryMarkInUse();
+            message.arg1 = token;
+            QueueEntry barrier = message.entry;
             barrier.whenNanos = SystemClock.uptimeMillis() * NANOS_PER_MILLI;
             barrier.sequence = nextSequence++;
             barriers.add(barrier);
@@ -425,8 +536,7 @@ public final class MessageQueue {
             for (int index = 0; index < barriers.size(); index++) {
                 if (barriers.get(index).message.arg1 == token) {
                     barriers.remove(index).message.recycleUnchecked();
-                    if (isBlocked) {
-                        isBlocked = false;
+                    if (asleep.compareAndSet(1, 0)) {
                         nativeWake(nativeQueue);
                     }
                     return;
@@ -437,60 +547,19 @@ public final class MessageQueue {
                 + " posted or has already been removed.");
     }
 
-    /** What a search is for. */
-    private enum Match { WHAT, EQUAL_WHAT, CALLBACK, EQUAL_CALLBACK, HANDLER, EQUAL_HANDLER }
-
-    private static boolean isMatch(Match match, Message message, Handler handler, int what, Runnable callback, Object object) {
-        if (message.target != handler) {
-            return false;
-        }
-        boolean isKey;
-        switch (match) {
-            case WHAT:
-            case EQUAL_WHAT:
-                isKey = message.what == what;
-                break;
-            case CALLBACK:
-            case EQUAL_CALLBACK:
-                isKey = message.callback == callback;
-                break;
-            default:
-                isKey = true;
-        }
-        if (!isKey || object == null) {
-            return isKey;
-        }
-        boolean isEqual = match == Match.EQUAL_WHAT || match == Match.EQUAL_CALLBACK || match == Match.EQUAL_HANDLER;
-        return isEqual ? object.equals(message.obj) : message.obj == object;
-    }
-
     /** Visits one chain; removes what matches, or says whether something does. */
-    private boolean search(Match match, Handler handler, int what, Runnable callback, Object object, boolean isRemoval) {
+    private boolean search(
+            EntryMatch match, Handler handler, int what, Runnable callback, Object object, boolean isRemoval) {
         if (handler == null) {
             return false;
         }
         synchronized (this) {
+            sortInAll();
             boolean isFound = false;
-            int key;
-            QueueEntry entry;
-            switch (match) {
-                case WHAT:
-                case EQUAL_WHAT:
-                    key = EntryTable.BY_WHAT;
-                    entry = table.firstOfWhat(handler, what);
-                    break;
-                case CALLBACK:
-                case EQUAL_CALLBACK:
-                    key = EntryTable.BY_CALLBACK;
-                    entry = table.firstOfCallback(handler, callback);
-                    break;
-                default:
-                    key = EntryTable.BY_HANDLER;
-                    entry = table.firstOfHandler(handler);
-            }
+            QueueEntry entry = match.first(table, handler, what, callback);
             while (entry != null) {
-                QueueEntry after = entry.chainAfter[key];
-                if (isMatch(match, entry.message, handler, what, callback, object)) {
+                QueueEntry after = entry.chainAfter[match.key];
+                if (match.isMatch(entry.message, handler, what, callback, object)) {
                     isFound = true;
                     if (!isRemoval) {
                         return true;
@@ -504,52 +573,52 @@ public final class MessageQueue {
     }
 
     boolean hasMessages(Handler handler, int what, Object object) {
-        return search(Match.WHAT, handler, what, null, object, false);
+        return search(EntryMatch.WHAT, handler, what, null, object, false);
     }
 
     boolean hasEqualMessages(Handler handler, int what, Object object) {
-        return search(Match.EQUAL_WHAT, handler, what, null, object, false);
+        return search(EntryMatch.EQUAL_WHAT, handler, what, null, object, false);
     }
 
     boolean hasMessages(Handler handler, Runnable callback, Object object) {
-        return search(Match.CALLBACK, handler, 0, callback, object, false);
+        return search(EntryMatch.CALLBACK, handler, 0, callback, object, false);
     }
 
     boolean hasMessages(Handler handler) {
-        return search(Match.HANDLER, handler, 0, null, null, false);
+        return search(EntryMatch.HANDLER, handler, 0, null, null, false);
     }
 
     void removeMessages(Handler handler, int what, Object object) {
-        search(Match.WHAT, handler, what, null, object, true);
+        search(EntryMatch.WHAT, handler, what, null, object, true);
     }
 
     void removeEqualMessages(Handler handler, int what, Object object) {
-        search(Match.EQUAL_WHAT, handler, what, null, object, true);
+        search(EntryMatch.EQUAL_WHAT, handler, what, null, object, true);
     }
 
     void removeMessages(Handler handler, Runnable callback, Object object) {
         if (callback != null) {
-            search(Match.CALLBACK, handler, 0, callback, object, true);
+            search(EntryMatch.CALLBACK, handler, 0, callback, object, true);
         }
     }
 
     void removeEqualMessages(Handler handler, Runnable callback, Object object) {
         if (callback != null) {
-            search(Match.EQUAL_CALLBACK, handler, 0, callback, object, true);
+            search(EntryMatch.EQUAL_CALLBACK, handler, 0, callback, object, true);
         }
     }
 
     void removeCallbacksAndMessages(Handler handler, Object object) {
-        search(Match.HANDLER, handler, 0, null, object, true);
+        search(EntryMatch.HANDLER, handler, 0, null, object, true);
     }
 
     void removeCallbacksAndEqualMessages(Handler handler, Object object) {
-        search(Match.EQUAL_HANDLER, handler, 0, null, object, true);
+        search(EntryMatch.EQUAL_HANDLER, handler, 0, null, object, true);
     }
 
     void dump(Printer printer, String prefix, Handler handler) {
         synchronized (this) {
-            printer.println(prefix + "(takt queue, looper priority " + looperPriority + ", refused " + refusedCount
+            printer.println(prefix + "(takt queue, looper priority " + looperPriority + ", refused " + refused
                     + ", quitting=" + isQuitting + ")");
         }
     }

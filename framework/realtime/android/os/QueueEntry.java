@@ -1,29 +1,33 @@
 // SPDX-License-Identifier: Apache-2.0
 package android.os;
 
-/** A message in a {@link MessageQueue}: its time, its priority, and the links of the structures that hold it. */
+/** A message's place in a {@link MessageQueue}: its time, its priority, and the links of the structures that hold it. */
 final class QueueEntry {
-    Message message;
+    final Message message;
     long whenNanos;
     /** Order of arrival: equal times keep it. Negative for the front of the queue, where the last comes first. */
     long sequence;
     int priority;
     boolean isAsynchronous;
 
+    /** The one that arrived before it, or after it once the order is turned round. */
+    QueueEntry arrival;
+
     /** Neighbours in the line of its priority; index in the heap, or -1. */
     QueueEntry before;
     QueueEntry after;
     int heapIndex = -1;
 
-    /** Neighbours in each of the table's chains. */
+    /** Its chain of the table for each key, and its neighbours there. */
+    final int[] chain = new int[EntryTable.KEYS];
     final QueueEntry[] chainBefore = new QueueEntry[EntryTable.KEYS];
     final QueueEntry[] chainAfter = new QueueEntry[EntryTable.KEYS];
 
-    boolean isBefore(QueueEntry other) {
-        return whenNanos != other.whenNanos ? whenNanos < other.whenNanos : sequence < other.sequence;
+    QueueEntry(Message message) {
+        this.message = message;
     }
 
-    boolean isBefore(long otherWhenNanos, long otherSequence) {
-        return whenNanos != otherWhenNanos ? whenNanos < otherWhenNanos : sequence < otherSequence;
+    boolean isBefore(QueueEntry other) {
+        return whenNanos != other.whenNanos ? whenNanos < other.whenNanos : sequence < other.sequence;
     }
 }
