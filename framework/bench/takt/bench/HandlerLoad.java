@@ -15,7 +15,7 @@ import takt.framework.RealtimeThread;
  * RTDroid's experiment: one real-time thread sends a message each period, many ordinary threads send ten messages each ten
  * milliseconds to the same handler. Prints how late the real-time messages were handled, and how many messages were.
  *
- * <p>Arguments: ordinary threads, seconds, period in microseconds, priority.
+ * <p>Arguments: numbers of ordinary threads, as 30,300 (a line each); milliseconds, period in microseconds, priority.
  */
 public final class HandlerLoad {
     private static final int URGENT = 1;
@@ -24,56 +24,67 @@ public final class HandlerLoad {
     private static final int BURST = 10;
     /** Messages not handled yet at which ordinary senders wait: a queue without a bound would eat the heap. */
     private static final long PENDING_MAX = 100_000;
+    /** Messages of each kind before anything is counted: the compilers' work is not the queue's. */
+    private static final int WARM_UP = 20_000;
+    private static final int WARM_UP_URGENT = 50;
 
-    private static final AtomicLong sent = new AtomicLong();
-    private static volatile long handled;
-    private static volatile boolean isOver;
+    private final Handler handler;
+    private final long[] latencies;
+    private final AtomicLong sent = new AtomicLong();
+    private volatile long handled;
+    private volatile int latencyCount;
+    private volatile boolean isOver;
 
-    private static long[] latencies;
-    private static volatile int latencyCount;
+    private HandlerLoad(HandlerThread looper, int samples) {
+        latencies = new long[samples];
+        handler = new Handler(looper.getLooper(), this::handle);
+    }
 
-    private HandlerLoad() {}
-
-    /** Runs once. */
+    /** Runs once for each number of threads. */
     public static void main(String[] args) throws InterruptedException {
-        int threads = Integer.parseInt(args[0]);
-        long seconds = Long.parseLong(args[1]);
+        long nanos = TimeUnit.MILLISECONDS.toNanos(Long.parseLong(args[1]));
         long periodNanos = TimeUnit.MICROSECONDS.toNanos(Long.parseLong(args[2]));
         int priority = Integer.parseInt(args[3]);
         Natives.load();
         HandlerThread looper = new HandlerThread("handler-load");
         looper.start();
-        Handler handler = new Handler(looper.getLooper(), HandlerLoad::handle);
-        warmUp(handler);
-        int samples = (int) (TimeUnit.SECONDS.toNanos(seconds) / periodNanos);
-        latencies = new long[samples];
-        Thread[] senders = new Thread[threads];
-        for (int index = 0; index < threads; index++) {
-            senders[index] = new Thread(() -> sendBursts(handler), "ordinary-" + index);
-            senders[index].setDaemon(true);
-            senders[index].start();
+        new HandlerLoad(looper, WARM_UP_URGENT).warmUp(periodNanos, priority);
+        for (String threads : args[0].split(",")) {
+            HandlerLoad load = new HandlerLoad(looper, (int) (nanos / periodNanos));
+            System.out.println(load.run(Integer.parseInt(threads), periodNanos, priority));
         }
-        long before = handled;
-        long start = System.nanoTime();
-        boolean[] isRealtime = new boolean[1];
-        Thread urgent = new Thread(() -> isRealtime[0] = sendPeriodically(handler, samples, periodNanos, priority));
-        urgent.start();
-        urgent.join();
-        double elapsed = (System.nanoTime() - start) / 1e9;
-        double throughput = (handled - before) / elapsed;
-        long pending = sent.get() - handled;
-        isOver = true;
-        while (latencyCount < samples) {
-            Thread.sleep(10); // those that still wait behind others
-        }
-        Arrays.sort(latencies);
-        System.out.printf(
-                "samples=%d p50_ns=%d p99_ns=%d p999_ns=%d max_ns=%d throughput=%.0f pending=%d realtime=%b%n",
-                samples, at(0.5), at(0.99), at(0.999), latencies[samples - 1], throughput, pending, isRealtime[0]);
         System.exit(0);
     }
 
-    private static boolean handle(Message message) {
+    private String run(int threads, long periodNanos, int priority) throws InterruptedException {
+        Thread[] senders = new Thread[threads];
+        for (int index = 0; index < threads; index++) {
+            senders[index] = new Thread(this::sendBursts, "ordinary-" + index);
+            senders[index].setDaemon(true);
+            senders[index].start();
+        }
+        long handledBefore = handled;
+        long sentBefore = sent.get();
+        long start = System.nanoTime();
+        boolean isRealtime = sendUrgent(periodNanos, priority);
+        double elapsed = (System.nanoTime() - start) / 1e9;
+        long handledThen = handled;
+        long sentThen = sent.get();
+        isOver = true;
+        for (Thread sender : senders) {
+            sender.join();
+        }
+        awaitAll();
+        Arrays.sort(latencies);
+        return String.format(
+                "threads=%d samples=%d p50_ns=%d p99_ns=%d p999_ns=%d max_ns=%d throughput=%.0f offered=%.0f pending=%d"
+                        + " realtime=%b",
+                threads, latencies.length, at(0.5), at(0.99), at(0.999), latencies[latencies.length - 1],
+                (handledThen - handledBefore) / elapsed, (sentThen - sentBefore) / elapsed, sentThen - handledThen,
+                isRealtime);
+    }
+
+    private boolean handle(Message message) {
         if (message.what == URGENT) {
             latencies[latencyCount] = System.nanoTime() - (((long) message.arg1 << 32) | (message.arg2 & 0xffff_ffffL));
             latencyCount++;
@@ -82,33 +93,50 @@ public final class HandlerLoad {
         return true;
     }
 
-    /** The compilers' work is not the queue's. */
-    private static void warmUp(Handler handler) throws InterruptedException {
-        for (int count = 0; count < 50_000; count++) {
-            sent.incrementAndGet();
-            handler.sendMessage(Message.obtain(handler, ORDINARY));
+    private void warmUp(long periodNanos, int priority) throws InterruptedException {
+        for (int count = 0; count < WARM_UP; count++) {
+            send();
         }
-        while (handled < 50_000) {
+        sendUrgent(periodNanos, priority);
+        awaitAll();
+    }
+
+    /** Those that still wait behind others. */
+    private void awaitAll() throws InterruptedException {
+        while (handled < sent.get()) {
             Thread.sleep(1);
         }
     }
 
-    private static void sendBursts(Handler handler) {
+    private void send() {
+        sent.incrementAndGet();
+        handler.sendMessage(Message.obtain(handler, ORDINARY));
+    }
+
+    private void sendBursts() {
         long next = System.nanoTime();
         while (!isOver) {
             for (int count = 0; count < BURST && sent.get() - handled < PENDING_MAX; count++) {
-                sent.incrementAndGet();
-                handler.sendMessage(Message.obtain(handler, ORDINARY));
+                send();
             }
             next += BURST_PERIOD_NANOS;
             LockSupport.parkNanos(next - System.nanoTime());
         }
     }
 
-    private static boolean sendPeriodically(Handler handler, int samples, long periodNanos, int priority) {
+    /** From a thread of its own; says whether that has the priority. */
+    private boolean sendUrgent(long periodNanos, int priority) throws InterruptedException {
+        boolean[] isRealtime = new boolean[1];
+        Thread urgent = new Thread(() -> isRealtime[0] = sendPeriodically(periodNanos, priority), "urgent");
+        urgent.start();
+        urgent.join();
+        return isRealtime[0];
+    }
+
+    private boolean sendPeriodically(long periodNanos, int priority) {
         boolean isRealtime = RealtimeThread.setPriority(0, priority);
         long next = System.nanoTime();
-        for (int count = 0; count < samples; count++) {
+        for (int count = 0; count < latencies.length; count++) {
             next += periodNanos;
             while (System.nanoTime() < next) {
                 LockSupport.parkNanos(next - System.nanoTime());
@@ -123,7 +151,7 @@ public final class HandlerLoad {
         return isRealtime;
     }
 
-    private static long at(double quantile) {
+    private long at(double quantile) {
         return latencies[(int) Math.min(latencies.length - 1, Math.ceil(quantile * latencies.length) - 1)];
     }
 }
