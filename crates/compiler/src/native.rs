@@ -64,19 +64,7 @@ fn bridge(b: &mut FunctionBuilder<'_>, native: &NativeMethod) {
         b.ins()
             .iadd_imm_s(base, i64::from(machine_offset(machine_word::JNI_TABLE))),
     ];
-    args.push(locals.push(b, holder));
-    let behind = if native.class.is_some() {
-        &params[..]
-    } else {
-        &params[1..]
-    };
-    for (&param, kind) in behind.iter().zip(&native.parameters) {
-        args.push(if *kind == MemoryKind::Ref {
-            locals.push(b, param)
-        } else {
-            param
-        });
-    }
+    args.extend(references(b, native, &mut locals, holder, &params));
     let top = b
         .ins()
         .iadd_imm_s(mark, i64::from(locals.count * LOCAL_BYTES));
@@ -110,6 +98,30 @@ fn bridge(b: &mut FunctionBuilder<'_>, native: &NativeMethod) {
     }
     throw_pending(b, base);
     b.ins().return_(value.as_slice());
+}
+
+/// What a native method gets behind the environment, references in slots.
+fn references(
+    b: &mut FunctionBuilder<'_>,
+    native: &NativeMethod,
+    locals: &mut Locals,
+    holder: clif::Value,
+    params: &[clif::Value],
+) -> Vec<clif::Value> {
+    let mut args = vec![locals.push(b, holder)];
+    if native.is_synchronized {
+        // Native code may delete what it was given; this one is to be unlocked.
+        locals.push(b, holder);
+    }
+    let behind = usize::from(native.class.is_none());
+    for (&param, kind) in params[behind..].iter().zip(&native.parameters) {
+        args.push(if *kind == MemoryKind::Ref {
+            locals.push(b, param)
+        } else {
+            param
+        });
+    }
+    args
 }
 
 fn class_object(b: &mut FunctionBuilder<'_>, class: Address) -> clif::Value {

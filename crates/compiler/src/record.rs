@@ -61,6 +61,18 @@ pub mod machine_word {
     pub const THREAD_OBJECT: usize = 2;
     /// Next free local reference.
     pub const LOCALS_TOP: usize = 3;
-    /// The native method that was left last; 0 when the runtime was entered.
+    /// The method that was left last: see [`native`] and [`first_called`]; 0 when the runtime was entered.
     pub const LAST_METHOD: usize = 4;
+    /// Added to the record of a method that is called for the first time.
+    pub const FIRST_CALL: u64 = 1;
+
+    /// The record of the native method that [`LAST_METHOD`]'s value names.
+    pub fn native(last_method: u64) -> Option<u64> {
+        (last_method != 0 && last_method & FIRST_CALL == 0).then_some(last_method)
+    }
+
+    /// The record of the method that [`LAST_METHOD`]'s value names, which has no frame yet.
+    pub fn first_called(last_method: u64) -> Option<u64> {
+        (last_method & FIRST_CALL != 0).then_some(last_method & !FIRST_CALL)
+    }
 }

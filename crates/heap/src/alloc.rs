@@ -251,7 +251,7 @@ impl Mutator {
             if is_first {
                 heap.pace.wait_for_epoch(&heap);
             } else {
-                heap.pace.wait_for_full_collection(&heap);
+                heap.pace.wait_for_full_collection();
             }
         });
         Ok(())

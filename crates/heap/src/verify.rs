@@ -57,7 +57,7 @@ impl Mutator {
         self.native(|| {
             let ticket = heap.verifier.asked.fetch_add(1, Ordering::SeqCst) + 1;
             while heap.verifier.answered.load(Ordering::SeqCst) < ticket {
-                heap.pace.wait_for_full_collection(&heap);
+                heap.pace.wait_for_full_collection();
             }
             heap.verifier.verdict.lock().clone()
         })
@@ -72,7 +72,13 @@ impl Mutator {
     /// Waits until a full collection that begins after now is done: cycles and soft references included.
     pub fn collect_full(&mut self) {
         let heap = self.heap.clone();
-        self.native(|| heap.pace.wait_for_full_collection(&heap));
+        self.native(|| heap.pace.wait_for_full_collection());
+    }
+
+    /// As [`Self::collect_full`], but soft references hold their referents.
+    pub fn collect_kept_soft(&mut self) {
+        let heap = self.heap.clone();
+        self.native(|| heap.pace.wait_for_kept_soft());
     }
 }
 

@@ -7,10 +7,9 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 use abi::address_map::{CODE_BYTES, CODE_START};
-use compiler::{
-    Address, CallSite, CompileError, CompiledCode, Compiler, NativeMethod, Shape, StackMap,
-};
+use compiler::{Address, CallSite, CompileError, CompiledCode, Compiler, NativeMethod, Shape};
 
+use crate::call_table::CallTable;
 use crate::class::Method;
 use crate::code_file::{Key, Piece, Sum};
 use crate::code_store;
@@ -37,11 +36,7 @@ pub(crate) enum CodeKind {
 pub(crate) struct Code {
     pub(crate) start: u64,
     pub(crate) kind: CodeKind,
-    /// By return offset.
-    sites: Vec<CallSite>,
-    /// For the collector's stack scan, which comes with the real heap.
-    #[expect(dead_code, reason = "read by the collector, which is not bound yet")]
-    stack_maps: Vec<StackMap>,
+    calls: CallTable,
 }
 
 struct Space {
@@ -132,13 +127,10 @@ fn publish(mut code: CompiledCode, addresses: &[u64], kind: CodeKind) -> u64 {
         code.bytes[at..at + 8].copy_from_slice(&addresses[number as usize].to_le_bytes());
     }
     let start = install(&code.bytes);
-    let mut sites = code.call_sites;
-    sites.sort_by_key(|site| site.return_offset);
     let record = Box::leak(Box::new(Code {
         start,
         kind,
-        sites,
-        stack_maps: code.stack_maps,
+        calls: CallTable::new(code.call_sites, code.stack_maps),
     }));
     let first = (start - u64::from(CODE_START)) / GRANULE_BYTES;
     // The return address of a last call may be the end itself.
@@ -169,11 +161,12 @@ pub(crate) fn find(address: u64) -> Option<&'static Code> {
 impl Code {
     /// The call that returns to `address`.
     pub(crate) fn site(&self, address: u64) -> Option<&CallSite> {
-        let offset = (address - self.start) as u32;
-        let found = self
-            .sites
-            .binary_search_by_key(&offset, |site| site.return_offset);
-        found.ok().map(|index| &self.sites[index])
+        self.calls.site((address - self.start) as u32)
+    }
+
+    /// Where this code holds references during the call that returns to `address`: bytes from its stack pointer there.
+    pub(crate) fn slots(&self, address: u64) -> Option<&[u32]> {
+        self.calls.slots((address - self.start) as u32)
     }
 }
 

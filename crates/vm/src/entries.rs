@@ -14,6 +14,7 @@ use crate::object::ObjectRef;
 use crate::realtime;
 use crate::report;
 use crate::resolve;
+use crate::roots;
 use crate::site::Site;
 use crate::thread::{Thread, Thrown};
 
@@ -27,7 +28,7 @@ pub(crate) extern "C" fn poll(cx: Cx<'_>) {
     let thread = Thread::of_context(cx);
     realtime::timed(
         thread,
-        || heap_binding::poll(thread),
+        || heap_binding::poll_of_managed(thread),
         |ledger, ns, ()| ledger.handshakes.add(ns, None),
     );
 }
@@ -97,12 +98,20 @@ pub(crate) extern "C" fn throw_pending(cx: Cx<'_>) {
 }
 
 pub(crate) extern "C" fn resolve(cx: Cx<'_>, site: u64) -> u64 {
+    roots::clear_stack_below();
     or_zero(Site::at(site).resolve(Thread::of_context(cx)))
 }
 
 pub(crate) extern "C" fn new_object(cx: Cx<'_>, class: u64) -> u32 {
     let (thread, class) = (Thread::of_context(cx), Class::at(class as u32));
-    let make = || or_zero(resolve::new_object(thread, class)).0;
+    let make = || {
+        let object = if class.has_finalizer() {
+            resolve::new_object(thread, class)
+        } else {
+            heap_binding::new_object_for_managed(thread, class)
+        };
+        or_zero(object).0
+    };
     realtime::timed(thread, make, |ledger, ns, _| {
         ledger.allocations.add(ns, Some(class));
     })
@@ -110,7 +119,13 @@ pub(crate) extern "C" fn new_object(cx: Cx<'_>, class: u64) -> u32 {
 
 pub(crate) extern "C" fn new_array(cx: Cx<'_>, class: u64, length: i32) -> u32 {
     let (thread, class) = (Thread::of_context(cx), Class::at(class as u32));
-    let make = || or_zero(array::new(thread, class, length)).0;
+    let make = || {
+        let array = match u32::try_from(length) {
+            Ok(length) => heap_binding::new_array_for_managed(thread, class, length),
+            Err(_) => array::new(thread, class, length),
+        };
+        or_zero(array).0
+    };
     realtime::timed(thread, make, |ledger, ns, _| {
         ledger.allocations.add(ns, Some(class));
     })
@@ -210,11 +225,13 @@ pub(crate) extern "C" fn nano_time(_cx: Cx<'_>) -> i64 {
 }
 
 pub(crate) extern "C" fn initialize_class(cx: Cx<'_>, class: u64) {
+    roots::clear_stack_below();
     let _ = Class::at(class as u32).initialize(Thread::of_context(cx));
 }
 
 /// A method's first call.
 pub(crate) extern "C" fn compile(cx: Cx<'_>, method: u64) -> u64 {
+    roots::clear_stack_below();
     let (thread, method) = (Thread::of_context(cx), Method::at(method));
     let compile = || or_zero(crate::compile::entry_of(thread, method));
     realtime::timed(thread, compile, |ledger, ns, _| {

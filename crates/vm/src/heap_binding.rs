@@ -17,7 +17,7 @@ use crate::memory;
 use crate::object::ObjectRef;
 use crate::options;
 use crate::roots::Roots;
-use crate::thread::{self, Thread, Thrown};
+use crate::thread::{self, Holds, Thread, Thrown};
 
 /// HotSpot's limit, which the class library knows: two less than the largest int.
 const ARRAY_LENGTH_MAX: u32 = i32::MAX as u32 - 2;
@@ -97,6 +97,16 @@ pub(crate) fn new_object(thread: &Thread, class: &'static Class) -> Result<Objec
     new_fields(thread, class.address())
 }
 
+/// As [`new_object`], for compiled code: it keeps what it holds in its own frame.
+pub(crate) fn new_object_for_managed(
+    thread: &Thread,
+    class: &'static Class,
+) -> Result<ObjectRef, Thrown> {
+    let site = AllocSite::fields(layout_at(class.address()));
+    let outcome = thread.at_managed_safepoint(|mutator| mutator.alloc(site));
+    checked(thread, outcome)
+}
+
 /// A class's statics object: `layout` is the address of its layout record.
 pub(crate) fn new_statics(thread: &Thread, layout: u32) -> Result<ObjectRef, Thrown> {
     new_fields(thread, layout)
@@ -114,11 +124,33 @@ pub(crate) fn new_array(
     class: &'static Class,
     length: u32,
 ) -> Result<ObjectRef, Thrown> {
+    new_array_holding(thread, Holds::Any, class, length)
+}
+
+/// As [`new_array`], for compiled code: it keeps what it holds in its own frame.
+pub(crate) fn new_array_for_managed(
+    thread: &Thread,
+    class: &'static Class,
+    length: u32,
+) -> Result<ObjectRef, Thrown> {
+    new_array_holding(thread, Holds::Nothing, class, length)
+}
+
+fn new_array_holding(
+    thread: &Thread,
+    holds: Holds,
+    class: &'static Class,
+    length: u32,
+) -> Result<ObjectRef, Thrown> {
     if length > ARRAY_LENGTH_MAX {
         return Err(thread.throw_out_of_memory("Requested array size exceeds VM limit"));
     }
     let layout = layout_at(class.address());
-    let outcome = thread.at_safepoint(|mutator| mutator.alloc_array(layout, length));
+    let alloc = |mutator: &mut Mutator| mutator.alloc_array(layout, length);
+    let outcome = match holds {
+        Holds::Any => thread.at_safepoint(alloc),
+        Holds::Nothing => thread.at_managed_safepoint(alloc),
+    };
     checked(thread, outcome)
 }
 
@@ -199,6 +231,11 @@ pub(crate) fn poll(thread: &Thread) {
     }
 }
 
+/// As [`poll`], called by compiled code: it keeps what it holds in its own frame.
+pub(crate) fn poll_of_managed(thread: &Thread) {
+    thread.at_managed_safepoint(Mutator::poll);
+}
+
 /// `Reference.get`: null once the collector has given the referent up.
 pub(crate) fn read_referent(thread: &Thread, reference: ObjectRef) -> ObjectRef {
     let referent = thread.with_mutator(|mutator| mutator.read_referent(to_heap(reference)));
@@ -223,9 +260,9 @@ pub(crate) fn take_pending_reference(thread: &Thread) -> Option<ObjectRef> {
     Some(ObjectRef(reference.bits()))
 }
 
-/// `System.gc`.
+/// `System.gc`, called by native code, which holds local references only: what managed frames hold is kept, no more.
 pub(crate) fn collect(thread: &Thread) {
-    thread.at_safepoint(Mutator::collect_full);
+    thread.at_managed_safepoint(Mutator::collect_kept_soft);
 }
 
 /// Has the heap checked with every thread held, and ends the process if something is wrong.

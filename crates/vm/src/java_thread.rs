@@ -11,7 +11,7 @@ use crate::park::Parker;
 use crate::realtime::{self, Record};
 use crate::report;
 use crate::string;
-use crate::thread::{self, Thread, Thrown};
+use crate::thread::{self, Holds, Thread, Thrown};
 
 /// Stack of a Java thread.
 const STACK_BYTES: usize = 2 << 20;
@@ -55,13 +55,21 @@ impl Wait {
     }
 }
 
-/// Runs `work`, which waits and touches no object, in native state; other threads see what for.
-pub(crate) fn waiting<T>(thread: &Thread, what: Wait, work: impl FnOnce() -> T) -> T {
+/// Runs `work`, which waits and touches no object, in native state; other threads see what for. What is waited at is
+/// `held`, or null; callers up to the last managed frame hold nothing else.
+pub(crate) fn waiting<T>(
+    thread: &Thread,
+    what: Wait,
+    held: ObjectRef,
+    work: impl FnOnce() -> T,
+) -> T {
+    let scope = thread.scope();
+    scope.hold(held);
     let Some(object) = thread.object().some() else {
-        return thread.outside(work);
+        return thread.outside_holding(Holds::Nothing, work);
     };
     set_status(object, what.status());
-    let done = thread.outside(work);
+    let done = thread.outside_holding(Holds::Nothing, work);
     set_status(object, STATUS_RUNNABLE);
     done
 }
@@ -122,7 +130,8 @@ pub(crate) fn start(thread: &Thread, object: ObjectRef) -> Result<(), Thrown> {
         return Err(thread.throw("java/lang/OutOfMemoryError", &message));
     }
     // The new thread is visible to `isAlive` when `start` returns.
-    thread.outside(|| ready.park_until(None));
+    // `object` is an argument of the native method `start0`.
+    thread.outside_holding(Holds::Nothing, || ready.park_until(None));
     match record.and_then(Record::strict_refusal) {
         Some(refusal) => Err(thread.throw("java/lang/IllegalStateException", refusal)),
         None => Ok(()),
@@ -144,7 +153,9 @@ fn run(object: ObjectRef, ready: &Parker, record: Option<&'static Record>, is_ch
         record.begin(thread);
     }
     let run = known_thread_method("run", "()V");
-    if thread.call_virtual(run, &[object.0.into()]).is_err() {
+    let run = thread.select(run, object);
+    let outcome = run.and_then(|run| thread.call_holding(Holds::Nothing, run, &[object.0.into()]));
+    if outcome.is_err() {
         uncaught(thread);
     }
     if let Some(record) = record {
@@ -166,7 +177,10 @@ pub(crate) fn uncaught(thread: &'static Thread) {
     let exception = thread.take_exception();
     let dispatch = known_thread_method("dispatchUncaughtException", "(Ljava/lang/Throwable;)V");
     let args = [thread.object().0.into(), exception.0.into()];
-    if thread.call(dispatch, &args).is_err() {
+    if thread
+        .call_holding(Holds::Nothing, dispatch, &args)
+        .is_err()
+    {
         thread.take_exception();
     }
 }

@@ -12,6 +12,7 @@ mod ahead;
 mod array;
 mod backtrace;
 mod boot;
+mod call_table;
 mod class;
 mod code_cache;
 mod code_file;

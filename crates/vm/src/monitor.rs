@@ -193,7 +193,9 @@ impl Monitor {
             return;
         }
         let class = object.class();
-        let wait = || java_thread::waiting(thread, Wait::Monitor, || self.wait_for_owner());
+        let wait = || {
+            java_thread::waiting(thread, Wait::Monitor, object, || self.wait_for_owner());
+        };
         realtime::timed(thread, wait, |ledger, ns, ()| {
             ledger.monitors.add(ns, Some(class));
         });
@@ -250,7 +252,7 @@ pub(crate) fn wait(thread: &Thread, object: ObjectRef, timeout_ms: i64) -> Resul
     let has_timeout = due_ns.is_some();
     let wait = Wait::Notification { has_timeout };
     let class = object.class();
-    let wait = || java_thread::waiting(thread, wait, || thread.waiter.park_until(due_ns));
+    let wait = || java_thread::waiting(thread, wait, object, || thread.waiter.park_until(due_ns));
     realtime::timed(thread, wait, |ledger, ns, _| {
         ledger.ownerless.add(ns, Some(class));
     });

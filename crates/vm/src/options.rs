@@ -20,7 +20,8 @@ pub(crate) struct Options {
     pub(crate) collector: CollectorKind,
     /// `--realtime`: the heap is in memory, and the collector runs in the slack that real-time threads leave.
     pub(crate) is_real_time: bool,
-    /// The heap is checked when the program is over.
+    pub(crate) stack_scan: StackScan,
+    /// The heap is checked when the program is over, and every root that a stack map names.
     pub(crate) is_verifying: bool,
     /// A line for each collection.
     pub(crate) is_verbose_gc: bool,
@@ -44,6 +45,15 @@ pub(crate) struct Options {
     pub(crate) arguments: Vec<String>,
 }
 
+/// How the collector looks at managed frames.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum StackScan {
+    /// By the stack maps of compiled code.
+    Exact,
+    /// Any word may be a reference: to compare with.
+    Conservative,
+}
+
 /// Heap unless `-Xmx` says otherwise.
 const HEAP_BYTES_DEFAULT: u64 = 2 << 30;
 
@@ -63,6 +73,7 @@ pub(crate) fn read(arguments: &[String]) -> Result<(), String> {
         is_heap_touched: false,
         collector: CollectorKind::Rc,
         is_real_time: false,
+        stack_scan: StackScan::Exact,
         is_verifying: false,
         is_verbose_gc: false,
         is_verbose_class: false,
@@ -132,6 +143,8 @@ impl Options {
             "-Xtakt:gc=rc" => self.collector = CollectorKind::Rc,
             "-Xtakt:gc=stw" => self.collector = CollectorKind::Stw,
             "-Xtakt:realtime" => self.is_real_time = true,
+            "-Xtakt:stack-scan=exact" => self.stack_scan = StackScan::Exact,
+            "-Xtakt:stack-scan=conservative" => self.stack_scan = StackScan::Conservative,
             "-Xtakt:verify" => self.is_verifying = true,
             "-XX:+AlwaysPreTouch" => self.is_heap_touched = true,
             "-XX:-AlwaysPreTouch" => self.is_heap_touched = false,

@@ -5,7 +5,7 @@ use crate::heap_binding;
 use crate::known::offset;
 use crate::object::ObjectRef;
 use crate::park::Parker;
-use crate::thread::Thread;
+use crate::thread::{Holds, Thread};
 
 /// References handed over at once: the handler comes back for more.
 const BATCH_MAX: usize = 1024;
@@ -25,7 +25,7 @@ pub(crate) fn is_there() -> bool {
 /// Waits until there are some.
 pub(crate) fn wait(thread: &Thread) {
     while !is_there() {
-        thread.outside(|| ARRIVED.park_until(None));
+        thread.outside_holding(Holds::Nothing, || ARRIVED.park_until(None));
     }
 }
 

@@ -420,8 +420,11 @@ pub(crate) fn sleep_until(thread: &Thread, due_ns: u64) -> bool {
         if Monotonic.now_ns() >= due_ns {
             return true;
         }
-        java_thread::waiting(thread, java_thread::Wait::Sleep, || {
-            thread.waiter.park_until(Some(due_ns))
-        });
+        java_thread::waiting(
+            thread,
+            java_thread::Wait::Sleep,
+            crate::object::ObjectRef::NULL,
+            || thread.waiter.park_until(Some(due_ns)),
+        );
     }
 }

@@ -113,6 +113,23 @@ pub(crate) fn figures() {
     for (name, value) in heap_binding::heap().counters().each() {
         say(&format!("  {name}: {value}"));
     }
+    let stacks = crate::roots::Counts::total();
+    say(&format!(
+        "stack scans: {}, {} managed frames with {} references, {} other words",
+        stacks.scans, stacks.frames, stacks.slots, stacks.words
+    ));
+    for answers in heap_binding::heap().answers() {
+        let [n, ..] = answers.count;
+        let each = (0..3).map(|round| {
+            let (mean, max) = (answers.ns_mean[round], answers.ns_max[round]);
+            format!("H{} {mean}/{max}", round + 1)
+        });
+        let each = each.collect::<Vec<_>>().join(", ");
+        say(&format!(
+            "  thread {}: {n} handshakes, mean/longest in ns: {each}",
+            answers.tid
+        ));
+    }
     say(&format!(
         "classes: {} in {} metadata bytes",
         loader::defined_count(),

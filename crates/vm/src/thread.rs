@@ -23,7 +23,7 @@ use crate::memory;
 use crate::object::ObjectRef;
 use crate::park::Parker;
 use crate::realtime::{Ledger, Record};
-use crate::roots::{Saved, Scope};
+use crate::roots::{self, Saved, Scope};
 use crate::string;
 use crate::symbol::Symbol;
 
@@ -38,6 +38,17 @@ pub(crate) struct UpcallFrame {
     pub(crate) previous: *const UpcallFrame,
     pub(crate) last_frame: u64,
     pub(crate) last_method: u64,
+    pub(crate) holds: Holds,
+}
+
+/// Whether the frames of Rust and native code between managed ones may hold references: see `roots`.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[repr(u64)]
+pub(crate) enum Holds {
+    /// None that is not in a local reference or in the thread's record.
+    Nothing,
+    /// Some, in any word or register that calls preserve.
+    Any,
 }
 
 /// Bytes for local references: 8 each.
@@ -252,9 +263,28 @@ impl Thread {
         result
     }
 
-    /// Leaves managed state: the collector acts for this thread until it comes back.
+    /// As [`Self::at_safepoint`], where no Rust or native frame up to the last managed one holds a reference.
+    pub(crate) fn at_managed_safepoint<T>(&self, work: impl FnOnce(&mut Mutator) -> T) -> T {
+        self.save(Holds::Nothing);
+        self.with_mutator(work)
+    }
+
+    /// Notes what the collector must look at of this stack.
+    #[inline]
+    fn save(&self, holds: Holds) {
+        match holds {
+            Holds::Any => self.saved.save(),
+            Holds::Nothing => {
+                let last_frame = self.context().last_frame.load(Ordering::Relaxed);
+                self.saved.save_managed(last_frame);
+            }
+        }
+    }
+
+    /// Leaves managed state for native code, which holds local references only: the collector acts for this thread
+    /// until it comes back.
     pub(crate) fn enter_native(&self) {
-        self.at_safepoint(Mutator::enter_native);
+        self.at_managed_safepoint(Mutator::enter_native);
     }
 
     /// Comes back to managed state. What was saved on leaving it stays: the collector may be reading it, and no
@@ -267,10 +297,16 @@ impl Thread {
     /// registers that it saves of its caller's.
     #[inline(never)]
     pub(crate) fn outside<T>(&self, work: impl FnOnce() -> T) -> T {
+        self.outside_holding(Holds::Any, work)
+    }
+
+    /// As [`Self::outside`]; `holds` says what the callers up to the last managed frame hold meanwhile.
+    #[inline(never)]
+    pub(crate) fn outside_holding<T>(&self, holds: Holds, work: impl FnOnce() -> T) -> T {
         if self.with_mutator(|mutator| mutator.is_native()) {
             return work();
         }
-        self.saved.save();
+        self.save(holds);
         self.with_mutator(Mutator::enter_native);
         let result = work();
         self.leave_native();
@@ -305,6 +341,17 @@ impl Thread {
 
     /// Calls `method` as it is: no selection by the receiver.
     pub(crate) fn call(&self, method: &'static Method, args: &[u64]) -> Result<u64, Thrown> {
+        self.call_holding(Holds::Any, method, args)
+    }
+
+    /// As [`Self::call`]; `holds` says what the caller and its callers, up to the last managed frame, hold meanwhile
+    /// besides `args`, which are the callee's.
+    pub(crate) fn call_holding(
+        &self,
+        holds: Holds,
+        method: &'static Method,
+        args: &[u64],
+    ) -> Result<u64, Thrown> {
         debug_assert_eq!(
             args.len(),
             method.shape.parameters.len(),
@@ -316,6 +363,7 @@ impl Thread {
             previous: self.upcalls.get(),
             last_frame: self.context().last_frame.load(Ordering::Relaxed),
             last_method: self.word(machine_word::LAST_METHOD),
+            holds,
         };
         self.upcalls.set(&frame);
         let code = method.entry.load(Ordering::Acquire);
@@ -399,7 +447,13 @@ impl Thread {
         if !crate::boot::is_up_to(crate::boot::Stage::Classes) {
             crate::report::fatal(&format!("{class_name} at start: {message:?}"));
         }
-        let class = self.boot_class(class_name);
+        roots::clear_stack_below();
+        let class = match loader::find_boot(self, Symbol::new(class_name.as_bytes())) {
+            Ok(Some(class)) => class,
+            // Out of memory: that is what is thrown then.
+            Err(thrown) => return thrown,
+            Ok(None) => crate::report::fatal(&format!("the class library has no {class_name}")),
+        };
         let outcome = match message {
             Some(message) => string::new_string(self, message).and_then(|text| {
                 let constructor = class.method_named("<init>", "(Ljava/lang/String;)V");
@@ -517,6 +571,7 @@ impl Deref for Managed {
 }
 
 impl Drop for Managed {
+    /// What the function that native code called still knows of objects is a local reference.
     fn drop(&mut self) {
         if self.was_native {
             self.thread.enter_native();

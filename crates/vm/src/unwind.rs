@@ -66,9 +66,9 @@ pub(crate) fn walk_from(
 ) {
     let mut upcall = thread.upcalls.get();
     while frame != 0 {
-        if native != 0
+        if let Some(method) = machine_word::native(native)
             && !each(Frame {
-                method: Method::at(native),
+                method: Method::at(method),
                 at: None,
             })
         {

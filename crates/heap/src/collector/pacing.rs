@@ -33,6 +33,8 @@ pub(crate) struct Pace {
     threshold: AtomicU32,
     pub(crate) epochs: Progress,
     pub(crate) fulls: Progress,
+    /// The next full collection clears soft references.
+    clears_soft: AtomicBool,
     is_stopping: AtomicBool,
     /// Threads that wait at `debt`.
     waiter_count: AtomicU32,
@@ -96,9 +98,16 @@ impl Pace {
         self.wait(|| self.epochs.has_completed(target));
     }
 
-    /// Until a full collection that begins after now is done: an epoch, a cycle trace that clears soft references,
-    /// an epoch; or a pause. Not in managed state.
-    pub(crate) fn wait_for_full_collection(&self, _heap: &Heap) {
+    /// As [`Self::wait_for_kept_soft`], and soft references are cleared.
+    pub(crate) fn wait_for_full_collection(&self) {
+        // Before the wish, so that the collection which grants it has seen this.
+        self.clears_soft.store(true, Ordering::SeqCst);
+        self.wait_for_kept_soft();
+    }
+
+    /// Until a full collection that begins after now is done: an epoch, a cycle trace, an epoch; or a pause. Not in
+    /// managed state.
+    pub(crate) fn wait_for_kept_soft(&self) {
         let target = self.fulls.want();
         self.wait(|| self.fulls.has_completed(target));
     }
@@ -133,6 +142,11 @@ impl Pace {
     /// Who waits looks again: work is done, memory came back, or there is nothing to do.
     pub(crate) fn announce(&self) {
         self.debt.pay();
+    }
+
+    /// Whether the full collection that begins now clears soft references.
+    pub(crate) fn take_clears_soft(&self) -> bool {
+        self.clears_soft.swap(false, Ordering::SeqCst)
     }
 
     /// Blocks taken since the last call.

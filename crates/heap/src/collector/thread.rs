@@ -134,7 +134,11 @@ fn run_rc(heap: &Heap, mut rc: Rc<'_>) {
                 Work::Full => {
                     pace.fulls.start();
                     rc.is_thorough = true;
-                    rc.run_epoch(Some(TraceKind::ClearSoft));
+                    rc.run_epoch(Some(if pace.take_clears_soft() {
+                        TraceKind::ClearSoft
+                    } else {
+                        TraceKind::Ordinary
+                    }));
                     // What was young, or a root, or enqueued in the first may go now.
                     rc.run_epoch(None);
                     rc.is_thorough = false;
@@ -173,10 +177,9 @@ fn run_stw(heap: &Heap, mut stw: Stw<'_>) {
         let is_wanted = pace.epochs.is_wanted() || pace.fulls.is_wanted();
         if is_wanted || (is_full && !is_idle) {
             pace.epochs.start();
-            let is_full_wanted = pace.fulls.is_wanted();
             pace.fulls.start();
             pace.take_blocks();
-            stw.collect(is_full_wanted);
+            stw.collect(pace.take_clears_soft());
             pace.fulls.complete();
             pace.epochs.complete();
             pace.announce();

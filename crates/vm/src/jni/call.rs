@@ -7,7 +7,7 @@ use super::{of, outcome};
 use crate::class::Method;
 use crate::memory;
 use crate::object::ObjectRef;
-use crate::thread::{Thread, Thrown};
+use crate::thread::{Holds, Thread, Thrown};
 
 /// Kinds of a method's parameters, without the receiver.
 pub(crate) fn parameter_kinds(method: &'static Method) -> Vec<MemoryKind> {
@@ -53,11 +53,12 @@ pub(crate) fn invoke(
     for (index, kind) in parameter_kinds(method).into_iter().enumerate() {
         args.push(argument(thread, kind, values + index as u64 * 8));
     }
-    if is_virtual {
-        thread.call_virtual(method, &args)
-    } else {
-        thread.call(method, &args)
-    }
+    let method = match receiver {
+        Some(receiver) if is_virtual => thread.select(method, receiver)?,
+        _ => method,
+    };
+    // Native code holds local references only.
+    thread.call_holding(Holds::Nothing, method, &args)
 }
 
 macro_rules! family {

@@ -7,6 +7,7 @@ use crate::java_thread::{self, Wait};
 use crate::jni::{of, outcome};
 use crate::known::known;
 use crate::monitor;
+use crate::object::ObjectRef;
 use crate::reflect;
 use crate::thread::{self, Thrown};
 
@@ -50,7 +51,7 @@ extern "C" fn JVM_Sleep(env: u64, _class: u64, millis: i64) {
         if Monotonic.now_ns() >= due_ns {
             return;
         }
-        java_thread::waiting(thread, Wait::Sleep, || {
+        java_thread::waiting(thread, Wait::Sleep, ObjectRef::NULL, || {
             thread.waiter.park_until(Some(due_ns))
         });
     }

@@ -408,7 +408,11 @@ extern "C" fn park(env: u64, _this: u64, is_absolute: u8, time: i64) {
     };
     let has_timeout = due_ns.is_some();
     let wait = Wait::Permit { has_timeout };
-    let wait = || java_thread::waiting(thread, wait, || thread.parker.park_until(due_ns));
+    let wait = || {
+        java_thread::waiting(thread, wait, ObjectRef::NULL, || {
+            thread.parker.park_until(due_ns)
+        })
+    };
     realtime::timed(thread, wait, |ledger, ns, _| ledger.ownerless.add(ns, None));
 }
 
