@@ -176,7 +176,7 @@ impl Mutator {
         if let Some(block) = heap.partial[class].try_pop(&heap.blocks) {
             return Some(block);
         }
-        let block = if self.record.is_real_time.load(Ordering::Relaxed) {
+        let block = if self.is_real_time() {
             let (block, is_reserve_empty) = heap.free.take_reserved(&heap.memory, &heap.blocks);
             if is_reserve_empty {
                 heap.counters.reserve_exhausted.add(1);

@@ -354,9 +354,16 @@ impl Heap {
         self.binding.0.each_global_root(visit);
     }
 
-    /// Whether mutators should wait at their next poll until log space comes back.
-    pub(crate) fn is_log_low(&self) -> bool {
-        self.log.used_count() > self.log.segment_count() / 4 * 3
+    /// Whether a mutator should wait at its next poll until log space comes back. The last quarter is posted ahead for
+    /// real-time mutators, but for a sixteenth: what is written between that and the poll must fit.
+    pub(crate) fn is_log_low(&self, is_real_time: bool) -> bool {
+        let all = self.log.segment_count();
+        let enough = if is_real_time {
+            all / 16 * 15
+        } else {
+            all / 4 * 3
+        };
+        self.log.used_count() > enough
     }
 
     /// Divides a free, zeroed block into cells: one run.
@@ -382,10 +389,15 @@ impl Heap {
         self.blocks.count() - self.free.committed_count() + self.free.free_count() + partial
     }
 
-    /// Wakes the lender if real-time mutators use up their reserve.
-    pub(crate) fn ask_lender_if_low(&self) {
+    /// Whether real-time mutators use up what is set aside for them: half of their reserve, or the log's last quarter.
+    pub(crate) fn is_reserve_low(&self) -> bool {
         let target = self.config.reserve_bytes >> BLOCK_SHIFT;
-        if self.free.reserve.count() < target / 2 {
+        self.free.reserve.count() < target / 2 || self.is_counting() && self.is_log_low(false)
+    }
+
+    /// Wakes the lender if real-time mutators use up what is set aside for them.
+    pub(crate) fn ask_lender_if_low(&self) {
+        if self.is_reserve_low() {
             self.pace.ring();
             self.lender.ask();
         }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! [`Lender`]: lends the collector the priority of real-time mutators before they have to wait for it.
 //!
-//! A real-time mutator that uses up its reserve must not wait, and the collector, at FIFO 1, may not get to run. So a
+//! A real-time mutator that uses up its reserve of blocks or of log space must not wait, and the collector, at FIFO 1, may not get to run. So a
 //! thread of the most urgent mutator's priority waits in its stead at the lock that the collector holds while it
 //! works. From there the priority travels on, to an ordinary mutator that owes the collector an answer.
 
@@ -52,10 +52,9 @@ impl Lender {
     /// The lender thread's body.
     pub(crate) fn run(heap: &Arc<Heap>) {
         let lender = &heap.lender;
-        let low = heap.config.reserve_bytes / abi::alloc::BLOCK_BYTES / 2;
         while !heap.pace.is_stopping() {
             let seen = lender.bell.rings();
-            if lender.priority.load(Ordering::SeqCst) != 0 && heap.free.reserve.count() < low {
+            if lender.priority.load(Ordering::SeqCst) != 0 && heap.is_reserve_low() {
                 heap.counters.loans.add(1);
                 heap.pace.lend();
                 // A heap that stays low is full: lending all the time would only raise the collector over others.

@@ -88,7 +88,7 @@ impl Pace {
         let enough = heap.config.reserve_bytes / abi::alloc::BLOCK_BYTES + 16;
         self.wait(|| {
             self.epochs.has_completed(target)
-                || (heap.free.free_count() > enough && !heap.is_log_low())
+                || (heap.free.free_count() > enough && !heap.is_log_low(false))
         });
     }
 

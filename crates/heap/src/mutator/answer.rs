@@ -32,7 +32,7 @@ impl Mutator {
             }
             None => {}
         }
-        if self.heap.is_log_low() && self.heap.is_counting() {
+        if self.heap.is_counting() && self.heap.is_log_low(self.is_real_time()) {
             let heap = self.heap.clone();
             self.native(|| heap.pace.wait_for_epoch(&heap));
         }

@@ -61,6 +61,10 @@ impl Mutator {
         &self.record.context
     }
 
+    pub(crate) fn is_real_time(&self) -> bool {
+        self.record.is_real_time.load(Ordering::Relaxed)
+    }
+
     pub(crate) fn own(&mut self) -> &mut Own {
         // SAFETY: 1. This is the mutator, and it runs managed code: only it calls, and it is not `Send`.
         //         2. `&mut self` admits one borrow at a time.
@@ -226,13 +230,15 @@ impl Mutator {
         );
         own.cursor = LogSpace::cursor(own.spare);
         own.spare = heap.log.try_take().unwrap_or(0);
-        if heap.is_log_low() {
-            heap.counters.log_exhausted.add(1);
-            self.record
-                .context
-                .poll
-                .store(abi::poll::POLL_ASKED, Ordering::SeqCst);
+        if self.is_real_time() {
+            heap.ask_lender_if_low();
+        } else if heap.is_log_low(false) {
             heap.pace.ring();
+        }
+        if heap.is_log_low(self.is_real_time()) {
+            heap.counters.log_exhausted.add(1);
+            let poll = &self.record.context.poll;
+            poll.store(abi::poll::POLL_ASKED, Ordering::SeqCst);
         }
     }
 

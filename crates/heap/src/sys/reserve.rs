@@ -153,3 +153,47 @@ impl Drop for Reservation {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What the kernel says of the mapping that holds `address`.
+    fn mapping_of(address: usize) -> String {
+        let smaps = std::fs::read_to_string("/proc/self/smaps").unwrap();
+        let holds = |line: &str| {
+            let range = line.split(' ').next()?.split_once('-')?;
+            let bound = |hex| usize::from_str_radix(hex, 16).ok();
+            Some(bound(range.0)? <= address && address < bound(range.1)?)
+        };
+        let own = smaps.lines().skip_while(|line| holds(line) != Some(true));
+        let mut lines = Vec::new();
+        for line in own {
+            lines.push(line);
+            if line.starts_with("VmFlags") {
+                break;
+            }
+        }
+        lines.join("\n")
+    }
+
+    #[test]
+    #[cfg_attr(miri, ignore = "Miri reserves no address space")]
+    fn what_is_locked_is_there_and_asks_for_huge_pages() {
+        const BYTES: usize = 4 << 20;
+        let reservation = Reservation::new(0, 2 * BYTES, Access::None).unwrap();
+        reservation.commit(0, BYTES).unwrap();
+        if let Err(error) = reservation.populate_and_lock(0, BYTES) {
+            eprintln!("not allowed to lock: {error}");
+            return;
+        }
+        let mapping = mapping_of(reservation.start());
+        for line in ["Rss:", "Locked:"] {
+            let words = mapping.lines().find_map(|it| it.strip_prefix(line));
+            let kib = words.unwrap().trim().trim_end_matches(" kB").parse();
+            assert_eq!(kib, Ok(BYTES >> 10), "{line} of\n{mapping}");
+        }
+        let has_huge_pages = std::path::Path::new("/sys/kernel/mm/transparent_hugepage").exists();
+        assert_eq!(mapping.contains(" hg"), has_huge_pages, "{mapping}");
+    }
+}

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Log space runs out: an ordinary mutator waits at three quarters, what is left is posted ahead for real-time ones.
+//!
+//! A mutator that answers nothing keeps every epoch from ending, so no space comes back.
+
+mod support;
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering::SeqCst};
+
+use heap::{CollectorKind, Heap, Local, Mutator, ObjectRef};
+use rt::thread::Builder;
+use support::{Kinds, SLOTS, start};
+
+const SEGMENTS: u32 = 32;
+/// Records of a segment of 64 KiB whose holders had no references: 16 bytes each, behind a header of that size.
+const RECORDS_PER_SEGMENT: u32 = (64 << 10) / 16 - 1;
+const LEAF: u32 = 1000;
+/// More objects than the log has records for.
+const LEAVES: u32 = SEGMENTS * RECORDS_PER_SEGMENT / LEAF;
+
+/// Segments that a mutator filled when it was first told to wait.
+fn segments_filled(is_real_time: bool) -> u32 {
+    let heap = start(CollectorKind::Rc, 16 << 20, |config| {
+        config.log_segments = SEGMENTS;
+    });
+    let kinds = Kinds::new(&heap);
+    let (done, is_over) = (
+        Arc::new(AtomicU32::new(0)),
+        Arc::new(AtomicBool::new(false)),
+    );
+    let mut brake = heap.attach(false, &[]);
+    let storing = {
+        let (heap, done) = (Arc::clone(&heap), Arc::clone(&done));
+        let over = Arc::clone(&is_over);
+        let body = move || store_everywhere(&heap, kinds, is_real_time, (&done, &over));
+        Builder::new("storing").spawn(body).unwrap()
+    };
+    // The objects become old.
+    while done.load(SeqCst) == 0 {
+        brake.poll();
+    }
+    // From here on it answers nothing.
+    let counters = heap.counters();
+    while counters.log_exhausted.get() == 0 && !storing.is_finished() {
+        std::thread::yield_now();
+    }
+    assert!(counters.log_exhausted.get() > 0, "exhausting is counted");
+    let filled = done.load(SeqCst) / RECORDS_PER_SEGMENT;
+    is_over.store(true, SeqCst);
+    brake.native(|| storing.join());
+    drop(brake);
+    filled
+}
+
+fn store_everywhere(
+    heap: &Arc<Heap>,
+    kinds: Kinds,
+    is_real_time: bool,
+    (done, is_over): (&AtomicU32, &AtomicBool),
+) {
+    let mut mutator = heap.attach(is_real_time, &[]);
+    let leaves: Vec<Local> = (0..LEAVES)
+        .map(|_| make_leaf(&mut mutator, kinds))
+        .collect();
+    for _ in 0..2 {
+        mutator.collect_epoch();
+    }
+    for leaf in leaves {
+        for index in 0..LEAF {
+            let leaf = mutator.get(leaf);
+            let node = mutator.read(leaf.element(index));
+            mutator.write(node, node.slot(SLOTS[0]), ObjectRef::NULL);
+            done.fetch_add(1, SeqCst);
+            if is_over.load(SeqCst) {
+                return;
+            }
+            mutator.poll();
+        }
+    }
+}
+
+fn make_leaf(mutator: &mut Mutator, kinds: Kinds) -> Local {
+    let leaf = mutator.alloc_array(kinds.array, LEAF).unwrap();
+    let leaf = mutator.local(leaf);
+    for index in 0..LEAF {
+        let node = mutator.alloc(kinds.node).unwrap();
+        let leaf = mutator.get(leaf);
+        mutator.write_element(leaf, index, node);
+    }
+    leaf
+}
+
+#[test]
+fn a_real_time_mutator_goes_on_where_an_ordinary_one_waits() {
+    let ordinary = segments_filled(false);
+    assert!(ordinary < SEGMENTS / 4 * 3 + 2, "{ordinary} segments");
+    let real_time = segments_filled(true);
+    assert!(real_time >= SEGMENTS / 8 * 7, "{real_time} segments");
+}
