@@ -43,5 +43,6 @@ pub use heap::{Budget, CollectorKind, Heap, HeapConfig};
 pub use metadata::{LayoutRef, Metadata, MetadataFull};
 pub use mutator::{CopyRange, Local, Mutator};
 pub use object::{ObjectRef, Slot};
+pub use space::occupancy::Occupancy;
 pub use sys::reserve::ReserveError;
 pub use verify::Verdict;

@@ -45,6 +45,8 @@ pub(crate) struct BlockMeta {
     usage: AtomicU8,
     /// Size class of its cells.
     pub(crate) class: AtomicU8,
+    /// Free cells that the last sweep found.
+    pub(crate) free_cells: AtomicU16,
     /// Cells that the collector freed since the last sweep.
     pub(crate) freed_cells: AtomicU16,
     /// An object in it is the referent of a reference object.

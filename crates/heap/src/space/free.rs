@@ -19,6 +19,7 @@ pub(crate) struct FreeBlocks {
     /// Blocks set aside for real-time mutators.
     pub(crate) reserve: BlockStack,
     reserve_target: u32,
+    word_count: usize,
     free_count: AtomicU32,
     committed_count: AtomicU32,
 }
@@ -39,6 +40,7 @@ impl FreeBlocks {
     pub(crate) fn new(block_count: u32, reserve_target: u32) -> Self {
         let words = vec![0; block_count.div_ceil(64) as usize];
         Self {
+            word_count: words.len(),
             map: PiCell::new(FreeMap {
                 words,
                 first_word: 0,
@@ -112,6 +114,13 @@ impl FreeBlocks {
         }
         self.publish(&map);
         first
+    }
+
+    /// Blocks in the longest row of free ones, the reserve left out. Holds the lock for a copy of the map.
+    pub(crate) fn longest_span(&self) -> u32 {
+        let mut words = vec![0; self.word_count];
+        words.copy_from_slice(&self.map.lock().words);
+        longest_span(&words)
     }
 
     /// Takes back zeroed blocks.
@@ -215,6 +224,16 @@ impl FreeMap {
     }
 }
 
+fn longest_span(words: &[u64]) -> u32 {
+    let (mut longest, mut length) = (0, 0);
+    for bit in 0..words.len() * 64 {
+        let is_free = words[bit / 64] & 1 << (bit % 64) != 0;
+        length = if is_free { length + 1 } else { 0 };
+        longest = longest.max(length);
+    }
+    longest
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -237,6 +256,7 @@ mod tests {
         assert_eq!(map.find_span(1), Some(3));
         assert_eq!(map.find_span(3), Some(63));
         assert_eq!(map.find_span(4), None);
+        assert_eq!(longest_span(&map.words), 3);
     }
 
     #[test]

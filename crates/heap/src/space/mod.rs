@@ -3,4 +3,5 @@
 
 pub(crate) mod block;
 pub(crate) mod free;
+pub(crate) mod occupancy;
 pub(crate) mod sweep;

@@ -74,6 +74,8 @@ fn file_block(heap: &Heap, block: BlockIndex, runs: &Runs) {
     let class = meta.class.load(Ordering::Relaxed) as usize;
     let bytes = SIZE_CLASSES[class];
     meta.freed_cells.store(0, Ordering::Relaxed);
+    let free_cells = (runs.free_bytes / bytes) as u16;
+    meta.free_cells.store(free_cells, Ordering::Relaxed);
     meta.runs.store(runs.first, Ordering::Relaxed);
     if runs.free_bytes == BLOCK_BYTES / bytes * bytes {
         // One run: only its head holds words.
