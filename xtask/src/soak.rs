@@ -59,27 +59,17 @@ pub(crate) fn run(only: Option<String>) -> Result<()> {
     let whole = Length { steps: 2_000_000 };
     stages.run("asan", || sanitize::address(whole))?;
     stages.run("tsan", || sanitize::thread(whole))?;
-    stages.run("collector", collector)?;
+    let mixed = ["--live-mb", "100", "--garbage-mb", "100"];
+    // Ten minutes of mixed garbage: memory must not grow.
+    stages.run("collector", || {
+        collector(&[&["--soak", "600", "--heap-mb", "512"][..], &mixed].concat())
+    })?;
+    // A day at a megabyte per second, as fast as it goes: what holes cost.
+    stages.run("day", || collector(&["--day"]))?;
     stages.finish()
 }
 
-/// Ten minutes of mixed garbage: memory must not grow.
-fn collector() -> Result<()> {
-    cargo([
-        "run",
-        "--release",
-        "--locked",
-        "--quiet",
-        "--package",
-        "pause",
-        "--",
-        "--soak",
-        "600",
-        "--live-mb",
-        "100",
-        "--garbage-mb",
-        "100",
-        "--heap-mb",
-        "512",
-    ])
+fn collector(words: &[&str]) -> Result<()> {
+    let run = ["run", "--release", "--locked", "--quiet"];
+    cargo([&run[..], &["--package", "pause", "--"], words].concat())
 }

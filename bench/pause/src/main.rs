@@ -7,6 +7,8 @@
 #![allow(clippy::print_stdout, reason = "a command talks to a person")]
 
 mod cost;
+mod day;
+mod full;
 mod outcome;
 mod soak;
 mod store_loop;
@@ -70,6 +72,12 @@ struct Args {
     /// Instead: mixed garbage for that many seconds under rc; fails if memory grows
     #[arg(long, value_name = "SECONDS")]
     soak: Option<u64>,
+    /// Instead: a day in fast forward under rc, that many MB in all (a MB per second is 86400); fails if space is lost
+    #[arg(long, value_name = "MB", num_args = 0..=1, default_missing_value = "86400")]
+    day: Option<u64>,
+    /// Instead: that many full pauses of stw over the live set, each on a line
+    #[arg(long, value_name = "COUNT")]
+    full_pauses: Option<u32>,
     /// Fail if the collector made a release later than its own handshake does, or that takes more than 50 µs; for
     /// the lab, where nothing else disturbs
     #[arg(long)]
@@ -120,6 +128,12 @@ fn main() -> ExitCode {
 fn run(args: &Args) -> Result<()> {
     if let Some(seconds) = args.soak {
         return soak::run(args, seconds);
+    }
+    if let Some(megabytes) = args.day {
+        return day::run(args, megabytes);
+    }
+    if let Some(rounds) = args.full_pauses {
+        return full::run(args, rounds);
     }
     if !args.skip.contains(&Experiment::Latency) {
         let mut outcome = Outcome::default();

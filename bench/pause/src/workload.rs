@@ -173,8 +173,25 @@ pub(crate) struct Background {
     live: Local,
     keep: Local,
     chunks: u32,
-    random: u64,
+    random: Random,
     count: u32,
+}
+
+/// xorshift64: small, and the same on every machine.
+pub(crate) struct Random(u64);
+
+impl Random {
+    pub(crate) fn new() -> Self {
+        Self(88_172_645_463_325_252)
+    }
+
+    /// Less than `bound`.
+    pub(crate) fn below(&mut self, bound: u32) -> u32 {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        (((self.0 >> 32) * u64::from(bound)) >> 32) as u32
+    }
 }
 
 impl Background {
@@ -189,7 +206,7 @@ impl Background {
             live,
             keep,
             chunks,
-            random: 88_172_645_463_325_252,
+            random: Random::new(),
             count: 0,
         };
         for chunk in 0..chunks {
@@ -212,7 +229,7 @@ impl Background {
                 store(mutator, node, NODE_A, before);
             }
             if chunk > 0 {
-                let (other, place) = (self.below(chunk), self.below(LIVE_CHUNK));
+                let (other, place) = (self.random.below(chunk), self.random.below(LIVE_CHUNK));
                 let other = mutator.read(live.element(other));
                 let other = mutator.read(other.element(place));
                 store(mutator, node, NODE_B, other);
@@ -248,7 +265,10 @@ impl Background {
 
     /// An old object gets a reference to a new one, and a neighbour loses one.
     fn replace(&mut self, mutator: &mut Mutator, node: ObjectRef) {
-        let (chunk, place) = (self.below(self.chunks), self.below(LIVE_CHUNK));
+        let (chunk, place) = (
+            self.random.below(self.chunks),
+            self.random.below(LIVE_CHUNK),
+        );
         let live = mutator.get(self.live);
         let array = mutator.read(live.element(chunk));
         store(mutator, node, NODE_A, ObjectRef::NULL);
@@ -258,12 +278,5 @@ impl Background {
             store(mutator, neighbour, NODE_B, ObjectRef::NULL);
         }
         store_element(mutator, array, place, node);
-    }
-
-    fn below(&mut self, bound: u32) -> u32 {
-        self.random ^= self.random << 13;
-        self.random ^= self.random >> 7;
-        self.random ^= self.random << 17;
-        (((self.random >> 32) * u64::from(bound)) >> 32) as u32
     }
 }

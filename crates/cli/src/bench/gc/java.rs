@@ -16,7 +16,7 @@ use super::{child, cost};
 use crate::jdk::Jdk;
 use std::ffi::OsString;
 
-const SOURCES: [(&str, &str); 2] = [
+const SOURCES: [(&str, &str); 3] = [
     (
         "GcLatency.java",
         include_str!("../../../../../bench/pause/java/GcLatency.java"),
@@ -24,6 +24,10 @@ const SOURCES: [(&str, &str); 2] = [
     (
         "GcCost.java",
         include_str!("../../../../../bench/pause/java/GcCost.java"),
+    ),
+    (
+        "FullPause.java",
+        include_str!("../../../../../bench/pause/java/FullPause.java"),
     ),
 ];
 
@@ -232,10 +236,10 @@ fn machines(args: &Args, jdk: &Jdk) -> Result<Vec<Machine>> {
 }
 
 /// A directory of its own, gone when dropped.
-struct Classes(PathBuf);
+pub(super) struct Classes(pub(super) PathBuf);
 
 impl Classes {
-    fn compile(jdk: &Jdk) -> Result<Self> {
+    pub(super) fn compile(jdk: &Jdk) -> Result<Self> {
         let directory = std::env::temp_dir().join(format!("takt-bench-gc-{}", std::process::id()));
         std::fs::create_dir(&directory)
             .with_context(|| format!("cannot make {}", directory.display()))?;

@@ -9,6 +9,7 @@ mod cost;
 mod figures;
 mod java;
 mod machine;
+mod serial;
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -19,11 +20,12 @@ use anyhow::{Context, Result, bail};
 /// What does the collector cost a periodic real-time thread?
 ///
 /// Starts `bench-gc`, which lies beside takt, with the arguments given: rc against stop-the-world, on the heap alone. With
-/// `--java` first: the same in Java, beside HotSpot's collectors; `takt bench gc --java --help` lists its options.
+/// `--java` first: the same in Java, beside HotSpot's collectors; with `--serial-gc`: the full pause of stop-the-world
+/// beside that of HotSpot's SerialGC. Each has a `--help` of its own.
 #[derive(clap::Args)]
 #[command(disable_help_flag = true)]
 pub(crate) struct Args {
-    /// Arguments of bench-gc, such as --load none,acyclic,cyclic,mixed --runs 5 --out DIR; or --java and its options
+    /// Arguments of bench-gc, such as --load none,acyclic,cyclic,mixed --runs 5 --out DIR; or --java or --serial-gc and their options
     #[arg(
         trailing_var_arg = true,
         allow_hyphen_values = true,
@@ -34,17 +36,27 @@ pub(crate) struct Args {
 
 const PROGRAM: &str = "bench-gc";
 const JAVA: &str = "--java";
+const SERIAL: &str = "--serial-gc";
 
 pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     if args.arguments.first().is_some_and(|it| it == JAVA) {
         return java::run(&args.arguments[1..]);
     }
-    if args.arguments.iter().any(|it| it == JAVA) {
-        bail!("{JAVA} comes first: takt bench gc {JAVA} ...");
+    if args.arguments.first().is_some_and(|it| it == SERIAL) {
+        return serial::run(&args.arguments[1..]);
+    }
+    if let Some(late) = args
+        .arguments
+        .iter()
+        .find(|it| *it == JAVA || *it == SERIAL)
+    {
+        let late = late.display();
+        bail!("{late} comes first: takt bench gc {late} ...");
     }
     if args.arguments.iter().any(|it| it == "--help") {
         println!(
-            "takt bench gc {JAVA} [OPTIONS]: the same in Java, beside HotSpot's collectors; {JAVA} --help lists them\n"
+            "takt bench gc {JAVA} [OPTIONS]: the same in Java, beside HotSpot's collectors; {JAVA} --help lists them\n\
+             takt bench gc {SERIAL} [OPTIONS]: full pauses beside HotSpot's SerialGC; {SERIAL} --help lists them\n"
         );
     }
     let program = beside()?;
