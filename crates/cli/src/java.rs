@@ -20,7 +20,7 @@ use crate::jdk::Jdk;
 pub(crate) struct Args {
     /// Options of the `java` command; `--gc=rc|stw` for the collector; `--realtime` for a heap that is locked in memory
     /// and a collector of SCHED_FIFO 1; `--realtime-strict` to refuse real-time threads that the system gives no
-    /// real-time priority; `--report` for figures of the machine and of each real-time thread at the end,
+    /// real-time priority; `--realtime-list=FILE` for what those need beside what the machine finds; `--report` for figures of the machine and of each real-time thread at the end,
     /// `--report=FILE` for the same as JSON; `--code-cache=DIR` for where compiled code is kept (default: takt/code
     /// under $XDG_CACHE_HOME), `--no-code-cache` for nowhere
     #[arg(trailing_var_arg = true, allow_hyphen_values = true, required = true)]
@@ -99,6 +99,7 @@ fn class_path(arguments: &[OsString]) -> Option<OsString> {
 fn is_machines(option: &str) -> bool {
     option.contains("-code-cache")
         || option.starts_with("--report=")
+        || option.starts_with("--realtime-list=")
         || option == "--realtime"
         || option == "--realtime-strict"
 }
@@ -148,8 +149,18 @@ mod tests {
             &["-Xtakt:code-cache=/tmp/x", "-Xtakt:no-code-cache", "Main"],
         );
         check(
-            &["--report=r.json", "--realtime-strict", "Main"],
-            &["-Xtakt:report=r.json", "-Xtakt:realtime-strict", "Main"],
+            &[
+                "--report=r.json",
+                "--realtime-strict",
+                "--realtime-list=l",
+                "Main",
+            ],
+            &[
+                "-Xtakt:report=r.json",
+                "-Xtakt:realtime-strict",
+                "-Xtakt:realtime-list=l",
+                "Main",
+            ],
         );
         check(&["-version"], &["-version"]);
     }

@@ -286,6 +286,7 @@ fn finish(thread: Option<&'static Thread>) {
     {
         heap_binding::verify(&Managed::enter(thread));
     }
+    crate::realtime::profile::finish();
     crate::code_store::finish();
     if options::get().is_reporting {
         report::figures();

@@ -96,6 +96,8 @@ pub(crate) struct ClassInfo {
     pub(crate) init: InitState,
     /// Every method is proven, or trusted.
     pub(crate) is_verified: AtomicBool,
+    /// One per computed call in compiled code.
+    pub(crate) call_sites: Lock<Vec<&'static Site>>,
     /// What sites have found out, by kind and index.
     pub(crate) sites: Lock<std::collections::HashMap<(crate::site::SiteKind, u32), &'static Site>>,
     /// Layout record of the statics object.

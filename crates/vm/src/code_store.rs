@@ -184,6 +184,11 @@ pub(crate) fn keep_bytes(key: Key, bytes: Vec<u8>) {
     store.fresh.lock().push((key, bytes));
 }
 
+/// Where this machine's code lies.
+pub(crate) fn directory() -> Option<&'static Path> {
+    Some(&store()?.directory)
+}
+
 /// One line for reports.
 pub(crate) fn describe() -> String {
     let Some(store) = store() else {

@@ -69,6 +69,67 @@ pub(crate) fn method_type(
     )
 }
 
+/// Whether a computed call is one of those that javac makes of the language's own: what computes it has no effect that
+/// a program could see.
+pub(crate) fn is_by_class_library(class: &'static Class, index: u16) -> bool {
+    const HOLDERS: [&[u8]; 3] = [
+        b"java/lang/invoke/LambdaMetafactory",
+        b"java/lang/invoke/StringConcatFactory",
+        b"java/lang/runtime/ObjectMethods",
+    ];
+    let file = &class.info.file;
+    let method = file
+        .constants
+        .dynamic(index)
+        .ok()
+        .map(|(method, ..)| method);
+    let method = method.and_then(|method| file.bootstrap_methods.get(usize::from(method)));
+    let handle = method.and_then(|method| file.constants.get(method.handle).ok());
+    let Some(Constant::MethodHandle(_, member)) = handle else {
+        return false;
+    };
+    let holder = file
+        .constants
+        .member(member)
+        .ok()
+        .map(|member| member.class);
+    holder.is_some_and(|holder| HOLDERS.contains(&holder))
+}
+
+/// The method that a `MemberName` names, if `object` is one and has been resolved.
+pub(crate) fn named_by(object: ObjectRef) -> Option<&'static Method> {
+    let is_member = object.class().name().is("java/lang/invoke/MemberName");
+    is_member.then(|| target_of(object)).flatten()
+}
+
+/// What a method handle, its form, a call site or a list of them is made of.
+pub(crate) fn parts_of(object: ObjectRef) -> Vec<ObjectRef> {
+    let class = object.class();
+    let name = class.name();
+    let is_any = |names: &[&str]| {
+        names
+            .iter()
+            .any(|name| loaded(name).is_some_and(|kind| class.is_subtype_of(kind)))
+    };
+    if name.is("java/lang/invoke/LambdaForm") {
+        return vec![object.get_ref(offset(class, "vmentry"))];
+    }
+    if name.bytes() == b"[Ljava/lang/Object;" {
+        return object.ref_elements().collect();
+    }
+    let is_list = name
+        .bytes()
+        .starts_with(b"java/util/ImmutableCollections$List");
+    let has_parts =
+        is_list || is_any(&["java/lang/invoke/MethodHandle", "java/lang/invoke/CallSite"]);
+    let slots = if has_parts {
+        &class.info.slots[..]
+    } else {
+        &[]
+    };
+    slots.iter().map(|&slot| object.get_ref(slot)).collect()
+}
+
 /// The method record that a resolved `MemberName` leads to.
 pub(crate) fn target_of(member: ObjectRef) -> Option<&'static Method> {
     let resolved = member.get_ref(offset(member.class(), "method")).some()?;

@@ -77,9 +77,8 @@ pub(crate) fn waiting<T>(
 /// The machine's thread behind a `java.lang.Thread`, while it runs.
 pub(crate) fn of_object(object: ObjectRef) -> Option<&'static Thread> {
     let address: u64 = object.get(known().thread_native);
-    let all = thread::all();
-    all.into_iter()
-        .find(|thread| core::ptr::from_ref(*thread) as u64 == address)
+    // SAFETY: 1. `bind` stored the address of a record, `exit` takes it back, and records are immortal.
+    unsafe { (address as *const Thread).as_ref() }
 }
 
 /// Ties the calling thread to its object.

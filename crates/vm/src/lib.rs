@@ -32,6 +32,7 @@ mod java_thread;
 mod jni;
 mod jvm;
 mod known;
+mod lend;
 mod link;
 mod loader;
 mod lock;

@@ -31,6 +31,8 @@ pub(crate) struct Options {
     pub(crate) is_reporting: bool,
     /// `--report=FILE`: the same as JSON.
     pub(crate) report_file: Option<PathBuf>,
+    /// `--realtime-list=FILE`: what real-time threads need, beside what the machine finds.
+    pub(crate) real_time_list: Option<PathBuf>,
     /// `--realtime-strict`: real-time threads run in real time or not at all.
     pub(crate) is_strictly_real_time: bool,
     /// Where compiled code is kept; nowhere if there is no such place.
@@ -81,6 +83,7 @@ pub(crate) fn read(arguments: &[String]) -> Result<(), String> {
         is_reporting: false,
         report_file: None,
         is_strictly_real_time: false,
+        real_time_list: None,
         has_assertions: false,
         arguments: Vec::new(),
         code_root: crate::code_store::default_root(),
@@ -165,6 +168,8 @@ impl Options {
                     self.code_root = Some(root.into());
                 } else if let Some(list) = argument.strip_prefix("-Xtakt:compile-list=") {
                     self.compile_list = Some(list.into());
+                } else if let Some(file) = argument.strip_prefix("-Xtakt:realtime-list=") {
+                    self.real_time_list = Some(file.into());
                 } else if let Some(file) = argument.strip_prefix("-Xtakt:report=") {
                     self.report_file = Some(file.into());
                 }

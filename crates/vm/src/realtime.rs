@@ -5,7 +5,10 @@
 //! the other one, with all its memory, and is never freed: Java code holds its address. Its own thread counts; others
 //! read. `closure` does early what `Ledger` would have to name as late.
 
+mod closure;
 mod ledger;
+pub(crate) mod profile;
+mod purity;
 pub(crate) mod table;
 
 use core::sync::atomic::{AtomicBool, AtomicI32, AtomicU32, AtomicU64, Ordering};
@@ -15,6 +18,7 @@ use rt::clock::{Clock, Monotonic, thread_time_ns};
 use rt::memory::{LockScope, ProcessLock};
 use rt::policy::{Policy, Priority, Tid};
 
+use closure::{Closure, Reached};
 pub(crate) use ledger::{Ledger, timed};
 
 use crate::class::Class;
@@ -62,6 +66,8 @@ pub(crate) struct Record {
     fired_ns: AtomicU64,
     /// Where a handler waits.
     parker: Parker,
+    /// What was done before it started.
+    reached: Reached,
     pub(crate) ledger: Ledger,
 }
 
@@ -79,12 +85,33 @@ pub(crate) fn records() -> (Vec<&'static Record>, u32) {
 
 /// Makes the record of a thread object that is about to start; `roots` are the objects whose methods it will run.
 pub(crate) fn prepare(
-    _thread: &Thread,
+    thread: &Thread,
     object: ObjectRef,
     roots: ObjectRef,
     priority: i32,
 ) -> &'static Record {
-    make(object, class_of(object, roots), priority)
+    let class = class_of(object, roots);
+    let reached = reach(thread, class, roots);
+    make(object, class, priority, reached)
+}
+
+/// Compiles and links what the thread can reach.
+fn reach(thread: &Thread, class: &'static Class, roots: ObjectRef) -> Reached {
+    let mut closure = Closure::new(thread);
+    let kinds: Vec<&'static Class> = roots
+        .ref_elements()
+        .filter_map(ObjectRef::some)
+        .map(ObjectRef::class)
+        .collect();
+    for kind in kinds {
+        for name in ["run", "handleAsyncEvent"] {
+            if let Some(method) = kind.method_named(name, "()V") {
+                closure.add(method);
+            }
+        }
+    }
+    profile::apply(thread, &mut closure, class);
+    closure.run()
 }
 
 /// The class that stands for what a thread does: its own, or that of what it runs.
@@ -99,7 +126,12 @@ fn class_of(object: ObjectRef, roots: ObjectRef) -> &'static Class {
     class.info.host.unwrap_or(class)
 }
 
-fn make(object: ObjectRef, class: &'static Class, priority: i32) -> &'static Record {
+fn make(
+    object: ObjectRef,
+    class: &'static Class,
+    priority: i32,
+    reached: Reached,
+) -> &'static Record {
     FACE.get_or_init(|| {
         lock_memory();
         let face = known::loaded("javax/realtime/RealtimeThread").expect("its start calls this");
@@ -127,6 +159,7 @@ fn make(object: ObjectRef, class: &'static Class, priority: i32) -> &'static Rec
         cost_overruns_untold: AtomicU32::new(0),
         fired_ns: AtomicU64::new(0),
         parker: Parker::new(),
+        reached,
         ledger: Ledger::new(has_room),
     }));
     if has_room {
@@ -204,6 +237,10 @@ impl Record {
             self.priority.load(Ordering::Acquire),
             self.granted.load(Ordering::Acquire),
         )
+    }
+
+    pub(crate) fn reached(&self) -> Reached {
+        self.reached
     }
 
     /// Period, cost and deadline in nanoseconds; 0 where there is none.

@@ -57,7 +57,9 @@ impl Site {
             }))
         };
         if kind == SiteKind::CallSite {
-            return make();
+            let site = make();
+            class.info.call_sites.lock().push(site);
+            return site;
         }
         class
             .info
@@ -65,6 +67,11 @@ impl Site {
             .lock()
             .entry((kind, index))
             .or_insert_with(make)
+    }
+
+    /// Of the constant.
+    pub(crate) fn index(&self) -> u32 {
+        self.index
     }
 
     pub(crate) fn address(&'static self) -> u64 {

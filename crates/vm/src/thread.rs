@@ -16,6 +16,7 @@ use crate::crash;
 use crate::execute::{self, Resume};
 use crate::handles;
 use crate::heap_binding;
+use crate::lend::Lending;
 use crate::link;
 use crate::loader;
 use crate::lock::Lock;
@@ -75,6 +76,7 @@ pub(crate) struct Thread {
     /// Marks of `PushLocalFrame`.
     pub(crate) local_frames: RefCell<Vec<u64>>,
     pub(crate) parker: Parker,
+    pub(crate) lending: Lending,
     /// Where this thread waits as a monitor's waiter.
     pub(crate) waiter: Parker,
     pub(crate) stack_low: AtomicU64,
@@ -149,6 +151,7 @@ pub(crate) fn attach_as(
         is_out_of_memory: Cell::new(false),
         local_frames: RefCell::new(Vec::new()),
         parker: Parker::new(),
+        lending: Lending::new(),
         waiter: Parker::new(),
         stack_low: AtomicU64::new(low),
         real_time,

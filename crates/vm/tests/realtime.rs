@@ -6,7 +6,9 @@
 
 mod programs;
 
+use std::path::{Path, PathBuf};
 use std::process::Output;
+use std::sync::OnceLock;
 
 use programs::{JDKS, compile_realtime, jdk, run_takt_by, shown};
 
@@ -18,18 +20,27 @@ fn is_permitted() -> bool {
     is_permitted
 }
 
-/// Classes of the programs, an empty code cache, and how to run one with the other.
+/// One code cache for all tests, empty but for the start of the machine.
+fn cache(jdk: &Path, classes: &Path) -> &'static Path {
+    static CACHE: OnceLock<PathBuf> = OnceLock::new();
+    CACHE.get_or_init(|| {
+        let cache = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("realtime-code");
+        let _ = std::fs::remove_dir_all(&cache);
+        run_takt_by(&[], jdk, classes, &cache, &["-version"]);
+        cache
+    })
+}
+
+/// Classes of the programs, the code cache, and how to run one with the other.
 fn machine(launcher: &[&'static str]) -> Option<impl Fn(&[&str]) -> Output> {
     let Some(jdk) = jdk() else {
         eprintln!("skipped: no JDK 17 found in JAVA_HOME or {JDKS:?}");
         return None;
     };
     let classes = compile_realtime(&jdk);
-    let cache = tempfile::tempdir().expect("a directory for code");
+    let cache = cache(&jdk, classes.path());
     let launcher = launcher.to_vec();
-    Some(move |arguments: &[&str]| {
-        run_takt_by(&launcher, &jdk, classes.path(), cache.path(), arguments)
-    })
+    Some(move |arguments: &[&str]| run_takt_by(&launcher, &jdk, classes.path(), cache, arguments))
 }
 
 #[test]
@@ -70,4 +81,83 @@ fn what_is_not_granted_is_said_or_refused() {
     assert_eq!(refused.status.code(), Some(1), "{text}");
     assert!(text.contains("java.lang.IllegalStateException: "), "{text}");
     assert!(text.contains("CAP_SYS_NICE"), "{text}");
+}
+
+/// The object of one thread in a JSON report, as text.
+fn ledger_of(file: &std::path::Path, thread: &str) -> String {
+    let report = std::fs::read_to_string(file).expect("the report is written");
+    let start = report.find(&format!("{{\"name\": \"{thread}\""));
+    let rest = &report[start.unwrap_or_else(|| panic!("no thread {thread} in {report}"))..];
+    rest.split("}},").next().unwrap_or(rest).to_owned()
+}
+
+/// What a control loop needs is compiled and linked before it starts, at the latest the second time; an initialiser that
+/// can be seen runs when the loop gets there; what only a name leads to is named.
+#[test]
+fn a_thread_compiles_and_initialises_nothing() {
+    let Some(run) = machine(&[]) else { return };
+    let file = tempfile::NamedTempFile::new().expect("a file for the report");
+    let report = format!("-Xtakt:report={}", file.path().display());
+    let none = |kind: &str| format!("\"late_{kind}\": {{\"count\": 0, ");
+    let mut ledgers = Vec::new();
+    for expected in [
+        "[started, half, initialised]",
+        "[started, initialised, half]",
+    ] {
+        let output = run(&[&report, "Late"]);
+        let text = shown(&output);
+        assert!(output.status.success() && text.contains(expected), "{text}");
+        ledgers.push(ledger_of(file.path(), "control"));
+    }
+    let [first, second] = &ledgers[..] else {
+        unreachable!("two runs")
+    };
+    // The first time the loop met an initialiser that nobody may run early.
+    assert!(first.contains("\"names\": [\"Late$Loud\"]"), "{first}");
+    for kind in ["methods", "classes", "initializations"] {
+        assert!(second.contains(&none(kind)), "{kind}: {second}");
+    }
+    assert!(second.contains("\"releases\": 101"), "{second}");
+    let output = run(&[&report, "Late", "surprise"]);
+    let surprised = ledger_of(file.path(), "control");
+    assert!(output.status.success(), "{}", shown(&output));
+    for name in ["Late$Surprise\"", "Late$Surprise.value()I"] {
+        assert!(surprised.contains(name), "{name}: {surprised}");
+    }
+}
+
+/// What a list names is initialised before the thread starts.
+#[test]
+fn a_list_says_what_a_thread_needs() {
+    let Some(run) = machine(&[]) else { return };
+    let list = tempfile::NamedTempFile::new().expect("a file for the list");
+    std::fs::write(list.path(), "# of the loop\ninit Late$Loud\n").expect("ours");
+    let option = format!("-Xtakt:realtime-list={}", list.path().display());
+    let output = run(&[&option, "Late"]);
+    let text = shown(&output);
+    // Initialised by the thread that starts the loop, so before it says that it has.
+    assert!(text.contains("[started, initialised, half]"), "{text}");
+}
+
+/// On one processor with a hog at FIFO 50: who holds what a FIFO 80 thread waits for runs at FIFO 80, the kernel says.
+#[test]
+fn priority_reaches_who_holds_a_lock() {
+    if !is_permitted() {
+        return;
+    }
+    let cpu = rt::affinity::CpuSet::of(rt::policy::Tid::current()).expect("it is ours");
+    let cpu = cpu.iter().next().expect("we run somewhere").to_string();
+    let cpu: &'static str = Box::leak(cpu.into_boxed_str());
+    let launcher = ["taskset", "-c", cpu];
+    let Some(run) = machine(&launcher) else {
+        return;
+    };
+    let output = run(&["Inversion"]);
+    let text = shown(&output);
+    for lock in ["monitor", "lock", "queue", "chain"] {
+        assert!(
+            text.contains(&format!("\n{lock} first lent -81 ")),
+            "{lock}: {text}"
+        );
+    }
 }

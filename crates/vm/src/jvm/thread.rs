@@ -6,6 +6,7 @@ use rt::clock::{Clock, Monotonic};
 use crate::java_thread::{self, Wait};
 use crate::jni::{of, outcome};
 use crate::known::known;
+use crate::lend;
 use crate::monitor;
 use crate::object::ObjectRef;
 use crate::reflect;
@@ -62,7 +63,7 @@ extern "C" fn JVM_Interrupt(env: u64, target: u64) {
     let thread = &*of(env);
     if let Some(target) = java_thread::of_object(thread.object_of(target)) {
         target.waiter.unpark();
-        target.parker.unpark();
+        lend::unpark(thread, target);
     }
 }
 

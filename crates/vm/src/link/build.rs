@@ -166,6 +166,7 @@ fn keep_info(
         host: parts.host,
         init: InitState::new(),
         is_verified: core::sync::atomic::AtomicBool::new(false),
+        call_sites: Lock::new(Vec::new()),
         sites: Lock::new(HashMap::new()),
         statics_layout: parts.statics_layout,
         fields_end: parts.fields_end,

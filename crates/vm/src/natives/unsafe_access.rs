@@ -8,6 +8,7 @@ use crate::class::Class;
 use crate::heap_binding;
 use crate::java_thread::{self, Wait};
 use crate::jni::{of, outcome};
+use crate::lend::{self, Parked};
 use crate::link::{self, Definition};
 use crate::loader;
 use crate::memory;
@@ -408,19 +409,31 @@ extern "C" fn park(env: u64, _this: u64, is_absolute: u8, time: i64) {
     };
     let has_timeout = due_ns.is_some();
     let wait = Wait::Permit { has_timeout };
-    let wait = || {
-        java_thread::waiting(thread, wait, ObjectRef::NULL, || {
-            thread.parker.park_until(due_ns)
-        })
+    let blocker = lend::blocker_of(thread).map(ObjectRef::class);
+    let park = || match lend::park(crate::thread::Thread::of_env(env), due_ns) {
+        Parked::Lending => true,
+        Parked::Plainly => {
+            java_thread::waiting(thread, wait, ObjectRef::NULL, || {
+                thread.parker.park_until(due_ns)
+            });
+            false
+        }
     };
-    realtime::timed(thread, wait, |ledger, ns, _| ledger.ownerless.add(ns, None));
+    realtime::timed(thread, park, |ledger, ns, &has_lent| {
+        let waits = if has_lent {
+            &ledger.locks
+        } else {
+            &ledger.ownerless
+        };
+        waits.add(ns, blocker);
+    });
 }
 
 extern "C" fn unpark(env: u64, _this: u64, target: u64) {
     let thread = &*of(env);
     let target = thread.object_of(target);
     if let Some(target) = target.some().and_then(java_thread::of_object) {
-        target.parker.unpark();
+        lend::unpark(thread, target);
     }
 }
 

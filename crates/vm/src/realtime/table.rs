@@ -5,6 +5,7 @@
 
 use std::fmt::Write;
 
+use super::closure::Reached;
 use super::ledger::{Late, Ledger, QUANTILES, Wait};
 use super::{Record, records};
 
@@ -50,6 +51,7 @@ fn add_thread(text: &mut String, record: &Record) {
             "  period {period} µs, cost {cost} µs, deadline {deadline} µs"
         );
     }
+    add_early(text, record.reached());
     let counts = ledger
         .counts()
         .map(|(name, count)| format!("{} {count}", name.replace('_', " ")));
@@ -149,6 +151,31 @@ pub(crate) fn json() -> String {
     format!("[{}]", threads.join(",\n"))
 }
 
+/// The fields of [`Reached`] by name.
+fn early_counts(early: Reached) -> [(&'static str, u32); 7] {
+    [
+        ("methods_reached", early.methods),
+        ("methods_compiled", early.compiled),
+        ("classes_loaded", early.loaded),
+        ("classes_initialized", early.initialized),
+        ("methods_left_out", early.left_out),
+        ("open_calls", early.open_calls),
+        ("initializers_left_out", early.uninitialized),
+    ]
+}
+
+fn add_early(text: &mut String, early: Reached) {
+    let counts = early_counts(early);
+    let counts = counts.map(|(name, count)| format!("{} {count}", name.replace('_', " ")));
+    let (counts, ms) = (counts.join(", "), early.ns as f64 / 1e6);
+    let _ = writeln!(text, "  before the start: {counts}, in {ms:.1} ms");
+}
+
+fn early_json(early: Reached) -> String {
+    let counts = early_counts(early).map(|(name, count)| format!("\"{name}\": {count}, "));
+    format!("\"early\": {{{}\"ns\": {}}}", counts.concat(), early.ns)
+}
+
 fn thread_json(record: &Record) -> String {
     let ledger = &record.ledger;
     let (asked, granted) = record.priorities();
@@ -163,6 +190,7 @@ fn thread_json(record: &Record) -> String {
         ),
         format!("\"period_ns\": {period}, \"cost_ns\": {cost}, \"deadline_ns\": {deadline}"),
     ];
+    fields.push(early_json(record.reached()));
     fields.extend(
         ledger
             .counts()
