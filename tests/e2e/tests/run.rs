@@ -167,12 +167,11 @@ fn a_component_that_is_not_there_is_named() {
 #[test]
 fn the_heartbeat_beats_from_its_package() {
     let options = ["--service", ".Heartbeat", "--extra", "beats=50"];
-    for way in WAYS {
-        let run = run(way, "heartbeat", &options);
-        let said = said(&run.stderr, "Heartbeat");
-        assert_eq!(run.code, 0, "{way:?} {run:#?}");
-        assert!(said[0].starts_with("50 releases ("), "{way:?} {run:#?}");
-        assert!(said[0].contains(" 5 messages, "), "{way:?} {run:#?}");
-        assert_eq!(said[1], "ended", "{way:?}");
-    }
+    // javax.realtime is our machine's.
+    let run = run(Way::Takt, "heartbeat", &options);
+    let said = said(&run.stderr, "Heartbeat");
+    assert_eq!(run.code, 0, "{run:#?}");
+    assert!(said[0].starts_with("50 releases ("), "{run:#?}");
+    assert!(said[0].contains(" 5 messages, "), "{run:#?}");
+    assert_eq!(said[1], "ended", "{run:#?}");
 }

@@ -2,14 +2,18 @@
 package org.example.heartbeat;
 
 import android.os.Handler;
-import android.os.SystemClock;
-import java.util.concurrent.locks.LockSupport;
 import java.util.function.Consumer;
-import takt.framework.RealtimeThread;
+import javax.realtime.AbsoluteTime;
+import javax.realtime.Clock;
+import javax.realtime.PeriodicParameters;
+import javax.realtime.PriorityParameters;
+import javax.realtime.RealtimeThread;
+import javax.realtime.RelativeTime;
 
 /** A thread that is released once a period, at SCHED_FIFO where that is permitted. A release allocates nothing. */
-final class ControlTask extends Thread {
+final class ControlTask extends RealtimeThread {
     private static final int PRIORITY = 80;
+    private static final int NANOS_PER_MILLI = 1_000_000;
 
     private final int count;
     private final long periodNs;
@@ -17,11 +21,15 @@ final class ControlTask extends Thread {
     private final Handler main;
     private final Consumer<ControlTask> whenDone;
     private final long[] lateNs;
-    private boolean isRealtime;
+    private final AbsoluteTime first = new AbsoluteTime();
+    private final AbsoluteTime now = new AbsoluteTime();
+    private final RelativeTime sinceFirst = new RelativeTime();
+    private int missed;
     private double state;
 
     ControlTask(int count, long periodNs, int perMessage, Handler main, Consumer<ControlTask> whenDone) {
-        super("control");
+        super(new PriorityParameters(PRIORITY), new PeriodicParameters(length(periodNs)));
+        setName("control");
         this.count = count;
         this.periodNs = periodNs;
         this.perMessage = perMessage;
@@ -30,32 +38,38 @@ final class ControlTask extends Thread {
         lateNs = new long[count];
     }
 
+    private static RelativeTime length(long nanos) {
+        return new RelativeTime(nanos / NANOS_PER_MILLI, (int) (nanos % NANOS_PER_MILLI));
+    }
+
     @Override
     public void run() {
-        isRealtime = RealtimeThread.setPriority(0, PRIORITY);
-        long release = SystemClock.elapsedRealtimeNanos() + periodNs;
+        Clock.getRealtimeClock().getTime(first);
         for (int index = 0; index < count; index++) {
-            long now = SystemClock.elapsedRealtimeNanos();
-            while (now < release) {
-                LockSupport.parkNanos(release - now);
-                now = SystemClock.elapsedRealtimeNanos();
-            }
-            lateNs[index] = now - release;
+            lateNs[index] = Math.max(0, sinceFirst() - index * periodNs);
             state = 0.9 * state + 0.1 * (index & 7);
             if (index % perMessage == 0) {
                 main.sendEmptyMessage(index);
             }
-            release += periodNs;
+            while (!waitForNextPeriod()) {
+                missed++;
+            }
         }
         main.post(() -> whenDone.accept(this));
+    }
+
+    private long sinceFirst() {
+        Clock.getRealtimeClock().getTime(now).subtract(first, sinceFirst);
+        return sinceFirst.getMilliseconds() * NANOS_PER_MILLI + sinceFirst.getNanoseconds();
     }
 
     /** How late the releases were: the middle one and the worst, in microseconds. */
     String result() {
         long[] sorted = lateNs.clone();
         java.util.Arrays.sort(sorted);
+        boolean isRealtime = grantedPriority() == PRIORITY;
         String policy = isRealtime ? "FIFO " + PRIORITY : "an ordinary thread: no CAP_SYS_NICE";
         return count + " releases (" + policy + "), late by " + sorted[count / 2] / 1000 + " us (median), "
-                + sorted[count - 1] / 1000 + " us (worst)";
+                + sorted[count - 1] / 1000 + " us (worst), " + missed + " deadlines missed";
     }
 }
