@@ -40,13 +40,12 @@ final class GcLatency {
     static final int LIVE_CHUNK = 1024;
     /** Releases in a row before the first period: what a machine compiles late it compiles here. */
     static final int WARM_RELEASES = 30_000;
-    /** The thread wakes this long before its release and looks at the clock until then. */
-    static final long SPIN_NS = 100_000;
 
     private final Map<String, String> options = new HashMap<>();
     private final String load;
     private final long periodNs;
-    private final boolean isSpinning;
+    /** The thread wakes this long before its release and looks at the clock until then. */
+    private final long spinNs;
     private final int warmup;
     private final int releases;
     private final long[] dueNs;
@@ -72,7 +71,7 @@ final class GcLatency {
             options.put(argument.substring(0, at), argument.substring(at + 1));
         }
         load = options.getOrDefault("load", "heavy");
-        isSpinning = options.getOrDefault("wait", "hybrid").equals("hybrid");
+        spinNs = number("spin_ns", 100_000);
         periodNs = number("period_us", 1000) * 1000;
         warmup = (int) (number("warmup", 10) * 1_000_000_000L / periodNs);
         releases = (int) (number("seconds", 30) * 1_000_000_000L / periodNs);
@@ -164,7 +163,7 @@ final class GcLatency {
     }
 
     private long waitUntil(long due) {
-        long sleepUntil = isSpinning ? due - SPIN_NS : due;
+        long sleepUntil = due - spinNs;
         long now = System.nanoTime();
         while (now < sleepUntil) {
             LockSupport.parkNanos(sleepUntil - now);

@@ -80,8 +80,8 @@ pub struct Compiler {
 }
 
 impl Compiler {
-    /// For the processor this runs on.
-    pub fn host() -> Result<Self, CompileError> {
+    /// For the processor this runs on, or for every one of its kind.
+    pub fn host(is_portable: bool) -> Result<Self, CompileError> {
         let mut flags = settings::builder();
         for (name, value) in [
             ("opt_level", "speed"),
@@ -96,7 +96,7 @@ impl Compiler {
                 .set(name, value)
                 .map_err(|error| CompileError(error.to_string()))?;
         }
-        let isa = cranelift_native::builder()
+        let isa = cranelift_native::builder_with_options(!is_portable)
             .map_err(|error| CompileError(error.into()))?
             .finish(settings::Flags::new(flags))
             .map_err(|error| CompileError(error.to_string()))?;

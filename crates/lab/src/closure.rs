@@ -85,7 +85,7 @@ impl<'a> Closure<'a> {
             self.add_argument(&job.directory.join(argument))?;
         }
         for with in &job.with {
-            self.add_with(with, &job.directory)?;
+            self.add_with(with, job)?;
         }
         self.resolve(&job.directory)?;
         if self.needs_loader_cache {
@@ -107,7 +107,8 @@ impl<'a> Closure<'a> {
         Ok(())
     }
 
-    fn add_with(&mut self, with: &OsStr, directory: &Path) -> Result<(), LabError> {
+    fn add_with(&mut self, with: &OsStr, job: &Job) -> Result<(), LabError> {
+        let directory = &job.directory;
         let path = directory.join(with);
         if path.is_dir() {
             self.add_tree(&path)
@@ -116,7 +117,10 @@ impl<'a> Closure<'a> {
         } else {
             let program = find_program(with, directory)
                 .ok_or_else(|| LabError::WithNotFound(with.to_string_lossy().into_owned()))?;
-            self.add_file(&program)
+            match java::Jdk::of_launcher(&program) {
+                Some(jdk) => self.add_java(&program, &jdk, job),
+                None => self.add_file(&program),
+            }
         }
     }
 

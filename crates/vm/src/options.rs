@@ -35,6 +35,8 @@ pub(crate) struct Options {
     pub(crate) real_time_list: Option<PathBuf>,
     /// `--realtime-strict`: real-time threads run in real time or not at all.
     pub(crate) is_strictly_real_time: bool,
+    /// Code uses no instruction that only some processors have: it is made here and runs elsewhere.
+    pub(crate) is_code_portable: bool,
     /// Where compiled code is kept; nowhere if there is no such place.
     pub(crate) code_root: Option<PathBuf>,
     /// Names of classes to be compiled instead of running a program.
@@ -84,6 +86,7 @@ pub(crate) fn read(arguments: &[String]) -> Result<(), String> {
         report_file: None,
         is_strictly_real_time: false,
         real_time_list: None,
+        is_code_portable: false,
         has_assertions: false,
         arguments: Vec::new(),
         code_root: crate::code_store::default_root(),
@@ -154,6 +157,7 @@ impl Options {
             "-verbose:gc" | "-Xlog:gc" => self.is_verbose_gc = true,
             "-Xtakt:report" => self.is_reporting = true,
             "-Xtakt:realtime-strict" => self.is_strictly_real_time = true,
+            "-Xtakt:portable-code" => self.is_code_portable = true,
             "-Xtakt:no-code-cache" => self.code_root = None,
             "-Xrs" => self.has_reduced_signals = true,
             "-ea" | "-enableassertions" => self.has_assertions = true,

@@ -52,12 +52,12 @@ pub(super) fn measure(
     mut command: Command,
     words: &[String],
     period_us: u64,
-    directory: &Path,
+    classes: &Path,
 ) -> Result<Measured> {
-    let samples = directory.join("samples.txt");
+    let samples = std::env::temp_dir().join(format!("takt-bench-gc-{}.txt", std::process::id()));
     let mut child = command
         .arg("-cp")
-        .arg(directory)
+        .arg(classes)
         .arg("GcLatency")
         .arg(format!("samples={}", samples.display()))
         .args(words)
@@ -82,7 +82,10 @@ pub(super) fn measure(
     if !status.success() {
         bail!("java ended with {status}: {}", said());
     }
-    measured.samples = read_samples(&std::fs::read_to_string(&samples)?)?;
+    let text = std::fs::read_to_string(&samples);
+    // It lies in the directory for temporary files.
+    let _ = std::fs::remove_file(&samples);
+    measured.samples = read_samples(&text?)?;
     let (from_ns, to_ns) = (measured.figure("start_ns")?, measured.figure("end_ns")?);
     measured.collections = count(&log, from_ns, to_ns);
     for (_, line) in &log {
@@ -117,7 +120,7 @@ fn converse(args: &Args, period_us: u64, child: &mut Child) -> Result<Measured> 
     } else {
         Policy::Other { nice: 0 }
     };
-    let control = Control::start(policy, period_us * 1000, args.seconds_max())?;
+    let control = Control::start(policy, period_us * 1000, args.spin_ns(), args.seconds_max())?;
     let talk = talk(&mut input, &mut output);
     let figures = match talk {
         Ok(figures) => figures,

@@ -13,7 +13,6 @@ use rt::thread::{Builder, Thread};
 /// As the Java program's.
 const RING: usize = 65_536;
 const NODES_PER_RELEASE: usize = 64;
-const SPIN_NS: u64 = 100_000;
 
 /// One release, nanoseconds.
 #[derive(Clone, Copy)]
@@ -34,12 +33,17 @@ type Node = [u64; 8];
 
 impl Control {
     /// Releases half a period beside those of a thread that began now.
-    pub(super) fn start(policy: Policy, period_ns: u64, seconds_max: u64) -> Result<Self> {
+    pub(super) fn start(
+        policy: Policy,
+        period_ns: u64,
+        spin_ns: u64,
+        seconds_max: u64,
+    ) -> Result<Self> {
         let is_stopping = Arc::new(AtomicBool::new(false));
         let stop = Arc::clone(&is_stopping);
         let thread = Builder::new("control")
             .policy(policy)
-            .spawn(move || releases(&stop, period_ns, seconds_max))
+            .spawn(move || releases(&stop, period_ns, spin_ns, seconds_max))
             .context("cannot start the control thread")?;
         Ok(Self {
             thread,
@@ -56,7 +60,12 @@ impl Control {
     }
 }
 
-fn releases(is_stopping: &AtomicBool, period_ns: u64, seconds_max: u64) -> Vec<Sample> {
+fn releases(
+    is_stopping: &AtomicBool,
+    period_ns: u64,
+    spin_ns: u64,
+    seconds_max: u64,
+) -> Vec<Sample> {
     let capacity = (seconds_max * 1_000_000_000 / period_ns) as usize;
     let mut samples = vec![
         Sample {
@@ -73,7 +82,7 @@ fn releases(is_stopping: &AtomicBool, period_ns: u64, seconds_max: u64) -> Vec<S
     let clock = Monotonic;
     let mut due_ns = clock.now_ns() + period_ns + period_ns / 2;
     while !is_stopping.load(Ordering::Relaxed) && samples.len() < capacity {
-        clock.sleep_until(due_ns - SPIN_NS);
+        clock.sleep_until(due_ns - spin_ns);
         while clock.now_ns() < due_ns {
             std::hint::spin_loop();
         }

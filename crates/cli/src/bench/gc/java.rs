@@ -73,13 +73,16 @@ pub(super) struct Args {
     garbage_mb: u32,
     /// How the thread waits for its release
     #[arg(long, value_enum, default_value = "hybrid")]
-    wait: Wait,
+    pub(super) wait: Wait,
     /// Skip gc-latency, or gc-cost
     #[arg(long, value_enum)]
     skip: Vec<Experiment>,
     /// Batches of each operation of gc-cost
     #[arg(long, default_value_t = 100_000, value_parser = clap::value_parser!(u32).range(4..))]
     batches: u32,
+    /// Where GcLatency.class and GcCost.class lie; compiled now unless named
+    #[arg(long, value_name = "DIR")]
+    classes: Option<PathBuf>,
     /// Options for Takt's machine, such as -Xtakt:code-cache=DIR
     #[arg(long, allow_hyphen_values = true)]
     takt_option: Vec<String>,
@@ -111,8 +114,8 @@ enum Load {
     Heavy,
 }
 
-#[derive(Clone, Copy, ValueEnum)]
-enum Wait {
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(super) enum Wait {
     /// It sleeps until 100 µs before its release, then it looks at the clock
     Hybrid,
     /// It sleeps
@@ -137,14 +140,18 @@ impl Args {
         2 * (self.warmup + self.seconds) + 60
     }
 
+    /// How long before its release a thread wakes and looks at the clock.
+    pub(super) fn spin_ns(&self) -> u64 {
+        match self.wait {
+            Wait::Hybrid => 100_000,
+            Wait::Park => 0,
+        }
+    }
+
     fn words(&self, load: Load, period_us: u64) -> Vec<String> {
-        let wait = match self.wait {
-            Wait::Hybrid => "hybrid",
-            Wait::Park => "park",
-        };
         vec![
             format!("load={}", load.name()),
-            format!("wait={wait}"),
+            format!("spin_ns={}", self.spin_ns()),
             format!("period_us={period_us}"),
             format!("seconds={}", self.seconds),
             format!("warmup={}", self.warmup),
@@ -163,16 +170,23 @@ pub(super) fn run(arguments: &[OsString]) -> Result<ExitCode> {
     }
     let jdk = Jdk::find()?;
     let machines = machines(&args, &jdk)?;
-    let classes = Classes::compile(&jdk)?;
+    let own;
+    let classes = match &args.classes {
+        Some(directory) => directory,
+        None => {
+            own = Classes::compile(&jdk)?;
+            &own.0
+        }
+    };
     let mut outcome = Outcome::default();
     if !args.skip.contains(&Experiment::Latency) {
-        latency(&args, &jdk, &machines, &classes.0, &mut outcome)?;
+        latency(&args, &jdk, &machines, classes, &mut outcome)?;
     }
     if !args.skip.contains(&Experiment::Cost) {
         for &machine in &machines {
             eprintln!("bench gc: gc-cost, {}", machine.name());
             let command = machine.command(&jdk, args.heap_mb, &args.takt_option)?;
-            let costs = cost::measure(machine, command, args.batches, &classes.0);
+            let costs = cost::measure(machine, command, args.batches, classes);
             outcome.costs.push(costs.with_context(|| machine.name())?);
         }
     }
