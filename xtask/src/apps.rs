@@ -23,6 +23,8 @@ pub(crate) struct Apps<'a> {
     pub(crate) classes: &'a Path,
     /// javax.realtime, which the machine has at run time.
     pub(crate) realtime_api: &'a Path,
+    /// Of those, what belongs to the real-time queue.
+    pub(crate) realtime: &'a Path,
     /// AOSP's classes and resources.
     pub(crate) android: &'a Path,
 }
@@ -61,7 +63,8 @@ impl Apps<'_> {
         let work = apps.join(name);
         let classes = work.join("classes");
         std::fs::create_dir_all(&classes)?;
-        let path = std::env::join_paths([self.classes, self.realtime_api, self.android])?;
+        let path =
+            std::env::join_paths([self.realtime, self.classes, self.realtime_api, self.android])?;
         let mut javac = Command::new("javac");
         javac
             .args(["--release", "17", "-Xlint:all,-classfile,-path", "-Werror"])
@@ -103,6 +106,8 @@ impl Apps<'_> {
             .arg(java_home()?)
             .arg("--lib")
             .arg(self.android)
+            .arg("--classpath")
+            .arg(self.realtime)
             .arg("--classpath")
             .arg(self.classes)
             .arg("--classpath")

@@ -126,6 +126,7 @@ impl Built {
             out: &out,
             classes: &built.classes,
             realtime_api: &built.realtime_api,
+            realtime: &built.realtime,
             android: &built.android,
         }
         .build()?;

@@ -11,6 +11,7 @@ use crate::system_clock::now_ns;
 /// Priorities from android.util.Log; the index is the priority.
 const LETTERS: [char; 8] = ['?', '?', 'V', 'D', 'I', 'W', 'E', 'F'];
 const INFO: jint = 4;
+const WARN: jint = 5;
 /// What the kernel's logger takes in one entry; longer messages are cut by callers that ask.
 const PAYLOAD_MAX: jint = 4068;
 
@@ -65,10 +66,18 @@ extern "system" fn Java_android_util_Log_println_1native(
         env.throw("java/lang/NullPointerException", "println needs a message");
         return -1;
     };
-    let tag = env.text(tag).unwrap_or_default();
+    write(priority, &env.text(tag).unwrap_or_default(), &text)
+}
+
+/// A remark of these natives themselves.
+pub(crate) fn warn(text: &str) {
+    write(WARN, "Takt", text);
+}
+
+fn write(priority: jint, tag: &str, text: &str) -> jint {
     let pid = std::process::id().cast_signed();
     let time = now_ns(libc::CLOCK_REALTIME);
-    let lines = format(time, pid, thread_id(), priority, &tag, &text);
+    let lines = format(time, pid, thread_id(), priority, tag, text);
     // One write for all lines, so that those of two threads do not mix. A closed stderr loses the log, not the application.
     let _ = std::io::stderr().lock().write_all(lines.as_bytes());
     lines.len() as jint

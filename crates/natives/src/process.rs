@@ -2,10 +2,12 @@
 //! android.os.Process: priorities of threads as Linux's nice values.
 
 use std::ffi::CString;
+use std::sync::Once;
 
 use jni_sys::{jclass, jint, jlong, jstring};
 
 use crate::env::Env;
+use crate::log::warn;
 use crate::system_clock::now_ns;
 
 /// The application's user: the process's own.
@@ -25,6 +27,14 @@ fn set_nice(env: Env, thread: jint, nice: jint) {
     }
     let error = std::io::Error::last_os_error();
     let class = match error.raw_os_error() {
+        // On Android every application may: AOSP's own threads do, and do not expect to be refused.
+        Some(libc::EACCES) => {
+            static WARNED: Once = Once::new();
+            WARNED.call_once(|| {
+                warn(&format!("nice value {nice} is not permitted (CAP_SYS_NICE or RLIMIT_NICE): threads stay as they are"));
+            });
+            return;
+        }
         Some(libc::ESRCH) => "java/lang/IllegalArgumentException",
         _ => "java/lang/SecurityException",
     };

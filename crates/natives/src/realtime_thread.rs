@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! takt.framework.RealtimeThread: SCHED_FIFO priorities of threads.
 
+use core::cell::Cell;
 use core::ffi::c_int;
 
 use jni_sys::{jboolean, jclass, jint};
@@ -41,11 +42,26 @@ pub(crate) fn schedule(thread: jint, policy: c_int, priority: jint) -> bool {
 /// The calling thread's real-time priority; 0 for an ordinary one. What locks lend it does not count.
 #[unsafe(no_mangle)]
 extern "system" fn Java_takt_framework_RealtimeThread_priority(_: Env, _: jclass) -> jint {
-    match Policy::of_current() {
+    let own = match Policy::of_current() {
         Ok(Policy::Deadline(_)) => DEADLINE,
         Ok(policy) => policy.priority().map_or(0, |it| it.get().into()),
         Err(_) => 0,
-    }
+    };
+    own.max(SENDS_AS.get())
+}
+
+thread_local! {
+    /// What the thread's messages count as at least.
+    static SENDS_AS: Cell<jint> = const { Cell::new(0) };
+}
+
+#[unsafe(no_mangle)]
+extern "system" fn Java_takt_framework_RealtimeThread_sendAs(
+    _: Env,
+    _: jclass,
+    priority: jint,
+) -> jint {
+    SENDS_AS.replace(priority.clamp(0, PRIORITY_MAX))
 }
 
 /// SCHED_FIFO at a priority, SCHED_OTHER for 0. One system call; false if it is refused.

@@ -87,6 +87,46 @@ fn activities_live_as_on_android() {
     }
 }
 
+/// RTDroid's experiment as a package: every real-time message is handled, at the priority that it was sent with, and the
+/// service's own callbacks run at what its manifest declares. Without the permission the same happens at no priority.
+#[test]
+fn real_time_messages_are_handled_among_ordinary_ones() {
+    let options = ["--service", ".HandlerLoad", "--extra", "messages=10"];
+    let granted = run(Way::Takt, "handler-load", &options);
+    let lines = said(&granted.stderr, "HandlerLoad");
+    assert_eq!(lines[0], "onStartCommand at priority 40", "{granted:#?}");
+    assert!(
+        lines[1].starts_with("30 threads: 10 of 10 messages (FIFO 50)"),
+        "{granted:#?}"
+    );
+    assert!(lines[1].ends_with("; 0 times not raised"), "{granted:#?}");
+    assert_eq!((lines[2].as_str(), granted.code), ("ended", 0));
+
+    let data = tempfile::tempdir().expect("a temporary directory");
+    let allowed = command(Way::Takt, "handler-load", data.path());
+    let mut command = Command::new("setpriv");
+    command.args(["--bounding-set=-sys_nice", "--inh-caps=-sys_nice"]);
+    let refused = Run::of(
+        command
+            .arg(allowed.get_program())
+            .args(allowed.get_args())
+            .args(options),
+    );
+    let lines = said(&refused.stderr, "HandlerLoad");
+    assert_eq!(lines[0], "onStartCommand at priority 0", "{refused:#?}");
+    assert!(
+        lines[1].starts_with("30 threads: 10 of 10 messages (an ordinary thread"),
+        "{refused:#?}"
+    );
+    assert_eq!((lines[2].as_str(), refused.code), ("ended", 0));
+    assert!(
+        refused
+            .stderr
+            .contains("SCHED_FIFO 40 is not permitted (CAP_SYS_NICE"),
+        "{refused:#?}"
+    );
+}
+
 #[test]
 fn a_service_binds_asks_sends_and_ends() {
     for way in WAYS {

@@ -3,6 +3,8 @@ package takt.framework;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertNull;
+import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
@@ -13,12 +15,16 @@ import android.os.MessageQueue;
 import android.os.SystemClock;
 import java.util.ArrayList;
 import java.util.Collections;
+import java.util.IdentityHashMap;
 import java.util.List;
+import java.util.Set;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
+import takt.os.RealtimeHandler;
+import takt.os.RealtimeHandlerThread;
 
 /** What our queue has and AOSP's has not: priorities, nanoseconds, a bound. */
 final class RealtimeQueueTest {
@@ -156,6 +162,92 @@ final class RealtimeQueueTest {
         gate.countDown();
         drain();
         assertEquals(List.of(2), seen);
+    }
+
+    @Test
+    void aHandlersOwnMessagesComeBackAndAreNeverMore() throws InterruptedException {
+        becomeRealtime(12);
+        CountDownLatch gate = block();
+        RealtimeHandler own = new RealtimeHandler(thread.getLooper(), message -> seen.add(message.what), 3);
+        Set<Message> first = Collections.newSetFromMap(new IdentityHashMap<>());
+        for (int what = 0; what < 3; what++) {
+            Message message = own.obtainPrepared(what);
+            first.add(message);
+            assertTrue(own.send(message, 12));
+        }
+        assertNull(own.obtainPrepared(3));
+        assertEquals(1, own.refusedCount());
+        gate.countDown();
+        drain();
+        assertEquals(List.of(0, 1, 2), seen);
+        for (int count = 0; count < 3; count++) {
+            assertTrue(first.contains(own.obtainPrepared(0)), "it is one of the three");
+        }
+        assertNull(own.obtainPrepared(3));
+    }
+
+    @Test
+    void aRealTimeLooperDoesNotFallBelowItsOwnPriority() throws InterruptedException {
+        becomeRealtime(20);
+        RealtimeThread.setPriority(0, 0);
+        RealtimeHandlerThread looper = new RealtimeHandlerThread("realtime-looper", 7);
+        looper.start();
+        Handler ordinary = new Handler(looper.getLooper(), message -> seenAt.add(RealtimeThread.priority()));
+        assertTrue(looper.isGranted());
+        ordinary.sendEmptyMessage(0);
+        becomeRealtime(9);
+        ordinary.sendEmptyMessage(0);
+        RealtimeThread.setPriority(0, 0);
+        ordinary.sendEmptyMessage(0);
+        looper.quitSafely();
+        looper.join(10_000);
+        Collections.sort(seenAt);
+        assertEquals(List.of(7, 7, 9), seenAt);
+    }
+
+    @Test
+    void sendersOfManyThreadsKeepTheirOrderAndLoseNothing() throws InterruptedException {
+        int threads = 8;
+        int each = 5_000;
+        Thread[] senders = new Thread[threads];
+        for (int index = 0; index < threads; index++) {
+            int first = index * each;
+            senders[index] = new Thread(() -> {
+                for (int count = 0; count < each; count++) {
+                    assertTrue(handler.sendEmptyMessage(first + count));
+                }
+            });
+            senders[index].start();
+        }
+        for (Thread sender : senders) {
+            sender.join(60_000);
+        }
+        drain();
+        int[] next = new int[threads];
+        for (int what : seen) {
+            assertEquals(next[what / each]++, what % each);
+        }
+        assertEquals(threads * each, seen.size());
+    }
+
+    @Test
+    void aMessageThatWasSentIsNotSentAgain() {
+        CountDownLatch gate = block();
+        Message message = Message.obtain(handler, 1);
+        assertTrue(handler.sendMessage(message));
+        assertThrows(IllegalStateException.class, () -> handler.sendMessage(message));
+        assertThrows(IllegalStateException.class, message::recycle);
+        gate.countDown();
+    }
+
+    @Test
+    void aDeadLooperIsNotRaised() throws InterruptedException {
+        thread.quit();
+        thread.join(10_000);
+        becomeRealtime(10);
+        assertFalse(handler.sendEmptyMessage(1));
+        RealtimeThread.setPriority(0, 0);
+        assertEquals(0, queue.notRaisedCount());
     }
 
     private boolean send(int what, long whenNanos, int priority) {

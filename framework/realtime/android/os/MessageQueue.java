@@ -173,7 +173,14 @@ public final class MessageQueue {
             // The message may have been found, and done, before it was announced.
             isUnsettled = true;
         } else if (outcome == 2) {
-            notRaised.incrementAndGet();
+            countNotRaised(priority);
+        }
+    }
+
+    private void countNotRaised(int priority) {
+        if (notRaised.getAndIncrement() == 0) {
+            Log.w(TAG, "SCHED_FIFO " + priority + " is not permitted (CAP_SYS_NICE or RLIMIT_RTPRIO): messages keep their"
+                    + " order, the looper keeps its priority");
         }
     }
 
@@ -261,7 +268,7 @@ public final class MessageQueue {
         if (outcome == SETTLED) {
             looperPriority = priority;
         } else {
-            notRaised.incrementAndGet();
+            countNotRaised(priority);
         }
         return true;
     }

@@ -153,9 +153,9 @@ final class Broadcasts {
         }
         Intent intent = new Intent(current.intent);
         intent.setClassName(turn.component.packageName, turn.component.name);
-        process.thread().scheduleReceiver(intent, turn.component, AppProcess.COMPATIBILITY, current.code, current.data,
-                current.extras, current.isOrdered, false, AppProcess.USER, AppProcess.STATE, Process.myUid(),
-                turn.component.packageName);
+        Urgency.send(turn.component, () -> process.thread().scheduleReceiver(intent, turn.component,
+                AppProcess.COMPATIBILITY, current.code, current.data, current.extras, current.isOrdered, false,
+                AppProcess.USER, AppProcess.STATE, Process.myUid(), turn.component.packageName));
     }
 
     private void deliver(IIntentReceiver receiver, Broadcast broadcast, boolean isOrdered) throws RemoteException {

@@ -117,7 +117,8 @@ public final class InstalledPackage {
         component.nonLocalizedLabel = text(declared, "label");
         component.enabled = declared.getBoolean("is_enabled");
         component.exported = declared.getBoolean("is_exported");
-        component.metaData = metaData(declared);
+        component.metaData =
+                Urgency.declared(component.name, declared.getJSONArray("extensions"), metaData(declared));
         List<IntentFilter> filters = new ArrayList<>();
         JSONArray list = declared.getJSONArray("intent_filters");
         for (int index = 0; index < list.length(); index++) {

@@ -60,6 +60,11 @@ public final class Launcher implements AppProcess.Owner {
         if (!run.isNull("limit_millis")) {
             main.postDelayed(() -> end(process), run.optLong("limit_millis"));
         }
+        // Behind the application's own start: a component's declared priority must not overtake that.
+        main.post(() -> startAll(process));
+    }
+
+    private void startAll(AppProcess process) {
         JSONArray starts = run.optJSONArray("starts");
         for (int index = 0; index < starts.length(); index++) {
             try {
@@ -67,6 +72,8 @@ public final class Launcher implements AppProcess.Owner {
             } catch (IllegalArgumentException e) {
                 Log.e(TAG, e.getMessage());
                 exit(EXIT_REFUSED);
+            } catch (RemoteException e) {
+                throw e.rethrowFromSystemServer();
             }
         }
     }

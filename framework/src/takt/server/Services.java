@@ -74,7 +74,8 @@ final class Services {
         record.isStarted = true;
         record.startId++;
         ServiceStartArgs start = new ServiceStartArgs(false, record.startId, 0, intent);
-        process.thread().scheduleServiceArgs(record.token, new ParceledListSlice<>(List.of(start)));
+        Urgency.send(record.info, () ->
+                process.thread().scheduleServiceArgs(record.token, new ParceledListSlice<>(List.of(start))));
         return record.name();
     }
 
@@ -124,8 +125,8 @@ final class Services {
             connection.connected(record.name(), binding.service, false);
         }
         if (!binding.isRequested || binding.wantsRebind) {
-            process.thread().scheduleBindService(record.token, binding.intent, binding.wantsRebind,
-                    AppProcess.STATE, record.startId);
+            Urgency.send(record.info, () -> process.thread().scheduleBindService(record.token, binding.intent,
+                    binding.wantsRebind, AppProcess.STATE, record.startId));
             binding.isRequested = true;
             binding.wantsRebind = false;
         }
@@ -149,7 +150,8 @@ final class Services {
                 }
                 wasBound = true;
                 if (binding.connections.isEmpty() && binding.isRequested) {
-                    process.thread().scheduleUnbindService(record.token, binding.intent);
+                    Urgency.send(record.info, () ->
+                            process.thread().scheduleUnbindService(record.token, binding.intent));
                 }
             }
             endUnused(record);
@@ -223,8 +225,8 @@ final class Services {
 
     private void create(Record record) throws RemoteException {
         if (records.putIfAbsent(record.name(), record) == null) {
-            process.thread().scheduleCreateService(record.token, record.info, AppProcess.COMPATIBILITY,
-                    AppProcess.STATE);
+            Urgency.send(record.info, () -> process.thread().scheduleCreateService(record.token, record.info,
+                    AppProcess.COMPATIBILITY, AppProcess.STATE));
         }
     }
 
@@ -237,11 +239,12 @@ final class Services {
     private void end(Record record) throws RemoteException {
         for (Binding binding : record.bindings.values()) {
             if (binding.isRequested && !binding.connections.isEmpty()) {
-                process.thread().scheduleUnbindService(record.token, binding.intent);
+                Urgency.send(record.info, () ->
+                        process.thread().scheduleUnbindService(record.token, binding.intent));
             }
         }
         if (records.remove(record.name()) != null) {
-            process.thread().scheduleStopService(record.token);
+            Urgency.send(record.info, () -> process.thread().scheduleStopService(record.token));
         }
     }
 
