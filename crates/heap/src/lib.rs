@@ -41,7 +41,7 @@ pub use events::{EVENTS_MAX, Event, EventKind, Events};
 pub use globals::{Global, Globals};
 pub use heap::{Budget, CollectorKind, Heap, HeapConfig};
 pub use metadata::{LayoutRef, Metadata, MetadataFull};
-pub use mutator::{CopyRange, Local, Mutator};
+pub use mutator::{CopyRange, Local, Mutator, VisitError};
 pub use object::{ObjectRef, Slot};
 pub use space::occupancy::Occupancy;
 pub use sys::reserve::ReserveError;

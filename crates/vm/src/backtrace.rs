@@ -5,17 +5,17 @@ use std::cell::RefCell;
 
 use crate::array;
 use crate::class::Method;
+use crate::heap_binding;
 use crate::known::{known, offset, primitive_of};
 use crate::link;
 use crate::mirror;
 use crate::object::ObjectRef;
+use crate::snapshot;
 use crate::string;
 use crate::thread::{Thread, Thrown};
 use crate::unwind::{self, Frame};
 use ir::MemoryKind;
 
-/// As HotSpot's MaxJavaStackTraceDepth.
-const DEPTH_MAX: usize = 1024;
 /// In place of a bytecode offset: a native method.
 const NATIVE: u64 = 0xffff;
 
@@ -54,7 +54,7 @@ pub(crate) fn fill(thread: &Thread, throwable: ObjectRef) -> Result<(), Thrown> 
         if !frame.method.flags.is_hidden {
             words.push(packed(&frame));
         }
-        words.len() < DEPTH_MAX
+        words.len() < snapshot::DEPTH_MAX
     });
     let longs = link::array_of(thread, primitive_of(Some(MemoryKind::Long)))?;
     let trace = array::new(thread, longs, words.len() as i32)?;
@@ -110,7 +110,8 @@ fn fill_element(thread: &Thread, element: ObjectRef, frame: Frame) -> Result<(),
     });
     set_text("classLoaderName", loader_name)?;
     let (module, version) = match mirror::module_name(holder) {
-        Some((name, version)) => (Some(name), version),
+        // `Throwable` has the version of the JDK's own modules left out when it prints.
+        Some((name, version)) => (Some(name), version.or_else(mirror::base_version)),
         None => (None, None),
     };
     set_text("moduleName", module)?;
@@ -123,6 +124,44 @@ fn fill_element(thread: &Thread, element: ObjectRef, frame: Frame) -> Result<(),
     )?;
     element.put(offset(class, "lineNumber"), line_of(frame));
     Ok(())
+}
+
+/// New `StackTraceElement`s of frames that were seen in another thread.
+pub(crate) fn new_elements(thread: &Thread, frames: &[Frame]) -> Result<ObjectRef, Thrown> {
+    let class = thread.boot_class("java/lang/StackTraceElement");
+    class.initialize(thread)?;
+    let count = i32::try_from(frames.len()).expect("the depth is bounded");
+    let array = array::new(thread, link::array_of(thread, class)?, count)?;
+    for (index, frame) in frames.iter().enumerate() {
+        let element = heap_binding::new_object(thread, class)?;
+        array.set_ref_element(index as u32, element);
+        fill_element(thread, element, *frame)?;
+    }
+    Ok(array)
+}
+
+/// A frame as thread dumps write it.
+pub(crate) fn text_of(frame: Frame) -> String {
+    let holder = frame.method.class();
+    let module = match mirror::module_name(holder) {
+        Some((name, version)) => version.or_else(mirror::base_version).map_or_else(
+            || format!("{name}/"),
+            |version| format!("{name}@{version}/"),
+        ),
+        None => String::new(),
+    };
+    let file = holder.info.file.source_file.map(classfile::to_string_lossy);
+    let place = match (file, line_of(frame)) {
+        (_, -2) => "Native Method".to_owned(),
+        (None, _) => "Unknown Source".to_owned(),
+        (Some(file), -1) => file,
+        (Some(file), line) => format!("{file}:{line}"),
+    };
+    format!(
+        "{}.{}({module}{place})",
+        holder.java_name(),
+        frame.method.name
+    )
 }
 
 /// As `StackTraceElement` has it: -2 in native methods, -1 when unknown.

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Bringing the class library up, in HotSpot's order, and down again.
 
-use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, OnceLock};
 
 use classfile::Jimage;
 
@@ -104,6 +104,7 @@ fn boot(thread: &'static Thread) -> Result<(), Thrown> {
     let system = call_static(thread, "java/lang/ClassLoader", name, signature, &[])?;
     let _ = SYSTEM_LOADER.set(loader::of(ObjectRef(system as u32)));
     reached(Stage::Ready);
+    crate::signals::dump_on_quit();
     Ok(())
 }
 
@@ -257,7 +258,7 @@ pub(crate) fn print_uncaught(thread: &Thread, exception: ObjectRef) {
 
 /// The end of `main`: waits for threads that are no daemons, runs the hooks.
 pub(crate) fn destroy(thread: &'static Thread) {
-    let is_daemon = |other: &&'static Thread| {
+    let is_daemon = |other: &Arc<Thread>| {
         let Some(object) = other.object().some() else {
             return true;
         };
@@ -267,7 +268,7 @@ pub(crate) fn destroy(thread: &'static Thread) {
         let others = thread::all();
         let mut others = others
             .iter()
-            .filter(|other| !core::ptr::eq(**other, thread));
+            .filter(|other| !core::ptr::eq(Arc::as_ptr(other), thread));
         if others.all(is_daemon) {
             break;
         }

@@ -71,6 +71,20 @@ pub(crate) fn free(handle: u64) {
     }
 }
 
+/// Strong and weak references that exist.
+pub(crate) fn counts() -> (usize, usize) {
+    let weak = crate::known::loaded("java/lang/ref/WeakReference");
+    let mut counts = (0, 0);
+    each(&mut |object| {
+        // A weak handle's slot holds an object of exactly this class; few programs hand out one of their own.
+        match weak.is_some_and(|weak| core::ptr::eq(object.class(), weak)) {
+            false => counts.0 += 1,
+            true => counts.1 += 1,
+        }
+    });
+    counts
+}
+
 /// Calls `visit` with what every global reference holds. On the collector's thread.
 pub(crate) fn each(visit: &mut dyn FnMut(ObjectRef)) {
     let table = TABLE.lock_bare();

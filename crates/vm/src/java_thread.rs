@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //! `java.lang.Thread` objects and the Linux threads behind them.
 
+use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::ffi::CString;
+use std::sync::Arc;
 
 use crate::heap_binding;
 use crate::known::{known, offset};
@@ -18,7 +20,10 @@ const STACK_BYTES: usize = 2 << 20;
 
 /// States as `Thread.threadStatus` has them (JVMTI's bits).
 const STATUS_RUNNABLE: i32 = 0x0005;
+pub(crate) const STATUS_BLOCKED: i32 = 0x0401;
 const STATUS_TERMINATED: i32 = 0x0002;
+/// Set while a thread is parked.
+pub(crate) const STATUS_PARKED: i32 = 0x0200;
 /// Alive and waiting; with one of the next two, and one that says for what.
 const WAITING: i32 = 0x0081;
 const WITHOUT_END: i32 = 0x0010;
@@ -29,12 +34,15 @@ const WITH_TIMEOUT: i32 = 0x0020;
 pub(crate) enum Wait {
     /// `Thread.sleep`.
     Sleep,
-    /// `Object.wait`, with a timeout or without.
-    Notification { has_timeout: bool },
+    /// `Object.wait` on an object, with a timeout or without.
+    Notification {
+        object: ObjectRef,
+        has_timeout: bool,
+    },
     /// `LockSupport.park`, with a timeout or without.
     Permit { has_timeout: bool },
-    /// A monitor that another thread holds.
-    Monitor,
+    /// An object's monitor that another thread holds.
+    Monitor(ObjectRef),
 }
 
 impl Wait {
@@ -48,10 +56,79 @@ impl Wait {
         };
         match self {
             Wait::Sleep => WAITING | WITH_TIMEOUT | 0x0040,
-            Wait::Notification { has_timeout } => WAITING | end(has_timeout) | 0x0100,
-            Wait::Permit { has_timeout } => WAITING | end(has_timeout) | 0x0200,
-            Wait::Monitor => 0x0401,
+            Wait::Notification { has_timeout, .. } => WAITING | end(has_timeout) | 0x0100,
+            Wait::Permit { has_timeout } => WAITING | end(has_timeout) | STATUS_PARKED,
+            Wait::Monitor(_) => STATUS_BLOCKED,
         }
+    }
+
+    fn object(self) -> ObjectRef {
+        match self {
+            Wait::Notification { object, .. } | Wait::Monitor(object) => object,
+            Wait::Sleep | Wait::Permit { .. } => ObjectRef::NULL,
+        }
+    }
+}
+
+/// A state as thread dumps name it.
+pub(crate) fn state_name(status: i32) -> &'static str {
+    const IN_WAIT: i32 = 0x0100;
+    const TERMINATED: i32 = STATUS_TERMINATED;
+    match status {
+        0 => "NEW",
+        TERMINATED => "TERMINATED",
+        STATUS_BLOCKED => "BLOCKED (on object monitor)",
+        _ if status & WITH_TIMEOUT != 0 => match status & (IN_WAIT | STATUS_PARKED) {
+            IN_WAIT => "TIMED_WAITING (on object monitor)",
+            STATUS_PARKED => "TIMED_WAITING (parking)",
+            _ => "TIMED_WAITING (sleeping)",
+        },
+        _ if status & IN_WAIT != 0 => "WAITING (on object monitor)",
+        _ if status & STATUS_PARKED != 0 => "WAITING (parking)",
+        _ => "RUNNABLE",
+    }
+}
+
+/// What a thread waits for now, and how often it has: for thread dumps and management.
+#[derive(Default)]
+pub(crate) struct Waiting {
+    object: AtomicU32,
+    blocked_count: AtomicU64,
+    waited_count: AtomicU64,
+}
+
+impl Waiting {
+    fn begin(&self, thread: &Thread, what: Wait) {
+        let count = match what {
+            Wait::Monitor(_) => &self.blocked_count,
+            _ => &self.waited_count,
+        };
+        count.fetch_add(1, Ordering::Relaxed);
+        self.set_object(thread, what.object());
+    }
+
+    fn end(&self, thread: &Thread) {
+        self.set_object(thread, ObjectRef::NULL);
+    }
+
+    fn set_object(&self, thread: &Thread, object: ObjectRef) {
+        let old = self.object().some();
+        if let Some(old) = old {
+            // Another thread may have read it behind its own scan.
+            thread.with_mutator(|mutator| mutator.note_root(heap_binding::to_heap(old)));
+        }
+        self.object.store(object.0, Ordering::Release);
+    }
+
+    /// The object whose monitor or notification the thread waits for, or null. The thread holds it elsewhere.
+    pub(crate) fn object(&self) -> ObjectRef {
+        ObjectRef(self.object.load(Ordering::Acquire))
+    }
+
+    /// Times it waited for a monitor, and times it waited for something else.
+    pub(crate) fn counts(&self) -> (u64, u64) {
+        let count = |of: &AtomicU64| of.load(Ordering::Relaxed);
+        (count(&self.blocked_count), count(&self.waited_count))
     }
 }
 
@@ -68,9 +145,11 @@ pub(crate) fn waiting<T>(
     let Some(object) = thread.object().some() else {
         return thread.outside_holding(Holds::Nothing, work);
     };
+    thread.waiting.begin(thread, what);
     set_status(object, what.status());
     let done = thread.outside_holding(Holds::Nothing, work);
     set_status(object, STATUS_RUNNABLE);
+    thread.waiting.end(thread);
     done
 }
 
@@ -117,13 +196,14 @@ pub(crate) fn start(thread: &Thread, object: ObjectRef) -> Result<(), Thrown> {
     }
     let name = string::text(object.get_ref(offset(object.class(), "name")));
     let size: i64 = object.get(offset(object.class(), "stackSize"));
-    let ready: &'static Parker = Box::leak(Box::new(Parker::new()));
+    let ready = Arc::new(Parker::new());
+    let starter = Arc::clone(&ready);
     let builder = std::thread::Builder::new()
         .name(name)
         .stack_size(STACK_BYTES.max(usize::try_from(size).unwrap_or(0)));
     let record = realtime::record_of(object);
     let is_child = thread.real_time().is_some();
-    let spawned = builder.spawn(move || run(object, ready, record, is_child));
+    let spawned = builder.spawn(move || run(object, &starter, record, is_child));
     if let Err(error) = spawned {
         let message = format!("unable to create native thread: {error}");
         return Err(thread.throw("java/lang/OutOfMemoryError", &message));
@@ -242,9 +322,7 @@ pub(crate) fn adopt(
 
 /// The group of the first thread.
 fn main_group(thread: &Thread) -> ObjectRef {
-    let first = thread::all()
-        .into_iter()
-        .find(|other| !core::ptr::eq(*other, thread));
+    let first = thread::find(|other| !core::ptr::eq(other, thread));
     let object = first.and_then(|first| first.object().some());
     object.map_or(ObjectRef::NULL, |object| {
         object.get_ref(offset(object.class(), "group"))

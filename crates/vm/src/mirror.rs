@@ -156,7 +156,7 @@ pub(crate) fn module_name(class: &'static Class) -> Option<(String, Option<Strin
 }
 
 /// The JDK's own version: its modules are named without.
-fn base_version() -> Option<String> {
+pub(crate) fn base_version() -> Option<String> {
     let base = known()
         .object
         .mirror()

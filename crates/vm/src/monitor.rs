@@ -11,19 +11,22 @@
 //!
 //! Who contends inflates: the monitor's PI word gets the owner's number, so
 //! that the kernel lends the owner priority although it never called it. The
-//! owner's thin unlock fails, finds the monitor and hands over there. Monitors
-//! are not deflated yet.
+//! owner's thin unlock fails, finds the monitor and hands over there. A monitor
+//! stays with its object; once the object is gone its record serves another.
 
 use core::cell::Cell;
 use core::sync::atomic::{AtomicU32, Ordering};
+use std::sync::Arc;
 
 use abi::object as header;
 use rt::clock::{Clock, Monotonic};
 use rt::sys::futex::{Futex, FutexError, Private};
 
+use crate::heap_binding;
 use crate::java_thread::{self, Wait};
 use crate::lock::Lock;
 use crate::memory;
+use crate::monitor_table::Table;
 use crate::object::ObjectRef;
 use crate::realtime;
 use crate::thread::{Thread, Thrown};
@@ -39,23 +42,71 @@ const VALUE: u32 = !TAG;
 
 /// An inflated lock. Cells belong to whoever holds `futex`.
 struct Monitor {
+    /// The object whose lock word names it; 0 while none does.
+    object: AtomicU32,
     futex: Futex<Private>,
     recursion: Cell<u32>,
     hash: AtomicU32,
-    waiters: Lock<Vec<&'static Thread>>,
+    waiters: Lock<Vec<Arc<Thread>>>,
 }
 
-// SAFETY: 1. `recursion` is touched by the holder of `futex` only.
+// SAFETY: 1. `recursion` is touched by the holder of `futex` only, and by the maker of a monitor that nobody names yet.
 unsafe impl Sync for Monitor {}
 
-static MONITORS: Lock<Vec<&'static Monitor>> = Lock::new(Vec::new());
+impl Default for Monitor {
+    fn default() -> Self {
+        Self {
+            object: AtomicU32::new(0),
+            futex: Futex::new(0),
+            recursion: Cell::new(0),
+            hash: AtomicU32::new(0),
+            waiters: Lock::new(Vec::new()),
+        }
+    }
+}
+
+static MONITORS: Table<Monitor> = Table::new();
+/// Numbers in use at which the next look for monitors of dead objects is worth its time.
+static SWEEP_AT: AtomicU32 = AtomicU32::new(SWEEP_STEP);
+/// Monitors of dead objects that may pile up: 80 bytes each.
+const SWEEP_STEP: u32 = 1024;
+/// Numbers in use.
+static IN_USE: AtomicU32 = AtomicU32::new(0);
 
 fn word(object: ObjectRef) -> &'static AtomicU32 {
     memory::atomic_u32(object.at(header::LOCK_OFFSET))
 }
 
 fn monitor_of(word: u32) -> &'static Monitor {
-    MONITORS.lock()[(word & VALUE) as usize]
+    MONITORS.at(word & VALUE)
+}
+
+/// Gives back the monitors of objects that are gone, if there may be many. On the collector's thread, after a
+/// collection: whoever uses a monitor keeps its object alive, and only the object's lock word names it.
+pub(crate) fn sweep() {
+    if IN_USE.load(Ordering::Relaxed) < SWEEP_AT.load(Ordering::Relaxed) {
+        return;
+    }
+    for index in 0..MONITORS.count() {
+        let monitor = MONITORS.at(index);
+        let owner = ObjectRef(monitor.object.load(Ordering::Acquire));
+        if owner.is_null() {
+            continue;
+        }
+        let found = heap_binding::heap().object_at(owner.0);
+        let exists = found.is_some_and(|found| found.bits() == owner.0);
+        if !exists || word(owner).load(Ordering::Acquire) != FAT | index {
+            monitor.object.store(0, Ordering::Release);
+            give_back(index);
+        }
+    }
+    let left = IN_USE.load(Ordering::Relaxed);
+    SWEEP_AT.store(left + left / 2 + SWEEP_STEP, Ordering::Relaxed);
+}
+
+fn give_back(index: u32) {
+    IN_USE.fetch_sub(1, Ordering::Relaxed);
+    MONITORS.give_back(index);
 }
 
 /// Takes the object's monitor.
@@ -83,7 +134,7 @@ pub(crate) fn enter(thread: &Thread, object: ObjectRef) {
                 }
             }
             FAT => return monitor_of(now).enter(thread, object),
-            _ => inflate(word, now),
+            _ => inflate(object, now),
         }
     }
 }
@@ -127,6 +178,16 @@ pub(crate) fn holds(thread: &Thread, object: ObjectRef) -> bool {
     is_owner(thread, word(object).load(Ordering::Acquire))
 }
 
+/// Number of the thread that holds the object's monitor; 0 for none.
+pub(crate) fn owner_of(object: ObjectRef) -> u32 {
+    let now = word(object).load(Ordering::Acquire);
+    match now & TAG {
+        THIN => now & TID,
+        FAT => monitor_of(now).owner(),
+        _ => 0,
+    }
+}
+
 fn not_owner(thread: &Thread) -> Thrown {
     thread.throw(
         "java/lang/IllegalMonitorStateException",
@@ -136,26 +197,25 @@ fn not_owner(thread: &Thread) -> Thrown {
 
 /// Puts a monitor in place of `now`, if that is still there. The new monitor is
 /// held by whoever held the thin lock.
-fn inflate(word: &AtomicU32, now: u32) {
+fn inflate(object: ObjectRef, now: u32) {
     let (owner, recursion, hash) = match now & TAG {
         THIN => (now & TID, (now & VALUE) >> RECURSION_SHIFT, 0),
         HASH => (0, 0, now & VALUE),
         _ => (0, 0, 0),
     };
-    let monitor: &'static Monitor = Box::leak(Box::new(Monitor {
-        futex: Futex::new(owner),
-        recursion: Cell::new(recursion),
-        hash: AtomicU32::new(hash),
-        waiters: Lock::new(Vec::new()),
-    }));
-    let index = {
-        let mut monitors = MONITORS.lock();
-        monitors.push(monitor);
-        monitors.len() as u32 - 1
-    };
-    assert!(index <= VALUE, "more monitors than the lock word can name");
-    // A failure leaks the monitor: rare, and bounded by contention.
-    let _ = word.compare_exchange(now, FAT | index, Ordering::AcqRel, Ordering::Relaxed);
+    let index = MONITORS.take();
+    IN_USE.fetch_add(1, Ordering::Relaxed);
+    let monitor = MONITORS.at(index);
+    monitor.futex.word().store(owner, Ordering::Relaxed);
+    monitor.recursion.set(recursion);
+    monitor.hash.store(hash, Ordering::Relaxed);
+    // Publishes the monitor.
+    let fat = FAT | index;
+    match word(object).compare_exchange(now, fat, Ordering::AcqRel, Ordering::Relaxed) {
+        // From here on `sweep` looks after it: the caller keeps the object alive.
+        Ok(_) => monitor.object.store(object.0, Ordering::Release),
+        Err(_) => give_back(index),
+    }
 }
 
 /// The object's monitor, made if need be.
@@ -166,7 +226,7 @@ fn inflated(object: ObjectRef) -> &'static Monitor {
         if now & TAG == FAT {
             return monitor_of(now);
         }
-        inflate(word, now);
+        inflate(object, now);
     }
 }
 
@@ -194,7 +254,8 @@ impl Monitor {
         }
         let class = object.class();
         let wait = || {
-            java_thread::waiting(thread, Wait::Monitor, object, || self.wait_for_owner());
+            let wait = Wait::Monitor(object);
+            java_thread::waiting(thread, wait, object, || self.wait_for_owner());
         };
         realtime::timed(thread, wait, |ledger, ns, ()| {
             ledger.monitors.add(ns, Some(class));
@@ -245,12 +306,14 @@ pub(crate) fn wait(thread: &Thread, object: ObjectRef, timeout_ms: i64) -> Resul
     let due_ns = due_after(timeout_ms);
     let monitor = inflated(object);
     thread.waiter.try_park();
-    let waiter = Thread::of_context(thread.context());
-    monitor.waiters.lock().push(waiter);
+    monitor.waiters.lock().push(thread.shared());
     let recursion = monitor.recursion.replace(0);
     monitor.release(thread);
     let has_timeout = due_ns.is_some();
-    let wait = Wait::Notification { has_timeout };
+    let wait = Wait::Notification {
+        object,
+        has_timeout,
+    };
     let class = object.class();
     let wait = || java_thread::waiting(thread, wait, object, || thread.waiter.park_until(due_ns));
     realtime::timed(thread, wait, |ledger, ns, _| {
@@ -261,7 +324,7 @@ pub(crate) fn wait(thread: &Thread, object: ObjectRef, timeout_ms: i64) -> Resul
     let was_notified = {
         let mut waiters = monitor.waiters.lock();
         let count = waiters.len();
-        waiters.retain(|other| !core::ptr::eq(*other, thread));
+        waiters.retain(|other| !core::ptr::eq(Arc::as_ptr(other), thread));
         waiters.len() == count
     };
     if !was_notified && java_thread::take_interrupt(thread) {
@@ -279,7 +342,7 @@ pub(crate) fn notify(thread: &Thread, object: ObjectRef, is_all: bool) -> Result
     if now & TAG != FAT {
         return Ok(());
     }
-    let woken: Vec<&'static Thread> = {
+    let woken: Vec<Arc<Thread>> = {
         let mut waiters = monitor_of(now).waiters.lock();
         let count = if is_all {
             waiters.len()
@@ -329,7 +392,7 @@ pub(crate) fn identity_hash(object: ObjectRef) -> i32 {
                 );
                 return monitor.hash.load(Ordering::Acquire) as i32;
             }
-            _ => inflate(word, now),
+            _ => inflate(object, now),
         }
     }
 }

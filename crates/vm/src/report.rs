@@ -27,6 +27,26 @@ pub(crate) fn uptime_ms() -> i64 {
     ((now_ns() - STARTED_NS.load(Ordering::Relaxed)) / 1_000_000) as i64
 }
 
+/// Date and time of day here, as thread dumps begin.
+pub(crate) fn local_time() -> String {
+    let mut parts: core::mem::MaybeUninit<libc::tm> = core::mem::MaybeUninit::zeroed();
+    // SAFETY: 1. Both structures are ours, and all-zero bytes are a time.
+    let parts = unsafe {
+        let now = libc::time(core::ptr::null_mut());
+        libc::localtime_r(&now, parts.as_mut_ptr());
+        parts.assume_init()
+    };
+    format!(
+        "{}-{:02}-{:02} {:02}:{:02}:{:02}",
+        parts.tm_year + 1900,
+        parts.tm_mon + 1,
+        parts.tm_mday,
+        parts.tm_hour,
+        parts.tm_min,
+        parts.tm_sec
+    )
+}
+
 fn say(text: &str) {
     // Nothing is left to do when standard error is closed.
     let _ = std::io::stderr().write_all(format!("{text}\n").as_bytes());

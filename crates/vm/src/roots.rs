@@ -57,6 +57,7 @@ impl Binding for Roots {
         if has_pending {
             crate::pending::announce();
         }
+        crate::monitor::sweep();
         crate::report::collected(counters);
     }
 

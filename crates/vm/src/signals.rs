@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Signals for Java code: the library's shutdown on HUP, INT and TERM, and
-//! `sun.misc.Signal`.
+//! Signals for Java code: the library's shutdown on HUP, INT and TERM, the thread
+//! dump on QUIT, and `sun.misc.Signal`.
 //!
 //! The handler counts the signal and wakes a thread of ours, nothing more. That
 //! thread attaches for the time of a delivery only, so the collector never has
@@ -85,6 +85,14 @@ extern "C" fn on_signal(signal: i32) {
     }
 }
 
+/// Has SIGQUIT print a thread dump, unless the process ignores it or `-Xrs` leaves signals to the system.
+pub(crate) fn dump_on_quit() {
+    if !crate::options::get().has_reduced_signals && start() {
+        // What was there before is the system's own: dumps begin with the machine.
+        let _ = install(libc::SIGQUIT, on_signal as *const () as usize);
+    }
+}
+
 /// Gives `signal` to `taker` and says who had it.
 pub(crate) fn register(signal: i32, taker: u64) -> u64 {
     let is_ours = matches!(
@@ -107,24 +115,12 @@ pub(crate) fn register(signal: i32, taker: u64) -> u64 {
     if taker == JAVA && !start() {
         return REFUSED;
     }
-    // SAFETY: 1. Both structures are plain data, filled here. 2. The handler is async-signal-safe.
-    let previous = unsafe {
-        let mut new: libc::sigaction = core::mem::zeroed();
-        let mut old: libc::sigaction = core::mem::zeroed();
-        if libc::sigaction(signal, core::ptr::null(), &mut old) != 0 {
-            return REFUSED;
-        }
-        // `nohup` and shells' background jobs ignore signals on purpose.
-        if is_shutdown && taker == JAVA && old.sa_sigaction == libc::SIG_IGN {
-            return IGNORE;
-        }
-        new.sa_sigaction = action;
-        new.sa_flags = libc::SA_RESTART | libc::SA_ONSTACK;
-        libc::sigfillset(&mut new.sa_mask);
-        if libc::sigaction(signal, &new, &mut old) != 0 {
-            return REFUSED;
-        }
-        old.sa_sigaction
+    // `nohup` and shells' background jobs ignore signals on purpose.
+    if is_shutdown && taker == JAVA && handler_of(signal) == Some(libc::SIG_IGN) {
+        return IGNORE;
+    }
+    let Some(previous) = install(signal, action) else {
+        return REFUSED;
     };
     let before = own.swap(taker as u8, Ordering::AcqRel);
     match previous {
@@ -132,6 +128,30 @@ pub(crate) fn register(signal: i32, taker: u64) -> u64 {
         libc::SIG_DFL => DEFAULT,
         libc::SIG_IGN => IGNORE,
         handler => handler as u64,
+    }
+}
+
+/// What handles `signal` now.
+fn handler_of(signal: i32) -> Option<libc::sighandler_t> {
+    // SAFETY: 1. The structure is plain data, filled by the call.
+    unsafe {
+        let mut now: libc::sigaction = core::mem::zeroed();
+        let result = libc::sigaction(signal, core::ptr::null(), &mut now);
+        (result == 0).then_some(now.sa_sigaction)
+    }
+}
+
+/// Puts a handler in place and gives the one before.
+fn install(signal: i32, action: libc::sighandler_t) -> Option<libc::sighandler_t> {
+    // SAFETY: 1. Both structures are plain data, filled here. 2. The handler is async-signal-safe.
+    unsafe {
+        let mut new: libc::sigaction = core::mem::zeroed();
+        let mut old: libc::sigaction = core::mem::zeroed();
+        new.sa_sigaction = action;
+        new.sa_flags = libc::SA_RESTART | libc::SA_ONSTACK;
+        libc::sigfillset(&mut new.sa_mask);
+        let result = libc::sigaction(signal, &new, &mut old);
+        (result == 0).then_some(old.sa_sigaction)
     }
 }
 
@@ -157,9 +177,19 @@ fn start() -> bool {
 fn deliver_all() {
     for (signal, pending) in PENDING.iter().enumerate() {
         for _ in 0..pending.swap(0, Ordering::Acquire) {
-            deliver(signal as i32);
+            match signal as i32 {
+                libc::SIGQUIT => dump(),
+                signal => deliver(signal),
+            }
         }
     }
+}
+
+/// Prints the thread dump, as a thread that has no Java object and is not in it.
+fn dump() {
+    let thread = thread::attach(&[]);
+    crate::thread_dump::print(thread);
+    thread::detach(thread);
 }
 
 /// Runs `jdk.internal.misc.Signal.dispatch`, which starts a thread for the handler.

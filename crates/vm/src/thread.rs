@@ -5,6 +5,7 @@ use core::cell::{Cell, RefCell, UnsafeCell};
 use core::mem::offset_of;
 use core::ops::Deref;
 use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::sync::Arc;
 
 use abi::context::MutatorContext;
 use abi::object as header;
@@ -16,6 +17,7 @@ use crate::crash;
 use crate::execute::{self, Resume};
 use crate::handles;
 use crate::heap_binding;
+use crate::java_thread::Waiting;
 use crate::lend::Lending;
 use crate::link;
 use crate::loader;
@@ -79,9 +81,12 @@ pub(crate) struct Thread {
     pub(crate) lending: Lending,
     /// Where this thread waits as a monitor's waiter.
     pub(crate) waiter: Parker,
+    pub(crate) waiting: Waiting,
     pub(crate) stack_low: AtomicU64,
     /// Of a real-time thread.
     real_time: Option<&'static Record>,
+    /// When it was attached, on the monotonic clock.
+    pub(crate) attached_ns: u64,
     crash_stack: u64,
 }
 
@@ -95,11 +100,17 @@ thread_local! {
     static CURRENT: Cell<Option<&'static Thread>> = const { Cell::new(None) };
 }
 
-static THREADS: Lock<Vec<&'static Thread>> = Lock::new(Vec::new());
+static THREADS: Lock<Vec<Arc<Thread>>> = Lock::new(Vec::new());
 
 /// Every attached thread.
-pub(crate) fn all() -> Vec<&'static Thread> {
+pub(crate) fn all() -> Vec<Arc<Thread>> {
     THREADS.lock().clone()
+}
+
+/// The first attached thread that is wanted.
+pub(crate) fn find(is_wanted: impl Fn(&Thread) -> bool) -> Option<Arc<Thread>> {
+    let threads = THREADS.lock();
+    threads.iter().find(|thread| is_wanted(thread)).cloned()
 }
 
 /// The calling thread, if attached.
@@ -138,7 +149,7 @@ pub(crate) fn attach_as(
     let locals = memory::map_at(0, LOCALS_BYTES, "local references").expect("room for a thread");
     let (low, base) = own_stack();
     let mutator = heap_binding::heap().attach(real_time.is_some(), roots);
-    let thread: &'static Thread = Box::leak(Box::new(Thread {
+    let shared = Arc::new(Thread {
         context: mutator.context(),
         mutator: UnsafeCell::new(Some(mutator)),
         object: AtomicU32::new(0),
@@ -153,10 +164,14 @@ pub(crate) fn attach_as(
         parker: Parker::new(),
         lending: Lending::new(),
         waiter: Parker::new(),
+        waiting: Waiting::default(),
         stack_low: AtomicU64::new(low),
         real_time,
+        attached_ns: crate::report::now_ns(),
         crash_stack: crash::attach(),
-    }));
+    });
+    // SAFETY: 1. `detach` never lets the last `Arc` go.
+    let thread: &'static Thread = unsafe { &*Arc::as_ptr(&shared) };
     let context = thread.context();
     context
         .thread
@@ -170,30 +185,37 @@ pub(crate) fn attach_as(
     thread.set_word(machine_word::LOCALS_TOP, locals);
     thread.set_word(execute::COMPILE_STUB_WORD, execute::compile_stub_address());
     CURRENT.set(Some(thread));
-    THREADS.lock().push(thread);
+    THREADS.lock().push(shared);
     thread
 }
 
-/// Takes the calling thread from the machine. Its record stays: others may look at it.
+/// Takes the calling thread from the machine. Its record stays: who unparks a thread reads it without a lock.
 pub(crate) fn detach(thread: &'static Thread) {
-    THREADS
-        .lock()
-        .retain(|other| !core::ptr::eq(*other, thread));
+    let own = {
+        let mut threads = THREADS.lock();
+        let at = threads
+            .iter()
+            .position(|other| core::ptr::eq(Arc::as_ptr(other), thread));
+        threads.swap_remove(at.expect("it is attached"))
+    };
     thread.set_object(ObjectRef::NULL);
     thread.set_word(machine_word::LOCALS_TOP, thread.locals_start);
     thread.saved.forget();
+    // From here on neither the collector nor a visitor finds a thread behind the heap's record.
+    thread.context().thread.store(0, Ordering::Relaxed);
     // SAFETY: 1. This is the thread itself, and no borrow of the mutator is alive.
     drop(unsafe { (*thread.mutator.get()).take() });
     memory::unmap(thread.locals_start, LOCALS_BYTES);
     CURRENT.set(None);
     crash::detach(thread.crash_stack);
+    let _immortal = Arc::into_raw(own);
 }
 
 impl Thread {
     /// The thread behind a mutator's context.
     pub(crate) fn of_context(context: &MutatorContext) -> &'static Thread {
         let address = context.thread.load(Ordering::Relaxed);
-        // SAFETY: 1. `attach` stored the address of an immortal record.
+        // SAFETY: 1. `attach` stored the address of an immortal record; `detach` takes the address away.
         unsafe { &*(address as *const Thread) }
     }
 
@@ -215,6 +237,16 @@ impl Thread {
     pub(crate) fn ledger(&self) -> Option<&'static Ledger> {
         let ledger = &self.real_time?.ledger;
         ledger.is_open().then_some(ledger)
+    }
+
+    /// The record, to hold.
+    pub(crate) fn shared(&self) -> Arc<Self> {
+        let pointer = core::ptr::from_ref(self);
+        // SAFETY: 1. `attach` makes every record in an `Arc`. 2. `detach` never lets the last one go.
+        unsafe {
+            Arc::increment_strong_count(pointer);
+            Arc::from_raw(pointer)
+        }
     }
 
     pub(crate) fn env(&self) -> u64 {
@@ -314,6 +346,23 @@ impl Thread {
         let result = work();
         self.leave_native();
         result
+    }
+
+    /// Nanoseconds that it has run, in user code only or with the kernel's share.
+    pub(crate) fn cpu_ns(&self, with_system: bool) -> Option<i64> {
+        const USER: i32 = 1;
+        const BOTH: i32 = 2;
+        const OF_THREAD: i32 = 4;
+        let kind = if with_system { BOTH } else { USER };
+        // The kernel's own encoding of a thread's clock (`man clock_getres`, CLOCK_THREAD_CPUTIME_ID of another thread).
+        let clock = (!(self.tid as i32) << 3) | kind | OF_THREAD;
+        let mut time = libc::timespec {
+            tv_sec: 0,
+            tv_nsec: 0,
+        };
+        // SAFETY: 1. `time` is ours; a clock that is gone gives an error.
+        let result = unsafe { libc::clock_gettime(clock, &mut time) };
+        (result == 0).then_some(time.tv_sec * 1_000_000_000 + time.tv_nsec)
     }
 
     /// The pending exception or null.

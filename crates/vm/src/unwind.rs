@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Walking managed stacks: for handlers, stack traces and callers.
 
+use core::ops::Range;
 use core::sync::atomic::Ordering;
 
 use abi::context::MutatorContext;
@@ -60,17 +61,30 @@ pub(crate) fn walk(thread: &Thread, each: impl FnMut(Frame) -> bool) {
 /// As [`walk`], from the frame record at `frame`; `native` is the native method that it called, or 0.
 pub(crate) fn walk_from(
     thread: &Thread,
+    frame: u64,
+    native: u64,
+    mut each: impl FnMut(Frame) -> bool,
+) {
+    walk_spans(thread, frame, native, |frame, _| each(frame));
+}
+
+/// As [`walk_from`]; `each` is also told where on the stack a frame keeps its values: nowhere in a native method.
+pub(crate) fn walk_spans(
+    thread: &Thread,
     mut frame: u64,
     mut native: u64,
-    mut each: impl FnMut(Frame) -> bool,
+    mut each: impl FnMut(Frame, Range<u64>) -> bool,
 ) {
     let mut upcall = thread.upcalls.get();
     while frame != 0 {
         if let Some(method) = machine_word::native(native)
-            && !each(Frame {
-                method: Method::at(method),
-                at: None,
-            })
+            && !each(
+                Frame {
+                    method: Method::at(method),
+                    at: None,
+                },
+                0..0,
+            )
         {
             return;
         }
@@ -82,9 +96,10 @@ pub(crate) fn walk_from(
         let goes_on = match code.kind {
             CodeKind::Method(method) => {
                 let at = code.site(return_address).map(|site| site.at);
-                each(Frame { method, at })
+                let span = frame + 16..memory::read(frame);
+                each(Frame { method, at }, span)
             }
-            CodeKind::Native(method) => each(Frame { method, at: None }),
+            CodeKind::Native(method) => each(Frame { method, at: None }, 0..0),
             CodeKind::Adapter => {
                 // SAFETY: 1. Adapters run inside `Thread::call`, whose frame record is on this stack still.
                 let Some(left) = (unsafe { upcall.as_ref() }) else {

@@ -18,7 +18,7 @@ use crate::mutator::state::State;
 use crate::sys::pi::DebtWait;
 
 /// Looks at an answer this often before waiting in the kernel: about as long as an answer takes.
-const SPINS_BEFORE_WAIT: u32 = 200;
+pub(crate) const SPINS_BEFORE_WAIT: u32 = 200;
 
 impl Heap {
     /// Asks every mutator and returns when all have answered. `taken` sees each record after its answer.

@@ -74,6 +74,9 @@ impl Record {
             self.answer();
             self.handshake.answered(&self.poll);
         }
+        if self.handshake.is_visit_wanted() && self.handshake.try_hand_over_to_visitor() {
+            self.return_to_managed();
+        }
     }
 
     fn enter_native(&self) {
@@ -88,12 +91,37 @@ impl Record {
     }
 
     fn leave_native(&self) {
+        self.return_to_managed();
+        if self.handshake.is_asked() || self.handshake.is_visit_wanted() {
+            self.poll_slow();
+        }
+    }
+
+    fn return_to_managed(&self) {
         while !self.handshake.state.try_leave_native() {
             drop(self.claim.lock().unwrap());
         }
-        if self.handshake.is_asked() {
-            self.poll_slow();
+    }
+
+    // --- as `mutator::visit` ---
+
+    /// Looks at the log, which stands for the stack. Loom fails if the mutator writes it meanwhile.
+    fn visit(&self) {
+        let _claim = self.claim.lock().unwrap();
+        self.handshake.ask_visit(&self.poll);
+        while self.handshake.is_visit_open() {
+            if self.handshake.state.try_claim() {
+                assert!(
+                    self.handshake.try_withdraw_visit(),
+                    "it is outside managed code"
+                );
+            } else {
+                thread::yield_now();
+            }
         }
+        // SAFETY: as in `answer`.
+        let _seen = self.log.with(|log| unsafe { *log });
+        self.handshake.state.release();
     }
 
     // --- as `collector::round` ---
@@ -195,5 +223,31 @@ fn a_byte_that_is_cleared_hides_no_question() {
         record.ask();
         record.await_answer();
         mutator.join().unwrap();
+    });
+}
+
+/// A visit while a question is open: the stack is still while it is looked at, and neither of the two is lost.
+#[test]
+fn a_visitor_finds_the_mutator_still() {
+    check_within(4, || {
+        let record = Record::new();
+        let mutator = {
+            let record = Arc::clone(&record);
+            thread::spawn(move || {
+                record.log();
+                record.poll();
+                record.log();
+                record.enter_native();
+                record.leave_native();
+                record.log();
+                record.enter_native();
+            })
+        };
+        record.ask();
+        record.visit();
+        record.await_answer();
+        mutator.join().unwrap();
+        assert_eq!(record.handed().0, 1, "one answer");
+        assert!(!record.handshake.is_visit_open());
     });
 }

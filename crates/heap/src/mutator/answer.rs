@@ -32,6 +32,12 @@ impl Mutator {
             }
             None => {}
         }
+        if self.record.handshake.is_visit_wanted()
+            && self.record.handshake.try_hand_over_to_visitor()
+        {
+            self.record.visit_debt.unlock();
+            self.return_to_managed();
+        }
         if self.heap.is_counting() && self.heap.is_log_low(self.is_real_time()) {
             let heap = self.heap.clone();
             self.native(|| heap.pace.wait_for_epoch(&heap));
@@ -54,7 +60,7 @@ impl Mutator {
     /// `stw`, for the end of the pause).
     pub fn leave_native(&mut self) {
         self.return_to_managed();
-        if self.record.handshake.is_asked() {
+        if self.record.handshake.is_asked() || self.record.handshake.is_visit_wanted() {
             self.poll_slow();
         }
     }

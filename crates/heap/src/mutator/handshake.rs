@@ -20,6 +20,21 @@ pub(crate) struct Handshake {
     pub(crate) state: StateWord,
     /// A [`Round`], or 0.
     request: AtomicU32,
+    /// See [`Visit`].
+    visit: AtomicU32,
+}
+
+/// What a visitor, who wants to look at one mutator, and that mutator agree on. A visitor holds the mutator's claim
+/// lock throughout, so there is one at a time, and nobody else clears the poll byte of a mutator that is outside
+/// managed code.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[repr(u32)]
+enum Visit {
+    None = 0,
+    /// A visitor waits.
+    Wanted = 1,
+    /// The mutator has seen it and is about to hand itself over.
+    Taken = 2,
 }
 
 impl Handshake {
@@ -27,6 +42,7 @@ impl Handshake {
         Self {
             state: StateWord::new(state),
             request: AtomicU32::new(0),
+            visit: AtomicU32::new(Visit::None as u32),
         }
     }
 
@@ -51,7 +67,54 @@ impl Handshake {
         self.request.store(0, Ordering::SeqCst);
     }
 
+    // --- visitor, which holds the claim lock ---
+
+    /// Asks the mutator to hand itself over.
+    pub(crate) fn ask_visit(&self, poll: &impl PollByte) {
+        debug_assert!(!self.is_visit_open(), "one visitor at a time");
+        self.visit.store(Visit::Wanted as u32, Ordering::SeqCst);
+        seq_cst_for_loom();
+        poll.set(POLL_ASKED);
+    }
+
+    /// Whether the mutator has not handed itself over yet. Acquire: its stack is seen as it left it.
+    pub(crate) fn is_visit_open(&self) -> bool {
+        self.visit.load(Ordering::Acquire) != Visit::None as u32
+    }
+
+    /// No longer asks; `false` if the mutator is about to hand itself over already. A poll byte that stays set finds
+    /// nothing and is cleared.
+    pub(crate) fn try_withdraw_visit(&self) -> bool {
+        let (from, to) = (Visit::Wanted as u32, Visit::None as u32);
+        let visit = &self.visit;
+        visit
+            .compare_exchange(from, to, Ordering::SeqCst, Ordering::SeqCst)
+            .is_ok()
+    }
+
     // --- mutator ---
+
+    /// Whether a visitor waits. After the poll byte was cleared and after coming back to managed code: the visitor
+    /// asks before it sets the byte and before it looks at the state.
+    pub(crate) fn is_visit_wanted(&self) -> bool {
+        self.visit.load(Ordering::SeqCst) == Visit::Wanted as u32
+    }
+
+    /// Hands the mutator over to a visitor that waits; `false` if none does any more. Comes back as from native code.
+    pub(crate) fn try_hand_over_to_visitor(&self) -> bool {
+        let (from, to) = (Visit::Wanted as u32, Visit::Taken as u32);
+        let visit = &self.visit;
+        if visit
+            .compare_exchange(from, to, Ordering::SeqCst, Ordering::SeqCst)
+            .is_err()
+        {
+            return false;
+        }
+        self.state.hand_over();
+        // Pairs with the Acquire in `is_visit_open`.
+        visit.store(Visit::None as u32, Ordering::Release);
+        true
+    }
 
     /// The open question. If there is none, the poll byte is cleared: it was set for another reason.
     pub(crate) fn question(&self, poll: &impl PollByte) -> Option<Round> {

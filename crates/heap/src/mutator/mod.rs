@@ -9,9 +9,11 @@ mod copy;
 pub(crate) mod handshake;
 pub(crate) mod record;
 pub(crate) mod state;
+mod visit;
 
 pub(crate) use answer::{answer as answer_for, hand_over_buffers};
 pub use copy::CopyRange;
+pub use visit::VisitError;
 
 use std::marker::PhantomData;
 use std::sync::Arc;

@@ -93,7 +93,9 @@ pub(crate) struct MutatorRecord {
     pub(crate) handshake: Handshake,
     /// Held by the mutator's thread while it owes an answer.
     pub(crate) debt: PiLock,
-    /// Held by the collector while it claims.
+    /// As `debt`, while it owes a visitor that it hands itself over.
+    pub(crate) visit_debt: PiLock,
+    /// Held by whoever claims: the collector, or a visitor.
     pub(crate) claim: PiLock,
     pub(crate) tid: u32,
     pub(crate) is_real_time: AtomicBool,
@@ -134,6 +136,7 @@ impl MutatorRecord {
             context: MutatorContext::default(),
             handshake: Handshake::new(State::Managed),
             debt: PiLock::default(),
+            visit_debt: PiLock::default(),
             claim: PiLock::default(),
             tid,
             is_real_time: AtomicBool::new(is_real_time),

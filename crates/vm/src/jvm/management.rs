@@ -7,7 +7,10 @@
 //! UnsupportedOperationException by name; there are no memory pools and no
 //! virtual-machine flags.
 
+mod threads;
+
 use core::sync::atomic::{AtomicU32, Ordering};
+use std::sync::Arc;
 
 use crate::array;
 use crate::code_cache;
@@ -39,7 +42,7 @@ static TABLE: [Function; 40] = table![
     core::ptr::null::<()>(),
     get_version,
     get_optional_support,
-    missing::thread_info,
+    threads::thread_info,
     no_pools,
     no_managers,
     no_object,
@@ -51,7 +54,7 @@ static TABLE: [Function; 40] = table![
     get_bool_attribute,
     set_bool_attribute,
     missing::long_attributes,
-    missing::deadlocks,
+    threads::monitor_deadlocks,
     get_cpu_time,
     no_names,
     none_filled,
@@ -65,10 +68,10 @@ static TABLE: [Function; 40] = table![
     get_cpu_time_of_kind,
     missing::cpu_times,
     missing::dump_heap,
-    missing::deadlocks,
+    threads::deadlocks,
     missing::set_flag,
     get_allocated_memory,
-    missing::dump_threads,
+    threads::dump_threads,
     missing::notification,
     no_names,
     missing::diagnostic_commands,
@@ -96,17 +99,14 @@ mod missing {
     }
 
     missing! {
-        thread_info: "ThreadMXBean.getThreadInfo",
         allocated_memory_of_threads: "ThreadMXBean.getThreadAllocatedBytes(long[])",
         long_attributes: "attributes in bulk",
-        deadlocks: "ThreadMXBean.findDeadlockedThreads",
         pool_sensor: "usage thresholds of memory pools",
         pool_threshold: "usage thresholds of memory pools",
         last_collection: "GarbageCollectorMXBean.getLastGcInfo",
         cpu_times: "ThreadMXBean.getThreadCpuTime(long[])",
         dump_heap: "HotSpotDiagnosticMXBean.dumpHeap",
         set_flag: "HotSpotDiagnosticMXBean.setVMOption",
-        dump_threads: "ThreadMXBean.dumpAllThreads",
         notification: "notifications of the machine",
         diagnostic_commands: "diagnostic commands",
     }
@@ -248,13 +248,11 @@ extern "C" fn get_allocated_memory(_env: u64) -> i64 {
     -1
 }
 
-/// The thread with Java's number `id`; 0 is the calling one.
-fn by_id(env: u64, id: i64) -> Option<&'static Thread> {
-    if id == 0 {
-        return Some(Thread::of_env(env));
-    }
+/// The running thread with Java's number `id`.
+fn by_id(id: i64) -> Option<Arc<Thread>> {
     let has_id = |object: &ObjectRef| object.get::<i64>(offset(object.class(), "tid")) == id;
-    java_threads().find(has_id).and_then(java_thread::of_object)
+    let thread = java_threads().find(has_id).and_then(java_thread::of_object);
+    thread.map(Thread::shared)
 }
 
 extern "C" fn get_cpu_time(env: u64, id: i64) -> i64 {
@@ -263,25 +261,13 @@ extern "C" fn get_cpu_time(env: u64, id: i64) -> i64 {
 
 /// Nanoseconds that a thread has run, in user code only or with the kernel's share; -1 if there is no such thread.
 extern "C" fn get_cpu_time_of_kind(env: u64, id: i64, with_system: u8) -> i64 {
-    const USER: i32 = 1;
-    const BOTH: i32 = 2;
-    const OF_THREAD: i32 = 4;
     let _managed = of(env);
-    let Some(thread) = by_id(env, id) else {
-        return -1;
+    // 0 is the calling thread.
+    let thread = match id {
+        0 => Some(Thread::of_env(env).shared()),
+        id => by_id(id),
     };
-    let kind = if with_system != 0 { BOTH } else { USER };
-    // The kernel's own encoding of a thread's clock (`man clock_getres`, CLOCK_THREAD_CPUTIME_ID of another thread).
-    let clock = (!(thread.tid as i32) << 3) | kind | OF_THREAD;
-    let mut time = libc::timespec {
-        tv_sec: 0,
-        tv_nsec: 0,
-    };
-    // SAFETY: 1. `time` is ours; a clock that is gone gives an error.
-    let result = unsafe { libc::clock_gettime(clock, &mut time) };
-    if result == 0 {
-        time.tv_sec * 1_000_000_000 + time.tv_nsec
-    } else {
-        -1
-    }
+    thread
+        .and_then(|thread| thread.cpu_ns(with_system != 0))
+        .unwrap_or(-1)
 }

@@ -41,7 +41,6 @@ missing! {
     JVM_ConstantPoolGetTagAt,
     JVM_DumpClassListToFile,
     JVM_DumpDynamicArchive,
-    JVM_DumpThreads,
     JVM_GetCPClassNameUTF,
     JVM_GetCPFieldClassNameUTF,
     JVM_GetCPFieldModifiers,

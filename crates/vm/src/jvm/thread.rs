@@ -3,6 +3,8 @@
 
 use rt::clock::{Clock, Monotonic};
 
+use crate::array;
+use crate::backtrace;
 use crate::java_thread::{self, Wait};
 use crate::jni::{of, outcome};
 use crate::known::known;
@@ -10,6 +12,7 @@ use crate::lend;
 use crate::monitor;
 use crate::object::ObjectRef;
 use crate::reflect;
+use crate::snapshot;
 use crate::thread::{self, Thrown};
 
 #[unsafe(no_mangle)]
@@ -91,6 +94,34 @@ extern "C" fn JVM_GetAllThreads(env: u64, _class: u64) -> u64 {
         reflect::array_of(thread, class, &objects)
     };
     outcome(make().map(|array| thread.local(array)))
+}
+
+/// The stacks of some threads as arrays of elements; null for one that does not run.
+#[unsafe(no_mangle)]
+extern "C" fn JVM_DumpThreads(env: u64, _class: u64, threads: u64) -> u64 {
+    let thread = &*of(env);
+    let threads = thread.object_of(threads);
+    if threads.is_null() {
+        let _ = thread.throw_plain("java/lang/NullPointerException");
+        return 0;
+    }
+    let make = || {
+        let element = thread.boot_class("java/lang/StackTraceElement");
+        let row = thread.array_class(element)?;
+        let stacks = array::new(thread, thread.array_class(row)?, threads.length() as i32)?;
+        for index in 0..threads.length() {
+            let target = threads.ref_element(index).some();
+            let seen = target
+                .and_then(java_thread::of_object)
+                .and_then(|target| snapshot::take(target, snapshot::WHOLE, None).ok());
+            if let Some(seen) = seen {
+                let stack = backtrace::new_elements(thread, &seen.frames)?;
+                stacks.set_ref_element(index, stack);
+            }
+        }
+        Ok::<_, Thrown>(thread.local(stacks))
+    };
+    outcome(make())
 }
 
 #[unsafe(no_mangle)]

@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+//! `ThreadMXBean`: what threads do, and which wait for each other in a circle.
+
+use crate::array;
+use crate::backtrace;
+use crate::jni::{of, outcome};
+use crate::jvm::management::{by_id, java_threads};
+use crate::known::{known, offset};
+use crate::object::ObjectRef;
+use crate::reflect;
+use crate::snapshot;
+use crate::thread::{Thread, Thrown};
+
+const INFO: &str = "java/lang/management/ThreadInfo";
+
+/// Times in milliseconds are not kept.
+const NO_TIME: u64 = u64::MAX;
+
+/// Fills `infos` for the threads with the numbers `ids`; null for those that do not run. A `depth_max` of -1 is the
+/// whole stack.
+pub(super) extern "C" fn thread_info(env: u64, ids: u64, depth_max: i32, infos: u64) -> i32 {
+    let thread = &*of(env);
+    let (ids, infos) = (thread.object_of(ids), thread.object_of(infos));
+    for index in 0..ids.length().min(infos.length()) {
+        match info_of(thread, ids.element(index), depth_max) {
+            Ok(info) => infos.set_ref_element(index, info),
+            Err(_) => return 0,
+        }
+    }
+    0
+}
+
+/// As [`thread_info`] for the threads `ids`, or for all of them. Which frame has locked what is not given.
+pub(super) extern "C" fn dump_threads(
+    env: u64,
+    ids: u64,
+    with_monitors: u8,
+    with_synchronizers: u8,
+    depth_max: i32,
+) -> u64 {
+    let thread = &*of(env);
+    if with_monitors != 0 || with_synchronizers != 0 {
+        let message = "Takt does not tell what threads have locked";
+        let _ = thread.throw("java/lang/UnsupportedOperationException", message);
+        return 0;
+    }
+    let ids: Vec<i64> = match thread.object_of(ids).some() {
+        Some(ids) => (0..ids.length()).map(|index| ids.element(index)).collect(),
+        None => {
+            let number = |thread: ObjectRef| thread.get::<i64>(offset(known().thread, "tid"));
+            java_threads().map(number).collect()
+        }
+    };
+    let make = || {
+        let class = thread.array_class(thread.boot_class(INFO))?;
+        let infos = array::new(thread, class, ids.len() as i32)?;
+        for (index, id) in ids.iter().enumerate() {
+            infos.set_ref_element(index as u32, info_of(thread, *id, depth_max)?);
+        }
+        Ok::<_, Thrown>(thread.local(infos))
+    };
+    outcome(make())
+}
+
+/// The threads that wait for monitors in circles, or null.
+pub(super) extern "C" fn monitor_deadlocks(env: u64) -> u64 {
+    deadlocks(env, 1)
+}
+
+/// The threads that wait in circles, for monitors and owned synchronizers or for monitors only; or null.
+pub(super) extern "C" fn deadlocks(env: u64, only_monitors: u8) -> u64 {
+    let thread = &*of(env);
+    let circles = snapshot::deadlocks(only_monitors == 0);
+    let threads: Vec<ObjectRef> = circles.iter().flatten().map(|it| it.object()).collect();
+    if threads.is_empty() {
+        return 0;
+    }
+    let array = thread
+        .array_class(known().thread)
+        .and_then(|class| reflect::array_of(thread, class, &threads));
+    outcome(array.map(|array| thread.local(array)))
+}
+
+/// A `ThreadInfo`, or null.
+fn info_of(thread: &Thread, id: i64, depth_max: i32) -> Result<ObjectRef, Thrown> {
+    let Some(target) = by_id(id) else {
+        return Ok(ObjectRef::NULL);
+    };
+    let Some(object) = target.object().some() else {
+        return Ok(ObjectRef::NULL);
+    };
+    let depth_max = usize::try_from(depth_max).unwrap_or(snapshot::WHOLE);
+    let status: i32 = object.get(known().thread_status);
+    let awaited = snapshot::awaited(&target);
+    let frames = match depth_max {
+        0 => Vec::new(),
+        _ => match snapshot::take(&target, depth_max, None) {
+            Ok(seen) => seen.frames,
+            Err(_) => return Ok(ObjectRef::NULL),
+        },
+    };
+    let stack = backtrace::new_elements(thread, &frames)?;
+    let (blocked, waited) = target.waiting.counts();
+    let lock = awaited.as_ref().map_or(ObjectRef::NULL, |it| it.object);
+    let owner = awaited.and_then(|it| it.owner);
+    let owner = owner.map_or(ObjectRef::NULL, |owner| owner.object());
+    let class = thread.boot_class(INFO);
+    let signature = "(Ljava/lang/Thread;ILjava/lang/Object;Ljava/lang/Thread;JJJJ[Ljava/lang/StackTraceElement;)V";
+    let args = [
+        object.0.into(),
+        status as u64,
+        lock.0.into(),
+        owner.0.into(),
+        blocked,
+        NO_TIME,
+        waited,
+        NO_TIME,
+        stack.0.into(),
+    ];
+    thread.new_instance(class, class.method_named("<init>", signature), &args)
+}

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+//! [`Table`]: numbers for records that never move, found without a lock.
+//!
+//! Lock words name monitors by such numbers. Records are made in chunks that stay for ever; a number that was given
+//! back is given out again.
+
+use core::sync::atomic::{AtomicPtr, AtomicU32, Ordering};
+
+use crate::lock::Lock;
+
+/// Records made at once: some 300 KiB of monitors.
+const CHUNK_RECORDS: usize = 4096;
+/// Chunks in all, for 67 million records.
+const CHUNKS_MAX: usize = 1 << 14;
+
+/// See the module.
+pub(crate) struct Table<T: 'static> {
+    chunks: [AtomicPtr<T>; CHUNKS_MAX],
+    /// Numbers given out at least once. Written under `free`'s lock.
+    count: AtomicU32,
+    free: Lock<Vec<u32>>,
+}
+
+impl<T: Default> Table<T> {
+    pub(crate) const fn new() -> Self {
+        Self {
+            chunks: [const { AtomicPtr::new(core::ptr::null_mut()) }; CHUNKS_MAX],
+            count: AtomicU32::new(0),
+            free: Lock::new(Vec::new()),
+        }
+    }
+
+    /// The record with a number that [`Self::take`] gave.
+    #[inline]
+    pub(crate) fn at(&self, index: u32) -> &'static T {
+        let (chunk, place) = (
+            index as usize / CHUNK_RECORDS,
+            index as usize % CHUNK_RECORDS,
+        );
+        // Pairs with the Release in `take`.
+        let chunk = self.chunks[chunk].load(Ordering::Acquire);
+        assert!(!chunk.is_null(), "a number that was given out");
+        // SAFETY: 1. The chunk has CHUNK_RECORDS records, made before its address was stored, and stays.
+        unsafe { &*chunk.add(place) }
+    }
+
+    /// A number whose record nobody uses. Takes a lock whose holders wait for nobody.
+    pub(crate) fn take(&self) -> u32 {
+        let mut free = self.free.lock_bare();
+        if let Some(index) = free.pop() {
+            return index;
+        }
+        let index = self.count.load(Ordering::Relaxed);
+        let (chunk, place) = (
+            index as usize / CHUNK_RECORDS,
+            index as usize % CHUNK_RECORDS,
+        );
+        assert!(
+            chunk < CHUNKS_MAX,
+            "more monitors than the table has room for"
+        );
+        if place == 0 {
+            let records: Box<[T]> = (0..CHUNK_RECORDS).map(|_| T::default()).collect();
+            let records = Box::leak(records).as_mut_ptr();
+            self.chunks[chunk].store(records, Ordering::Release);
+        }
+        self.count.store(index + 1, Ordering::Release);
+        index
+    }
+
+    /// Gives back a number that nothing names any more.
+    pub(crate) fn give_back(&self, index: u32) {
+        self.free.lock_bare().push(index);
+    }
+
+    /// Numbers given out so far, those given back included.
+    pub(crate) fn count(&self) -> u32 {
+        self.count.load(Ordering::Acquire)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    static TABLE: Table<AtomicU32> = Table::new();
+
+    #[test]
+    fn numbers_come_again_and_records_stay() {
+        let many = CHUNK_RECORDS as u32 + 10;
+        let taken: Vec<u32> = (0..many).map(|_| TABLE.take()).collect();
+        taken
+            .iter()
+            .for_each(|&index| TABLE.at(index).store(index, Ordering::Relaxed));
+        assert!(
+            taken
+                .iter()
+                .all(|&index| TABLE.at(index).load(Ordering::Relaxed) == index)
+        );
+        TABLE.give_back(7);
+        assert_eq!(TABLE.take(), 7);
+        assert_eq!((TABLE.take(), TABLE.count()), (many, many + 1));
+    }
+}
