@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! `cargo xtask demo`: what Takt does, in one command.
 
+use std::path::Path;
 use std::process::Command;
 
 use anyhow::Result;
@@ -13,17 +14,8 @@ use crate::stage::{command, takt, target_dir};
 pub(crate) fn run() -> Result<()> {
     let takt = takt()?;
     framework::build()?;
-    let heartbeat = target_dir()?.join("framework/apps/heartbeat.apk");
-    for (gc, what) in [("rc", "no thread is stopped"), ("stw", "every thread is")] {
-        println!("\n== examples/heartbeat from its package, collector {gc}: {what}");
-        command(
-            Command::new(&takt)
-                .arg("run")
-                .arg(&heartbeat)
-                .args(["--service", ".Heartbeat", "--extra", "beats=2500"])
-                .args(["--data", "out/demo/data", "--heap", "64m", "--gc", gc]),
-        )?;
-    }
+    println!("\n== examples/heartbeat from its package: rc, which stops no thread, then stw");
+    heartbeat(&takt, "1", "out/demo/heartbeat", &[])?;
     println!("\n== this machine, under load, beside cyclictest");
     command(
         Command::new(&takt)
@@ -36,6 +28,21 @@ pub(crate) fn run() -> Result<()> {
             .args(["bench", "sched", "--seeds", "2", "--duration", "300ms"])
             .args(["--out", "out/demo/sched"]),
     )?;
-    println!("\npictures: out/demo/latency/latency.png and out/demo/sched/sched.png");
+    println!(
+        "\npictures: out/demo/heartbeat/app.png, out/demo/latency/latency.png and out/demo/sched/sched.png"
+    );
     Ok(())
+}
+
+/// The control task of examples/heartbeat, 200 MB of living objects and 200 MB of garbage a second beside it.
+pub(crate) fn heartbeat(takt: &Path, runs: &str, out: &str, more: &[&str]) -> Result<()> {
+    command(
+        Command::new(takt)
+            .args(["bench", "app"])
+            .arg(target_dir()?.join("framework/apps/heartbeat.apk"))
+            .args(["--service", ".Heartbeat", "--extra", "beats=5000"])
+            .args(["--extra", "live_mb=200", "--extra", "garbage_mb=200"])
+            .args(["--runs", runs, "--out", out])
+            .args(more),
+    )
 }

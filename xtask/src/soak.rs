@@ -5,6 +5,8 @@ use std::process::Command;
 
 use anyhow::Result;
 
+use crate::demo;
+use crate::framework;
 use crate::sanitize::{self, Length};
 use crate::stage::{Stages, cargo, command, takt};
 
@@ -66,6 +68,10 @@ pub(crate) fn run(only: Option<String>) -> Result<()> {
     })?;
     // A day at a megabyte per second, as fast as it goes: what holes cost.
     stages.run("day", || collector(&["--day"]))?;
+    stages.run("heartbeat", || {
+        framework::build()?;
+        demo::heartbeat(&takt, "5", "out/soak/heartbeat", &["--require", "10"])
+    })?;
     stages.finish()
 }
 

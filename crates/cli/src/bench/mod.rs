@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-//! `takt bench`: the papers' experiments, one module each, their figures beside ours; and Java's throughput.
+//! `takt bench`: the papers' experiments, one module each, their figures beside ours; Java's throughput; an
+//! application's real-time threads.
 
+mod app;
 mod gc;
 mod handler;
 mod java;
@@ -20,6 +22,7 @@ pub(crate) struct Args {
 
 #[derive(Subcommand)]
 enum Experiment {
+    App(app::Args),
     Gc(gc::Args),
     Handler(handler::Args),
     Java(java::Args),
@@ -28,6 +31,7 @@ enum Experiment {
 
 pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     match &args.experiment {
+        Experiment::App(args) => app::run(args),
         Experiment::Gc(args) => gc::run(args),
         Experiment::Handler(args) => handler::run(args),
         Experiment::Java(args) => java::run(args),
