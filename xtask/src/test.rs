@@ -19,8 +19,10 @@ pub(crate) fn run(only: Option<String>) -> Result<()> {
     let mut stages = Stages::new(only);
     stages.run("build", || takt().map(drop))?;
     stages.run("unit", || {
-        cargo_test(&["--workspace", "--exclude", "e2e", "--exclude", "lab"])
+        let apart = ["--exclude", "e2e", "--exclude", "lab", "--exclude", "vm"];
+        cargo_test(&[&["--workspace"], &apart[..]].concat())
     })?;
+    stages.run("machine", || cargo_test(&["--package", "vm"]))?;
     stages.run("loom", loom)?;
     stages.run("asan", || sanitize::address(EXCERPT))?;
     stages.run("tsan", || sanitize::thread(EXCERPT))?;
