@@ -289,6 +289,19 @@ impl Ledger {
             .map(|recorder| recorder.as_ref().map_or_else(Quantiles::default, quantiles))
     }
 
+    /// The same as histograms: values up to so many nanoseconds, and how many there were; only those that there were.
+    pub(crate) fn histograms(&self) -> [Vec<(u64, u64)>; 2] {
+        let times = self.times.lock();
+        [&times.lateness, &times.work].map(|recorder| {
+            let steps = recorder
+                .iter()
+                .flat_map(|it| it.histogram().iter_recorded());
+            steps
+                .map(|step| (step.value_iterated_to(), step.count_at_value()))
+                .collect()
+        })
+    }
+
     /// What the kernel counted since the first release ended, or since `run` began if there was none.
     pub(crate) fn usage(&self) -> Usage {
         let times = self.times.lock();

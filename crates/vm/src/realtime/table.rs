@@ -196,15 +196,20 @@ fn thread_json(record: &Record) -> String {
             .counts()
             .map(|(name, count)| format!("\"{name}\": {count}")),
     );
-    for (name, quantiles) in ["lateness", "work"].iter().zip(ledger.quantiles()) {
+    let times = ledger.quantiles().into_iter().zip(ledger.histograms());
+    for (name, (quantiles, histogram)) in ["lateness", "work"].iter().zip(times) {
         let each = QUANTILES
             .iter()
             .zip(quantiles.ns)
             .map(|((name, _), ns)| format!("\"{name}\": {ns}, "));
         let each: String = each.collect();
         let (count, ns_max) = (quantiles.count, quantiles.ns_max);
+        let steps = histogram
+            .iter()
+            .map(|(ns, count)| format!("[{ns}, {count}]"));
+        let steps = steps.collect::<Vec<_>>().join(", ");
         fields.push(format!(
-            "\"{name}_ns\": {{{each}\"max\": {ns_max}, \"count\": {count}}}"
+            "\"{name}_ns\": {{{each}\"max\": {ns_max}, \"count\": {count}, \"histogram\": [{steps}]}}"
         ));
     }
     let usage = ledger.usage();
