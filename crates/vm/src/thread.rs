@@ -325,7 +325,12 @@ impl Thread {
     /// Comes back to managed state. What was saved on leaving it stays: the collector may be reading it, and no
     /// reference was touched since.
     pub(crate) fn leave_native(&self) {
-        self.with_mutator(Mutator::leave_native);
+        let held_ns = self.with_mutator(Mutator::leave_native);
+        if held_ns > 0
+            && let Some(ledger) = self.ledger()
+        {
+            ledger.handshakes.add(held_ns, None);
+        }
     }
 
     /// Runs `work`, which may wait and touches no object, in native state. This frame stays meanwhile, with the

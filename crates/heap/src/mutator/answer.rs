@@ -57,12 +57,25 @@ impl Mutator {
     }
 
     /// Back to managed code. Waits at most for one scan that the collector does at this thread's priority (or, under
-    /// `stw`, for the end of the pause).
-    pub fn leave_native(&mut self) {
-        self.return_to_managed();
-        if self.record.handshake.is_asked() || self.record.handshake.is_visit_wanted() {
+    /// `stw`, for the end of the pause). Gives the nanoseconds that the collector held this thread, or a visitor; 0 if
+    /// nobody did.
+    pub fn leave_native(&mut self) -> u64 {
+        let is_back = self.record.handshake.state.try_leave_native();
+        if is_back && !self.is_wanted() {
+            return 0;
+        }
+        let start_ns = Monotonic.now_ns();
+        if !is_back {
+            self.return_to_managed();
+        }
+        if self.is_wanted() {
             self.poll_slow();
         }
+        Monotonic.now_ns() - start_ns
+    }
+
+    fn is_wanted(&self) -> bool {
+        self.record.handshake.is_asked() || self.record.handshake.is_visit_wanted()
     }
 
     fn return_to_managed(&mut self) {
