@@ -57,6 +57,9 @@ pub(crate) struct Args {
     /// The most that the heap may take, as `java -Xmx` has it: 64m, 1g
     #[arg(long, value_name = "SIZE")]
     heap: Option<String>,
+    /// Hold the whole heap in memory, and let the collector run before everything that is not real time
+    #[arg(long)]
+    realtime: bool,
     /// Figures of Takt's machine and of each real-time thread at the end; with a file, as JSON there
     #[arg(long, value_name = "FILE", num_args = 0..=1, require_equals = true)]
     report: Option<Option<PathBuf>>,
@@ -134,9 +137,12 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     if args.machine == Machine::Hotspot && args.classes.is_none() {
         bail!("HotSpot runs no DEX: give --classes");
     }
-    let has_own = args.gc.is_some() || args.report.is_some() || args.realtime_strict;
+    let has_own =
+        args.gc.is_some() || args.report.is_some() || args.realtime || args.realtime_strict;
     if args.machine == Machine::Hotspot && has_own {
-        bail!("--gc, --report and --realtime-strict are of Takt's machine, not of HotSpot");
+        bail!(
+            "--gc, --report, --realtime and --realtime-strict are of Takt's machine, not of HotSpot"
+        );
     }
     let manifest = &package.manifest;
     let framework = Framework::find(args.framework.as_deref())?;
@@ -167,6 +173,7 @@ fn start(args: &Args, framework: &Framework, description: &Path) -> Result<ExitC
                 .arg(java::alternative(&java::machine_beside(&own)?))
                 .args(args.gc.map(Collector::option))
                 .args(args.report.as_ref().map(report_option))
+                .args(args.realtime.then_some("-Xtakt:realtime"))
                 .args(args.realtime_strict.then_some("-Xtakt:realtime-strict"));
         }
         // Signals are ours: see takt.server.Interrupt.

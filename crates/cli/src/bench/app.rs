@@ -34,7 +34,7 @@ pub(crate) struct Args {
     #[arg(long, default_value_t = 1)]
     runs: u32,
     /// The most that the heap may take
-    #[arg(long, value_name = "SIZE", default_value = "1g")]
+    #[arg(long, value_name = "SIZE", default_value = "512m")]
     heap: String,
     /// Fail unless rc's worst delay is so many times below stw's in four of five runs
     #[arg(long, value_name = "TIMES")]
@@ -171,7 +171,10 @@ fn measure(args: &Args, collector: &'static str, run: u32) -> Result<Vec<Row>> {
     let report = args.out.join(format!("{collector}-{run}.json"));
     let log = args.out.join(format!("{collector}-{run}.log"));
     let mut command = Command::new(own);
-    command.arg("run").arg(&args.file).args(["--gc", collector]);
+    command
+        .arg("run")
+        .arg(&args.file)
+        .args(["--realtime", "--gc", collector]);
     command.arg(format!("--heap={}", args.heap));
     command.arg(format!("--report={}", report.display()));
     let named = [("--activity", &args.activity), ("--service", &args.service)];
