@@ -15,7 +15,7 @@ use crate::collector::pacing::Pace;
 use crate::counters::{Answers, Counters};
 use crate::events::Events;
 use crate::globals::Globals;
-use crate::limits::LOG_SEGMENT_COUNT;
+use crate::limits::{LOG_SEGMENTS_SHARED_MAX, MUTATORS_MAX};
 use crate::log::LogSpace;
 use crate::memory::Memory;
 use crate::metadata::Metadata;
@@ -70,7 +70,7 @@ pub struct HeapConfig {
     pub trace_interval_ns: u64,
     /// Bytes of blocks set aside for real-time mutators.
     pub reserve_bytes: u32,
-    /// Log segments of 64 KiB.
+    /// Log segments of 64 KiB that all mutators share, beside the two that each holds.
     pub log_segments: u32,
     /// Commit, populate and lock the whole heap, its tables and its logs before anything runs.
     pub is_locked: bool,
@@ -89,7 +89,7 @@ impl HeapConfig {
             epoch_interval_ns: 200_000_000,
             trace_interval_ns: 5_000_000_000,
             reserve_bytes: (map.heap.bytes / 32).min(8 << 20),
-            log_segments: (map.heap.bytes >> 17).clamp(64, LOG_SEGMENT_COUNT),
+            log_segments: (map.heap.bytes >> 17).clamp(64, LOG_SEGMENTS_SHARED_MAX),
             is_locked: false,
         }
     }
@@ -143,7 +143,7 @@ impl Heap {
         let metadata = Metadata::reserve(config.map.metadata)?;
         let blocks = BlockTable::new(config.map.heap);
         let free = FreeBlocks::new(blocks.count(), config.reserve_bytes >> BLOCK_SHIFT);
-        let log = LogSpace::reserve(config.log_segments)?;
+        let log = LogSpace::reserve(config.log_segments, MUTATORS_MAX)?;
         let start = if config.is_locked {
             config.map.heap.bytes
         } else {
@@ -208,6 +208,7 @@ impl Heap {
             .filter(|it| !it.is_null())
             .for_each(|&it| self.snoop(it));
         registry.records.push(Arc::clone(&record));
+        self.log.set_mutator_count(registry.records.len());
         drop(registry);
         self.pause.unlock();
         if is_real_time {
@@ -357,7 +358,7 @@ impl Heap {
     /// Whether a mutator should wait at its next poll until log space comes back. The last quarter is posted ahead for
     /// real-time mutators, but for a sixteenth: what is written between that and the poll must fit.
     pub(crate) fn is_log_low(&self, is_real_time: bool) -> bool {
-        let all = self.log.segment_count();
+        let all = self.log.shared_count();
         let enough = if is_real_time {
             all / 16 * 15
         } else {

@@ -10,6 +10,12 @@ pub const LOG_SEGMENT_COUNT: u32 = (abi::barrier::RECORD_COUNT as u64
     * abi::barrier::RECORD_UNIT_BYTES as u64
     / LOG_SEGMENT_BYTES as u64) as u32;
 
+/// Mutators that are sure of a current and a spare segment; what more of them hold, they take from what all share.
+pub const MUTATORS_MAX: u32 = 1024;
+
+/// Segments that are left for all to share.
+pub const LOG_SEGMENTS_SHARED_MAX: u32 = LOG_SEGMENT_COUNT - 2 * MUTATORS_MAX;
+
 /// Bytes of address space made into memory at once when the heap grows.
 pub const COMMIT_BYTES: u32 = 4 << 20;
 

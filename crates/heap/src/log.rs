@@ -25,6 +25,8 @@ use crate::sys::reserve::{Access, Reservation, ReserveError};
 /// Bytes of the largest record.
 pub(crate) const RECORD_BYTES_MAX: u32 =
     (8 + 4 * SLOTS_PER_LOG_WORD).next_multiple_of(RECORD_UNIT_BYTES);
+/// The current one and the spare.
+const SEGMENTS_PER_MUTATOR: u32 = 2;
 const SEGMENT_HEADER_BYTES: u32 = RECORD_UNIT_BYTES;
 
 /// A segment's number, never 0: record number 0 means "born".
@@ -40,6 +42,9 @@ pub(crate) struct LogSpace {
     /// Segments from here on were never used.
     fresh: AtomicU32,
     segment_count: u32,
+    /// Of those, what mutators hold: two each.
+    held_count: AtomicU32,
+    mutators_max: u32,
 }
 
 /// Where a mutator's next record goes: an offset in the log space.
@@ -52,8 +57,9 @@ pub(crate) struct LogCursor {
 }
 
 impl LogSpace {
-    /// Room for `segment_count` segments.
-    pub(crate) fn reserve(segment_count: u32) -> Result<Self, ReserveError> {
+    /// Room for `shared_count` segments, and for those that `mutators_max` mutators hold.
+    pub(crate) fn reserve(shared_count: u32, mutators_max: u32) -> Result<Self, ReserveError> {
+        let segment_count = shared_count + mutators_max * SEGMENTS_PER_MUTATOR;
         assert!(
             1 < segment_count && segment_count <= LOG_SEGMENT_COUNT,
             "segments that record numbers reach"
@@ -65,6 +71,8 @@ impl LogSpace {
             free_count: AtomicU32::new(0),
             fresh: AtomicU32::new(1),
             segment_count,
+            held_count: AtomicU32::new(0),
+            mutators_max,
         })
     }
 
@@ -90,15 +98,22 @@ impl LogSpace {
         }
     }
 
-    /// Segments in use.
+    /// So many mutators there are now: what they hold is not what the log is short of.
+    pub(crate) fn set_mutator_count(&self, count: usize) {
+        let held = self.mutators_max.min(count as u32) * SEGMENTS_PER_MUTATOR;
+        self.held_count.store(held, Ordering::Relaxed);
+    }
+
+    /// Segments in use beyond what mutators hold.
     pub(crate) fn used_count(&self) -> u32 {
         (self.fresh.load(Ordering::Relaxed).min(self.segment_count) - 1)
             .saturating_sub(self.free_count.load(Ordering::Relaxed))
+            .saturating_sub(self.held_count.load(Ordering::Relaxed))
     }
 
-    /// Segments there are.
-    pub(crate) fn segment_count(&self) -> u32 {
-        self.segment_count
+    /// Segments there are beyond what mutators hold.
+    pub(crate) fn shared_count(&self) -> u32 {
+        self.segment_count - self.mutators_max * SEGMENTS_PER_MUTATOR
     }
 
     /// An empty segment. Lock-free: a failed exchange means that another thread got or gave one.
@@ -234,7 +249,7 @@ mod tests {
     #[test]
     #[cfg_attr(miri, ignore = "Miri reserves no address space")]
     fn records_are_found_again() {
-        let log = LogSpace::reserve(3).unwrap();
+        let log = LogSpace::reserve(3, 0).unwrap();
         let segment = log.try_take().unwrap();
         let mut cursor = LogSpace::cursor(segment);
         let mut written = Vec::new();
@@ -257,7 +272,7 @@ mod tests {
     #[test]
     #[cfg_attr(miri, ignore = "Miri reserves no address space")]
     fn segments_run_out_and_come_back() {
-        let log = LogSpace::reserve(3).unwrap();
+        let log = LogSpace::reserve(3, 0).unwrap();
         let taken = [log.try_take().unwrap(), log.try_take().unwrap()];
         assert_ne!(taken[0], taken[1]);
         assert_eq!((log.try_take(), log.used_count()), (None, 2));

@@ -13,11 +13,13 @@ use rt::thread::Builder;
 use support::{Kinds, SLOTS, start};
 
 const SEGMENTS: u32 = 32;
+/// What two mutators may hold beside them.
+const HELD: u32 = 4;
 /// Records of a segment of 64 KiB whose holders had no references: 16 bytes each, behind a header of that size.
 const RECORDS_PER_SEGMENT: u32 = (64 << 10) / 16 - 1;
 const LEAF: u32 = 1000;
 /// More objects than the log has records for.
-const LEAVES: u32 = SEGMENTS * RECORDS_PER_SEGMENT / LEAF;
+const LEAVES: u32 = (SEGMENTS + HELD) * RECORDS_PER_SEGMENT / LEAF;
 
 /// Segments that a mutator filled when it was first told to wait.
 fn segments_filled(is_real_time: bool) -> u32 {
@@ -94,7 +96,33 @@ fn make_leaf(mutator: &mut Mutator, kinds: Kinds) -> Local {
 #[test]
 fn a_real_time_mutator_goes_on_where_an_ordinary_one_waits() {
     let ordinary = segments_filled(false);
-    assert!(ordinary < SEGMENTS / 4 * 3 + 2, "{ordinary} segments");
+    assert!(ordinary < SEGMENTS / 4 * 3 + HELD, "{ordinary} segments");
     let real_time = segments_filled(true);
-    assert!(real_time >= SEGMENTS / 8 * 7, "{real_time} segments");
+    assert!(real_time >= SEGMENTS / 8 * 7 + HELD, "{real_time} segments");
+}
+
+/// Each holds a current segment and a spare one: more than a small heap's log has to share.
+#[test]
+fn many_mutators_record_into_a_small_log() {
+    const MUTATORS: u32 = 300;
+    let heap = start(CollectorKind::Rc, 16 << 20, |_| ());
+    let kinds = Kinds::new(&heap);
+    let mut mutator = heap.attach(false, &[]);
+    let leaf = make_leaf(&mut mutator, kinds);
+    for _ in 0..2 {
+        mutator.collect_epoch();
+    }
+    let mut others: Vec<Mutator> = (0..MUTATORS)
+        .map(|index| {
+            let node = mutator.read(mutator.get(leaf).element(index));
+            let mut other = heap.attach(false, &[node]);
+            other.write(node, node.slot(SLOTS[0]), ObjectRef::NULL);
+            other.enter_native();
+            other
+        })
+        .collect();
+    assert_eq!(heap.counters().log_exhausted.get(), 0);
+    others.iter_mut().for_each(|other| {
+        other.leave_native();
+    });
 }

@@ -242,7 +242,7 @@ impl Schedule {
         let is_stale =
             now_ns - self.last_epoch_ns > heap.config.epoch_interval_ns && (blocks | log) != 0;
         let is_due = blocks >= pace.threshold()
-            || log > heap.log.segment_count() / 4
+            || log > heap.log.shared_count() / 4
             || heap.free.reserve.count() < heap.config.reserve_bytes >> BLOCK_SHIFT >> 1
                 && blocks != 0
             || pace.epochs.is_wanted()
@@ -279,7 +279,7 @@ impl Schedule {
         ];
         let limits = [
             u64::from(heap.pace.threshold()),
-            u64::from(heap.log.segment_count() / 4),
+            u64::from(heap.log.shared_count() / 4),
         ];
         for (index, resource) in self.resources.iter_mut().enumerate() {
             let before = resource.current.min(current[index]);

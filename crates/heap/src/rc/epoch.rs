@@ -113,6 +113,7 @@ impl Rc<'_> {
             }
             !is_dead
         });
+        heap.log.set_mutator_count(registry.records.len());
     }
 
     fn release_segments(&mut self) {

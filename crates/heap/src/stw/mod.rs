@@ -242,4 +242,5 @@ fn bury(heap: &Heap) {
     registry
         .records
         .retain(|record| !record.has_ended.load(Ordering::SeqCst));
+    heap.log.set_mutator_count(registry.records.len());
 }
