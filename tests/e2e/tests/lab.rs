@@ -2,7 +2,8 @@
 //! `takt` inside `takt lab`: the guest's truth, and figures that repeat to the last digit.
 #![forbid(unsafe_code)]
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::process::Command;
 
 use e2e::{Run, lines, takt_path};
 use serde_json::Value;
@@ -151,4 +152,78 @@ fn a_release_is_late_by_its_own_handshake_at_most() {
     let stw = measure("stw");
     assert_eq!(stw.code, 2, "{stw:#?}");
     assert!(stw.stderr.contains("late by the collector"), "{stw:#?}");
+}
+
+/// On one processor with a hog at FIFO 50, a FIFO 80 thread waits for a monitor, or for a lock of java.util.concurrent, no
+/// longer than its holder needs it: the holder runs at FIFO 80.
+#[test]
+fn a_java_lock_comes_within_its_holders_section() {
+    let Some(java) = java() else { return };
+    let place = tempfile::tempdir().unwrap();
+    let path = |name: &str| place.path().join(name).to_str().unwrap().to_owned();
+    let (classes, cache) = (path("classes"), path("code"));
+    let root = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
+    let javac = Command::new(java.with_file_name("javac"))
+        .args(["-implicit:none", "-sourcepath"])
+        .arg(format!("{root}/crates/vm/java"))
+        .args(["-d", &classes])
+        .arg(format!("{root}/tests/java/realtime/Inversion.java"))
+        .status();
+    assert!(javac.expect("javac starts").success());
+    let machine = takt_path().with_file_name("libjvm.so");
+    let directory = machine.parent().expect("it lies somewhere");
+    // The guest's processor is another: code that both understand is made here, where it is faster.
+    let words = [
+        java.to_str().unwrap().to_owned(),
+        format!("-XXaltjvm={}", directory.display()),
+        "-Xtakt:portable-code".to_owned(),
+        format!("-Xtakt:code-cache={cache}"),
+        "-cp".to_owned(),
+        classes,
+        "Inversion".to_owned(),
+        "1000000".to_owned(),
+        "4000".to_owned(),
+    ];
+    let words: Vec<&str> = words.iter().map(String::as_str).collect();
+    let here = Run::of(Command::new(words[0]).args(&words[1..]));
+    assert_eq!(here.code, 0, "{here:#?}");
+    let lab = [
+        "lab",
+        "--deterministic",
+        "--quiet",
+        "--with",
+        &cache,
+        "--with",
+    ];
+    let there = Run::takt(&[&lab[..], &[machine.to_str().unwrap(), "--"], &words].concat());
+    assert_eq!(there.code, 0, "{there:#?}");
+    for lock in ["monitor", "lock", "queue", "chain"] {
+        let line = there.stdout.lines().find(|line| line.starts_with(lock));
+        let line = line.unwrap_or_else(|| panic!("{lock}: {there:#?}"));
+        assert!(line.contains(" first lent -81 "), "{line}");
+        let number = |name: &str| -> u64 {
+            let rest = line.split(name).nth(1).expect("it is told");
+            rest.split_whitespace().next().unwrap().parse().unwrap()
+        };
+        let (waited, section) = (number("waited_ns "), number("section_ns "));
+        assert!(waited < section + BEYOND_SECTION_NS_MAX, "{line}");
+    }
+}
+
+/// Handing over, and in a queue or a chain one more thread's turn, in virtual time.
+const BEYOND_SECTION_NS_MAX: u64 = 1_000_000;
+
+/// The installed JDK's launcher.
+fn java() -> Option<PathBuf> {
+    let home = std::env::var_os("JAVA_HOME").map(PathBuf::from);
+    let homes = home
+        .into_iter()
+        .chain([PathBuf::from("/usr/lib/jvm/java-17-openjdk-amd64")]);
+    let found = homes
+        .map(|home| home.join("bin/java"))
+        .find(|java| java.exists());
+    if found.is_none() {
+        eprintln!("skipped: no JDK 17");
+    }
+    found
 }

@@ -17,7 +17,9 @@ import javax.realtime.RelativeTime;
  */
 public final class Inversion {
     /** What the holder does with the lock once somebody waits for it, in steps of about a nanosecond. */
-    private static final long STEPS = 100_000_000;
+    private static long steps = 100_000_000;
+    /** Until hog and urgent thread are released: by then both must have been started. */
+    private static int startMillis = 500;
     private static final long HOG_NANOS_MAX = 1_500_000_000L;
 
     private static volatile boolean isHogging;
@@ -26,13 +28,19 @@ public final class Inversion {
     private static volatile boolean wasHogged;
     private static volatile int holderPriority;
     private static volatile long waitedNanos;
+    private static volatile long sectionNanos;
     private static volatile long sink;
 
     private interface Section {
         void run(Runnable body);
     }
 
+    /** Arguments: steps, milliseconds until the release. */
     public static void main(String[] args) throws Exception {
+        if (args.length > 0) {
+            steps = Long.parseLong(args[0]);
+            startMillis = Integer.parseInt(args[1]);
+        }
         Object monitor = new Object();
         Section synchronizedSection = body -> {
             synchronized (monitor) {
@@ -70,7 +78,8 @@ public final class Inversion {
         mayEnd = false;
         isWanted = false;
         CountDownLatch isHeld = new CountDownLatch(1);
-        Thread holder = new Thread(() -> held.run(() -> work(isHeld)), "holder");
+        AbsoluteTime start = Clock.getRealtimeClock().getTime().add(startMillis, 0);
+        Thread holder = new Thread(() -> held.run(() -> work(isHeld, start)), "holder");
         holder.start();
         isHeld.await();
         Thread between = new Thread(() -> before.run(() -> sink++), "between");
@@ -80,7 +89,6 @@ public final class Inversion {
                 Thread.sleep(1);
             }
         }
-        AbsoluteTime start = Clock.getRealtimeClock().getTime().add(300, 0);
         RealtimeThread urgent = real(80, start.add(20, 0), () -> want(wanted));
         RealtimeThread hog = real(50, start, Inversion::hog);
         urgent.start();
@@ -90,7 +98,7 @@ public final class Inversion {
         }
         if (isTold) {
             System.out.println(what + (wasHogged ? " first" : " WRONG: behind the hog") + " lent " + holderPriority
-                    + " waited_ns " + waitedNanos);
+                    + " waited_ns " + waitedNanos + " section_ns " + sectionNanos);
         }
     }
 
@@ -119,18 +127,32 @@ public final class Inversion {
     }
 
     /** With the lock: waits until somebody wants it, works, and looks at what priority it does. */
-    private static void work(CountDownLatch isHeld) {
+    private static void work(CountDownLatch isHeld, AbsoluteTime start) {
         String own = threadName();
         isHeld.countDown();
+        // Awake from before the release on: a busy processor does not wake who sleeps.
+        while (Clock.getRealtimeClock().getTime().add(20, 0).compareTo(start) < 0) {
+            pause();
+        }
         while (!isWanted) {
             Thread.onSpinWait();
         }
+        long began = System.nanoTime();
         long sum = 0;
-        for (long step = 0; step < STEPS; step++) {
+        for (long step = 0; step < steps; step++) {
             sum += step ^ sum;
         }
         sink = sum;
         holderPriority = priorityOf(own);
+        sectionNanos = System.nanoTime() - began;
+    }
+
+    private static void pause() {
+        try {
+            Thread.sleep(5);
+        } catch (InterruptedException e) {
+            throw new IllegalStateException(e);
+        }
     }
 
     private static String threadName() {
