@@ -157,6 +157,7 @@ fn a_release_is_late_by_its_own_handshake_at_most() {
 /// On one processor with a hog at FIFO 50, a FIFO 80 thread waits for a monitor, or for a lock of java.util.concurrent, no
 /// longer than its holder needs it: the holder runs at FIFO 80.
 #[test]
+#[ignore = "three minutes, most of them compiling in the guest: make soak"]
 fn a_java_lock_comes_within_its_holders_section() {
     let Some(java) = java() else { return };
     let place = tempfile::tempdir().unwrap();
