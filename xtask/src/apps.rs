@@ -61,19 +61,26 @@ impl Apps<'_> {
     fn app(&self, source: &Path, apps: &Path, key: &Path) -> Result<()> {
         let name = source.file_name().context("a folder has a name")?;
         let work = apps.join(name);
+        std::fs::create_dir_all(&work)?;
+        let mut entries = vec!["classes.dex"];
+        let more = work.join("more");
+        if source.join("more").exists() {
+            // A second DEX file, which the first one uses.
+            self.javac(&source.join("more"), &more, &[])?;
+            self.dex(&more, &more, &[])?;
+        }
         let classes = work.join("classes");
-        std::fs::create_dir_all(&classes)?;
-        let path =
-            std::env::join_paths([self.realtime, self.classes, self.realtime_api, self.android])?;
-        let mut javac = Command::new("javac");
-        javac
-            .args(["--release", "17", "-Xlint:all,-classfile,-path", "-Werror"])
-            .arg("-cp")
-            .arg(path)
-            .arg("-d")
-            .arg(&classes);
-        command(javac.args(sources(&source.join("src"))?))?;
-        self.dex(&classes, &work)?;
+        self.javac(&source.join("src"), &classes, &[&more])?;
+        self.dex(&classes, &work, &[&more])?;
+        if more.exists() {
+            // After D8, which empties its directory of DEX files.
+            std::fs::rename(more.join("classes.dex"), work.join("classes2.dex"))?;
+            entries.push("classes2.dex");
+        }
+        if source.join("native").exists() {
+            library(&source.join("native"), &work.join("lib/x86_64"))?;
+            entries.push("lib");
+        }
         let linked = work.join("linked.apk");
         let mut aapt = Command::new("aapt2");
         aapt.arg("link").arg("-I").arg(self.android);
@@ -87,7 +94,10 @@ impl Apps<'_> {
         let mut jar = Command::new("jar");
         jar.args(["--update", "--no-manifest", "--file"])
             .arg(&linked);
-        command(jar.arg("-C").arg(&work).arg("classes.dex"))?;
+        for entry in entries {
+            jar.arg("-C").arg(&work).arg(entry);
+        }
+        command(&mut jar)?;
         let aligned = work.join("aligned.apk");
         command(Command::new("zipalign").arg("4").arg(&linked).arg(&aligned))?;
         let apk = apps.join(name).with_extension("apk");
@@ -96,7 +106,22 @@ impl Apps<'_> {
         command(signer.arg(key).arg("--out").arg(apk).arg(&aligned))
     }
 
-    fn dex(&self, classes: &Path, out: &Path) -> Result<()> {
+    fn javac(&self, folder: &Path, out: &Path, more: &[&Path]) -> Result<()> {
+        std::fs::create_dir_all(out)?;
+        let path = [self.realtime, self.classes, self.realtime_api, self.android]
+            .into_iter()
+            .chain(more.iter().copied());
+        let mut javac = Command::new("javac");
+        javac
+            .args(["--release", "17", "-Xlint:all,-classfile,-path", "-Werror"])
+            .arg("-cp")
+            .arg(std::env::join_paths(path)?)
+            .arg("-d")
+            .arg(out);
+        command(javac.args(sources(folder)?))
+    }
+
+    fn dex(&self, classes: &Path, out: &Path, more: &[&Path]) -> Result<()> {
         let files = files(classes)?;
         let mut d8 = Command::new("java");
         d8.arg("-cp")
@@ -112,8 +137,25 @@ impl Apps<'_> {
             .arg(self.classes)
             .arg("--classpath")
             .arg(self.realtime_api);
+        for part in more.iter().filter(|it| it.exists()) {
+            d8.arg("--classpath").arg(part);
+        }
         command(d8.arg("--output").arg(out).args(files))
     }
+}
+
+/// Each C file becomes a library of its own.
+fn library(folder: &Path, out: &Path) -> Result<()> {
+    std::fs::create_dir_all(out)?;
+    for entry in std::fs::read_dir(folder)? {
+        let source = entry?.path();
+        let stem = source.file_stem().context("a file has a name")?;
+        let file = format!("lib{}.so", stem.to_string_lossy());
+        let mut cc = Command::new("cc");
+        cc.args(["-shared", "-fPIC", "-O2", "-Wall", "-Werror", "-o"]);
+        command(cc.arg(out.join(file)).arg(&source))?;
+    }
+    Ok(())
 }
 
 /// The JDK whose `java` is on the path: D8 takes java.* from there.

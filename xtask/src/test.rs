@@ -33,7 +33,14 @@ pub(crate) fn run(only: Option<String>) -> Result<()> {
     stages.run("e2e", e2e)?;
     stages.run("applications", || {
         framework::build()?;
-        cargo_test(&["--package", "e2e", "--test", "run", "--test", "packages"])
+        let tests = ["run", "packages", "trouble"];
+        let tests = tests.iter().flat_map(|it| ["--test", it]);
+        cargo_test(
+            &["--package", "e2e"]
+                .into_iter()
+                .chain(tests)
+                .collect::<Vec<_>>(),
+        )
     })?;
     for (name, test) in [
         ("javac by others' sources", "javac"),
@@ -58,7 +65,7 @@ fn e2e() -> Result<()> {
     for entry in std::fs::read_dir("tests/e2e/tests")? {
         let path = entry?.path();
         match path.file_stem().and_then(|it| it.to_str()) {
-            Some("lab" | "packages" | "programs" | "run") | None => {}
+            Some("lab" | "packages" | "programs" | "run" | "trouble") | None => {}
             Some(test) => words.extend(["--test".to_owned(), test.to_owned()]),
         }
     }

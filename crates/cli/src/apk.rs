@@ -15,7 +15,7 @@ use crate::EXIT_FAILED;
 /// The API level of the framework that applications run on here.
 const FRAMEWORK_SDK: u32 = 34;
 /// The machine architecture of native libraries that could be loaded.
-const HOST_ABI: &str = "x86_64";
+pub(crate) const HOST_ABI: &str = "x86_64";
 
 /// Android packages.
 #[derive(clap::Args)]

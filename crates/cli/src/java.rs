@@ -12,7 +12,7 @@ use crate::jdk::Jdk;
 
 /// Runs a Java program: options, main class and arguments as for the `java` command
 ///
-/// The class path may hold DEX code (.dex, .apk) beside class files: `takt java -cp app.apk org.example.Main` does
+/// The class path may hold DEX code (.dex, .apk, or classes.dex in a .jar) beside class files: `takt java -cp app.apk org.example.Main` does
 /// what `dalvikvm -cp app.apk org.example.Main` does on a device. The system class loader is then a
 /// dalvik.system.PathClassLoader.
 #[derive(clap::Args)]
@@ -67,11 +67,21 @@ fn class_loader(arguments: &[OsString]) -> Option<&'static str> {
     let path = class_path(arguments).or_else(|| std::env::var_os("CLASSPATH"))?;
     let has_code = |part: PathBuf| {
         let extension = part.extension().unwrap_or_default().to_ascii_lowercase();
-        extension == "dex" || extension == "apk"
+        match extension.to_str() {
+            Some("dex" | "apk") => true,
+            Some("jar" | "zip") => holds_code(&part),
+            _ => false,
+        }
     };
     std::env::split_paths(&path)
         .any(has_code)
         .then_some("-Djava.system.class.loader=dalvik.system.PathClassLoader")
+}
+
+/// Does an archive hold DEX code? One that does not open is for the launcher to complain of.
+fn holds_code(file: &Path) -> bool {
+    std::fs::read(file)
+        .is_ok_and(|bytes| apk::Archive::parse(&bytes).is_ok_and(|it| it.contains("classes.dex")))
 }
 
 /// The class path as options give it; the last one counts.

@@ -15,6 +15,7 @@ use apk::{Apk, Manifest};
 use clap::ValueEnum;
 use serde::Serialize;
 
+use crate::apk::HOST_ABI;
 use crate::framework::{Framework, Front};
 use crate::java;
 use crate::jdk::Jdk;
@@ -22,7 +23,8 @@ use crate::jdk::Jdk;
 /// Runs an Android application from its package, without a screen
 ///
 /// Starts the launcher's activity, or what the options name, and writes the log in logcat's form to standard error.
-/// Ctrl-C ends all components in order. Exit code: 0 ended, 1 ended by an exception that nothing caught, 2 refused.
+/// Ctrl-C ends all components in order. Exit code: 0 ended, 1 ended by an exception that nothing caught, 2 refused,
+/// 3 ended because it did not respond.
 #[derive(clap::Args)]
 pub(crate) struct Args {
     /// The package
@@ -42,6 +44,9 @@ pub(crate) struct Args {
     /// End after this time, as by Ctrl-C
     #[arg(long = "for", value_name = "TIME", value_parser = humantime::parse_duration)]
     limit: Option<Duration>,
+    /// The time in which the application answers each call of its life cycle; later it is ended as not responding
+    #[arg(long, value_name = "TIME", value_parser = humantime::parse_duration, default_value = "20s")]
+    anr: Duration,
     /// End as soon as onResume, onStartCommand or onReceive has returned
     #[arg(long)]
     until_started: bool,
@@ -109,6 +114,7 @@ struct Run<'a> {
     classes: Option<PathBuf>,
     starts: Vec<Start<'a>>,
     limit_millis: Option<u128>,
+    answer_millis: u128,
     until_started: bool,
 }
 
@@ -147,14 +153,16 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     let manifest = &package.manifest;
     let framework = Framework::find(args.framework.as_deref())?;
     let data = data_directory(args, &manifest.package)?;
+    unpack_libraries(&package, &data)?;
     let run = Run {
         manifest,
         apk: std::path::absolute(file)?,
         data: &data,
         framework_resources: framework.resources(),
         classes: args.classes.as_ref().map(std::path::absolute).transpose()?,
-        starts: starts(args, manifest)?,
+        starts: starts(args, manifest),
         limit_millis: args.limit.map(|it| it.as_millis()),
+        answer_millis: args.anr.as_millis(),
         until_started: args.until_started,
     };
     let description = data.join("run.json");
@@ -200,6 +208,41 @@ fn report_option(file: &Option<PathBuf>) -> OsString {
     option
 }
 
+/// Puts the package's native libraries for this machine where its class loader looks, in place of those of an earlier run, as an
+/// installation does.
+fn unpack_libraries(package: &Apk<'_>, data: &Path) -> Result<()> {
+    let folder = data.join("lib");
+    match std::fs::remove_dir_all(&folder) {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+            return Err(error).with_context(|| format!("cannot empty {}", folder.display()));
+        }
+        _ => {}
+    }
+    let abis = package.native_abis();
+    if !abis.is_empty() && !abis.contains(HOST_ABI) {
+        let abis: Vec<&str> = abis.into_iter().collect();
+        eprintln!(
+            "takt: the package's native libraries are for {}, not for {HOST_ABI}: they are not found",
+            abis.join(", ")
+        );
+        return Ok(());
+    }
+    for (name, _) in package.archive.entries() {
+        let file = name
+            .strip_prefix("lib/")
+            .and_then(|it| it.strip_prefix(HOST_ABI)?.strip_prefix('/'));
+        // Deeper ones are not looked for on Android either; this way no name leads out of the folder.
+        let Some(file) = file.filter(|it| it.ends_with(".so") && !it.contains('/')) else {
+            continue;
+        };
+        std::fs::create_dir_all(&folder)?;
+        let path = folder.join(file);
+        std::fs::write(&path, package.archive.read(name)?)
+            .with_context(|| format!("cannot write {}", path.display()))?;
+    }
+    Ok(())
+}
+
 /// Made if it is not there; the same for each run of a package.
 fn data_directory(args: &Args, package: &str) -> Result<PathBuf> {
     let data = match &args.data {
@@ -218,8 +261,8 @@ fn data_directory(args: &Args, package: &str) -> Result<PathBuf> {
     Ok(data)
 }
 
-/// What the options name, or else what a launcher would start.
-fn starts<'a>(args: &'a Args, manifest: &'a Manifest) -> Result<Vec<Start<'a>>> {
+/// What the options name, or else what a launcher would start: nothing, if the package has nothing for it.
+fn starts<'a>(args: &'a Args, manifest: &'a Manifest) -> Vec<Start<'a>> {
     let package = &manifest.package;
     let extras: BTreeMap<&str, &str> = args
         .extra
@@ -241,18 +284,15 @@ fn starts<'a>(args: &'a Args, manifest: &'a Manifest) -> Result<Vec<Start<'a>>> 
         component: None,
         extras: extras.clone(),
     }));
-    if starts.is_empty() {
-        let launcher = manifest.launcher().with_context(|| {
-            format!(
-                "{package} has no activity for a launcher: name one, or --service or --broadcast"
-            )
-        })?;
+    if starts.is_empty()
+        && let Some(launcher) = manifest.launcher()
+    {
         starts.push(Start {
             action: Some("android.intent.action.MAIN"),
             ..component("activity", &launcher.name)
         });
     }
-    Ok(starts)
+    starts
 }
 
 #[cfg(test)]

@@ -12,6 +12,7 @@ use crate::system_clock::now_ns;
 const LETTERS: [char; 8] = ['?', '?', 'V', 'D', 'I', 'W', 'E', 'F'];
 const INFO: jint = 4;
 const WARN: jint = 5;
+const ERROR: jint = 6;
 /// What the kernel's logger takes in one entry; longer messages are cut by callers that ask.
 const PAYLOAD_MAX: jint = 4068;
 
@@ -81,6 +82,37 @@ fn write(priority: jint, tag: &str, text: &str) -> jint {
     // One write for all lines, so that those of two threads do not mix. A closed stderr loses the log, not the application.
     let _ = std::io::stderr().lock().write_all(lines.as_bytes());
     lines.len() as jint
+}
+
+/// takt.server.UncaughtExceptions: what AOSP logs of an exception that nothing caught, with nothing of Java's heap.
+#[unsafe(no_mangle)]
+extern "system" fn Java_takt_server_UncaughtExceptions_logWithoutMemory(
+    env: Env,
+    _: jclass,
+    thread: jstring,
+    package: jstring,
+    message: jstring,
+) {
+    if thread.is_null() {
+        return;
+    }
+    let text = |it| env.text(it).unwrap_or_default();
+    let pid = std::process::id().cast_signed();
+    let lines = format(
+        now_ns(libc::CLOCK_REALTIME),
+        pid,
+        thread_id(),
+        ERROR,
+        "AndroidRuntime",
+        &format!(
+            "FATAL EXCEPTION: {}\nProcess: {}, PID: {pid}\njava.lang.OutOfMemoryError: {}",
+            text(thread),
+            text(package),
+            text(message)
+        ),
+    );
+    // A closed stderr loses the log, not the end.
+    let _ = std::io::stderr().lock().write_all(lines.as_bytes());
 }
 
 #[unsafe(no_mangle)]

@@ -2,6 +2,8 @@
 //! Starts the `takt` that was built for release and gives what a person would see: [`Run`].
 #![forbid(unsafe_code)]
 
+pub mod apps;
+
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};

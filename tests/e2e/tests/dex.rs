@@ -154,6 +154,20 @@ fn what_dx_makes_reads_as_dexdump_reads_it() {
     assert!(dump.contains("invoke-custom"), "dx keeps lambdas");
 }
 
+#[test]
+fn dex_code_in_a_jar_runs() {
+    let place = tempfile::tempdir().expect("a temporary directory");
+    let path = |name: &str| place.path().join(name).display().to_string();
+    let source = concat!(env!("CARGO_MANIFEST_DIR"), "/../java/Hello.java");
+    run("javac", &["-d", &path("classes"), source]);
+    let (r8, out, class) = (jar("r8-"), path("code.jar"), path("classes/Hello.class"));
+    let d8 = "com.android.tools.r8.D8";
+    let args = ["-cp", &r8, d8, "--min-api", "26", "--output", &out, &class];
+    run("java", &args);
+    let hello = Run::takt(&["java", "-cp", &out, "Hello"]);
+    assert_eq!(hello.stdout, "Hello World\n", "{hello:#?}");
+}
+
 /// Where the JDK lies that `javac` belongs to.
 fn java_home() -> String {
     let output = Command::new("java")

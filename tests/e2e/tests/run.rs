@@ -1,54 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //! `takt run`: the life of applications, told by their own log. Applications come from `cargo xtask framework`.
 
-use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
-use e2e::{Run, takt_path};
-
-/// target/framework/apps, beside the release directory.
-fn apps() -> PathBuf {
-    let target = takt_path().ancestors().nth(2).expect("a target").to_owned();
-    let apps = target.join("framework/apps");
-    assert!(apps.exists(), "run `cargo xtask framework` first");
-    apps
-}
-
-/// How an application runs: its DEX on our machine, or its class files on HotSpot.
-#[derive(Clone, Copy, Debug)]
-enum Way {
-    Takt,
-    Hotspot,
-}
-
-const WAYS: [Way; 2] = [Way::Takt, Way::Hotspot];
-
-fn run(way: Way, app: &str, options: &[&str]) -> Run {
-    let data = tempfile::tempdir().expect("a temporary directory");
-    Run::of(command(way, app, data.path()).args(options))
-}
-
-fn command(way: Way, app: &str, data: &std::path::Path) -> Command {
-    let mut command = Command::new(takt_path());
-    command.arg("run").arg(apps().join(format!("{app}.apk")));
-    command.arg("--data").arg(data);
-    if let Way::Hotspot = way {
-        let classes = apps().join(app).join("classes");
-        command.args(["--machine", "hotspot", "--classes"]);
-        command.arg(classes);
-    }
-    command
-}
-
-/// What an application says under its tag, in order.
-fn said(log: &str, tag: &str) -> Vec<String> {
-    log.lines()
-        .filter_map(|line| {
-            let (head, text) = line.split_once(": ")?;
-            (head.split_whitespace().last() == Some(tag)).then(|| text.to_owned())
-        })
-        .collect()
-}
+use e2e::Run;
+use e2e::apps::{WAYS, Way, command, run, said};
 
 const BORN: [&str; 2] = ["Facts.onCreate", "App.onCreate in org.example.life"];
 
@@ -134,6 +90,7 @@ fn a_service_binds_asks_sends_and_ends() {
         let expected = [
             "Worker.onCreate",
             "Worker.onStartCommand 1",
+            "Worker.text OK",
             "Worker.cursor of 3",
             "Bound.onCreate",
             "Bound.onBind",
@@ -183,6 +140,18 @@ fn a_signal_ends_components_in_order() {
         assert_eq!(said(&rest.join("\n"), "Life"), ["Worker.onDestroy"]);
         assert_eq!(child.wait().expect("it ends").code(), Some(0));
     }
+}
+
+#[test]
+fn code_comes_from_every_dex_file_and_from_native_libraries() {
+    let run = run(Way::Takt, "parts", &["--service", ".Whole"]);
+    let expected = [
+        "second file: 1099511627804 by PathClassLoader",
+        "library: 42",
+        "missing: true",
+    ];
+    assert_eq!(said(&run.stderr, "Parts"), expected, "{run:#?}");
+    assert_eq!(run.code, 0);
 }
 
 #[test]

@@ -96,14 +96,14 @@ extern "system" fn Java_android_content_res_ApkAssets_nativeOpenXml(
     0
 }
 
-/// As many as Java may ask for: texts get their numbers when they are first used.
+/// As many as Java may ask for: texts get their numbers when they are first used. Java keeps a sparse array for so many.
 #[unsafe(no_mangle)]
 extern "system" fn Java_android_content_res_StringBlock_nativeGetSize(
     _: Env,
     _: jclass,
     _block: jlong,
 ) -> jint {
-    0
+    jint::MAX
 }
 
 #[unsafe(no_mangle)]

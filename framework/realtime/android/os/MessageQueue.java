@@ -125,6 +125,31 @@ public final class MessageQueue {
         return notRaised.get();
     }
 
+    /**
+     * Puts a handler's due messages in front of all others, in their order: for the end of an application, which must not wait
+     * for what it was sent in a storm. O(n log n) in the handler's messages.
+     */
+    public void bringForward(Handler handler) {
+        synchronized (this) {
+            long nowNanos = SystemClock.uptimeNanos();
+            ArrayList<QueueEntry> found = new ArrayList<>();
+            for (QueueEntry entry = table.firstOfHandler(handler); entry != null;
+                    entry = entry.chainAfter[EntryTable.BY_HANDLER]) {
+                if (entry.message.target == handler && entry.whenNanos <= nowNanos) {
+                    found.add(entry);
+                }
+            }
+            found.sort((one, other) -> one.isBefore(other) ? 1 : -1);
+            for (QueueEntry entry : found) {
+                EntryLane lane = laneOf(entry);
+                lane.remove(entry);
+                entry.whenNanos = 0;
+                entry.sequence = nextFrontSequence--;
+                lane.add(entry, nowNanos);
+            }
+        }
+    }
+
     boolean enqueueMessage(Message message, long when) {
         message.when = when;
         return enqueue(message, when * NANOS_PER_MILLI, RealtimeThread.priority());

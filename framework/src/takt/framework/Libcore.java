@@ -3,6 +3,8 @@ package takt.framework;
 
 import android.util.Log;
 import android.view.IWindowManager;
+import android.view.View;
+import android.view.Window;
 import java.util.LinkedHashMap;
 import java.util.Map;
 
@@ -28,6 +30,11 @@ public final class Libcore {
     /** An error of libcore. */
     public static void logE(String text, Throwable cause) {
         Log.e(TAG, text, cause);
+    }
+
+    /** AOSP's activity asks so that the view is there from then on, and goes without it. */
+    public static View getDecorView(Window window) {
+        return null;
     }
 
     /** What every view asks for when it is made. */

@@ -55,6 +55,10 @@ final class Activities {
             this.resultTo = resultTo;
             this.requestCode = requestCode;
         }
+
+        ComponentName name() {
+            return new ComponentName(info.packageName, info.name);
+        }
     }
 
     private final AppProcess process;
@@ -127,6 +131,7 @@ final class Activities {
 
     /** onResume has returned. */
     public synchronized void activityResumed(IBinder token, boolean handlesSplashScreen) {
+        process.watchdog.answered(token);
         Record record = byToken(token);
         if (record != null) {
             process.started("activity " + record.info.name);
@@ -145,6 +150,7 @@ final class Activities {
 
     /** onPause has returned. */
     public synchronized void activityPaused(IBinder token) throws RemoteException {
+        process.watchdog.answered(token);
         Record record = byToken(token);
         if (record != null && record.isFinishing) {
             destroy(record);
@@ -154,10 +160,13 @@ final class Activities {
 
     /** onStop has returned. */
     public void activityStopped(IBinder token, Bundle state, PersistableBundle persistent,
-            CharSequence description) {}
+            CharSequence description) {
+        process.watchdog.answered(token);
+    }
 
     /** onDestroy has returned. */
     public synchronized void activityDestroyed(IBinder token) {
+        process.watchdog.forget(token);
         process.lookForEnd();
     }
 
@@ -235,29 +244,30 @@ final class Activities {
         }
         top.results.clear();
         top.state = ActivityLifecycleItem.ON_RESUME;
-        send(top, first, ResumeActivityItem.obtain(true, false));
+        send(top, first, ResumeActivityItem.obtain(true, false), "resume");
     }
 
     private void pause(Record record) throws RemoteException {
         record.state = ActivityLifecycleItem.ON_PAUSE;
-        send(record, null, PauseActivityItem.obtain(record.isFinishing, false, 0, false, false));
+        send(record, null, PauseActivityItem.obtain(record.isFinishing, false, 0, false, false), "pause");
     }
 
     private void stop(Record record) throws RemoteException {
         record.state = ActivityLifecycleItem.ON_STOP;
-        send(record, null, StopActivityItem.obtain(0));
+        send(record, null, StopActivityItem.obtain(0), "stop");
     }
 
     private void destroy(Record record) throws RemoteException {
         task.remove(record);
         if (record.state != ActivityLifecycleItem.PRE_ON_CREATE) {
             record.state = ActivityLifecycleItem.ON_DESTROY;
-            send(record, null, DestroyActivityItem.obtain(record.isFinishing, 0));
+            send(record, null, DestroyActivityItem.obtain(record.isFinishing, 0), "destroy");
         }
     }
 
-    private void send(Record record, ClientTransactionItem first, ActivityLifecycleItem state)
+    private void send(Record record, ClientTransactionItem first, ActivityLifecycleItem state, String what)
             throws RemoteException {
+        process.watchdog.ask(record.token, what + " of activity " + record.name().flattenToShortString());
         ClientTransaction transaction = ClientTransaction.obtain(process.thread(), record.token);
         if (first != null) {
             transaction.addCallback(first);

@@ -3,6 +3,7 @@ package takt.server;
 
 import android.app.Activity;
 import android.app.ActivityManager;
+import android.app.ActivityThread;
 import android.app.ApplicationErrorReport;
 import android.app.IActivityManager;
 import android.app.IActivityTaskManager;
@@ -17,9 +18,11 @@ import android.content.res.CompatibilityInfo;
 import android.content.res.Configuration;
 import android.net.IConnectivityManager;
 import android.os.Bundle;
+import android.os.Handler;
 import android.os.IBinder;
 import android.os.RemoteException;
 import android.os.SystemClock;
+import java.lang.reflect.Field;
 import java.util.Comparator;
 import java.util.List;
 import java.util.Locale;
@@ -32,6 +35,8 @@ import java.util.Map;
 public final class AppProcess {
     static final int STATE = ActivityManager.PROCESS_STATE_TOP;
     static final int USER = 0;
+    /** Whom the end is asked of. */
+    private static final Object END = new Object();
     static final CompatibilityInfo COMPATIBILITY = CompatibilityInfo.DEFAULT_COMPATIBILITY_INFO;
 
     /** What the process was started for, and who hears of its end. */
@@ -45,11 +50,15 @@ public final class AppProcess {
         /** An exception that nothing caught ends the process. */
         void onCrash(String text);
 
+        /** The process has not answered in time; on a thread of the system's. */
+        void onNotResponding(String what);
+
         /** Nothing is left to run. */
         void onIdle();
     }
 
     final InstalledPackage installed;
+    final Watchdog watchdog;
     private final Owner owner;
     private final Activities activities = new Activities(this);
     private final Services services = new Services(this);
@@ -57,14 +66,19 @@ public final class AppProcess {
     private IApplicationThread thread;
     private boolean isStarted;
 
-    private AppProcess(InstalledPackage installed, Owner owner) {
+    private AppProcess(InstalledPackage installed, long answerMillis, Owner owner) {
         this.installed = installed;
         this.owner = owner;
+        watchdog = new Watchdog(answerMillis, owner::onNotResponding);
     }
 
-    /** Makes the system's services for one package; the process attaches when ActivityThread starts. */
-    public static AppProcess start(InstalledPackage installed, Owner owner) {
-        AppProcess process = new AppProcess(installed, owner);
+    /**
+     * Makes the system's services for one package; the process attaches when ActivityThread starts. It has
+     * {@code answerMillis} to answer each transaction.
+     */
+    public static AppProcess start(InstalledPackage installed, long answerMillis, Owner owner) {
+        AppProcess process = new AppProcess(installed, answerMillis, owner);
+        process.watchdog.start();
         Providers providers = new Providers(process);
         ServiceRegistry.add(Context.ACTIVITY_SERVICE, LocalInterface.binder(IActivityManager.class, process,
                 process.services, process.broadcasts, providers));
@@ -85,6 +99,7 @@ public final class AppProcess {
                 .sorted(Comparator.comparingInt((ProviderInfo it) -> it.initOrder).reversed())
                 .toList();
         long now = SystemClock.uptimeMillis();
+        watchdog.ask(this, "start of the application");
         thread.bindApplication(installed.application.processName, installed.application, null, null,
                 ProviderInfoList.fromList(own), null, null, null, null, null, 0, false, false, false, false,
                 configuration(), COMPATIBILITY, Map.of(), new Bundle(), "", null, null, new long[0], null, now, now);
@@ -92,7 +107,9 @@ public final class AppProcess {
     }
 
     /** The process has told all that it had to tell. */
-    public void finishAttachApplication(long sequence) {}
+    public void finishAttachApplication(long sequence) {
+        watchdog.answered(this);
+    }
 
     /** The process ends by an exception. */
     public void handleApplicationCrash(IBinder application, ApplicationErrorReport.ParcelableCrashInfo crash) {
@@ -133,6 +150,18 @@ public final class AppProcess {
         return configuration;
     }
 
+    /** What ActivityThread gets the life cycle of its components by. */
+    public Handler components() throws ReflectiveOperationException {
+        Field handler = ActivityThread.class.getDeclaredField("mH");
+        handler.setAccessible(true);
+        return (Handler) handler.get(ActivityThread.currentActivityThread());
+    }
+
+    /** The owner is about to call {@link #endAll} from the process's looper, which must come to it in time. */
+    public void expectEnd() {
+        watchdog.ask(END, "end of the application");
+    }
+
     /** Starts an activity as a launcher would. */
     public void startActivity(Intent intent) throws RemoteException {
         intent.addFlags(Intent.FLAG_ACTIVITY_NEW_TASK);
@@ -157,6 +186,7 @@ public final class AppProcess {
 
     /** Ends all components in order; what they do on their way goes through the process's own looper. */
     public void endAll() throws RemoteException {
+        watchdog.answered(END);
         activities.endAll();
         services.endAll();
     }

@@ -107,6 +107,7 @@ final class Broadcasts {
         if (current == null) {
             return;
         }
+        process.watchdog.answered(current);
         if (current.isOrdered) {
             current.code = code;
             current.data = data;
@@ -147,6 +148,7 @@ final class Broadcasts {
     }
 
     private void give(Turn turn) throws RemoteException {
+        process.watchdog.ask(current, "Broadcast of " + current.intent);
         if (turn.receiver != null) {
             deliver(turn.receiver, current, true);
             return;

@@ -7,7 +7,10 @@ import android.content.Intent;
 import android.os.Bundle;
 import android.os.Handler;
 import android.os.Looper;
+import android.os.MessageQueue;
+import android.os.Process;
 import android.os.RemoteException;
+import android.os.SystemClock;
 import android.util.Log;
 import java.io.IOException;
 import java.nio.file.Files;
@@ -24,9 +27,13 @@ import takt.framework.Natives;
  */
 public final class Launcher implements AppProcess.Owner {
     /** The application ended by an exception that nothing caught. */
-    private static final int EXIT_CRASHED = 1;
+    static final int EXIT_CRASHED = 1;
     /** What was asked for is not in the package. */
     private static final int EXIT_REFUSED = 2;
+    /** The application did not answer in time. */
+    private static final int EXIT_NOT_RESPONDING = 3;
+    /** For the last lines of the log, before the process ends without them. */
+    private static final long REPORT_MILLIS = 2000;
     private static final String TAG = "Takt";
 
     private final JSONObject run;
@@ -41,8 +48,8 @@ public final class Launcher implements AppProcess.Owner {
         JSONObject run = new JSONObject(Files.readString(Path.of(arguments[0])));
         useFrameworkResources(run.getString("framework_resources"));
         ApplicationCode.install(run);
-        UncaughtExceptions.install();
-        AppProcess.start(new InstalledPackage(run), new Launcher(run));
+        UncaughtExceptions.install(run.getJSONObject("manifest").getString("package"));
+        AppProcess.start(new InstalledPackage(run), run.getLong("answer_millis"), new Launcher(run));
         ActivityThread.main(new String[0]);
     }
 
@@ -56,9 +63,9 @@ public final class Launcher implements AppProcess.Owner {
             throw new IllegalStateException("the process has no main looper");
         }
         Handler main = new Handler(looper);
-        Interrupt.onSignal(() -> main.post(() -> end(process)));
+        Interrupt.onSignal(() -> askToEnd(process, main));
         if (!run.isNull("limit_millis")) {
-            main.postDelayed(() -> end(process), run.optLong("limit_millis"));
+            endAfter(run.optLong("limit_millis"), process, main);
         }
         // Behind the application's own start: a component's declared priority must not overtake that.
         main.post(() -> startAll(process));
@@ -66,6 +73,9 @@ public final class Launcher implements AppProcess.Owner {
 
     private void startAll(AppProcess process) {
         JSONArray starts = run.optJSONArray("starts");
+        if (starts.length() == 0) {
+            nothingToLaunch(process);
+        }
         for (int index = 0; index < starts.length(); index++) {
             try {
                 start(process, starts.optJSONObject(index));
@@ -76,6 +86,14 @@ public final class Launcher implements AppProcess.Owner {
                 throw e.rethrowFromSystemServer();
             }
         }
+    }
+
+    /** The application is bound, and that is all of it that a launcher could start. */
+    private void nothingToLaunch(AppProcess process) {
+        Log.i(TAG, "nothing to launch: " + run.optJSONObject("manifest").optString("package")
+                + " has no activity for a launcher; name one of its components by --activity, --service or --broadcast");
+        onStarted(process, "application");
+        onIdle();
     }
 
     private static void start(AppProcess process, JSONObject start) throws RemoteException {
@@ -97,14 +115,37 @@ public final class Launcher implements AppProcess.Owner {
         }
     }
 
-    /** On the main thread. All components end through the looper; what stands behind them in it ends the process. */
+    /** From a thread of its own: the main one may be busy for ever. */
+    private static void endAfter(long millis, AppProcess process, Handler main) {
+        Thread thread = new Thread(() -> {
+            SystemClock.sleep(millis);
+            askToEnd(process, main);
+        }, "limit");
+        thread.setDaemon(true);
+        thread.start();
+    }
+
+    private static void askToEnd(AppProcess process, Handler main) {
+        process.expectEnd();
+        main.postAtFrontOfQueue(() -> end(process));
+    }
+
+    /**
+     * On the main thread. All components end through the looper; what stands behind them in it ends the process. They go in
+     * front of what the application has sent itself: a storm of messages must not outlive its end.
+     */
     private static void end(AppProcess process) {
         try {
             process.endAll();
+            Handler components = process.components();
+            components.post(() -> exit(0));
+            MessageQueue queue = Looper.myQueue();
+            queue.getClass().getMethod("bringForward", Handler.class).invoke(queue, components);
         } catch (RemoteException e) {
             throw e.rethrowFromSystemServer();
+        } catch (ReflectiveOperationException e) {
+            throw new IllegalStateException("AOSP's own queue is in front of ours", e);
         }
-        new Handler(Looper.getMainLooper()).post(() -> exit(0));
     }
 
     @Override
@@ -118,6 +159,32 @@ public final class Launcher implements AppProcess.Owner {
     @Override
     public void onCrash(String text) {
         exit(EXIT_CRASHED);
+    }
+
+    /** As the activity manager's log and the traces file have it; then the process ends, since nobody can be asked to wait. */
+    @Override
+    public void onNotResponding(String what) {
+        // On a thread that nobody has to wait for: the log may be what the process is stuck in.
+        Thread report = new Thread(() -> {
+            Log.e("ActivityManager", "ANR in " + run.optJSONObject("manifest").optString("package")
+                    + "\nPID: " + Process.myPid()
+                    + "\nReason: " + what + ": no answer within " + run.optLong("answer_millis") + " ms");
+            Thread main = Looper.getMainLooper().getThread();
+            StringBuilder trace = new StringBuilder("\"" + main.getName() + "\" " + main.getState());
+            for (StackTraceElement frame : main.getStackTrace()) {
+                trace.append("\n  at ").append(frame);
+            }
+            Log.e("ActivityManager", trace.toString());
+        }, "traces");
+        report.setDaemon(true);
+        report.setUncaughtExceptionHandler((thread, e) -> Log.e("ActivityManager", "no trace", e));
+        report.start();
+        try {
+            report.join(REPORT_MILLIS);
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+        }
+        Runtime.getRuntime().halt(EXIT_NOT_RESPONDING);
     }
 
     @Override

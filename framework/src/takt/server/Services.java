@@ -73,6 +73,7 @@ final class Services {
         create(record);
         record.isStarted = true;
         record.startId++;
+        ask(record, "onStartCommand");
         ServiceStartArgs start = new ServiceStartArgs(false, record.startId, 0, intent);
         Urgency.send(record.info, () ->
                 process.thread().scheduleServiceArgs(record.token, new ParceledListSlice<>(List.of(start))));
@@ -125,6 +126,7 @@ final class Services {
             connection.connected(record.name(), binding.service, false);
         }
         if (!binding.isRequested || binding.wantsRebind) {
+            ask(record, binding.wantsRebind ? "onRebind" : "onBind");
             Urgency.send(record.info, () -> process.thread().scheduleBindService(record.token, binding.intent,
                     binding.wantsRebind, AppProcess.STATE, record.startId));
             binding.isRequested = true;
@@ -150,6 +152,7 @@ final class Services {
                 }
                 wasBound = true;
                 if (binding.connections.isEmpty() && binding.isRequested) {
+                    ask(record, "onUnbind");
                     Urgency.send(record.info, () ->
                             process.thread().scheduleUnbindService(record.token, binding.intent));
                 }
@@ -161,6 +164,7 @@ final class Services {
 
     /** onUnbind has returned. */
     public synchronized void unbindFinished(IBinder token, Intent intent, boolean wantsRebind) {
+        process.watchdog.answered(token);
         Record record = byToken(token);
         Binding binding = record == null ? null : record.bindings.get(new Intent.FilterComparison(intent));
         if (binding != null) {
@@ -170,6 +174,7 @@ final class Services {
 
     /** onBind has returned. */
     public synchronized void publishService(IBinder token, Intent intent, IBinder service) throws RemoteException {
+        process.watchdog.answered(token);
         Record record = byToken(token);
         if (record == null) {
             return;
@@ -183,6 +188,10 @@ final class Services {
 
     /** onCreate, onStartCommand or onDestroy has returned. */
     public void serviceDoneExecuting(IBinder token, int type, int startId, int result) {
+        process.watchdog.answered(token);
+        if (type == ActivityThread.SERVICE_DONE_EXECUTING_STOP) {
+            process.watchdog.forget(token);
+        }
         if (type == ActivityThread.SERVICE_DONE_EXECUTING_START) {
             process.started("service");
         }
@@ -225,6 +234,7 @@ final class Services {
 
     private void create(Record record) throws RemoteException {
         if (records.putIfAbsent(record.name(), record) == null) {
+            ask(record, "onCreate");
             Urgency.send(record.info, () -> process.thread().scheduleCreateService(record.token, record.info,
                     AppProcess.COMPATIBILITY, AppProcess.STATE));
         }
@@ -239,13 +249,20 @@ final class Services {
     private void end(Record record) throws RemoteException {
         for (Binding binding : record.bindings.values()) {
             if (binding.isRequested && !binding.connections.isEmpty()) {
+                ask(record, "onUnbind");
                 Urgency.send(record.info, () ->
                         process.thread().scheduleUnbindService(record.token, binding.intent));
             }
         }
         if (records.remove(record.name()) != null) {
+            ask(record, "onDestroy");
             Urgency.send(record.info, () -> process.thread().scheduleStopService(record.token));
         }
+    }
+
+    /** Each is answered once: by publishService, unbindFinished or serviceDoneExecuting. */
+    private void ask(Record record, String what) {
+        process.watchdog.ask(record.token, "executing service " + record.name().flattenToShortString() + " " + what);
     }
 
     private Record byToken(IBinder token) {

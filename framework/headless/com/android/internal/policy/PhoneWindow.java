@@ -70,10 +70,10 @@ public class PhoneWindow extends Window {
         throw new UnsupportedOperationException(text("findViewById"));
     }
 
-    /** Null, where AOSP's makes the view that holds all others. */
+    /** AOSP's activity, which asks for it without using it, asks {@code Libcore}: see framework/jdk/redirects.txt. */
     @Override
     public View getDecorView() {
-        return null;
+        throw new UnsupportedOperationException(text("getDecorView"));
     }
 
     @Override

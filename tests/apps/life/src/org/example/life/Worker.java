@@ -58,6 +58,7 @@ public final class Worker extends Service {
     @Override
     public int onStartCommand(Intent intent, int flags, int startId) {
         log("onStartCommand " + startId);
+        log("text " + getString(android.R.string.ok));
         stays = intent.hasExtra("stay");
         try (Cursor cursor = getContentResolver().query(Uri.parse("content://org.example.life.facts/all"), null, null,
                 null, null)) {

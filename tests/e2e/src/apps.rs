@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Applications that `cargo xtask framework` has built, and what they say in the log.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use crate::{Run, takt_path};
+
+/// How an application runs: its DEX on our machine, or its class files on HotSpot.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Way {
+    /// As users run it.
+    Takt,
+    /// For comparison.
+    Hotspot,
+}
+
+/// Both.
+pub const WAYS: [Way; 2] = [Way::Takt, Way::Hotspot];
+
+/// target/framework/apps, beside the release directory.
+pub fn folder() -> PathBuf {
+    let target = takt_path().ancestors().nth(2).expect("a target").to_owned();
+    let apps = target.join("framework/apps");
+    assert!(apps.exists(), "run `cargo xtask framework` first");
+    apps
+}
+
+/// `takt run` of an application until it ends, with a data directory of its own.
+pub fn run(way: Way, app: &str, options: &[&str]) -> Run {
+    let data = tempfile::tempdir().expect("a temporary directory");
+    Run::of(command(way, app, data.path()).args(options))
+}
+
+/// The same, not started yet.
+pub fn command(way: Way, app: &str, data: &Path) -> Command {
+    let mut command = Command::new(takt_path());
+    command.arg("run").arg(folder().join(format!("{app}.apk")));
+    command.arg("--data").arg(data);
+    if way == Way::Hotspot {
+        let classes = folder().join(app).join("classes");
+        command.args(["--machine", "hotspot", "--classes"]);
+        command.arg(classes);
+    }
+    command
+}
+
+/// What is in the log under a tag, in order.
+pub fn said(log: &str, tag: &str) -> Vec<String> {
+    log.lines()
+        .filter_map(|line| {
+            let (head, text) = line.split_once(": ")?;
+            (head.split_whitespace().last() == Some(tag)).then(|| text.to_owned())
+        })
+        .collect()
+}
