@@ -7,6 +7,7 @@ use std::process::Command;
 
 use anyhow::{Context, Result, bail};
 
+use crate::api;
 use crate::apps::Apps;
 use crate::stage::{cargo, command, target_dir};
 
@@ -20,8 +21,14 @@ const LIBRARIES: [&str; 3] = [
     "libframework-connectivity-tiramisu-jni.so",
 ];
 
+/// The JDK's own reader of class files, for our tools.
+const ASM: [&str; 2] = [
+    "--add-exports=java.base/jdk.internal.org.objectweb.asm=ALL-UNNAMED",
+    "--add-exports=java.base/jdk.internal.org.objectweb.asm.commons=ALL-UNNAMED",
+];
+
 /// What was compiled, and what it runs with.
-struct Built {
+pub(crate) struct Built {
     /// Our classes and the tests that run over AOSP's queue as well.
     classes: PathBuf,
     /// javax.realtime and rtandroid.thread to compile against: at run time the machine has them.
@@ -38,7 +45,7 @@ struct Built {
     tools: PathBuf,
     /// Our natives under the names by which AOSP's classes load them.
     libraries: PathBuf,
-    natives: PathBuf,
+    pub(crate) natives: PathBuf,
     android: PathBuf,
     junit: PathBuf,
 }
@@ -51,6 +58,7 @@ pub(crate) fn build() -> Result<()> {
 /// Compiles, runs every JUnit test over AOSP's queue and over ours, and compares the two on random scripts.
 pub(crate) fn test() -> Result<()> {
     let built = Built::new()?;
+    api::check(&built)?;
     let (classes, realtime, tests) = (&built.classes, &built.realtime, &built.realtime_tests);
     println!("-- over AOSP's own MessageQueue");
     built.junit(&[classes], &[])?;
@@ -71,7 +79,7 @@ pub(crate) fn test() -> Result<()> {
 }
 
 impl Built {
-    fn new() -> Result<Self> {
+    pub(crate) fn new() -> Result<Self> {
         cargo([
             "build",
             "--release",
@@ -172,10 +180,6 @@ impl Built {
 
     /// Copies of AOSP's classes without the calls that the JDK has no member for.
     fn redirect(&self) -> Result<()> {
-        const ASM: [&str; 2] = [
-            "--add-exports=java.base/jdk.internal.org.objectweb.asm=ALL-UNNAMED",
-            "--add-exports=java.base/jdk.internal.org.objectweb.asm.commons=ALL-UNNAMED",
-        ];
         let mut javac = Command::new("javac");
         javac.args(ASM).arg("-d").arg(&self.tools);
         command(javac.args(sources(Path::new("framework/tools"))?))?;
@@ -227,14 +231,32 @@ impl Built {
 
     fn script(&self, in_front: &[&PathBuf]) -> Result<String> {
         let mut java = self.java(in_front, &[])?;
-        let output = java
-            .args(["takt.framework.QueueScript", SCRIPTS])
-            .output()?;
-        if !output.status.success() {
-            bail!("QueueScript: {}", String::from_utf8_lossy(&output.stderr));
-        }
-        Ok(String::from_utf8(output.stdout)?)
+        said(java.args(["takt.framework.QueueScript", SCRIPTS]))
     }
+
+    /// Each native method of the classes as an application has them: class, name, descriptor.
+    pub(crate) fn native_methods(&self) -> Result<String> {
+        let mut java = Command::new("java");
+        java.args(ASM).arg("-cp").arg(&self.tools);
+        java.arg("takt.tools.NativeMethods");
+        let parts = [&self.headless, &self.realtime, &self.redirected];
+        said(java.args(parts).arg(&self.classes).arg(&self.android))
+    }
+
+    /// Each service: name, interface, calls that it declares, calls that are answered.
+    pub(crate) fn answered_calls(&self) -> Result<String> {
+        let mut java = self.java(&[&self.headless, &self.realtime], &[])?;
+        said(java.arg("takt.server.AnsweredCalls"))
+    }
+}
+
+/// The standard output of a program that must end well.
+fn said(command: &mut Command) -> Result<String> {
+    let output = command.output()?;
+    if !output.status.success() {
+        bail!("{command:?}: {}", String::from_utf8_lossy(&output.stderr));
+    }
+    Ok(String::from_utf8(output.stdout)?)
 }
 
 fn javac(folders: &[&str], path: &[&PathBuf], out: &Path) -> Result<()> {

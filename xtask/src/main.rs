@@ -7,6 +7,7 @@
     reason = "a build tool talks to a person and is not real-time code"
 )]
 
+mod api;
 mod apps;
 mod demo;
 mod framework;
@@ -47,6 +48,8 @@ enum Command {
     },
     /// The Java side and the applications into target/framework, for `takt run` and `takt bench handler`
     Framework,
+    /// Measures what of Android's interface is there: framework/api and its section of docs/compatibility.md
+    Api,
     /// The main job on real input; results under out/demo
     Demo,
     /// The long runs; results under out/soak
@@ -68,6 +71,7 @@ fn main() -> Result<()> {
         Command::Tidy => tidy::run(),
         Command::Test { only } => test::run(only),
         Command::Framework => framework::build(),
+        Command::Api => api::write(),
         Command::Demo => demo::run(),
         Command::Soak { only } => soak::run(only),
     }

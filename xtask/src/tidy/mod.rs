@@ -10,6 +10,7 @@ mod source;
 
 use anyhow::{Result, bail};
 
+use crate::api;
 use crate::tidy::rules::Rules;
 
 /// Checks everything; prints each breach, then fails if there was one.
@@ -17,6 +18,9 @@ pub(crate) fn run() -> Result<()> {
     let rules = Rules::read("layers.toml")?;
     let mut breaches = layers::check(&rules)?;
     let census = source::check(&rules, &mut breaches)?;
+    if api::is_page_stale()? {
+        breaches.push("docs/compatibility.md is not made of framework/api: cargo xtask api".into());
+    }
     for breach in &breaches {
         println!("tidy: {breach}");
     }

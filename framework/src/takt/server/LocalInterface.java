@@ -4,6 +4,7 @@ package takt.server;
 import android.os.Binder;
 import android.os.IBinder;
 import android.os.IInterface;
+import android.os.RemoteException;
 import android.util.Log;
 import java.lang.reflect.InvocationHandler;
 import java.lang.reflect.InvocationTargetException;
@@ -67,6 +68,25 @@ final class LocalInterface implements InvocationHandler {
     /** The same, as the service registry hands it out. */
     static <T extends IInterface> IBinder binder(Class<T> type, Object... servers) {
         return of(type, servers).asBinder();
+    }
+
+    /** Every call that an interface declares; asBinder is none. */
+    static int callCount(Class<? extends IInterface> type) {
+        return type.getMethods().length - 1;
+    }
+
+    /** A service as {@code INTERFACE DECLARED ANSWERED…}: how many calls it declares, and the names of those with an answer. */
+    static String describe(IBinder service) {
+        Object client;
+        try {
+            client = service.queryLocalInterface(service.getInterfaceDescriptor());
+        } catch (RemoteException e) {
+            throw e.rethrowFromSystemServer();
+        }
+        LocalInterface handler = (LocalInterface) Proxy.getInvocationHandler(client);
+        StringBuilder text = new StringBuilder(handler.type.getName() + " " + callCount(handler.type));
+        handler.answers.keySet().stream().map(Method::getName).sorted().forEach(it -> text.append(' ').append(it));
+        return text.toString();
     }
 
     @Override

@@ -54,6 +54,11 @@ final class NamedServices {
 
     private NamedServices() {}
 
+    /** Names of interfaces by names of services. */
+    static Map<String, String> all() {
+        return INTERFACES;
+    }
+
     /** The interface behind a service's name; null for one that is not in the list. */
     static Class<? extends IInterface> interfaceOf(String service) {
         String name = INTERFACES.get(service);

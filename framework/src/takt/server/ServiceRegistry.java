@@ -4,6 +4,7 @@ package takt.server;
 import android.os.IBinder;
 import android.os.IInterface;
 import android.os.IServiceManager;
+import java.util.HashMap;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 
@@ -19,6 +20,13 @@ public final class ServiceRegistry {
     /** Called by BinderInternal.getContextObject: the registry is every process's context object. */
     static IBinder contextObject() {
         return INSTANCE.binder;
+    }
+
+    /** Of each service that is there: {@link LocalInterface#describe}. */
+    static Map<String, String> describe() {
+        Map<String, String> lines = new HashMap<>();
+        INSTANCE.services.forEach((name, service) -> lines.put(name, LocalInterface.describe(service)));
+        return lines;
     }
 
     static void add(String name, IBinder service) {
