@@ -300,12 +300,13 @@ pub(crate) fn wait(thread: &Thread, object: ObjectRef, timeout_ms: i64) -> Resul
     if !holds(thread, object) {
         return Err(not_owner(thread));
     }
+    // An old permit goes before the look for an interrupt: one that comes later leaves a new permit.
+    thread.waiter.try_park();
     if java_thread::take_interrupt(thread) {
         return Err(interrupted(thread));
     }
     let due_ns = due_after(timeout_ms);
     let monitor = inflated(object);
-    thread.waiter.try_park();
     monitor.waiters.lock().push(thread.shared());
     let recursion = monitor.recursion.replace(0);
     monitor.release(thread);
