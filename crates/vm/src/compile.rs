@@ -240,6 +240,7 @@ impl<'a> Cx<'a> {
             == 0
             && !callee.flags.is_signature_polymorphic
             && !holder.info.bytes.is_empty()
+            && !is_fence(callee)
             && intrinsics::of(callee).is_none();
         let is_ready = kind != InvokeKind::Static || self.is_ready(holder);
         (is_plain && is_ready && is_only_callee(callee, kind)).then_some(callee)
@@ -340,6 +341,11 @@ const INLINE_BYTES_MAX: usize = 32;
 const INLINE_DEPTH_MAX: u32 = 4;
 /// Bodies in one method.
 const SCOPES_MAX: usize = 200;
+
+/// Its body is empty, and the call is what it is for: the argument lives until then. Stack maps know no other reason.
+fn is_fence(callee: &'static Method) -> bool {
+    callee.name.is("reachabilityFence") && callee.class().name().is("java/lang/ref/Reference")
+}
 
 /// Whether every receiver runs `method` itself.
 fn is_only_callee(method: &'static Method, kind: InvokeKind) -> bool {

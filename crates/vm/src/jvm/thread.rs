@@ -85,15 +85,21 @@ extern "C" fn JVM_HoldsLock(env: u64, _class: u64, object: u64) -> u8 {
 #[unsafe(no_mangle)]
 extern "C" fn JVM_GetAllThreads(env: u64, _class: u64) -> u64 {
     let thread = &*of(env);
+    // A thread may end before its object is in the array: the list is held, not only read.
+    let scope = thread.scope();
     let objects: Vec<_> = thread::all()
         .iter()
         .filter_map(|other| other.object().some())
+        .map(|object| scope.hold(object))
         .collect();
     let make = || {
         let class = thread.array_class(thread.boot_class("java/lang/Thread"))?;
         reflect::array_of(thread, class, &objects)
     };
-    outcome(make().map(|array| thread.local(array)))
+    let array = make();
+    // Before the local reference that is returned.
+    drop(scope);
+    outcome(array.map(|array| thread.local(array)))
 }
 
 /// The stacks of some threads as arrays of elements; null for one that does not run.

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //! `ThreadMXBean`: what threads do, and which wait for each other in a circle.
 
+use std::sync::Arc;
+
 use crate::array;
 use crate::backtrace;
 use crate::jni::{of, outcome};
@@ -71,13 +73,17 @@ pub(super) extern "C" fn monitor_deadlocks(env: u64) -> u64 {
 pub(super) extern "C" fn deadlocks(env: u64, only_monitors: u8) -> u64 {
     let thread = &*of(env);
     let circles = snapshot::deadlocks(only_monitors == 0);
-    let threads: Vec<ObjectRef> = circles.iter().flatten().map(|it| it.object()).collect();
+    let scope = thread.scope();
+    let held = |it: &Arc<Thread>| scope.hold(it.object());
+    let threads: Vec<ObjectRef> = circles.iter().flatten().map(held).collect();
     if threads.is_empty() {
         return 0;
     }
     let array = thread
         .array_class(known().thread)
         .and_then(|class| reflect::array_of(thread, class, &threads));
+    // Before the local reference that is returned.
+    drop(scope);
     outcome(array.map(|array| thread.local(array)))
 }
 
