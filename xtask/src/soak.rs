@@ -68,10 +68,12 @@ pub(crate) fn run(only: Option<String>) -> Result<()> {
     })?;
     // A day at a megabyte per second, as fast as it goes: what holes cost.
     stages.run("day", || collector(&["--day"]))?;
-    stages.run("java-locks", || {
-        let test = ["test", "--package", "e2e", "--test", "lab", "--locked"];
-        cargo([&test[..], &["--quiet", "--", "--ignored"]].concat())
-    })?;
+    for (name, test) in [("java-locks", "lab"), ("stress", "stress")] {
+        stages.run(name, || {
+            let test = ["test", "--package", "e2e", "--test", test, "--locked"];
+            cargo([&test[..], &["--", "--ignored", "--nocapture"]].concat())
+        })?;
+    }
     stages.run("heartbeat", || {
         framework::build()?;
         demo::heartbeat(&takt, "5", "out/soak/heartbeat", &["--require", "10"])
