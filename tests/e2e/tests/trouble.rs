@@ -39,12 +39,12 @@ fn an_on_create_that_never_returns_is_an_anr_with_the_main_threads_stack() {
         let run = run(
             way,
             "trouble",
-            &["--activity", ".StuckActivity", "--anr", "4s"],
+            &["--activity", ".StuckActivity", "--anr", "10s"],
         );
         let said = said(&run.stderr, "ActivityManager");
         assert_eq!(run.code, 3, "{way:?} {run:#?}");
         assert_eq!(said[0], "ANR in org.example.trouble", "{way:?} {run:#?}");
-        let reason = "Reason: resume of activity org.example.trouble/.StuckActivity: no answer within 4000 ms";
+        let reason = "Reason: resume of activity org.example.trouble/.StuckActivity: no answer within 10000 ms";
         assert_eq!(said[2], reason, "{way:?}");
         let frame = "  at org.example.trouble.StuckActivity.turnForEver(";
         let is_there = said.iter().any(|it| it.starts_with(frame));
@@ -55,7 +55,7 @@ fn an_on_create_that_never_returns_is_an_anr_with_the_main_threads_stack() {
 #[test]
 fn an_end_that_the_application_holds_up_is_an_anr() {
     for way in WAYS {
-        let options = ["--service", ".StuckService", "--anr", "4s"];
+        let options = ["--service", ".StuckService", "--anr", "10s"];
         let run = interrupted(way, &options, ": ready", &["-TERM"]);
         let said = said(&run.stderr, "ActivityManager");
         assert_eq!(run.code, 3, "{way:?} {run:#?}");

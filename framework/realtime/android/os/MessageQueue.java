@@ -127,10 +127,11 @@ public final class MessageQueue {
 
     /**
      * Puts a handler's due messages in front of all others, in their order: for the end of an application, which must not wait
-     * for what it was sent in a storm. O(n log n) in the handler's messages.
+     * for what it was sent in a storm. O(n log n) in the handler's messages, and what arrived is sorted in first.
      */
     public void bringForward(Handler handler) {
         synchronized (this) {
+            sortInAll();
             long nowNanos = SystemClock.uptimeNanos();
             ArrayList<QueueEntry> found = new ArrayList<>();
             for (QueueEntry entry = table.firstOfHandler(handler); entry != null;
