@@ -33,15 +33,14 @@ pub(crate) fn run(only: Option<String>) -> Result<()> {
     stages.run("e2e", e2e)?;
     stages.run("applications", || {
         framework::build()?;
-        let tests = ["run", "packages", "trouble"];
-        let tests = tests.iter().flat_map(|it| ["--test", it]);
-        cargo_test(
-            &["--package", "e2e"]
-                .into_iter()
-                .chain(tests)
-                .collect::<Vec<_>>(),
-        )
+        cargo_test(&["--package", "e2e", "--test", "run"])
     })?;
+    for (name, test) in [
+        ("applications in trouble", "trouble"),
+        ("others' packages", "packages"),
+    ] {
+        stages.run(name, || cargo_test(&["--package", "e2e", "--test", test]))?;
+    }
     for (name, test) in [
         ("javac by others' sources", "javac"),
         ("ecj", "ecj"),
