@@ -26,7 +26,7 @@ fn everything_for(seconds: u32) {
     let heap = ["java", "--gc=rc", "-Xmx64m", "-Xtakt:verify", &cache];
     let program = ["-cp", &directory, "Stress", &seconds.to_string()];
     let run = Run::takt(&[&heap[..], &program].concat());
-    println!("{}", run.stdout);
+    eprintln!("{}", run.stdout);
     assert_eq!(run.code, 0, "{}\n{}", run.stdout, run.stderr);
     assert!(run.stdout.ends_with("passed\n"), "{}", run.stdout);
 }
