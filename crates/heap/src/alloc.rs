@@ -9,7 +9,7 @@ use abi::barrier::LogWord;
 use abi::layout::Shape;
 use abi::object::{ARRAY_LENGTH_OFFSET, CLASS_OFFSET, LOCK_OFFSET, LOG_OFFSET, array_bytes};
 
-use crate::limits::COLLECTIONS_BEFORE_OUT_OF_MEMORY;
+use crate::limits::{COLLECTIONS_BEFORE_OUT_OF_MEMORY, COLLECTIONS_WAITED_FOR_MAX};
 use crate::metadata::LayoutRef;
 use crate::mutator::Mutator;
 use crate::object::ObjectRef;
@@ -239,7 +239,8 @@ impl Mutator {
 
     /// Lets the collector have its chance; `Err` when it had it and nothing came of it.
     fn wait_for_memory(&mut self, bytes: u64, collections: &mut u32) -> Result<(), OutOfMemory> {
-        if *collections > COLLECTIONS_BEFORE_OUT_OF_MEMORY {
+        let is_over = *collections > COLLECTIONS_BEFORE_OUT_OF_MEMORY && self.heap.is_mostly_live();
+        if is_over || *collections > COLLECTIONS_WAITED_FOR_MAX {
             self.heap.counters.out_of_memory.add(1);
             return Err(OutOfMemory { bytes });
         }

@@ -286,6 +286,11 @@ impl Heap {
             .collected(&self.counters, self.references.has_pending());
     }
 
+    /// Whether what the last collection left fills more than half of the heap.
+    pub(crate) fn is_mostly_live(&self) -> bool {
+        self.counters.live_bytes.get() > u64::from(self.config.map.heap.bytes) / 2
+    }
+
     /// Bytes that are not in use, of what is committed; and what is committed.
     pub fn free_and_committed_bytes(&self) -> (u64, u64) {
         let bytes = |blocks: u32| u64::from(blocks) * u64::from(BLOCK_BYTES);

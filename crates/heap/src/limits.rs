@@ -34,3 +34,7 @@ pub const SLEEP_NS_MAX: u64 = 250_000_000;
 /// Full collections that an allocation waits for before it reports that memory is exhausted. The second one frees
 /// what the first found held by objects that were still young.
 pub const COLLECTIONS_BEFORE_OUT_OF_MEMORY: u32 = 2;
+
+/// Full collections that it waits for while most of the heap is not live: then others were faster to take what was
+/// freed, or what is free lies in blocks of other sizes.
+pub const COLLECTIONS_WAITED_FOR_MAX: u32 = 32;
