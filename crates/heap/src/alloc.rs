@@ -162,6 +162,7 @@ impl Mutator {
         let memory = &self.heap.memory;
         let next = memory.word(run + RUN_NEXT_OFFSET).load(Ordering::Relaxed);
         let end = memory.word(run + RUN_END_OFFSET).load(Ordering::Relaxed);
+        self.record.count_taken(end - run);
         let range = &self.record.context.bump[class];
         range
             .next
@@ -234,6 +235,7 @@ impl Mutator {
         own.filled.larges = first + 1;
         heap.counters.blocks_taken.add(u64::from(count));
         heap.pace.note_blocks(count);
+        self.record.count_taken(count * BLOCK_BYTES);
         Ok(heap.blocks.start(first))
     }
 

@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicU8, Ordering};
 
 use abi::address_map::AddressMap;
 use abi::alloc::{BLOCK_BYTES, BLOCK_SHIFT, SIZE_CLASS_COUNT, SIZE_CLASSES};
+use abi::context::MutatorContext;
 use abi::side_table::SNOOP_TAG_MAX;
 use rt::policy::Policy;
 
@@ -219,6 +220,14 @@ impl Heap {
             mutator.local(it);
         });
         mutator
+    }
+
+    /// Bytes that a mutator has taken to allocate in, to the run of cells or the block; none if it has ended.
+    pub fn taken_bytes(&self, is_wanted: impl Fn(&MutatorContext) -> bool) -> Option<u64> {
+        let registry = self.registry.lock();
+        let mut records = registry.records.iter();
+        let record = records.find(|record| is_wanted(&record.context))?;
+        Some(record.taken_bytes())
     }
 
     /// What it was made with.

@@ -67,6 +67,12 @@ pub(crate) fn used_bytes() -> u64 {
     committed - free.min(committed)
 }
 
+/// Bytes that a thread has allocated, to the run of cells.
+pub(crate) fn taken_bytes(thread: &Thread) -> Option<u64> {
+    let address = core::ptr::from_ref(thread) as u64;
+    heap().taken_bytes(|context| context.thread.load(Ordering::Relaxed) == address)
+}
+
 /// Bytes that the heap has taken from the system so far.
 pub(crate) fn committed_bytes() -> u64 {
     heap().free_and_committed_bytes().1

@@ -101,6 +101,8 @@ pub(crate) struct MutatorRecord {
     pub(crate) is_real_time: AtomicBool,
     pub(crate) has_ended: AtomicBool,
     pub(crate) locals: LocalRoots,
+    /// Bytes that it has taken to allocate in, what is left of the last runs included.
+    taken_bytes: AtomicU64,
     /// Indexed by `Round as usize - 1`, for the rounds of `rc`.
     pub(crate) answers: [AnswerTimes; 3],
     own: UnsafeCell<Own>,
@@ -145,6 +147,7 @@ impl MutatorRecord {
                 slots: (0..LOCAL_ROOTS_MAX).map(|_| AtomicU32::new(0)).collect(),
                 count: AtomicU32::new(0),
             },
+            taken_bytes: AtomicU64::new(0),
             answers: Default::default(),
             own: UnsafeCell::new(own),
         };
@@ -191,6 +194,17 @@ impl MutatorRecord {
             .is_snooping
             .store(u8::from(is_snooping), Ordering::Relaxed);
         self.context.fast_epoch.store(fast, Ordering::Relaxed);
+    }
+
+    pub(crate) fn taken_bytes(&self) -> u64 {
+        self.taken_bytes.load(Ordering::Relaxed)
+    }
+
+    /// By the mutator itself.
+    pub(crate) fn count_taken(&self, bytes: u32) {
+        let taken = self.taken_bytes.load(Ordering::Relaxed);
+        self.taken_bytes
+            .store(taken + u64::from(bytes), Ordering::Relaxed);
     }
 
     /// Every reference that the mutator's record itself holds.

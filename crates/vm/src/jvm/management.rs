@@ -14,6 +14,7 @@ use std::sync::Arc;
 
 use crate::array;
 use crate::code_cache;
+use crate::heap_binding;
 use crate::java_thread;
 use crate::jni::{of, outcome};
 use crate::jvm::system::{JVM_CurrentTimeMillis, JVM_FreeMemory, JVM_MaxMemory, JVM_TotalMemory};
@@ -129,11 +130,12 @@ extern "C" fn get_version(_env: u64) -> i32 {
 const CURRENT_CPU_TIME: u32 = 1 << 3;
 const OTHER_CPU_TIME: u32 = 1 << 4;
 const COMPILATION_TIME: u32 = 1 << 1;
+const ALLOCATED_MEMORY: u32 = 1 << 7;
 
 extern "C" fn get_optional_support(_env: u64, support: u64) -> i32 {
     crate::memory::write(
         support,
-        COMPILATION_TIME | CURRENT_CPU_TIME | OTHER_CPU_TIME,
+        COMPILATION_TIME | CURRENT_CPU_TIME | OTHER_CPU_TIME | ALLOCATED_MEMORY,
     );
     0
 }
@@ -218,11 +220,12 @@ extern "C" fn get_long_attribute(env: u64, _bean: u64, attribute: i32) -> i64 {
 
 const VERBOSE_CLASS: i32 = 22;
 const CPU_TIME: i32 = 24;
+const THREAD_ALLOCATION: i32 = 25;
 
 extern "C" fn get_bool_attribute(_env: u64, attribute: i32) -> u8 {
     u8::from(match attribute {
         VERBOSE_CLASS => options::get().is_verbose_class,
-        CPU_TIME => true,
+        CPU_TIME | THREAD_ALLOCATION => true,
         _ => false,
     })
 }
@@ -240,8 +243,15 @@ extern "C" fn reset_statistic(_env: u64, _object: u64, statistic: i32) -> u8 {
     u8::from(statistic == PEAK_THREAD_COUNT)
 }
 
-extern "C" fn get_allocated_memory_of_thread(_env: u64, _thread: i64) -> i64 {
-    -1
+/// Bytes that a thread has allocated, to the run of cells; -1 if there is no such thread. 0 is the calling one.
+extern "C" fn get_allocated_memory_of_thread(env: u64, id: i64) -> i64 {
+    let _managed = of(env);
+    let thread = match id {
+        0 => Some(Thread::of_env(env).shared()),
+        id => by_id(id),
+    };
+    let taken = thread.and_then(|thread| heap_binding::taken_bytes(&thread));
+    taken.map_or(-1, |bytes| bytes as i64)
 }
 
 extern "C" fn get_allocated_memory(_env: u64) -> i64 {
