@@ -57,20 +57,17 @@ final class Allocating {
             int edge = random.below(3);
             int to = random.below(GRAPH.length);
             if (random.below(10) == 0) {
-                // Edges to the old node stay: it lives on among its neighbours until they forget it.
+                // Edges to the old node stay: it lives on among its neighbours until they forget it, in a circle with
+                // the new one, but holds nobody else.
                 Node old = GRAPH[at];
                 GRAPH[at] = new Node(at);
                 GRAPH[at].edges = old.edges.clone();
+                Arrays.fill(old.edges, old);
+                old.payload = GRAPH[at];
                 GRAPH[at].payload = random.below(4) == 0 ? old : new byte[random.below(200)];
-                if (random.below(8) == 0) {
-                    GRAPH[at].payload = null;
-                }
             } else {
                 GRAPH[at].edges[edge] = GRAPH[to];
                 SHADOW[at][edge] = to;
-            }
-            if (GRAPH[at].payload instanceof Node chain && chain.payload instanceof Node) {
-                chain.payload = null;
             }
         }
         for (int i = 0; i < GRAPH.length; i++) {

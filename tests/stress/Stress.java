@@ -72,6 +72,8 @@ public final class Stress {
     }
 
     static volatile boolean isOver;
+    /** Times that there was no room for an array of a whole deep stack. */
+    static final AtomicLong exhausted = new AtomicLong();
     private static volatile boolean hasFailed;
 
     static void check(boolean isTrue, String what) {
@@ -165,6 +167,7 @@ public final class Stress {
                 hasFailed |= worker.rounds.get() == 0 && seconds >= 20;
             }
         }
+        System.out.println("no room for a deep stack: " + exhausted + " times");
         hasFailed |= !isFlat(seconds, warm, last);
         System.out.println(hasFailed ? "FAILED" : "passed");
         System.exit(hasFailed ? 1 : 0);

@@ -9,7 +9,14 @@ import java.util.Map;
 final class Watching {
     /** Each stack must begin where threads begin. */
     static long stacks(Stress.Random64 random) throws Exception {
-        Map<Thread, StackTraceElement[]> all = Thread.getAllStackTraces();
+        Map<Thread, StackTraceElement[]> all;
+        try {
+            all = Thread.getAllStackTraces();
+        } catch (OutOfMemoryError e) {
+            // A stack that is overflowing has tens of thousands of frames: no span of blocks is free for their array.
+            Stress.exhausted.incrementAndGet();
+            return 0;
+        }
         long checks = 0;
         for (StackTraceElement[] stack : all.values()) {
             if (stack.length > 0) {
@@ -21,7 +28,7 @@ final class Watching {
         }
         Stress.check(all.containsKey(Thread.currentThread()), "its own is among them");
         ThreadMXBean bean = ManagementFactory.getThreadMXBean();
-        for (ThreadInfo info : bean.dumpAllThreads(false, false)) {
+        for (ThreadInfo info : bean.dumpAllThreads(false, false, 100)) {
             if (info != null) {
                 Stress.check(info.getThreadName() != null, "threads have names");
                 checks++;
