@@ -47,6 +47,8 @@ pub(crate) fn run(only: Option<String>) -> Result<()> {
         ("D8", "d8"),
         ("libraries", "libraries"),
         ("JUnit", "junit"),
+        ("JMH", "jmh"),
+        ("jcstress", "jcstress"),
     ] {
         stages.run(name, || {
             cargo_test(&["--package", "e2e", "--test", "programs", test])

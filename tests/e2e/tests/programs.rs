@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use e2e::{Run, jar};
+use e2e::{Run, jar, takt_path};
 
 const PROGRAMS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../programs");
 
@@ -180,4 +180,101 @@ fn junit_reports_the_same() {
         (1, 1),
         "one test fails on purpose"
     );
+}
+
+/// Compiles one file of tests/torture with the processor of annotations that is among `jars`.
+fn torture(source: &str, jars: &[&str]) -> (tempfile::TempDir, String) {
+    let classes = tempfile::tempdir().expect("a directory");
+    let path = jars.iter().map(|it| jar(it)).collect::<Vec<_>>().join(":");
+    let javac = Command::new("javac")
+        .args(["-cp", &path, "-d"])
+        .arg(classes.path())
+        .arg(Path::new(PROGRAMS).join("../torture").join(source))
+        .status();
+    assert!(javac.expect("javac starts").success());
+    let path = format!("{}:{path}", classes.path().display());
+    (classes, path)
+}
+
+/// The option that has a process that a harness starts run on Takt.
+fn fork_option() -> String {
+    let machine = takt_path();
+    format!(
+        "-XXaltjvm={}",
+        machine.parent().expect("it lies in a directory").display()
+    )
+}
+
+/// A benchmark of JMH's kind, in the harness's own process and in one that it starts.
+#[test]
+fn jmh_measures() {
+    let jars = [
+        "jmh-core-",
+        "jmh-generator-annprocess-",
+        "jopt-simple-",
+        "commons-math3-",
+    ];
+    let (classes, path) = torture("Sums.java", &jars);
+    let times = [
+        "-wi",
+        "1",
+        "-i",
+        "2",
+        "-w",
+        "100ms",
+        "-r",
+        "100ms",
+        "-p",
+        "size=1000",
+        "-rf",
+        "json",
+    ];
+    for forks in ["0", "1"] {
+        let result = classes
+            .path()
+            .join(format!("{forks}.json"))
+            .display()
+            .to_string();
+        let fork = ["-f", forks, "-jvmArgs", &fork_option(), "-rff", &result];
+        let main = ["-cp", &path, "org.openjdk.jmh.Main", "Sums"];
+        let run = takt(&[&main[..], &times, &fork].concat());
+        assert_eq!(run.code, 0, "{run:?}");
+        let text = std::fs::read_to_string(&result).expect("JMH writes its results");
+        let results: serde_json::Value = serde_json::from_str(&text).expect("JSON");
+        let results = results.as_array().expect("a list");
+        assert_eq!(results.len(), 2, "{text}");
+        for result in results {
+            assert_eq!(result["vmName"], "Takt Real-Time VM", "{text}");
+            assert!(
+                result["primaryMetric"]["score"].as_f64() > Some(1.0),
+                "{text}"
+            );
+        }
+    }
+}
+
+/// What the memory model forbids is not seen; that the harness can see reorderings at all is shown by its last test.
+#[test]
+fn jcstress_sees_nothing_forbidden() {
+    let jars = ["jcstress-core-", "jopt-simple-", "jna-5", "jna-platform-"];
+    let (classes, path) = torture("Memory.java", &jars);
+    let code = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("code");
+    let cache = format!("--code-cache={}", code.display());
+    let kept = format!("{} -Xtakt:code-cache={}", fork_option(), code.display());
+    let length = [
+        "-m", "quick", "-iters", "1", "-time", "200", "-f", "1", "-c", "2",
+    ];
+    let harness = ["-af", "NONE", "-sc", "false", "-jvmArgs", &kept];
+    let main = ["java", &cache, "-cp", &path, "org.openjdk.jcstress.Main"];
+    let run = Run::of(
+        Command::new(takt_path())
+            .args([&main[..], &length, &harness].concat())
+            .current_dir(classes.path()),
+    );
+    assert_eq!(run.code, 0, "{run:?}");
+    assert!(run.stdout.contains("Failed tests: No matches."), "{run:?}");
+    assert!(run.stdout.contains("Error tests: No matches."), "{run:?}");
+    // Eight tests, each compiled as one and by actor; the ninth needs four processors.
+    let all = "planned; 16 passed, 0 failed, 0 soft errs, 0 hard errs";
+    assert!(run.stdout.contains(all), "{run:?}");
 }
