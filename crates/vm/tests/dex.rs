@@ -103,7 +103,8 @@ fn normal(output: &Output) -> String {
         let name = missing.and_then(|(front, rest)| Some((front, rest.split_once('"')?.0)));
         lines.push(match name {
             Some((front, name)) => format!("{front}{name}"),
-            None => line.to_owned(),
+            // The JDK's loader has a name, Android's has none.
+            None => line.replace("app//", ""),
         });
     }
     lines.join("\n")

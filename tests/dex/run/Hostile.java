@@ -26,7 +26,7 @@ class Hostile {
             Thread thread = new Thread(() -> outcome[0] = outcome(changed));
             thread.setDaemon(true);
             thread.start();
-            thread.join(1000);
+            thread.join(5000);
             if (outcome[0] == null) {
                 stuck++;
             }
