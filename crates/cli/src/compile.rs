@@ -10,6 +10,7 @@ use std::process::{Command, ExitCode};
 use ::apk::Archive;
 use anyhow::{Context, Result, anyhow, bail};
 use serde::Serialize;
+use tempfile::NamedTempFile;
 
 use crate::java::{alternative, machine_beside};
 use crate::jdk::Jdk;
@@ -61,7 +62,7 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
             std::env::join_paths(&args.paths)?.display()
         );
     }
-    let list = List::write(&names)?;
+    let list = written(&names)?;
     let jdk = Jdk::find()?;
     let machine = machine_beside(&std::env::current_exe()?)?;
     let mut java = Command::new(jdk.home.join("bin/java"));
@@ -70,7 +71,7 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
         java.arg(option("-Xtakt:code-cache=", directory));
     }
     let output = java
-        .arg(option("-Xtakt:compile-list=", &list.0))
+        .arg(option("-Xtakt:compile-list=", list.path()))
         .arg("-cp")
         .arg(std::env::join_paths(&args.paths)?)
         // The machine ends before a main class is looked for.
@@ -123,27 +124,13 @@ fn names_in_archive(path: &Path, names: &mut BTreeSet<String>) -> Result<()> {
     Ok(())
 }
 
-/// A file of names, gone when dropped.
-struct List(PathBuf);
-
-impl List {
-    fn write(names: &BTreeSet<String>) -> Result<Self> {
-        let name = format!("takt-compile-{}", std::process::id());
-        let list = Self(std::env::temp_dir().join(name));
-        let mut file = std::fs::File::create_new(&list.0)
-            .with_context(|| format!("cannot make {}", list.0.display()))?;
-        for name in names {
-            writeln!(file, "{name}")?;
-        }
-        Ok(list)
+/// A file of these names, gone when dropped.
+fn written(names: &BTreeSet<String>) -> Result<NamedTempFile> {
+    let mut list = NamedTempFile::new().context("cannot make a file of names")?;
+    for name in names {
+        writeln!(list, "{name}")?;
     }
-}
-
-impl Drop for List {
-    fn drop(&mut self) {
-        // It lies in the directory for temporary files.
-        let _ = std::fs::remove_file(&self.0);
-    }
+    Ok(list)
 }
 
 fn parse(said: &str) -> Result<Outcome> {

@@ -15,6 +15,7 @@ mod jdk;
 mod lab;
 mod latency;
 mod load;
+mod output;
 mod run;
 
 use std::process::ExitCode;

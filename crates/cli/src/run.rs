@@ -29,18 +29,8 @@ use crate::jdk::Jdk;
 pub(crate) struct Args {
     /// The package
     file: PathBuf,
-    /// Start this activity, such as .Main
-    #[arg(long, value_name = "CLASS")]
-    activity: Vec<String>,
-    /// Start this service
-    #[arg(long, value_name = "CLASS")]
-    service: Vec<String>,
-    /// Send a broadcast of this action
-    #[arg(long, value_name = "ACTION")]
-    broadcast: Vec<String>,
-    /// Text for the intents of all these: NAME=VALUE
-    #[arg(long, value_name = "NAME=VALUE", value_parser = extra)]
-    extra: Vec<(String, String)>,
+    #[command(flatten)]
+    intents: Intents,
     /// End after this time, as by Ctrl-C
     #[arg(long = "for", value_name = "TIME", value_parser = humantime::parse_duration)]
     limit: Option<Duration>,
@@ -77,6 +67,47 @@ pub(crate) struct Args {
     /// Where `cargo xtask framework` has put the Java side
     #[arg(long, value_name = "DIR")]
     framework: Option<PathBuf>,
+}
+
+/// What is started in the application.
+#[derive(Clone, clap::Args)]
+pub(crate) struct Intents {
+    /// Start this activity, such as .Main
+    #[arg(long, value_name = "CLASS")]
+    activity: Vec<String>,
+    /// Start this service
+    #[arg(long, value_name = "CLASS")]
+    service: Vec<String>,
+    /// Send a broadcast of this action
+    #[arg(long, value_name = "ACTION")]
+    broadcast: Vec<String>,
+    /// Text for the intents of all these: NAME=VALUE
+    #[arg(long, value_name = "NAME=VALUE", value_parser = extra)]
+    extra: Vec<(String, String)>,
+}
+
+impl Intents {
+    /// The options of `takt run` that say the same.
+    pub(crate) fn options(&self) -> Vec<String> {
+        let of = |name: &str, values: &[String]| -> Vec<String> {
+            values
+                .iter()
+                .map(|value| format!("--{name}={value}"))
+                .collect()
+        };
+        let extras: Vec<String> = self
+            .extra
+            .iter()
+            .map(|(name, value)| format!("{name}={value}"))
+            .collect();
+        [
+            of("activity", &self.activity),
+            of("service", &self.service),
+            of("broadcast", &self.broadcast),
+            of("extra", &extras),
+        ]
+        .concat()
+    }
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -160,7 +191,7 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
         data: &data,
         framework_resources: framework.resources(),
         classes: args.classes.as_ref().map(std::path::absolute).transpose()?,
-        starts: starts(args, manifest),
+        starts: starts(&args.intents, manifest),
         limit_millis: args.limit.map(|it| it.as_millis()),
         answer_millis: args.anr.as_millis(),
         until_started: args.until_started,
@@ -262,9 +293,9 @@ fn data_directory(args: &Args, package: &str) -> Result<PathBuf> {
 }
 
 /// What the options name, or else what a launcher would start: nothing, if the package has nothing for it.
-fn starts<'a>(args: &'a Args, manifest: &'a Manifest) -> Vec<Start<'a>> {
+fn starts<'a>(intents: &'a Intents, manifest: &'a Manifest) -> Vec<Start<'a>> {
     let package = &manifest.package;
-    let extras: BTreeMap<&str, &str> = args
+    let extras: BTreeMap<&str, &str> = intents
         .extra
         .iter()
         .map(|(name, value)| (name.as_str(), value.as_str()))
@@ -276,9 +307,9 @@ fn starts<'a>(args: &'a Args, manifest: &'a Manifest) -> Vec<Start<'a>> {
         extras: extras.clone(),
     };
     let mut starts = Vec::new();
-    starts.extend(args.service.iter().map(|it| component("service", it)));
-    starts.extend(args.activity.iter().map(|it| component("activity", it)));
-    starts.extend(args.broadcast.iter().map(|action| Start {
+    starts.extend(intents.service.iter().map(|it| component("service", it)));
+    starts.extend(intents.activity.iter().map(|it| component("activity", it)));
+    starts.extend(intents.broadcast.iter().map(|action| Start {
         kind: "broadcast",
         action: Some(action),
         component: None,

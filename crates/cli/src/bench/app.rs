@@ -13,6 +13,8 @@ use report::picture::Picture;
 use report::{Series, Table, TimeBase};
 use serde::{Deserialize, Serialize};
 
+use crate::run::Intents;
+
 /// What does the collector cost an application's real-time threads: rc against stop-the-world?
 ///
 /// The application must end by itself. Figures are from the ledgers of its real-time threads: how late the releases were, how
@@ -21,15 +23,8 @@ use serde::{Deserialize, Serialize};
 pub(crate) struct Args {
     /// The package
     file: PathBuf,
-    /// Start this activity, such as .Main
-    #[arg(long, value_name = "CLASS")]
-    activity: Vec<String>,
-    /// Start this service
-    #[arg(long, value_name = "CLASS")]
-    service: Vec<String>,
-    /// Text for the intents of all these: NAME=VALUE
-    #[arg(long, value_name = "NAME=VALUE")]
-    extra: Vec<String>,
+    #[command(flatten)]
+    intents: Intents,
     /// Runs under each collector, in turn
     #[arg(long, default_value_t = 1)]
     runs: u32,
@@ -177,12 +172,7 @@ fn measure(args: &Args, collector: &'static str, run: u32) -> Result<Vec<Row>> {
         .args(["--realtime", "--gc", collector]);
     command.arg(format!("--heap={}", args.heap));
     command.arg(format!("--report={}", report.display()));
-    let named = [("--activity", &args.activity), ("--service", &args.service)];
-    for (option, values) in named.into_iter().chain([("--extra", &args.extra)]) {
-        for value in values {
-            command.arg(option).arg(value);
-        }
-    }
+    command.args(args.intents.options());
     let file =
         std::fs::File::create(&log).with_context(|| format!("cannot make {}", log.display()))?;
     let status = command

@@ -17,6 +17,7 @@ use serde::Serialize;
 use crate::framework::{Framework, Front};
 use crate::java;
 use crate::jdk::Jdk;
+use crate::output;
 
 /// RTDroid's ends are 30 and 300: 22–50 µs at both, on an RT kernel. See docs/bench.md.
 const THREADS: [u32; 4] = [10, 30, 100, 300];
@@ -124,7 +125,7 @@ fn measure(framework: &Framework, args: &Args, threads: u32, queue: &'static str
         let own = std::env::current_exe().context("cannot find this program's own file")?;
         command.arg(java::alternative(&java::machine_beside(&own)?));
     }
-    let output = command
+    command
         .arg(JAVA_HEAP)
         .args(framework.options(front)?)
         .arg("takt.bench.HandlerLoad")
@@ -132,17 +133,8 @@ fn measure(framework: &Framework, args: &Args, threads: u32, queue: &'static str
         .args([
             args.period.as_micros().to_string(),
             args.priority.to_string(),
-        ])
-        .output()
-        .with_context(|| format!("cannot start {}", java.display()))?;
-    if !output.status.success() {
-        bail!(
-            "HandlerLoad ended with {}: {}",
-            output.status,
-            String::from_utf8_lossy(&output.stderr)
-        );
-    }
-    parse(queue, threads, &String::from_utf8_lossy(&output.stdout))
+        ]);
+    parse(queue, threads, &output::text(&mut command)?)
 }
 
 /// Reads `name=value` words.

@@ -4,14 +4,16 @@
 //! The programs are tests/java-bench, written from the published algorithms; each prints a checksum, which must be the same
 //! everywhere.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Command, ExitCode};
 
 use anyhow::{Context, Result, bail};
 use report::Table;
 use serde::Serialize;
 
+use super::classes::Classes;
 use crate::jdk::Jdk;
+use crate::output;
 
 macro_rules! sources {
     ($($name:literal),* $(,)?) => {
@@ -85,11 +87,11 @@ struct Line {
 pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     let programs = chosen(&args.programs)?;
     let jdk = Jdk::find()?;
-    let classes = Classes::compile(&jdk)?;
+    let classes = Classes::compile(&jdk, &SOURCES)?;
     let mut rows = Vec::new();
     for program in programs {
         eprintln!("bench java: {program}");
-        rows.push(measure(&jdk, &classes.0, args, program)?);
+        rows.push(measure(&jdk, classes.path(), args, program)?);
     }
     match args.json {
         true => println!("{}", serde_json::to_string_pretty(&rows)?),
@@ -114,38 +116,6 @@ fn chosen(names: &[String]) -> Result<Vec<&'static str>> {
         .collect())
 }
 
-/// A directory of its own, gone when dropped.
-struct Classes(PathBuf);
-
-impl Classes {
-    fn compile(jdk: &Jdk) -> Result<Self> {
-        let directory =
-            std::env::temp_dir().join(format!("takt-bench-java-{}", std::process::id()));
-        std::fs::create_dir(&directory)
-            .with_context(|| format!("cannot make {}", directory.display()))?;
-        let classes = Self(directory);
-        for (name, source) in SOURCES {
-            std::fs::write(classes.0.join(format!("{name}.java")), source)?;
-        }
-        let javac = Command::new(jdk.home.join("bin/javac"))
-            .current_dir(&classes.0)
-            .args(SOURCES.map(|(name, _)| format!("{name}.java")))
-            .output()
-            .context("cannot start javac")?;
-        if !javac.status.success() {
-            bail!("javac: {}", String::from_utf8_lossy(&javac.stderr));
-        }
-        Ok(classes)
-    }
-}
-
-impl Drop for Classes {
-    fn drop(&mut self) {
-        // It lies in the directory for temporary files.
-        let _ = std::fs::remove_dir_all(&self.0);
-    }
-}
-
 fn measure(jdk: &Jdk, classes: &Path, args: &Args, program: &str) -> Result<Row> {
     let mut lines = Vec::new();
     for (machine, options) in MACHINES {
@@ -156,21 +126,13 @@ fn measure(jdk: &Jdk, classes: &Path, args: &Args, program: &str) -> Result<Row>
         } else {
             Command::new(jdk.home.join("bin/java"))
         };
-        let output = java
-            .args(options)
-            .arg("-cp")
-            .arg(classes)
-            .args(["Main", program, &args.seconds.to_string()])
-            .output()
-            .with_context(|| format!("cannot start {machine}"))?;
-        if !output.status.success() {
-            let said = String::from_utf8_lossy(&output.stderr);
-            bail!(
-                "{program} on {machine} ended with {}: {said}",
-                output.status
-            );
-        }
-        lines.push(parse(program, &String::from_utf8_lossy(&output.stdout))?);
+        java.args(options).arg("-cp").arg(classes).args([
+            "Main",
+            program,
+            &args.seconds.to_string(),
+        ]);
+        let said = output::text(&mut java).with_context(|| format!("{program} on {machine}"))?;
+        lines.push(parse(program, &said)?);
     }
     let checksum = lines[0].checksum;
     for (line, (machine, _)) in lines.iter().zip(MACHINES) {

@@ -3,6 +3,7 @@
 //! application's real-time threads.
 
 mod app;
+mod classes;
 mod gc;
 mod handler;
 mod java;

@@ -2,7 +2,6 @@
 //! [`Cyclictest`]: the measure that this field compares with, run beside ours.
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
@@ -13,6 +12,7 @@ use rt::recorder::Recorder;
 use serde::Deserialize;
 
 use crate::latency::measure::Plan;
+use crate::output;
 
 /// An installed cyclictest.
 pub(crate) struct Cyclictest;
@@ -62,7 +62,8 @@ impl Cyclictest {
 
     /// Measures as our own window does: same policy, priority, period, threads, CPUs, locked memory.
     pub(crate) fn window(&self, plan: &Plan, length: Duration) -> Result<Vec<Recorder>> {
-        let file = ResultFile::new();
+        let directory = tempfile::tempdir().context("cannot make a directory for results")?;
+        let file = directory.path().join("cyclictest.json");
         let (policy, priority) = match plan.policy {
             Policy::Fifo(priority) => ("fifo", priority.get()),
             Policy::RoundRobin(priority) => ("rr", priority.get()),
@@ -79,18 +80,14 @@ impl Cyclictest {
             .arg(format!("--threads={}", plan.thread_count))
             .arg(format!("--loops={loops}"))
             .arg(format!("--histogram={}", histogram_ns()))
-            .arg(format!("--json={}", file.0.display()))
+            .arg(format!("--json={}", file.display()))
             .stdout(Stdio::null());
         if let Some(cpus) = plan.affinity {
             command.arg(format!("--affinity={cpus}"));
         }
-        let output = command.output().context("cannot start cyclictest")?;
-        if !output.status.success() {
-            let words = String::from_utf8_lossy(&output.stderr);
-            bail!("cyclictest ended with {}: {}", output.status, words.trim());
-        }
-        let text = std::fs::read_to_string(&file.0)
-            .with_context(|| format!("cyclictest left no results in {}", file.0.display()))?;
+        output::of(&mut command)?;
+        let text = std::fs::read_to_string(&file)
+            .with_context(|| format!("cyclictest left no results in {}", file.display()))?;
         parse(&text).context("cyclictest's results do not read")
     }
 }
@@ -124,22 +121,6 @@ fn recorded(thread: &ThreadResults) -> Result<Recorder> {
     }
     (count..thread.cycles).for_each(|_| recorder.record(thread.max));
     Ok(recorder)
-}
-
-/// Where cyclictest writes; removed when dropped.
-struct ResultFile(PathBuf);
-
-impl ResultFile {
-    fn new() -> Self {
-        Self(std::env::temp_dir().join(format!("takt-cyclictest-{}.json", std::process::id())))
-    }
-}
-
-impl Drop for ResultFile {
-    fn drop(&mut self) {
-        // It may never have been written.
-        let _ = std::fs::remove_file(&self.0);
-    }
 }
 
 #[cfg(test)]

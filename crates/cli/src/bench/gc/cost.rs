@@ -4,11 +4,12 @@
 use std::path::Path;
 use std::process::Command;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Result, bail};
 use report::Table;
 use serde::Serialize;
 
 use super::machine::Machine;
+use crate::output;
 
 /// Nanoseconds of one operation.
 #[derive(Debug, Serialize)]
@@ -33,20 +34,11 @@ pub(super) fn measure(
     batches: u32,
     directory: &Path,
 ) -> Result<Costs> {
-    let output = command
+    command
         .arg("-cp")
         .arg(directory)
-        .args(["GcCost", &batches.to_string()])
-        .output()
-        .context("cannot start java")?;
-    if !output.status.success() {
-        bail!(
-            "java ended with {}: {}",
-            output.status,
-            String::from_utf8_lossy(&output.stderr)
-        );
-    }
-    let costs: Vec<Cost> = parse(&String::from_utf8_lossy(&output.stdout));
+        .args(["GcCost", &batches.to_string()]);
+    let costs: Vec<Cost> = parse(&output::text(&mut command)?);
     if costs.is_empty() {
         bail!("GcCost says no figures");
     }

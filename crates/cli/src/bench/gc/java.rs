@@ -5,7 +5,7 @@
 //! runs beside it (`control`), and all machines have the same heap, touched before it begins.
 
 use std::path::{Path, PathBuf};
-use std::process::{Command, ExitCode};
+use std::process::ExitCode;
 
 use anyhow::{Context, Result, bail};
 use clap::{Parser, ValueEnum};
@@ -13,20 +13,21 @@ use clap::{Parser, ValueEnum};
 use super::figures::Outcome;
 use super::machine::{self, Machine};
 use super::{child, cost};
+use crate::bench::classes::Classes;
 use crate::jdk::Jdk;
 use std::ffi::OsString;
 
-const SOURCES: [(&str, &str); 3] = [
+pub(super) const SOURCES: [(&str, &str); 3] = [
     (
-        "GcLatency.java",
+        "GcLatency",
         include_str!("../../../../../bench/pause/java/GcLatency.java"),
     ),
     (
-        "GcCost.java",
+        "GcCost",
         include_str!("../../../../../bench/pause/java/GcCost.java"),
     ),
     (
-        "FullPause.java",
+        "FullPause",
         include_str!("../../../../../bench/pause/java/FullPause.java"),
     ),
 ];
@@ -174,8 +175,8 @@ pub(super) fn run(arguments: &[OsString]) -> Result<ExitCode> {
     let classes = match &args.classes {
         Some(directory) => directory,
         None => {
-            own = Classes::compile(&jdk)?;
-            &own.0
+            own = Classes::compile(&jdk, &SOURCES)?;
+            own.path()
         }
     };
     let mut outcome = Outcome::default();
@@ -247,37 +248,6 @@ fn machines(args: &Args, jdk: &Jdk) -> Result<Vec<Machine>> {
         }
     }
     Ok(found)
-}
-
-/// A directory of its own, gone when dropped.
-pub(super) struct Classes(pub(super) PathBuf);
-
-impl Classes {
-    pub(super) fn compile(jdk: &Jdk) -> Result<Self> {
-        let directory = std::env::temp_dir().join(format!("takt-bench-gc-{}", std::process::id()));
-        std::fs::create_dir(&directory)
-            .with_context(|| format!("cannot make {}", directory.display()))?;
-        let classes = Self(directory);
-        for (name, source) in SOURCES {
-            std::fs::write(classes.0.join(name), source)?;
-        }
-        let javac = Command::new(jdk.home.join("bin/javac"))
-            .current_dir(&classes.0)
-            .args(SOURCES.map(|(name, _)| name))
-            .output()
-            .context("cannot start javac")?;
-        if !javac.status.success() {
-            bail!("javac: {}", String::from_utf8_lossy(&javac.stderr));
-        }
-        Ok(classes)
-    }
-}
-
-impl Drop for Classes {
-    fn drop(&mut self) {
-        // It lies in the directory for temporary files.
-        let _ = std::fs::remove_dir_all(&self.0);
-    }
 }
 
 #[cfg(test)]

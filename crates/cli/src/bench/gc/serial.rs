@@ -8,14 +8,16 @@
 use std::ffi::OsString;
 use std::process::{Command, ExitCode};
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result, ensure};
 use clap::Parser;
 use report::Table;
 
 use super::beside;
-use super::java::Classes;
+use super::java::SOURCES;
 use super::machine::Machine;
+use crate::bench::classes::Classes;
 use crate::jdk::Jdk;
+use crate::output;
 
 /// How many times SerialGC's median pause ours may be.
 const RATIO_MAX: f64 = 2.0;
@@ -50,15 +52,15 @@ pub(super) fn run(arguments: &[OsString]) -> Result<ExitCode> {
     let name = OsString::from("takt bench gc --serial-gc");
     let args = Args::parse_from(std::iter::once(&name).chain(arguments));
     let jdk = Jdk::find()?;
-    let classes = Classes::compile(&jdk)?;
+    let classes = Classes::compile(&jdk, &SOURCES)?;
     let words = [args.live_mb, args.live_mb, args.rounds].map(|it| it.to_string());
     let java = |mut command: Command| {
         command
             .arg("-cp")
-            .arg(&classes.0)
+            .arg(classes.path())
             .arg("FullPause")
             .args(&words);
-        said(command)
+        said(&mut command)
     };
     let mut serial = Command::new(jdk.home.join("bin/java"));
     serial.args(["-XX:+UseSerialGC", "-Xlog:gc:stdout"]);
@@ -74,7 +76,7 @@ pub(super) fn run(arguments: &[OsString]) -> Result<ExitCode> {
     native.args(["--full-pauses".to_owned(), args.rounds.to_string()]);
     native.args(["--heap-mb".to_owned(), args.heap_mb.to_string()]);
     native.args(["--live-mb".to_owned(), args.live_mb.to_string()]);
-    let native = read_takt("stw, native mutators", &said(native)?)?;
+    let native = read_takt("stw, native mutators", &said(&mut native)?)?;
     eprintln!("bench gc: stw, Java");
     let stw = Machine::Stw.command(&jdk, args.heap_mb, &[])?;
     let in_java = read_takt("stw, Java", &java(stw)?)?;
@@ -85,20 +87,9 @@ pub(super) fn run(arguments: &[OsString]) -> Result<ExitCode> {
 }
 
 /// What a command says on both streams.
-fn said(mut command: Command) -> Result<String> {
-    let program = command.get_program().to_owned();
-    let output = command
-        .output()
-        .with_context(|| format!("cannot start {}", program.display()))?;
+fn said(command: &mut Command) -> Result<String> {
+    let output = output::of(command)?;
     let text = [output.stdout, output.stderr].map(|it| String::from_utf8_lossy(&it).into_owned());
-    if !output.status.success() {
-        bail!(
-            "{} ended with {}: {}",
-            program.display(),
-            output.status,
-            text.concat()
-        );
-    }
     Ok(text.concat())
 }
 
