@@ -18,6 +18,7 @@ use ir::MemoryKind;
 use crate::code_file::Sum;
 use crate::dex_class::DexClass;
 use crate::init::InitState;
+use crate::jni::member::FieldId;
 use crate::loader::Loader;
 use crate::lock::Lock;
 use crate::memory;
@@ -85,6 +86,8 @@ pub(crate) struct ClassInfo {
     /// Where the code is, if it is DEX code; the file is then its outline.
     pub(crate) dex: Option<&'static DexClass>,
     pub(crate) fields: Vec<Field>,
+    /// What a `jfieldID` of each field points to, once one is asked for.
+    pub(crate) field_ids: OnceLock<Box<[FieldId]>>,
     pub(crate) methods: Vec<&'static Method>,
     /// The whole vtable.
     pub(crate) vtable: Vec<&'static Method>,

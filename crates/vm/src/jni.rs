@@ -8,7 +8,7 @@
 
 mod array;
 mod call;
-mod member;
+pub(crate) mod member;
 mod object;
 mod string;
 mod table;

@@ -16,13 +16,21 @@ pub(crate) struct FieldId {
 }
 
 impl FieldId {
-    pub(crate) fn leak(class: &'static Class, field: &'static Field) -> u64 {
-        let id: &'static FieldId = Box::leak(Box::new(FieldId { class, field }));
-        core::ptr::from_ref(id) as u64
+    /// The one of a field that `class` declares: a class keeps them, so asking again takes no memory.
+    pub(crate) fn address(class: &'static Class, field: &'static Field) -> u64 {
+        let fields = &class.info.fields;
+        let ids = class.info.field_ids.get_or_init(|| {
+            fields
+                .iter()
+                .map(|field| FieldId { class, field })
+                .collect()
+        });
+        let id = ids.iter().find(|id| core::ptr::eq(id.field, field));
+        core::ptr::from_ref(id.expect("the class declares it")) as u64
     }
 
     pub(crate) fn at(address: u64) -> &'static FieldId {
-        // SAFETY: 1. Native code hands back what `leak` gave.
+        // SAFETY: 1. Native code hands back what `address` gave; classes are never freed.
         unsafe { &*(address as *const FieldId) }
     }
 }
@@ -40,7 +48,7 @@ fn field_id(
     let name = Symbol::new(&c_bytes(name));
     let found = resolve::find_field(class, name, Symbol::new(&c_bytes(descriptor)));
     match found.filter(|(_, field)| field.is_static() == is_static) {
-        Some((holder, field)) => Ok(FieldId::leak(holder, field)),
+        Some((holder, field)) => Ok(FieldId::address(holder, field)),
         None => Err(thread.throw("java/lang/NoSuchFieldError", &name.to_string())),
     }
 }

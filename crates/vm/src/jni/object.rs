@@ -217,7 +217,7 @@ pub(super) extern "C" fn from_reflected_method(env: u64, method: u64) -> u64 {
 pub(super) extern "C" fn from_reflected_field(env: u64, field: u64) -> u64 {
     let thread = &*of(env);
     let (class, field) = crate::reflect::field_of(thread.object_of(field));
-    FieldId::leak(class, field)
+    FieldId::address(class, field)
 }
 
 pub(super) extern "C" fn to_reflected_method(

@@ -159,6 +159,7 @@ fn keep_info(
         content: OnceLock::new(),
         dex: parts.dex,
         fields: parts.fields,
+        field_ids: OnceLock::new(),
         methods: parts.methods,
         vtable,
         element: parts.element,
