@@ -16,9 +16,10 @@ import takt.framework.RealtimeThread;
  * nanoseconds; ordinary messages keep AOSP's order.
  *
  * <p>A message has its sender's real-time priority (0 for ordinary threads). The due message of the highest priority is
- * next; equal priorities keep time and arrival. A sender takes no lock: it leaves its message in {@link Arrivals}, and whoever
- * next looks into the queue sorts in what arrived, once, in O(1) if it is due and O(log n) if it is delayed, the most
- * urgent first. At most {@link #REALTIME_PENDING_MAX} real-time messages wait at once; one more is refused and counted.
+ * next; equal priorities keep time and arrival. A sender leaves its message in {@link Arrivals} and takes no lock (an ordinary
+ * one does behind {@link #UNSORTED_MAX} others). Whoever next looks into the queue sorts in what arrived, once, in O(1) if it is
+ * due and O(log n) if it is delayed, the most urgent first; the looper only as far as it may come before what is due. At most
+ * {@link #REALTIME_PENDING_MAX} real-time messages wait at once; one more is refused and counted.
  *
  * <p>The looper's thread runs at the priority of what it dispatches. A sender that adds a more urgent due message raises it
  * with one system call; {@code rt::sync::boost} has the protocol, and why no raise is lost. A message that becomes due
@@ -29,6 +30,9 @@ public final class MessageQueue {
 
     /** Real-time messages that may wait at once: far more than AOSP recycles of all kinds (50). */
     public static final int REALTIME_PENDING_MAX = 1024;
+    /** Ordinary arrivals that nobody has sorted in; a sender that finds more sorts in {@link #SENDER_STEPS} times some. */
+    private static final int UNSORTED_MAX = 4096;
+    private static final int SENDER_STEPS = 4;
     private static final long NANOS_PER_MILLI = 1_000_000;
     private static final long FOREVER = Long.MAX_VALUE;
     private static final int IDLE_HANDLERS_FIRST = 4;
@@ -179,7 +183,7 @@ public final class MessageQueue {
         entry.whenNanos = whenNanos;
         entry.priority = priority;
         entry.isAsynchronous = message.isAsynchronous();
-        arrivals.add(entry);
+        int unsorted = arrivals.add(entry);
         // From here on the message is the looper's.
         boolean wakes = asleep.get() != 0 && whenNanos < asleepUntilNanos && asleep.compareAndSet(1, 0);
         if (priority > 0 && whenNanos <= SystemClock.uptimeNanos()) {
@@ -189,6 +193,8 @@ public final class MessageQueue {
         }
         if (isQuitting) {
             discardArrivals();
+        } else if (priority == 0 && unsorted > UNSORTED_MAX) {
+            sortInSome();
         }
         return true;
     }
@@ -299,48 +305,71 @@ public final class MessageQueue {
         return true;
     }
 
-    /** The next entry, or null: sorts in what arrived as far as it may come before others. */
+    /**
+     * The next entry, or null: the first in AOSP's order of all that had arrived at some time during this call. What has not
+     * been sorted in when it is found comes after it, or arrived after what did was taken whole.
+     */
     private QueueEntry findDue(long nowNanos) {
+        boolean isTaken = false;
+        boolean isSome = false;
         while (true) {
-            QueueEntry due = dueEntry(nowNanos);
-            int arrived = arrivals.highest();
-            while (arrived > 0 && (due == null || arrived >= due.priority)) {
-                sortIn(arrivals.take(arrived), nowNanos);
-                due = dueEntry(nowNanos);
-                arrived = arrivals.highest();
-            }
-            if (due != null && due.priority > 0) {
+            QueueEntry due = findUrgent(nowNanos);
+            if (due != null && (due.priority > 0 || isSome && arrivals.areAfter(due))) {
                 return due;
             }
-            if (sortInOrdinary(nowNanos)) {
-                return dueEntry(nowNanos);
-            }
-        }
-    }
-
-    /** False if something more urgent has arrived meanwhile. */
-    private boolean sortInOrdinary(long nowNanos) {
-        // The rest of a batch that was interrupted, and what arrived since.
-        for (int batch = 0; batch < 2; batch++) {
-            arrivals.takeBatch();
-            while (arrivals.hasBatch()) {
-                sortIn(arrivals.takeOrdinary(), nowNanos);
-                if (arrivals.highest() > 0) {
-                    return false;
+            if (!arrivals.hasBatch()) {
+                if (isTaken || !arrivals.takeBatch()) {
+                    return due;
                 }
+                isTaken = true;
             }
+            // Some in any case: else they would pile up behind what is due.
+            sortIn(arrivals.takeOrdinary(), nowNanos);
+            isSome = true;
         }
-        return true;
     }
 
-    /** All of it: for who searches. */
+    /** The due entry, once the arrivals that are more urgent are sorted in. */
+    private QueueEntry findUrgent(long nowNanos) {
+        QueueEntry due = dueEntry(nowNanos);
+        int arrived = arrivals.highest();
+        while (arrived > 0 && (due == null || arrived >= due.priority)) {
+            sortIn(arrivals.take(arrived), nowNanos);
+            due = dueEntry(nowNanos);
+            arrived = arrivals.highest();
+        }
+        return due;
+    }
+
+    /** An ordinary sender's, when senders are faster than the looper: so a search or an earlier time finds a bounded rest. */
+    private void sortInSome() {
+        synchronized (this) {
+            long nowNanos = SystemClock.uptimeNanos();
+            for (int step = 0; step < SENDER_STEPS && !isQuitting; step++) {
+                if (!arrivals.hasBatch() && !arrivals.takeBatch()) {
+                    return;
+                }
+                sortIn(arrivals.takeOrdinary(), nowNanos);
+            }
+        }
+    }
+
+    /** All that had arrived before the call: for who searches. */
     private void sortInAll() {
         long nowNanos = SystemClock.uptimeNanos();
-        do {
-            for (int priority = arrivals.highest(); priority > 0; priority = arrivals.highest()) {
-                sortIn(arrivals.take(priority), nowNanos);
+        for (int priority = arrivals.highest(); priority > 0; priority = arrivals.highest()) {
+            sortIn(arrivals.take(priority), nowNanos);
+        }
+        boolean isTaken = false;
+        while (true) {
+            if (!arrivals.hasBatch()) {
+                if (isTaken || !arrivals.takeBatch()) {
+                    return;
+                }
+                isTaken = true;
             }
-        } while (!sortInOrdinary(nowNanos));
+            sortIn(arrivals.takeOrdinary(), nowNanos);
+        }
     }
 
     private void sortIn(QueueEntry chain, long nowNanos) {
@@ -364,7 +393,7 @@ public final class MessageQueue {
         synchronized (this) {
             while (!arrivals.isEmpty()) {
                 int priority = arrivals.highest();
-                if (priority == 0) {
+                if (priority == 0 && !arrivals.hasBatch()) {
                     arrivals.takeBatch();
                 }
                 QueueEntry entry = priority == 0 ? arrivals.takeOrdinary() : arrivals.take(priority);

@@ -12,6 +12,10 @@ final class QueueEntry {
 
     /** The one that arrived before it, or after it once the order is turned round. */
     QueueEntry arrival;
+    /** About how many had arrived and were not taken. */
+    int depth;
+    /** The earliest time among itself and those of its batch that arrived later. */
+    long earliestNanos;
 
     /** Neighbours in the line of its priority; index in the heap, or -1. */
     QueueEntry before;

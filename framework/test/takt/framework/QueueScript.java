@@ -18,6 +18,9 @@ import java.util.Random;
 public final class QueueScript {
     private static final int OPERATIONS = 400;
     private static final int NESTED_MAX = 3_000;
+    private static final int BURST = 150;
+    /** Nested operations from one burst to the next. */
+    private static final int BURST_EVERY = 60;
 
     private final Random random;
     private final long start = SystemClock.uptimeMillis();
@@ -26,6 +29,7 @@ public final class QueueScript {
     private final Object[] tokens = {new String("a"), new String("b"), new String("a")};
     private final Runnable[] callbacks = new Runnable[3];
     private final Handler[] handlers = new Handler[3];
+    private long earliest = start;
     private int nested;
 
     private QueueScript(long seed) {
@@ -51,6 +55,7 @@ public final class QueueScript {
         for (int count = 0; count < OPERATIONS; count++) {
             operation();
         }
+        burst();
         // Idle means that all that can be dispatched was; barriers go first, else it would never be idle.
         MessageQueue queue = Looper.myQueue();
         Handler last = new Handler(Looper.myLooper());
@@ -74,6 +79,10 @@ public final class QueueScript {
         if (nested < NESTED_MAX && random.nextInt(3) == 0) {
             nested++;
             operation();
+        }
+        if (nested > 0 && nested % BURST_EVERY == 0) {
+            nested++;
+            burst();
         }
         if (!barriers.isEmpty() && random.nextInt(4) == 0) {
             Looper.myQueue().removeSyncBarrier(barriers.remove(random.nextInt(barriers.size())));
@@ -102,12 +111,28 @@ public final class QueueScript {
                     barriers.add(Looper.myQueue().postSyncBarrier());
                 }
             }
-            default -> {
-                Message message = Message.obtain(handler, what, token);
-                message.setAsynchronous(random.nextInt(4) == 0);
-                handler.sendMessageAtTime(message, when);
+            default -> send(handler, what, token, when);
+        }
+    }
+
+    /** More than a queue sorts in at a time, for times before all others, and no search between. */
+    private void burst() {
+        earliest -= 50;
+        for (int count = 0; count < BURST; count++) {
+            Handler handler = handlers[random.nextInt(handlers.length)];
+            int what = random.nextInt(6);
+            if (random.nextInt(100) == 0) {
+                handler.sendMessageAtFrontOfQueue(Message.obtain(handler, what));
+            } else {
+                send(handler, what, null, earliest - random.nextInt(50));
             }
         }
+    }
+
+    private void send(Handler handler, int what, Object token, long when) {
+        Message message = Message.obtain(handler, what, token);
+        message.setAsynchronous(random.nextInt(4) == 0);
+        handler.sendMessageAtTime(message, when);
     }
 
     /** Leaves the loop without ending the looper. */
