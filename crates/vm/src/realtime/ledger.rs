@@ -95,11 +95,12 @@ pub(crate) const QUANTILES: [(&str, f64); 5] = [
 ];
 
 impl Late {
-    fn new() -> Self {
+    fn new(has_names: bool) -> Self {
+        let names = if has_names { NAMES_MAX } else { 0 };
         Self {
             count: AtomicU64::new(0),
             ns_sum: AtomicU64::new(0),
-            addresses: (0..NAMES_MAX).map(|_| AtomicU64::new(0)).collect(),
+            addresses: (0..names).map(|_| AtomicU64::new(0)).collect(),
         }
     }
 
@@ -169,15 +170,15 @@ impl Wait {
 }
 
 impl Ledger {
-    /// With histograms or without.
-    pub(crate) fn new(has_histograms: bool) -> Self {
-        let recorder = || has_histograms.then(|| Recorder::new(TIME_NS_MAX, 0));
+    /// With histograms and names, or with counts alone.
+    pub(crate) fn new(is_whole: bool) -> Self {
+        let recorder = || is_whole.then(|| Recorder::new(TIME_NS_MAX, 0));
         Self {
             is_open: AtomicBool::new(false),
-            methods: Late::new(),
-            classes: Late::new(),
-            initializations: Late::new(),
-            sites: Late::new(),
+            methods: Late::new(is_whole),
+            classes: Late::new(is_whole),
+            initializations: Late::new(is_whole),
+            sites: Late::new(is_whole),
             monitors: Wait::default(),
             locks: Wait::default(),
             ownerless: Wait::default(),
