@@ -153,17 +153,26 @@ pub(crate) fn waiting<T>(
     done
 }
 
-/// The machine's thread behind a `java.lang.Thread`, while it runs.
-pub(crate) fn of_object(object: ObjectRef) -> Option<&'static Thread> {
-    let address: u64 = object.get(known().thread_native);
-    // SAFETY: 1. `bind` stored the address of a record, `exit` takes it back, and records are immortal.
-    unsafe { (address as *const Thread).as_ref() }
+/// Runs `work`, which neither waits nor reaches a safepoint, on the machine's thread behind a `java.lang.Thread`, if it
+/// runs; it does not end meanwhile.
+pub(crate) fn with_thread_of<T>(
+    object: ObjectRef,
+    work: impl FnOnce(&Arc<Thread>) -> T,
+) -> Option<T> {
+    let number: u64 = object.get(known().thread_native);
+    thread::with_numbered(number as u32, object, work)
+}
+
+/// The machine's thread behind a `java.lang.Thread`, if it runs; its record, to hold.
+pub(crate) fn of_object(object: ObjectRef) -> Option<Arc<Thread>> {
+    with_thread_of(object, Arc::clone)
 }
 
 /// Ties the calling thread to its object.
 pub(crate) fn bind(thread: &'static Thread, object: ObjectRef) {
-    object.put(known().thread_native, core::ptr::from_ref(thread) as u64);
     thread.set_object(object);
+    let number = thread.enter_directory();
+    object.put(known().thread_native, u64::from(number));
     set_status(object, STATUS_RUNNABLE);
     crate::jvm::management::count_thread();
 }

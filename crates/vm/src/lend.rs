@@ -12,7 +12,7 @@
 
 use core::cell::Cell;
 use core::sync::atomic::{AtomicU32, Ordering, fence};
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
 use rt::policy::{Policy, Tid};
 use rt::sys::futex::{Futex, FutexError, Private, TID_MASK};
@@ -32,7 +32,7 @@ const CHAIN_MAX: usize = 8;
 pub(crate) struct Lending {
     /// The borrower's number while this thread waits for it.
     word: Futex<Private>,
-    /// How many lend to this thread, and the first of them.
+    /// How many lend to this thread, and the first of them. Each leaves the list before it leaves `park`.
     lender_count: AtomicU32,
     lenders: Lock<Option<&'static Thread>>,
     /// The next in the list that this thread is in; under that list's lock.
@@ -82,11 +82,11 @@ pub(crate) fn park(thread: &'static Thread, due_ns: Option<u64>) -> Parked {
     }
     let lending = &thread.lending;
     lending.word.word().store(borrower.tid, Ordering::SeqCst);
-    enlist(borrower, thread);
+    enlist(&borrower, thread);
     // Whoever changes the owner looks at the list afterwards, whoever unparks at the word.
     fence(Ordering::SeqCst);
     let again = blocker_of(thread).and_then(|blocker| self::borrower(thread, blocker));
-    let is_same = again.is_some_and(|again| core::ptr::eq(again, borrower));
+    let is_same = again.is_some_and(|again| Arc::ptr_eq(&again, &borrower));
     let mut parked = Parked::Lending;
     if is_same && !thread.parker.try_park() {
         let has_timeout = due_ns.is_some();
@@ -98,7 +98,7 @@ pub(crate) fn park(thread: &'static Thread, due_ns: Option<u64>) -> Parked {
             parked = Parked::Plainly;
         }
     }
-    delist(borrower, thread);
+    delist(&borrower, thread);
     lending.word.word().store(0, Ordering::SeqCst);
     if thread.parker.try_park() {
         parked = Parked::Lending;
@@ -106,18 +106,19 @@ pub(crate) fn park(thread: &'static Thread, due_ns: Option<u64>) -> Parked {
     parked
 }
 
-/// Gives `target` its permit, by the calling thread.
-pub(crate) fn unpark(thread: &Thread, target: &Thread) {
-    target.parker.unpark();
-    fence(Ordering::SeqCst);
-    let lent_to = target.lending.word.word().load(Ordering::SeqCst) & TID_MASK;
-    if lent_to != 0 && lent_to != own_tid() {
-        // SAFETY: 1. A number that has been given to another thread meanwhile is refused, or a thread of this
-        // process gets a signal that it handles.
-        unsafe { libc::syscall(libc::SYS_tgkill, libc::getpid(), target.tid, signal()) };
-    } else if lent_to != 0 {
-        release(target);
-    }
+/// Gives the thread behind `target`, if it runs, its permit, by the calling thread.
+pub(crate) fn unpark(thread: &Thread, target: ObjectRef) {
+    java_thread::with_thread_of(target, |target| {
+        target.parker.unpark();
+        fence(Ordering::SeqCst);
+        let lent_to = target.lending.word.word().load(Ordering::SeqCst) & TID_MASK;
+        if lent_to != 0 && lent_to != own_tid() {
+            // SAFETY: 1. The thread has not ended, and handles the signal.
+            unsafe { libc::syscall(libc::SYS_tgkill, libc::getpid(), target.tid, signal()) };
+        } else if lent_to != 0 {
+            release(target);
+        }
+    });
     release_lenders(thread);
 }
 
@@ -215,21 +216,25 @@ pub(crate) fn blocker_of(thread: &Thread) -> Option<ObjectRef> {
 }
 
 /// Who must run so that a thread that waits for `blocker` can go on.
-fn borrower(waiter: &Thread, blocker: ObjectRef) -> Option<&'static Thread> {
+fn borrower(waiter: &Thread, blocker: ObjectRef) -> Option<Arc<Thread>> {
     let fields = fields()?;
-    let mut found: Option<&'static Thread> = None;
+    let mut found: Option<Arc<Thread>> = None;
     let mut blocker = Some(blocker);
     for _ in 0..CHAIN_MAX {
         let next = blocker.and_then(|blocker| turn(fields, blocker));
         let Some(next) = next.and_then(java_thread::of_object) else {
             break;
         };
-        let is_own = core::ptr::eq(next, waiter);
-        if is_own || found.is_some_and(|found| core::ptr::eq(found, next)) {
+        let is_own = core::ptr::eq(Arc::as_ptr(&next), waiter);
+        if is_own
+            || found
+                .as_ref()
+                .is_some_and(|found| Arc::ptr_eq(found, &next))
+        {
             break;
         }
+        blocker = blocker_of(&next);
         found = Some(next);
-        blocker = blocker_of(next);
     }
     found
 }

@@ -37,6 +37,12 @@ pub(crate) fn own_tid() -> u32 {
     })
 }
 
+impl<T: Default> Default for Lock<T> {
+    fn default() -> Self {
+        Self::new(T::default())
+    }
+}
+
 impl<T> Lock<T> {
     pub(crate) const fn new(value: T) -> Self {
         Self {

@@ -26,9 +26,9 @@ use crate::heap_binding;
 use crate::java_thread::{self, Wait};
 use crate::lock::Lock;
 use crate::memory;
-use crate::monitor_table::Table;
 use crate::object::ObjectRef;
 use crate::realtime;
+use crate::table::Table;
 use crate::thread::{Thread, Thrown};
 
 const THIN: u32 = 1 << 30;

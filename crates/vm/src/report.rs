@@ -9,7 +9,7 @@ use rt::clock::{Clock, Monotonic};
 
 use crate::class::{Class, Method};
 use crate::realtime::table;
-use crate::{code_cache, code_store, heap_binding, loader, memory, options, verification};
+use crate::{code_cache, code_store, heap_binding, loader, memory, options, thread, verification};
 
 pub(crate) fn now_ns() -> u64 {
     Monotonic.now_ns()
@@ -138,6 +138,8 @@ pub(crate) fn figures() {
         "stack scans: {}, {} managed frames with {} references, {} other words",
         stacks.scans, stacks.frames, stacks.slots, stacks.words
     ));
+    let (records, records_max) = thread::record_counts();
+    say(&format!("thread records: {records}, {records_max} at most"));
     for answers in heap_binding::heap().answers() {
         let [n, ..] = answers.count;
         let each = (0..3).map(|round| {

@@ -249,8 +249,7 @@ pub(crate) fn awaited(target: &Thread) -> Option<Awaited> {
     let owner = synchronizer
         .filter(|class| object.is_instance_of(class))
         .and_then(|class| object.get_ref(offset(class, "exclusiveOwnerThread")).some())
-        .and_then(java_thread::of_object)
-        .map(Thread::shared);
+        .and_then(java_thread::of_object);
     let how = How::Permit;
     Some(Awaited {
         object,

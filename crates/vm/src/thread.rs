@@ -14,6 +14,7 @@ use heap::Mutator;
 
 use crate::class::{Class, Method};
 use crate::crash;
+use crate::directory::Directory;
 use crate::execute::{self, Resume};
 use crate::handles;
 use crate::heap_binding;
@@ -88,6 +89,8 @@ pub(crate) struct Thread {
     /// When it was attached, on the monotonic clock.
     pub(crate) attached_ns: u64,
     crash_stack: u64,
+    /// Under which its object finds it; 0 while it has none.
+    number: AtomicU32,
 }
 
 // SAFETY: 1. Other threads touch atomics and parkers only; cells and what the heap knows are the thread's own. The
@@ -101,6 +104,19 @@ thread_local! {
 }
 
 static THREADS: Lock<Vec<Arc<Thread>>> = Lock::new(Vec::new());
+/// Records of threads that have ended. Whoever still holds one never holds it last: real-time threads free no memory.
+static ENDED: Lock<Vec<Arc<Thread>>> = Lock::new(Vec::new());
+/// By the numbers that thread objects hold.
+static NUMBERED: Directory<Thread> = Directory::new();
+/// Records that exist, and the most that there were.
+static RECORDS: AtomicU32 = AtomicU32::new(0);
+static RECORDS_MAX: AtomicU32 = AtomicU32::new(0);
+
+/// Records that exist, of threads that run and threads that have ended, and the most that there were.
+pub(crate) fn record_counts() -> (u32, u32) {
+    let count = |of: &AtomicU32| of.load(Ordering::Relaxed);
+    (count(&RECORDS), count(&RECORDS_MAX))
+}
 
 /// Every attached thread.
 pub(crate) fn all() -> Vec<Arc<Thread>> {
@@ -111,6 +127,16 @@ pub(crate) fn all() -> Vec<Arc<Thread>> {
 pub(crate) fn find(is_wanted: impl Fn(&Thread) -> bool) -> Option<Arc<Thread>> {
     let threads = THREADS.lock();
     threads.iter().find(|thread| is_wanted(thread)).cloned()
+}
+
+/// Runs `work`, which neither waits nor reaches a safepoint, on the running thread whose object is `object` and whose
+/// number was `number`; it does not end meanwhile.
+pub(crate) fn with_numbered<T>(
+    number: u32,
+    object: ObjectRef,
+    work: impl FnOnce(&Arc<Thread>) -> T,
+) -> Option<T> {
+    NUMBERED.with(number, object.0, work)
 }
 
 /// The calling thread, if attached.
@@ -169,8 +195,11 @@ pub(crate) fn attach_as(
         real_time,
         attached_ns: crate::report::now_ns(),
         crash_stack: crash::attach(),
+        number: AtomicU32::new(0),
     });
-    // SAFETY: 1. `detach` never lets the last `Arc` go.
+    let records = RECORDS.fetch_add(1, Ordering::Relaxed) + 1;
+    RECORDS_MAX.fetch_max(records, Ordering::Relaxed);
+    // SAFETY: 1. The thread's record is freed after `detach`; nobody calls that and goes on with the record.
     let thread: &'static Thread = unsafe { &*Arc::as_ptr(&shared) };
     let context = thread.context();
     context
@@ -189,8 +218,12 @@ pub(crate) fn attach_as(
     thread
 }
 
-/// Takes the calling thread from the machine. Its record stays: who unparks a thread reads it without a lock.
+/// Takes the calling thread from the machine. The caller does not use the record afterwards.
 pub(crate) fn detach(thread: &'static Thread) {
+    let number = thread.number.load(Ordering::Relaxed);
+    if number != 0 {
+        NUMBERED.leave(number);
+    }
     let own = {
         let mut threads = THREADS.lock();
         let at = threads
@@ -208,14 +241,35 @@ pub(crate) fn detach(thread: &'static Thread) {
     memory::unmap(thread.locals_start, LOCALS_BYTES);
     CURRENT.set(None);
     crash::detach(thread.crash_stack);
-    let _immortal = Arc::into_raw(own);
+    bury(own);
+}
+
+/// Frees the records of ended threads that nobody else holds, and notes `own` for the next thread that ends.
+///
+/// A record among `ENDED` has no number and is not in `THREADS`, and its thread is past its last use: only who holds it
+/// could share it, so one that is held here alone stays so.
+fn bury(own: Arc<Thread>) {
+    let mut ended = ENDED.lock();
+    let is_held = |record: &Arc<Thread>| Arc::strong_count(record) > 1;
+    let (held, unused) = ended.drain(..).partition(is_held);
+    *ended = held;
+    ended.push(own);
+    drop(ended);
+    drop::<Vec<_>>(unused);
+}
+
+impl Drop for Thread {
+    fn drop(&mut self) {
+        RECORDS.fetch_sub(1, Ordering::Relaxed);
+    }
 }
 
 impl Thread {
     /// The thread behind a mutator's context.
     pub(crate) fn of_context(context: &MutatorContext) -> &'static Thread {
         let address = context.thread.load(Ordering::Relaxed);
-        // SAFETY: 1. `attach` stored the address of an immortal record; `detach` takes the address away.
+        // SAFETY: 1. `attach` stored the address of a record that lives until the thread has ended; `detach` takes the
+        // address away, and a context is used by its thread, or by who holds that thread where it stands.
         unsafe { &*(address as *const Thread) }
     }
 
@@ -242,11 +296,18 @@ impl Thread {
     /// The record, to hold.
     pub(crate) fn shared(&self) -> Arc<Self> {
         let pointer = core::ptr::from_ref(self);
-        // SAFETY: 1. `attach` makes every record in an `Arc`. 2. `detach` never lets the last one go.
+        // SAFETY: 1. `attach` makes every record in an `Arc`. 2. This one exists, so somebody holds it.
         unsafe {
             Arc::increment_strong_count(pointer);
             Arc::from_raw(pointer)
         }
+    }
+
+    /// The calling thread can be found from here on by the number that this gives, with its object.
+    pub(crate) fn enter_directory(&self) -> u32 {
+        let number = NUMBERED.enter(self.object().0, self.shared());
+        self.number.store(number, Ordering::Relaxed);
+        number
     }
 
     pub(crate) fn env(&self) -> u64 {

@@ -74,6 +74,34 @@ fn memory_comes_back_as_on_hotspot() {
     assert!(differences.is_empty(), "{}", differences.join("\n"));
 }
 
+/// 20,000 threads end while others still wake them; the most records at once is what ran at once, and some that were held.
+#[test]
+fn records_of_ended_threads_come_back() {
+    let Some(jdk) = jdk() else {
+        eprintln!("skipped: no JDK 17 found in JAVA_HOME or {JDKS:?}");
+        return;
+    };
+    let classes = compile(&jdk, &["memory/Ended".to_owned()]);
+    let cache = tempfile::tempdir().expect("a directory for code");
+    let options = ["-Xtakt:report", "-Xtakt:verify", "-Xmx48m", "Ended"];
+    let output = run_takt(&jdk, classes.path(), cache.path(), &options);
+    assert_eq!(
+        output.stdout,
+        b"20000 ran, 0 strange\n",
+        "{}",
+        shown(&output)
+    );
+    let report = String::from_utf8_lossy(&output.stderr).into_owned();
+    let counts = report.split("thread records: ").nth(1).and_then(|rest| {
+        let mut numbers = rest
+            .split([' ', ','])
+            .filter_map(|word| word.parse::<u32>().ok());
+        Some((numbers.next()?, numbers.next()?))
+    });
+    let (left, most) = counts.unwrap_or_else(|| panic!("no count of records in {report}"));
+    assert!(left <= most && (10..100).contains(&most), "{left} {most}");
+}
+
 /// What the launcher says of a machine, and the libraries that a process on ours has mapped.
 #[test]
 fn no_other_machine_stands_behind() {

@@ -261,8 +261,7 @@ extern "C" fn get_allocated_memory(_env: u64) -> i64 {
 /// The running thread with Java's number `id`.
 fn by_id(id: i64) -> Option<Arc<Thread>> {
     let has_id = |object: &ObjectRef| object.get::<i64>(offset(object.class(), "tid")) == id;
-    let thread = java_threads().find(has_id).and_then(java_thread::of_object);
-    thread.map(Thread::shared)
+    java_threads().find(has_id).and_then(java_thread::of_object)
 }
 
 extern "C" fn get_cpu_time(env: u64, id: i64) -> i64 {

@@ -64,10 +64,9 @@ extern "C" fn JVM_Sleep(env: u64, _class: u64, millis: i64) {
 #[unsafe(no_mangle)]
 extern "C" fn JVM_Interrupt(env: u64, target: u64) {
     let thread = &*of(env);
-    if let Some(target) = java_thread::of_object(thread.object_of(target)) {
-        target.waiter.unpark();
-        lend::unpark(thread, target);
-    }
+    let target = thread.object_of(target);
+    java_thread::with_thread_of(target, |target| target.waiter.unpark());
+    lend::unpark(thread, target);
 }
 
 #[unsafe(no_mangle)]
@@ -119,7 +118,7 @@ extern "C" fn JVM_DumpThreads(env: u64, _class: u64, threads: u64) -> u64 {
             let target = threads.ref_element(index).some();
             let seen = target
                 .and_then(java_thread::of_object)
-                .and_then(|target| snapshot::take(target, snapshot::WHOLE, None).ok());
+                .and_then(|target| snapshot::take(&target, snapshot::WHOLE, None).ok());
             if let Some(seen) = seen {
                 let stack = backtrace::new_elements(thread, &seen.frames)?;
                 stacks.set_ref_element(index, stack);
@@ -135,7 +134,7 @@ extern "C" fn JVM_SetNativeThreadName(env: u64, target: u64, name: u64) {
     let thread = &*of(env);
     let name = crate::string::text(thread.object_of(name));
     if let Some(target) = java_thread::of_object(thread.object_of(target)) {
-        java_thread::set_native_name(target, &name);
+        java_thread::set_native_name(&target, &name);
     }
 }
 

@@ -431,8 +431,7 @@ extern "C" fn park(env: u64, _this: u64, is_absolute: u8, time: i64) {
 
 extern "C" fn unpark(env: u64, _this: u64, target: u64) {
     let thread = &*of(env);
-    let target = thread.object_of(target);
-    if let Some(target) = target.some().and_then(java_thread::of_object) {
+    if let Some(target) = thread.object_of(target).some() {
         lend::unpark(thread, target);
     }
 }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //! [`Table`]: numbers for records that never move, found without a lock.
 //!
-//! Lock words name monitors by such numbers. Records are made in chunks that stay for ever; a number that was given
-//! back is given out again.
+//! Lock words name monitors by such numbers, thread objects their threads' entries. Records are made in chunks that stay
+//! for ever; a number that was given back is given out again.
 
 use core::sync::atomic::{AtomicPtr, AtomicU32, Ordering};
 
@@ -57,7 +57,7 @@ impl<T: Default> Table<T> {
         );
         assert!(
             chunk < CHUNKS_MAX,
-            "more monitors than the table has room for"
+            "more records than the table has room for"
         );
         if place == 0 {
             let records: Box<[T]> = (0..CHUNK_RECORDS).map(|_| T::default()).collect();
