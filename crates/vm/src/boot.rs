@@ -30,6 +30,8 @@ pub(crate) enum Stage {
 
 static STAGE: AtomicU32 = AtomicU32::new(0);
 static OUT_OF_MEMORY: AtomicU32 = AtomicU32::new(0);
+/// The thread group "main", kept.
+static MAIN_GROUP: AtomicU32 = AtomicU32::new(0);
 static SYSTEM_LOADER: OnceLock<&'static Loader> = OnceLock::new();
 
 pub(crate) fn is_up_to(stage: Stage) -> bool {
@@ -43,6 +45,11 @@ fn reached(stage: Stage) {
 /// The error kept for when nothing can be allocated.
 pub(crate) fn out_of_memory_error() -> Option<ObjectRef> {
     ObjectRef(OUT_OF_MEMORY.load(Ordering::Acquire)).some()
+}
+
+/// The thread group "main": of the first thread, and of threads that attach.
+pub(crate) fn main_group() -> ObjectRef {
+    ObjectRef(MAIN_GROUP.load(Ordering::Acquire))
 }
 
 /// The loader of the class path, once it is there.
@@ -140,6 +147,8 @@ fn make_main_thread(thread: &'static Thread) -> Result<(), Thrown> {
     let constructor =
         group_class.method_named("<init>", "(Ljava/lang/ThreadGroup;Ljava/lang/String;)V");
     let group = thread.new_instance(group_class, constructor, &[system.0.into(), main.0.into()])?;
+    heap_binding::keep(group);
+    MAIN_GROUP.store(group.0, Ordering::Release);
     let class = thread.boot_class("java/lang/Thread");
     let object = heap_binding::new_object(thread, class)?;
     object.put(offset(class, "priority"), 5_i32);

@@ -310,7 +310,7 @@ pub(crate) fn adopt(
     let object = crate::heap_binding::new_object(thread, class)?;
     object.put(offset(class, "priority"), 5_i32);
     bind(thread, object);
-    let group = main_group(thread);
+    let group = crate::boot::main_group();
     // Without a name it gets the next "Thread-N".
     let (last, signature) = match name {
         Some(name) => (
@@ -327,13 +327,4 @@ pub(crate) fn adopt(
     thread.call(constructor.expect("threads have groups"), &args)?;
     object.put(offset(class, "daemon"), u8::from(is_daemon));
     Ok(())
-}
-
-/// The group of the first thread.
-fn main_group(thread: &Thread) -> ObjectRef {
-    let first = thread::find(|other| !core::ptr::eq(other, thread));
-    let object = first.and_then(|first| first.object().some());
-    object.map_or(ObjectRef::NULL, |object| {
-        object.get_ref(offset(object.class(), "group"))
-    })
 }
