@@ -83,6 +83,36 @@ fn real_time_messages_are_handled_among_ordinary_ones() {
     );
 }
 
+/// A service that its manifest declares periodic is released at its priority from its start to its end, misses the deadline
+/// that it works beyond, hears of it before the next release, and its ledger counts the same.
+#[test]
+fn a_periodic_service_is_released_and_its_misses_are_counted() {
+    let place = tempfile::tempdir().expect("a temporary directory");
+    let file = place.path().join("report.json");
+    let report = format!("--report={}", file.display());
+    let options = ["--service", ".Pulse", "--extra", "slow=7", &report];
+    let run = run(Way::Takt, "pulse", &options);
+    let lines = said(&run.stderr, "Pulse");
+    assert_eq!(lines[0], "onStartCommand, released 0 times", "{run:#?}");
+    let word = |name: &str| -> u64 {
+        let rest = lines[1].split(name).nth(1).expect("it is told");
+        let word = rest.split([' ', ',']).find(|it| !it.is_empty());
+        word.and_then(|it| it.parse().ok()).expect("a number")
+    };
+    assert_eq!((lines.len(), run.code), (2, 0), "{run:#?}");
+    assert_eq!(word("priority"), 60, "{run:#?}");
+    assert!(word("releases") >= 20, "{run:#?}");
+    assert_eq!(word("of release 7"), 1, "{run:#?}");
+    assert!(word("missed") >= 1, "{run:#?}");
+    let report: serde_json::Value =
+        serde_json::from_slice(&std::fs::read(file).expect("a report")).expect("JSON");
+    let threads = report["realtime_threads"].as_array().expect("ledgers");
+    let ledger = threads.iter().find(|it| it["name"] == "Pulse");
+    let ledger = ledger.unwrap_or_else(|| panic!("{report:#}"));
+    assert_eq!(ledger["releases"], word("releases"), "{ledger:#}");
+    assert_eq!(ledger["deadline_misses"], word("missed"), "{ledger:#}");
+}
+
 #[test]
 fn a_service_binds_asks_sends_and_ends() {
     for way in WAYS {

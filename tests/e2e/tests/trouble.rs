@@ -184,3 +184,23 @@ fn a_storm_that_nobody_takes_ends_with_the_heap_by_name() {
         assert_eq!(said[2], text, "{gc}");
     }
 }
+
+#[test]
+fn a_service_that_is_declared_periodic_and_cannot_be_released_is_named() {
+    for way in WAYS {
+        let run = run(way, "trouble", &["--service", ".Unreleased"]);
+        assert_eq!(said(&run.stderr, "Trouble"), ["onStartCommand"], "{run:#?}");
+        let named = said(&run.stderr, "Takt");
+        let is_said = |text: &str| named.iter().any(|it| it.contains(text));
+        let name = "org.example.trouble.Unreleased";
+        assert!(
+            is_said(&format!("{name}: <periodic> releases nothing")),
+            "{run:#?}"
+        );
+        assert!(
+            is_said("so not applied: period 2ms, start 0ms, deadline 3ms"),
+            "{run:#?}"
+        );
+        assert_eq!(run.code, 0);
+    }
+}

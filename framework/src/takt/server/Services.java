@@ -192,10 +192,21 @@ final class Services {
         if (type == ActivityThread.SERVICE_DONE_EXECUTING_STOP) {
             process.watchdog.forget(token);
         }
+        if (type == ActivityThread.SERVICE_DONE_EXECUTING_ANON) {
+            sayIfNotReleased(token);
+        }
         if (type == ActivityThread.SERVICE_DONE_EXECUTING_START) {
             process.started("service");
         }
         process.lookForEnd();
+    }
+
+    /** Its onCreate has returned. */
+    private synchronized void sayIfNotReleased(IBinder token) {
+        Record record = byToken(token);
+        if (record != null) {
+            Urgency.checkPeriodic(record.info, ActivityThread.currentApplication().getClassLoader());
+        }
     }
 
     /** What a service's binder is, without binding. */
