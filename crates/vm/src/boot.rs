@@ -97,6 +97,8 @@ fn boot(thread: &'static Thread) -> Result<(), Thrown> {
     initialize("java/lang/Module")?;
     set_unsafe_constants(thread)?;
     initialize("java/lang/reflect/Method")?;
+    // The finalizer's thread would do it, at any time from now on, and code would depend on when: see `compile_run`.
+    initialize("jdk/internal/misc/VM")?;
     initialize("java/lang/ref/Finalizer")?;
     call_static(thread, "java/lang/System", "initPhase1", "()V", &[])?;
     keep_out_of_memory_error(thread)?;

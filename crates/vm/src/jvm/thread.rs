@@ -5,6 +5,8 @@ use rt::clock::{Clock, Monotonic};
 
 use crate::array;
 use crate::backtrace;
+use crate::boot;
+use crate::compile;
 use crate::java_thread::{self, Wait};
 use crate::jni::{of, outcome};
 use crate::known::known;
@@ -13,7 +15,7 @@ use crate::monitor;
 use crate::object::ObjectRef;
 use crate::reflect;
 use crate::snapshot;
-use crate::thread::{self, Thrown};
+use crate::thread::{self, Thread, Thrown};
 
 #[unsafe(no_mangle)]
 extern "C" fn JVM_CurrentThread(env: u64, _class: u64) -> u64 {
@@ -24,7 +26,21 @@ extern "C" fn JVM_CurrentThread(env: u64, _class: u64) -> u64 {
 #[unsafe(no_mangle)]
 extern "C" fn JVM_StartThread(env: u64, target: u64) {
     let thread = &*of(env);
-    let _ = java_thread::start(thread, thread.object_of(target));
+    let target = thread.object_of(target);
+    if !boot::is_up_to(boot::Stage::Ready) {
+        compile_run(thread, target);
+    }
+    let _ = java_thread::start(thread, target);
+}
+
+/// Has the `run` of one of the class library's own threads compiled by its starter. By itself, code would depend on what
+/// the boot has initialised meanwhile, and a second start would not always find the code of the first.
+fn compile_run(thread: &Thread, target: ObjectRef) {
+    let run = target.class().method_named("run", "()V");
+    if let Some(run) = run.filter(|run| !run.is_abstract()) {
+        // What fails here fails in the thread, which tells.
+        let _ = compile::entry_of(thread, run).map_err(|_| thread.take_exception());
+    }
 }
 
 /// Priorities of ordinary threads are the kernel's business, as on stock Linux.
