@@ -172,23 +172,29 @@ impl Mutator {
         run
     }
 
+    /// Real-time mutators take whole blocks as long as some are set aside: what lies in a row, the processor fetches
+    /// ahead, now and when the objects have grown old. Others fill the gaps that are left in blocks first.
     fn take_block(&mut self, class: usize) -> Option<BlockIndex> {
         let heap = &self.heap;
-        if let Some(block) = heap.partial[class].try_pop(&heap.blocks) {
-            return Some(block);
-        }
-        let block = if self.is_real_time() {
-            let (block, is_reserve_empty) = heap.free.take_reserved(&heap.memory, &heap.blocks);
-            if is_reserve_empty {
+        let partial = || heap.partial[class].try_pop(&heap.blocks);
+        let whole = if self.is_real_time() {
+            let reserved = heap.free.reserve.try_pop(&heap.blocks);
+            heap.ask_lender_if_low();
+            if reserved.is_none() {
+                if let Some(block) = partial() {
+                    return Some(block);
+                }
                 heap.counters.reserve_exhausted.add(1);
             }
-            heap.ask_lender_if_low();
-            block?
+            reserved.or_else(|| heap.free.take_last(&heap.memory))?
         } else {
+            if let Some(block) = partial() {
+                return Some(block);
+            }
             heap.free.take(&heap.memory)?
         };
-        heap.format_block(block, class);
-        Some(block)
+        heap.format_block(whole, class);
+        Some(whole)
     }
 
     /// Makes a block this mutator's current one of its class.

@@ -110,7 +110,7 @@ counters! {
 pub struct Answers {
     /// The kernel's number of the thread.
     pub tid: u32,
-    /// Whether it attached as a real-time mutator.
+    /// Whether it is a real-time mutator: it attached as one, or its policy is a real-time one.
     pub is_real_time: bool,
     /// Rounds answered: H1, H2, H3.
     pub count: [u64; 3],

@@ -187,9 +187,9 @@ impl Heap {
         })
     }
 
-    /// Makes the calling thread a mutator. `initial_roots` are references that the thread starts with and that
-    /// somebody else keeps alive until this returns. Takes the registry's lock, and waits for the end of a pause: not
-    /// for a real-time loop.
+    /// Makes the calling thread a mutator: a real-time one if that is said, or while its policy is. `initial_roots` are
+    /// references that the thread starts with and that somebody else keeps alive until this returns. Takes the
+    /// registry's lock, and waits for the end of a pause: not for a real-time loop.
     pub fn attach(self: &Arc<Self>, is_real_time: bool, initial_roots: &[ObjectRef]) -> Mutator {
         self.pause.lock();
         let mut registry = self.registry.lock();
@@ -212,14 +212,24 @@ impl Heap {
         self.log.set_mutator_count(registry.records.len());
         drop(registry);
         self.pause.unlock();
-        if is_real_time {
-            self.lender.note_priority();
+        if let Some(policy) = record.note_policy() {
+            self.lender.note_policy(policy);
         }
         let mut mutator = Mutator::new(Arc::clone(self), record);
         initial_roots.iter().for_each(|&it| {
             mutator.local(it);
         });
         mutator
+    }
+
+    /// Which mutators are real-time ones by now. By the collector, before each collection: one system call per mutator.
+    pub(crate) fn note_policies(&self) {
+        let records = self.registry.lock().records.clone();
+        for record in records {
+            if let Some(policy) = record.note_policy() {
+                self.lender.note_policy(policy);
+            }
+        }
     }
 
     /// Bytes that a mutator has taken to allocate in, to the run of cells or the block; none if it has ended.

@@ -29,11 +29,14 @@ impl Lender {
         *self.thread.lock() = Some(thread);
     }
 
-    /// The calling thread becomes a real-time mutator: the lender gets its priority, before it has to run.
-    pub(crate) fn note_priority(&self) {
-        let Some(priority) = Policy::of(Tid::current()).ok().and_then(Policy::priority) else {
+    /// There is a real-time mutator of this policy: the lender gets its priority, before it has to run.
+    pub(crate) fn note_policy(&self, policy: Policy) {
+        let Some(priority) = policy.priority() else {
             return;
         };
+        if priority.get() <= self.priority.load(Ordering::SeqCst) {
+            return;
+        }
         let thread = self.thread.lock();
         if priority.get() > self.priority.load(Ordering::SeqCst) {
             self.priority.store(priority.get(), Ordering::SeqCst);

@@ -128,6 +128,7 @@ fn run_rc(heap: &Heap, mut rc: Rc<'_>) {
             return;
         }
         if let Some(work) = schedule.next(heap) {
+            heap.note_policies();
             pace.epochs.start();
             match work {
                 Work::Epoch(trace) => rc.run_epoch(trace),
@@ -176,6 +177,7 @@ fn run_stw(heap: &Heap, mut stw: Stw<'_>) {
         let is_idle = pace.blocks() == 0;
         let is_wanted = pace.epochs.is_wanted() || pace.fulls.is_wanted();
         if is_wanted || (is_full && !is_idle) {
+            heap.note_policies();
             pace.epochs.start();
             pace.fulls.start();
             pace.take_blocks();

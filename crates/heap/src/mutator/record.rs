@@ -12,6 +12,8 @@ use abi::alloc::SIZE_CLASS_COUNT;
 use abi::barrier::{EPOCH_CLEAN, FAST_NONE, LogWord};
 use abi::context::MutatorContext;
 
+use rt::policy::{Policy, Tid};
+
 use crate::limits::LOCAL_ROOTS_MAX;
 use crate::log::{LogCursor, SegmentIndex};
 use crate::mutator::handshake::Handshake;
@@ -98,6 +100,9 @@ pub(crate) struct MutatorRecord {
     /// Held by whoever claims: the collector, or a visitor.
     pub(crate) claim: PiLock,
     pub(crate) tid: u32,
+    /// Whoever attached it said so, whatever policy the system grants.
+    is_declared_real_time: bool,
+    /// Declared, or the thread's policy at the last look ([`Self::note_policy`]).
     pub(crate) is_real_time: AtomicBool,
     pub(crate) has_ended: AtomicBool,
     pub(crate) locals: LocalRoots,
@@ -141,6 +146,7 @@ impl MutatorRecord {
             visit_debt: PiLock::default(),
             claim: PiLock::default(),
             tid,
+            is_declared_real_time: is_real_time,
             is_real_time: AtomicBool::new(is_real_time),
             has_ended: AtomicBool::new(false),
             locals: LocalRoots {
@@ -158,6 +164,17 @@ impl MutatorRecord {
             .is_weak_guarded
             .store(u8::from(joining.is_weak_guarded), Ordering::Relaxed);
         record
+    }
+
+    /// A real-time mutator is one that was declared so, or whose thread has a real-time policy of its own, whoever
+    /// gave it: the thread itself, its program through native code, another process. Priority that is lent does not
+    /// count. Returns that policy. One system call.
+    pub(crate) fn note_policy(&self) -> Option<Policy> {
+        let tid = Tid::new(self.tid as i32)?;
+        let policy = Policy::of(tid).ok().filter(|it| it.is_real_time());
+        let is_real_time = self.is_declared_real_time || policy.is_some();
+        self.is_real_time.store(is_real_time, Ordering::Relaxed);
+        policy
     }
 
     /// The mutator's buffers.

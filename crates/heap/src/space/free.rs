@@ -84,22 +84,15 @@ impl FreeBlocks {
         Some(block)
     }
 
-    /// A block for a real-time mutator: from the reserve without a lock; `true` if that was empty.
-    pub(crate) fn take_reserved(
-        &self,
-        memory: &Memory,
-        table: &BlockTable,
-    ) -> (Option<BlockIndex>, bool) {
-        if let Some(block) = self.reserve.try_pop(table) {
-            return (Some(block), false);
-        }
+    /// A block for a real-time mutator that found the reserve empty, if there is one at all.
+    pub(crate) fn take_last(&self, memory: &Memory) -> Option<BlockIndex> {
         let mut map = self.map.lock();
         let block = map.take_single().or_else(|| {
             map.grow(memory, 1)?;
             map.take_single()
         });
         self.publish(&map);
-        (block, true)
+        block
     }
 
     /// `count` blocks in a row: first fit, O(blocks of the heap).
