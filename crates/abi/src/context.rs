@@ -47,6 +47,12 @@ pub struct MutatorContext {
     pub bump: [BumpRange; SIZE_CLASS_COUNT],
     /// The virtual machine's.
     pub machine: [AtomicU64; MACHINE_WORD_COUNT],
+    /// Add `address >> ENTRY_SHIFT` for the snoop entry of an object (`side_table`).
+    pub snoop_base: AtomicU64,
+    /// Add `address >> BLOCK_SHIFT` for the snoop summary of its block.
+    pub summary_base: AtomicU64,
+    /// What both get while [`Self::is_snooping`].
+    pub snoop_tag: AtomicU8,
 }
 
 impl Default for MutatorContext {
@@ -72,6 +78,9 @@ impl Default for MutatorContext {
                 }
             }; SIZE_CLASS_COUNT],
             machine: [const { AtomicU64::new(0) }; MACHINE_WORD_COUNT],
+            snoop_base: AtomicU64::default(),
+            summary_base: AtomicU64::default(),
+            snoop_tag: AtomicU8::default(),
         }
     }
 }
@@ -102,6 +111,12 @@ pub const LAST_FRAME: i32 = offset_of!(MutatorContext, last_frame) as i32;
 pub const LAST_RETURN: i32 = offset_of!(MutatorContext, last_return) as i32;
 /// Offset of the virtual machine's words.
 pub const MACHINE: i32 = offset_of!(MutatorContext, machine) as i32;
+/// Offset of the biased base of the snoop table.
+pub const SNOOP_BASE: i32 = offset_of!(MutatorContext, snoop_base) as i32;
+/// Offset of the biased base of the snoop summaries.
+pub const SUMMARY_BASE: i32 = offset_of!(MutatorContext, summary_base) as i32;
+/// Offset of the snoop tag.
+pub const SNOOP_TAG: i32 = offset_of!(MutatorContext, snoop_tag) as i32;
 
 /// Offset of where the next object of a class goes.
 pub const fn bump_next(class: usize) -> i32 {

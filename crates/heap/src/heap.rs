@@ -194,10 +194,17 @@ impl Heap {
         self.pause.lock();
         let mut registry = self.registry.lock();
         let record = Arc::new(MutatorRecord::new(tid(), registry.joining, is_real_time));
-        record
-            .context
-            .chunk_log_base
-            .store(self.memory.chunk_log_base() as u64, Ordering::Relaxed);
+        let context = &record.context;
+        let [snoops, summaries] = self.memory.snoop_bases();
+        for (base, value) in [
+            (&context.chunk_log_base, self.memory.chunk_log_base()),
+            (&context.snoop_base, snoops),
+            (&context.summary_base, summaries),
+        ] {
+            base.store(value as u64, Ordering::Relaxed);
+        }
+        // Under the registry's lock: who finds a round under way finds its tag.
+        context.snoop_tag.store(self.snoop_tag(), Ordering::Relaxed);
         record.context.mutator.store(
             Arc::as_ptr(&record).expose_provenance() as u64,
             Ordering::Relaxed,

@@ -73,6 +73,11 @@ impl Memory {
         self.chunk_logs
     }
 
+    /// For compiled code: the snoop table and its summaries.
+    pub(crate) fn snoop_bases(&self) -> [usize; 2] {
+        [self.snoops, self.summaries]
+    }
+
     /// Makes `[start, start + bytes)` readable and writable; its bytes are zero.
     pub(crate) fn commit(&self, start: u32, bytes: u32) -> Result<(), ReserveError> {
         self.heap
@@ -110,6 +115,20 @@ impl Memory {
         //         2. Addresses in use are multiples of 4; cleared bits keep that true for any other.
         //         3. All access to the heap's words is atomic, or by the only owner of free memory.
         unsafe { &*ptr::with_exposed_provenance::<AtomicU32>((address & !3) as usize) }
+    }
+
+    /// `count` words from an address on, which is a multiple of 4.
+    #[inline]
+    pub(crate) fn words(&self, address: u32, count: u32) -> &[AtomicU32] {
+        self.check(address);
+        assert!(count * 4 <= self.span.end() - address, "inside the heap");
+        // SAFETY: 1. to 3. as in `word`, for the last one as for the first (both asserted).
+        unsafe {
+            std::slice::from_raw_parts(
+                ptr::with_exposed_provenance::<AtomicU32>((address & !3) as usize),
+                count as usize,
+            )
+        }
     }
 
     #[inline]

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Arrays: making and copying.
 
+use heap::CopyRange;
 use ir::MemoryKind;
 
 use crate::class::Class;
@@ -164,11 +165,14 @@ pub(crate) fn copy_elements(
     (target, to): (ObjectRef, u32),
     count: u32,
 ) {
-    let is_backward = source == target && from < to;
-    for done in 0..count {
-        let step = if is_backward { count - 1 - done } else { done };
-        target.set_ref_element(to + step, source.ref_element(from + step));
-        poll_after(thread, done);
+    let range = CopyRange {
+        source_index: from,
+        target_index: to,
+        count,
+    };
+    for piece in range.pieces(source == target) {
+        heap_binding::copy_piece(thread, source, target, piece);
+        heap_binding::poll(thread);
     }
 }
 

@@ -4,7 +4,12 @@
 
 use core::arch::naked_asm;
 
-use abi::context::{EXCEPTION, LAST_FRAME, MACHINE, MutatorContext};
+use abi::alloc::BLOCK_SHIFT;
+use abi::context::{
+    BORN, EXCEPTION, IS_SNOOPING, LAST_FRAME, MACHINE, MutatorContext, SNOOP_BASE, SNOOP_TAG,
+    SUMMARY_BASE,
+};
+use abi::side_table::ENTRY_SHIFT;
 use compiler::{Entry, machine_word};
 
 use crate::entries;
@@ -190,7 +195,51 @@ macro_rules! preserving_trampolines {
 
 preserving_trampolines! {
     poll => entries::poll,
-    write_slow => entries::write_slow,
+    record_and_snoop => entries::write_slow,
+}
+
+/// [`Entry::WriteSlow`]: context in rdi, object in esi, address of the log word in rdx, value in ecx. What is recorded for
+/// this mutator's epoch is not recorded again; such stores, all of them while a handshake round is under way, make
+/// their value a root at most (`heap::Heap::snoop`) and touch two registers.
+#[unsafe(naked)]
+unsafe extern "C" fn write_slow() {
+    naked_asm!(
+        "test dl, 1",
+        "jnz {slow}",
+        "push rax",
+        "movzx eax, byte ptr [rdx]",
+        "cmp al, byte ptr [r15 + {born}]",
+        "jne 3f",
+        "cmp byte ptr [r15 + {is_snooping}], 0",
+        "je 2f",
+        "test ecx, ecx",
+        "je 2f",
+        "push rbx",
+        "movzx ebx, byte ptr [r15 + {tag}]",
+        "mov eax, ecx",
+        "shr eax, {entry_shift}",
+        "add rax, [r15 + {snoop_base}]",
+        "mov [rax], bl",
+        "mov eax, ecx",
+        "shr eax, {block_shift}",
+        "add rax, [r15 + {summary_base}]",
+        "mov [rax], bl",
+        "pop rbx",
+        "2:",
+        "pop rax",
+        "ret",
+        "3:",
+        "pop rax",
+        "jmp {slow}",
+        slow = sym record_and_snoop,
+        born = const BORN,
+        is_snooping = const IS_SNOOPING,
+        tag = const SNOOP_TAG,
+        snoop_base = const SNOOP_BASE,
+        summary_base = const SUMMARY_BASE,
+        entry_shift = const ENTRY_SHIFT,
+        block_shift = const BLOCK_SHIFT,
+    )
 }
 
 trampolines! {

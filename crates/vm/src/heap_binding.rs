@@ -9,7 +9,9 @@ use core::sync::atomic::Ordering;
 use std::sync::OnceLock;
 
 use abi::object as header;
-use heap::{AllocSite, CollectorKind, HeapConfig, LayoutRef, Mutator, OutOfMemory, Running};
+use heap::{
+    AllocSite, CollectorKind, CopyRange, HeapConfig, LayoutRef, Mutator, OutOfMemory, Running,
+};
 use rt::policy::Policy;
 
 use crate::class::Class;
@@ -197,18 +199,13 @@ pub(crate) fn write_slow(thread: &Thread, object: ObjectRef, log_word: u64, valu
             let slot = holder.slot((chunk as u32).wrapping_sub(object.0));
             return mutator.write_slow(holder, slot, value);
         }
-        // A field of a superclass with few references, in an object that has a log word per chunk: whichever it is.
-        let bytes = mutator.layout_of(holder).get().bytes;
-        let is_chunked = mutator.is_chunked(holder);
-        let end = if is_chunked {
-            bytes
-        } else {
-            header::CHUNK_BYTES
-        };
-        for offset in (0..end).step_by(header::CHUNK_BYTES as usize) {
-            mutator.write_slow(holder, holder.slot(offset), value);
-        }
+        mutator.write_slow_in_header(holder, value);
     });
+}
+
+/// Copies a piece of a range of references from array to array; the caller has checked types and ends.
+pub(crate) fn copy_piece(thread: &Thread, source: ObjectRef, target: ObjectRef, piece: CopyRange) {
+    thread.with_mutator(|mutator| mutator.copy_piece(to_heap(source), to_heap(target), piece));
 }
 
 /// Keeps `object` alive for ever: a class, what belongs to a class, an interned string.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! What a mutator does when the collector asks, and its way to native code and back.
 //!
-//! Each answer is bounded: H1 sets three bytes, H2 clears the bump ranges of all size classes and swaps four
+//! Each answer is bounded: H1 sets four bytes, H2 clears the bump ranges of all size classes and swaps four
 //! words, H3 scans the mutator's own stack. None allocates, frees, counts or waits.
 
 use std::sync::atomic::Ordering;
@@ -100,7 +100,9 @@ pub(crate) fn answer(heap: &Heap, record: &MutatorRecord, own: &mut Own, round: 
     let start_ns = Monotonic.now_ns();
     match round {
         Round::Snoop => {
-            record.context.is_weak_guarded.store(1, Ordering::Relaxed);
+            let context = &record.context;
+            context.is_weak_guarded.store(1, Ordering::Relaxed);
+            context.snoop_tag.store(heap.snoop_tag(), Ordering::Relaxed);
             record.set_snooping(true, own.epoch, true);
         }
         Round::Switch => {

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Bulk copies of references: recorded chunk by chunk, with a poll after each.
+//! Bulk copies of references: in pieces of 32, with one barrier for each piece and a poll after it.
 
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicU32, Ordering};
 
 use crate::limits::COPY_SLOTS_BETWEEN_POLLS;
 use crate::mutator::{Local, Mutator};
+use crate::object::ObjectRef;
 
 /// Which elements go where.
 #[derive(Clone, Copy, Debug)]
@@ -15,6 +16,29 @@ pub struct CopyRange {
     pub target_index: u32,
     /// How many.
     pub count: u32,
+}
+
+impl CopyRange {
+    /// The range in pieces of at most 32 elements, in the order in which they must be copied: from the end if it goes
+    /// upwards within one array.
+    pub fn pieces(self, is_same_array: bool) -> impl Iterator<Item = CopyRange> {
+        let is_backward = is_same_array && self.source_index < self.target_index;
+        let step = COPY_SLOTS_BETWEEN_POLLS;
+        (0..self.count.div_ceil(step)).map(move |number| {
+            let done = number * step;
+            let count = step.min(self.count - done);
+            let offset = if is_backward {
+                self.count - done - count
+            } else {
+                done
+            };
+            CopyRange {
+                source_index: self.source_index + offset,
+                target_index: self.target_index + offset,
+                count,
+            }
+        })
+    }
 }
 
 impl Mutator {
@@ -36,15 +60,41 @@ impl Mutator {
             end(target_index) <= u64::from(self.array_length(self.get(target))),
             "inside the target"
         );
-        let is_backward = self.get(source) == self.get(target) && source_index < target_index;
-        for done in 0..count {
-            let offset = if is_backward { count - 1 - done } else { done };
+        let is_same = self.get(source) == self.get(target);
+        for piece in range.pieces(is_same) {
             let (from, to) = (self.get(source), self.get(target));
-            let value = self.read(from.element(source_index + offset));
-            self.write_element(to, target_index + offset, value);
-            if (done + 1).is_multiple_of(COPY_SLOTS_BETWEEN_POLLS) {
-                self.poll();
+            self.copy_piece(from, to, piece);
+            self.poll();
+        }
+    }
+
+    /// Copies one of a range's [`CopyRange::pieces`]: the barrier once for all of it. No safepoint. Panics beyond the
+    /// end of the heap; the caller has checked the arrays' ends.
+    pub fn copy_piece(&mut self, source: ObjectRef, target: ObjectRef, piece: CopyRange) {
+        debug_assert!(piece.count <= COPY_SLOTS_BETWEEN_POLLS);
+        if piece.count == 0 {
+            return;
+        }
+        let slot_of = |done| target.element(piece.target_index + done);
+        if self.heap.is_counting() {
+            self.record_elements(target, slot_of(0), slot_of(piece.count - 1));
+        }
+        let memory = &self.heap.memory;
+        let from = memory.words(source.element(piece.source_index).0, piece.count);
+        let to = memory.words(slot_of(0).0, piece.count);
+        let is_snooping = self.record.context.is_snooping.load(Ordering::Relaxed) != 0;
+        let copy = |(from, to): (&AtomicU32, &AtomicU32)| {
+            // One load: what is stored is what was made a root.
+            let value = ObjectRef(from.load(Ordering::Acquire));
+            if is_snooping && !value.is_null() {
+                self.heap.snoop(value);
             }
+            to.store(value.0, Ordering::Release);
+        };
+        if source == target && piece.source_index < piece.target_index {
+            from.iter().zip(to).rev().for_each(copy);
+        } else {
+            from.iter().zip(to).for_each(copy);
         }
     }
 

@@ -10,6 +10,7 @@ pub(crate) mod handshake;
 pub(crate) mod record;
 pub(crate) mod state;
 mod visit;
+mod write;
 
 pub(crate) use answer::{answer as answer_for, hand_over_buffers};
 pub use copy::CopyRange;
@@ -20,11 +21,10 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use abi::context::MutatorContext;
-use abi::object::{ARRAY_LENGTH_OFFSET, SLOTS_PER_LOG_WORD};
+use abi::object::ARRAY_LENGTH_OFFSET;
 
-use crate::barrier::{self, Claim, Holder, SlotCopy};
+use crate::barrier;
 use crate::heap::Heap;
-use crate::log::{LogSpace, RECORD_BYTES_MAX, record_bytes, record_number};
 use crate::metadata::LayoutRef;
 use crate::mutator::record::{MutatorRecord, Own};
 use crate::object::{ObjectRef, Slot};
@@ -157,90 +157,6 @@ impl Mutator {
         match word.compare_exchange(expected.0, value.0, Ordering::SeqCst, Ordering::SeqCst) {
             Ok(_) => Ok(()),
             Err(found) => Err(ObjectRef(found)),
-        }
-    }
-
-    /// What a store does before it stores, when the log word is not of the fast epoch: record the old references
-    /// unless that is done, and make `value` a root while a handshake round is under way.
-    ///
-    /// Bounded: at most 32 slots are copied and the exchange fails at most twice per epoch.
-    #[cold]
-    #[inline(never)]
-    pub fn write_slow(&mut self, object: ObjectRef, slot: Slot, value: ObjectRef) {
-        if !self.heap.is_counting() {
-            return;
-        }
-        self.record_old(object, slot);
-        if self.record.context.is_snooping.load(Ordering::Relaxed) != 0 && !value.is_null() {
-            self.heap.snoop(value);
-        }
-    }
-
-    fn record_old(&mut self, object: ObjectRef, slot: Slot) {
-        let heap = Arc::as_ptr(&self.heap);
-        // SAFETY: `self.heap` keeps the heap alive for the whole call; the borrow is only detached from `self`.
-        let heap = unsafe { &*heap };
-        let (memory, log) = (&heap.memory, &heap.log);
-        let cursor = self.own().cursor;
-        if cursor.segment == 0 || cursor.next + RECORD_BYTES_MAX > cursor.limit {
-            self.post_log_segment(heap);
-        }
-        let holder = Holder::of(memory, object, slot.0);
-        let layout = memory.layout(object);
-        let own = self.own();
-        let record = own.cursor.next;
-        let mut copy = SlotCopy::new();
-        let claim = barrier::claim(holder.log_word(memory), own.epoch, || {
-            copy.clear();
-            let mut add = |slot| copy.add(memory.word(slot).load(Ordering::Acquire));
-            if holder.is_chunk() {
-                let low = holder.0 & !1;
-                let within = (low, low + SLOTS_PER_LOG_WORD * 4);
-                barrier::each_slot_within(memory, object, layout, within, &mut add);
-            } else {
-                barrier::each_slot(memory, object, layout, &mut add);
-            }
-            log.word(record).store(holder.0, Ordering::Relaxed);
-            log.word(record + 4)
-                .store(copy.refs().len() as u32, Ordering::Relaxed);
-            for (index, old) in copy.refs().iter().enumerate() {
-                log.word(record + 8 + 4 * index as u32)
-                    .store(*old, Ordering::Relaxed);
-            }
-            record_number(record)
-        });
-        if claim == Claim::Won {
-            own.cursor.next += record_bytes(copy.refs().len() as u32);
-        }
-    }
-
-    /// Makes the spare segment the current one. Lock-free; never waits: a mutator that runs low waits at its next
-    /// poll, where it may.
-    #[cold]
-    fn post_log_segment(&mut self, heap: &Heap) {
-        let own = self.own();
-        if own.cursor.segment != 0 {
-            heap.log.seal(own.cursor, own.filled.segments);
-            own.filled.segments = own.cursor.segment;
-        }
-        if own.spare == 0 {
-            own.spare = heap.log.try_take().unwrap_or(0);
-        }
-        assert_ne!(
-            own.spare, 0,
-            "log space: a mutator filled two segments without a poll while it was low"
-        );
-        own.cursor = LogSpace::cursor(own.spare);
-        own.spare = heap.log.try_take().unwrap_or(0);
-        if self.is_real_time() {
-            heap.ask_lender_if_low();
-        } else if heap.is_log_low(false) {
-            heap.pace.ring();
-        }
-        if heap.is_log_low(self.is_real_time()) {
-            heap.counters.log_exhausted.add(1);
-            let poll = &self.record.context.poll;
-            poll.store(abi::poll::POLL_ASKED, Ordering::SeqCst);
         }
     }
 

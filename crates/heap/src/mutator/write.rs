@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The slow path of a store: the old references are recorded, and during a handshake round the new one becomes a root.
+//!
+//! Bounded: at most 32 slots are copied, and the exchange fails at most twice per epoch. While a round is under way all
+//! stores come here, most of them to record nothing; compiled code's way here leaves those out (`vm`, `execute`).
+
+use std::sync::atomic::Ordering;
+
+use abi::layout::Layout;
+use abi::object::{CHUNK_BYTES, SLOTS_PER_LOG_WORD};
+
+use crate::barrier::{self, Claim, Holder, LogCell};
+use crate::heap::Heap;
+use crate::log::{LogSpace, RECORD_BYTES_MAX, record_bytes, record_number};
+use crate::mutator::Mutator;
+use crate::object::{ObjectRef, Slot};
+
+impl Mutator {
+    /// What a store does before it stores, when the log word is not of the fast epoch: record the old references
+    /// unless that is done, and make `value` a root while a handshake round is under way.
+    #[cold]
+    #[inline(never)]
+    pub fn write_slow(&mut self, object: ObjectRef, slot: Slot, value: ObjectRef) {
+        if !self.heap.is_counting() {
+            return;
+        }
+        let memory = &self.heap.memory;
+        let holder = Holder::of(memory, object, slot.0);
+        self.record_old(object, self.layout_of(object).get(), holder);
+        self.note_root(value);
+    }
+
+    /// As [`Self::write_slow`] for whoever looked at the log word in the object's header and may not know its size: if
+    /// the object has a log word per chunk, all of them record.
+    #[inline]
+    pub fn write_slow_in_header(&mut self, object: ObjectRef, value: ObjectRef) {
+        if !self.heap.is_counting() {
+            return;
+        }
+        let layout = self.layout_of(object);
+        let layout = layout.get();
+        let length = barrier::length(&self.heap.memory, object, layout);
+        if layout.is_chunked(length) {
+            self.record_chunks(object, layout);
+        } else {
+            self.record_old(object, layout, Holder(object.0));
+        }
+        self.note_root(value);
+    }
+
+    /// Before the elements from `first` to `last`, at most 32, are stored to.
+    pub(crate) fn record_elements(&mut self, array: ObjectRef, first: Slot, last: Slot) {
+        let layout = self.layout_of(array);
+        let first = Holder::of(&self.heap.memory, array, first.0);
+        let last = Holder::of(&self.heap.memory, array, last.0);
+        self.record_old(array, layout.get(), first);
+        if last != first {
+            self.record_old(array, layout.get(), last);
+        }
+    }
+
+    #[cold]
+    fn record_chunks(&mut self, object: ObjectRef, layout: &Layout) {
+        let bytes = barrier::object_bytes(&self.heap.memory, object, layout);
+        for offset in (0..bytes).step_by(CHUNK_BYTES as usize) {
+            let holder = Holder::of(&self.heap.memory, object, object.0 + offset);
+            self.record_old(object, layout, holder);
+        }
+    }
+
+    fn record_old(&mut self, object: ObjectRef, layout: &Layout, holder: Holder) {
+        let heap = std::sync::Arc::as_ptr(&self.heap);
+        // SAFETY: `self.heap` keeps the heap alive for the whole call; the borrow is only detached from `self`.
+        let heap = unsafe { &*heap };
+        let (memory, log) = (&heap.memory, &heap.log);
+        let word = holder.log_word(memory);
+        let own = self.own();
+        if LogCell::load(word).is_recorded_for(own.epoch) {
+            return;
+        }
+        if own.cursor.segment == 0 || own.cursor.next + RECORD_BYTES_MAX > own.cursor.limit {
+            self.post_log_segment(heap);
+        }
+        let own = self.own();
+        let record = own.cursor.next;
+        let mut count = 0;
+        let claim = barrier::claim(word, own.epoch, || {
+            count = 0;
+            let mut add = |slot| {
+                let old = memory.word(slot).load(Ordering::Acquire);
+                if old != 0 {
+                    let place = log.word(record + 8 + 4 * count);
+                    place.store(old, Ordering::Relaxed);
+                    count += 1;
+                }
+            };
+            if holder.is_chunk() {
+                let low = holder.0 & !1;
+                let within = (low, low + SLOTS_PER_LOG_WORD * 4);
+                barrier::each_slot_within(memory, object, layout, within, &mut add);
+            } else {
+                barrier::each_slot(memory, object, layout, &mut add);
+            }
+            log.word(record).store(holder.0, Ordering::Relaxed);
+            log.word(record + 4).store(count, Ordering::Relaxed);
+            record_number(record)
+        });
+        if claim == Claim::Won {
+            own.cursor.next += record_bytes(count);
+        }
+    }
+
+    /// Makes the spare segment the current one. Lock-free; never waits: a mutator that runs low waits at its next
+    /// poll, where it may.
+    #[cold]
+    fn post_log_segment(&mut self, heap: &Heap) {
+        let own = self.own();
+        if own.cursor.segment != 0 {
+            heap.log.seal(own.cursor, own.filled.segments);
+            own.filled.segments = own.cursor.segment;
+        }
+        if own.spare == 0 {
+            own.spare = heap.log.try_take().unwrap_or(0);
+        }
+        assert_ne!(
+            own.spare, 0,
+            "log space: a mutator filled two segments without a poll while it was low"
+        );
+        own.cursor = LogSpace::cursor(own.spare);
+        own.spare = heap.log.try_take().unwrap_or(0);
+        if self.is_real_time() {
+            heap.ask_lender_if_low();
+        } else if heap.is_log_low(false) {
+            heap.pace.ring();
+        }
+        if heap.is_log_low(self.is_real_time()) {
+            heap.counters.log_exhausted.add(1);
+            let poll = &self.record.context.poll;
+            poll.store(abi::poll::POLL_ASKED, Ordering::SeqCst);
+        }
+    }
+}
