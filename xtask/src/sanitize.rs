@@ -17,7 +17,16 @@ pub(crate) struct Length {
 }
 
 const HOST: &str = "x86_64-unknown-linux-gnu";
-const TESTS: [&str; 4] = ["--test", "basics", "--test", "shadow"];
+const TESTS: [&str; 8] = [
+    "--test",
+    "basics",
+    "--test",
+    "shadow",
+    "--test",
+    "rounds",
+    "--test",
+    "log_space",
+];
 
 /// Accesses outside what is allocated, in the collector's own memory and beside the heap.
 pub(crate) fn address(length: Length) -> Result<()> {

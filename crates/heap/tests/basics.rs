@@ -365,3 +365,52 @@ fn events_tell_what_the_collector_did() {
     assert!(rounds[2].end_ns <= trace.start_ns);
     assert_eq!(rounds.map(|it| it.amount), [1, 1, 1], "one mutator");
 }
+
+/// Objects of `count` nodes that lie right behind the one before.
+fn in_a_row(mutator: &mut Mutator, kinds: Kinds, count: u32) -> u32 {
+    let nodes: Vec<u32> = (0..count)
+        .map(|id| node(mutator, kinds, id).bits())
+        .collect();
+    let bytes = nodes[1].abs_diff(nodes[0]).min(256);
+    let is_next = |it: &&[u32]| it[1].wrapping_sub(it[0]) == bytes;
+    nodes.windows(2).filter(is_next).count() as u32
+}
+
+#[test]
+fn real_time_mutators_get_whole_blocks_and_others_the_gaps() {
+    let heap = start(CollectorKind::Rc, 16 << 20, |_| {});
+    let kinds = Kinds::new(&heap);
+    let mut ordinary = heap.attach(false, &[]);
+    // Blocks with gaps: of three nodes the second and third die.
+    for id in 0..6000 {
+        let node = node(&mut ordinary, kinds, id);
+        if id % 3 == 0 {
+            ordinary.local(node);
+        }
+    }
+    ordinary.collect_full();
+    assert!(in_a_row(&mut ordinary, kinds, 100) <= 60, "gaps of two");
+    let mut urgent = ordinary.native(|| heap.attach(true, &[]));
+    assert_eq!(in_a_row(&mut urgent, kinds, 100), 99, "one block");
+    drop(urgent);
+    assert_sound(&mut ordinary);
+}
+
+#[test]
+fn who_has_a_real_time_policy_is_a_real_time_mutator() {
+    use rt::policy::Policy;
+    on_both(|mutator, _| {
+        let is_real_time = |mutator: &mut Mutator| {
+            mutator.collect_full();
+            mutator.heap().answers()[0].is_real_time
+        };
+        assert!(!is_real_time(mutator));
+        let Ok(granted) = Policy::fifo(1).enter() else {
+            eprintln!("skipped: the system grants no real-time policy");
+            return;
+        };
+        assert!(is_real_time(mutator));
+        drop(granted);
+        assert!(!is_real_time(mutator), "lowered again");
+    });
+}

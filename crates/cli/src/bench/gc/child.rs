@@ -121,9 +121,14 @@ fn converse(args: &Args, period_us: u64, child: &mut Child) -> Result<Measured> 
         Policy::Other { nice: 0 }
     };
     let control = Control::start(policy, period_us * 1000, args.spin_ns(), args.seconds_max())?;
+    let stolen_ms = stolen_ms();
     let talk = talk(&mut input, &mut output);
     let figures = match talk {
-        Ok(figures) => figures,
+        Ok(mut figures) => {
+            let stolen_ms = self::stolen_ms().saturating_sub(stolen_ms);
+            figures.insert("stolen_ms".to_owned(), stolen_ms);
+            figures
+        }
         Err(error) => {
             control.stop(0, 0);
             return Err(error);
@@ -200,6 +205,15 @@ fn read_samples(text: &str) -> Result<Vec<Sample>> {
         })
     };
     text.lines().map(sample).collect()
+}
+
+/// Time that the host gave to others while this machine's processors were ready, since it started; 0 if it does not say.
+fn stolen_ms() -> u64 {
+    const TICK_MS: u64 = 10;
+    let stat = std::fs::read_to_string("/proc/stat").unwrap_or_default();
+    let all = stat.lines().next().unwrap_or_default();
+    let ticks = all.split_whitespace().nth(8);
+    ticks.and_then(|it| it.parse().ok()).unwrap_or(0) * TICK_MS
 }
 
 /// Resident memory of a process, and its proportional part of what is shared, in MB.
