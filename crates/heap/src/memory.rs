@@ -117,20 +117,6 @@ impl Memory {
         unsafe { &*ptr::with_exposed_provenance::<AtomicU32>((address & !3) as usize) }
     }
 
-    /// `count` words from an address on, which is a multiple of 4.
-    #[inline]
-    pub(crate) fn words(&self, address: u32, count: u32) -> &[AtomicU32] {
-        self.check(address);
-        assert!(count * 4 <= self.span.end() - address, "inside the heap");
-        // SAFETY: 1. to 3. as in `word`, for the last one as for the first (both asserted).
-        unsafe {
-            std::slice::from_raw_parts(
-                ptr::with_exposed_provenance::<AtomicU32>((address & !3) as usize),
-                count as usize,
-            )
-        }
-    }
-
     #[inline]
     pub(crate) fn slot(&self, slot: Slot) -> &AtomicU32 {
         self.word(slot.0)

@@ -187,6 +187,8 @@ struct Actor<'s> {
     weak: Local,
     /// What is moved, for as long as it is on the stack.
     moved: Local,
+    /// Or an array that holds it, for as long as that is on the stack.
+    source: Local,
 }
 
 impl<'s> Actor<'s> {
@@ -200,6 +202,7 @@ impl<'s> Actor<'s> {
         let weak = mutator.alloc(kinds.weak).unwrap();
         let weak = mutator.local(weak);
         let moved = mutator.local(ObjectRef::NULL);
+        let source = mutator.local(ObjectRef::NULL);
         let mut actor = Self {
             stage,
             mutator,
@@ -207,6 +210,7 @@ impl<'s> Actor<'s> {
             array,
             weak,
             moved,
+            source,
         };
         actor.epoch((0, 0), |_| ());
         actor
@@ -217,12 +221,16 @@ impl<'s> Actor<'s> {
         let object = self.mutator.alloc(kinds.node).unwrap();
         self.mutator.write_u32(object, ID, 7);
         self.mutator.set(self.moved, object);
+        if matches!(place, Place::Copy) {
+            self.fill_source();
+        }
         if is_old {
             self.epoch((0, 0), |_| ());
         }
         let kept = self.epoch(moment, |actor| {
             let kept = actor.put(place);
             actor.mutator.set(actor.moved, ObjectRef::NULL);
+            actor.mutator.set(actor.source, ObjectRef::NULL);
             kept
         });
         self.assert_whole(place, &kept);
@@ -243,6 +251,16 @@ impl<'s> Actor<'s> {
         if let Kept::Thread(thread) = kept {
             thread.let_go();
         }
+    }
+
+    /// The stack holds an array that holds what is moved.
+    fn fill_source(&mut self) {
+        let kinds = self.stage.kinds;
+        let source = self.mutator.alloc_array(kinds.array, 1).unwrap();
+        let moved = self.mutator.get(self.moved);
+        self.mutator.write_element(source, 0, moved);
+        self.mutator.set(self.source, source);
+        self.mutator.set(self.moved, ObjectRef::NULL);
     }
 
     /// An epoch; `body` runs when as many answers as `moment` says were given.
@@ -278,7 +296,6 @@ impl<'s> Actor<'s> {
             Place::New => made(kinds.node),
             Place::NewWeak => made(kinds.weak),
             Place::NewSoft => made(kinds.soft),
-            Place::Copy => mutator.alloc_array(kinds.array, 1).unwrap(),
             _ => ObjectRef::NULL,
         };
         let (node, array) = (mutator.get(self.node), mutator.get(self.array));
@@ -291,15 +308,12 @@ impl<'s> Actor<'s> {
                 .unwrap(),
             Place::Element => mutator.write_element(array, 70, moved),
             Place::Copy => {
-                mutator.write_element(new, 0, moved);
-                let source = mutator.local(new);
                 let range = CopyRange {
                     source_index: 0,
                     target_index: 70,
                     count: 1,
                 };
-                mutator.copy_elements(source, self.array, range);
-                mutator.truncate_locals(mutator.local_count() - 1);
+                mutator.copy_elements(self.source, self.array, range);
             }
             Place::New => {
                 mutator.write(new, new.slot(SLOTS[1]), moved);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Bulk copies of references: in pieces of 32, with one barrier for each piece and a poll after it.
 
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::Ordering;
 
 use crate::limits::COPY_SLOTS_BETWEEN_POLLS;
 use crate::mutator::{Local, Mutator};
@@ -80,21 +80,21 @@ impl Mutator {
             self.record_elements(target, slot_of(0), slot_of(piece.count - 1));
         }
         let memory = &self.heap.memory;
-        let from = memory.words(source.element(piece.source_index).0, piece.count);
-        let to = memory.words(slot_of(0).0, piece.count);
         let is_snooping = self.record.context.is_snooping.load(Ordering::Relaxed) != 0;
-        let copy = |(from, to): (&AtomicU32, &AtomicU32)| {
+        let copy = |done| {
             // One load: what is stored is what was made a root.
+            let from = memory.slot(source.element(piece.source_index + done));
             let value = ObjectRef(from.load(Ordering::Acquire));
             if is_snooping && !value.is_null() {
                 self.heap.snoop(value);
             }
+            let to = memory.slot(slot_of(done));
             to.store(value.0, Ordering::Release);
         };
         if source == target && piece.source_index < piece.target_index {
-            from.iter().zip(to).rev().for_each(copy);
+            (0..piece.count).rev().for_each(copy);
         } else {
-            from.iter().zip(to).for_each(copy);
+            (0..piece.count).for_each(copy);
         }
     }
 
