@@ -267,7 +267,8 @@ pub(crate) fn print_uncaught(thread: &Thread, exception: ObjectRef) {
     }
 }
 
-/// The end of `main`: waits for threads that are no daemons, runs the hooks.
+/// The end of `main`: waits for threads that are no daemons, runs the hooks. Then the calling thread, which may end before
+/// the process does, is attached no more.
 pub(crate) fn destroy(thread: &'static Thread) {
     let is_daemon = |other: &Arc<Thread>| {
         let Some(object) = other.object().some() else {
@@ -289,6 +290,7 @@ pub(crate) fn destroy(thread: &'static Thread) {
         thread.take_exception();
     }
     finish(Some(thread));
+    thread::detach(thread);
 }
 
 /// What is left to do when the program is over.

@@ -178,12 +178,13 @@ pub(crate) fn holds(thread: &Thread, object: ObjectRef) -> bool {
     is_owner(thread, word(object).load(Ordering::Acquire))
 }
 
-/// Number of the thread that holds the object's monitor; 0 for none.
+/// Number of the thread that holds the object's monitor; 0 for none. `object` may be what a stale word of a stack names
+/// and be freed meanwhile, so that the word says anything.
 pub(crate) fn owner_of(object: ObjectRef) -> u32 {
     let now = word(object).load(Ordering::Acquire);
     match now & TAG {
         THIN => now & TID,
-        FAT => monitor_of(now).owner(),
+        FAT => MONITORS.find(now & VALUE).map_or(0, Monitor::owner),
         _ => 0,
     }
 }

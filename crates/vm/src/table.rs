@@ -33,15 +33,20 @@ impl<T: Default> Table<T> {
     /// The record with a number that [`Self::take`] gave.
     #[inline]
     pub(crate) fn at(&self, index: u32) -> &'static T {
+        self.find(index).expect("a number that was given out")
+    }
+
+    /// The record with any number, if there is one.
+    #[inline]
+    pub(crate) fn find(&self, index: u32) -> Option<&'static T> {
         let (chunk, place) = (
             index as usize / CHUNK_RECORDS,
             index as usize % CHUNK_RECORDS,
         );
         // Pairs with the Release in `take`.
-        let chunk = self.chunks[chunk].load(Ordering::Acquire);
-        assert!(!chunk.is_null(), "a number that was given out");
-        // SAFETY: 1. The chunk has CHUNK_RECORDS records, made before its address was stored, and stays.
-        unsafe { &*chunk.add(place) }
+        let chunk = self.chunks.get(chunk)?.load(Ordering::Acquire);
+        // SAFETY: 1. A chunk has CHUNK_RECORDS records, made before its address was stored, and stays.
+        (!chunk.is_null()).then(|| unsafe { &*chunk.add(place) })
     }
 
     /// A number whose record nobody uses. Takes a lock whose holders wait for nobody.
@@ -96,6 +101,11 @@ mod tests {
             taken
                 .iter()
                 .all(|&index| TABLE.at(index).load(Ordering::Relaxed) == index)
+        );
+        assert!(
+            [2 * CHUNK_RECORDS as u32, u32::MAX]
+                .iter()
+                .all(|&index| TABLE.find(index).is_none())
         );
         TABLE.give_back(7);
         assert_eq!(TABLE.take(), 7);
