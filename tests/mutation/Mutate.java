@@ -11,7 +11,9 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
+import java.util.Map;
 import java.util.StringJoiner;
+import java.util.TreeMap;
 import java.util.stream.Stream;
 
 /**
@@ -146,6 +148,9 @@ public final class Mutate {
     private static final String[] KINDS = {
         "opcode", "operand", "constant", "branch", "limits", "text", "flags", "handlers", "pool", "nop", "byte", "two",
     };
+    private static final int MAJOR_AT = 7;
+    private static final byte JAVA_6 = 50;
+    private static final int CASES_PER_COLLECTION = 32;
 
     private final Random64 random;
     private final byte[] bytes;
@@ -246,30 +251,38 @@ public final class Mutate {
         return true;
     }
 
-    /** Defines one class itself; all others come from the parent. */
+    /** Defines the changed class, and the other victims as they were. */
     private static final class Loader extends ClassLoader {
+        private final Map<String, byte[]> originals;
+
+        Loader(Map<String, byte[]> originals) {
+            super(ClassLoader.getPlatformClassLoader());
+            this.originals = originals;
+        }
+
         Class<?> define(byte[] bytes) {
             return defineClass(null, bytes, 0, bytes.length);
         }
-    }
 
-    private static String load(byte[] bytes) {
-        try {
-            Class<?> type = new Loader().define(bytes);
-            Class.forName(type.getName(), true, type.getClassLoader());
-            return "accepted " + calls(type);
-        } catch (VerifyError e) {
-            return "refused " + e.getClass().getName() + (isAboutMaps(e) ? " by its stack map" : "");
-        } catch (Throwable e) {
-            return (e instanceof LinkageError ? "refused " : "threw ") + e.getClass().getName()
-                + (Boolean.getBoolean("verbose") ? ": " + e.getMessage() : "");
+        @Override
+        protected Class<?> findClass(String name) throws ClassNotFoundException {
+            byte[] original = originals.get(name);
+            if (original == null) {
+                throw new ClassNotFoundException(name);
+            }
+            return define(original);
         }
     }
 
-    /** Takt infers types and reads no stack maps: such a class is not refused for its map. */
-    private static boolean isAboutMaps(VerifyError e) {
-        String text = String.valueOf(e.getMessage()).toLowerCase();
-        return text.contains("stackmap") || text.contains("stack map");
+    private static String load(byte[] bytes, Map<String, byte[]> originals) {
+        try {
+            Class<?> type = new Loader(originals).define(bytes);
+            Class.forName(type.getName(), true, type.getClassLoader());
+            return "accepted " + calls(type);
+        } catch (Throwable e) {
+            return (e instanceof LinkageError ? "refused " : "threw ") + e.getClass().getName()
+                + (Boolean.getBoolean("verbose") ? ": " + String.valueOf(e.getMessage()).lines().limit(4).toList() : "");
+        }
     }
 
     private static String calls(Class<?> type) {
@@ -305,23 +318,24 @@ public final class Mutate {
         }
     }
 
-    private static List<byte[]> victims(Path directory) throws IOException {
+    private static Map<String, byte[]> originals(Path directory) throws IOException {
         try (Stream<Path> files = Files.list(directory)) {
-            List<Path> paths = files.filter(it -> it.getFileName().toString().startsWith("Victims$")).sorted().toList();
-            List<byte[]> victims = new ArrayList<>();
-            for (Path path : paths) {
-                byte[] bytes = Files.readAllBytes(path);
-                // Interfaces without code leave nothing to change.
-                if (!new Layout(bytes).codes.isEmpty()) {
-                    victims.add(bytes);
+            Map<String, byte[]> originals = new TreeMap<>();
+            for (Path path : files.toList()) {
+                String file = path.getFileName().toString();
+                if (file.startsWith("Victims") && file.endsWith(".class")) {
+                    originals.put(file.substring(0, file.length() - ".class".length()), Files.readAllBytes(path));
                 }
             }
-            return victims;
+            return originals;
         }
     }
 
     public static void main(String[] args) throws Exception {
-        List<byte[]> victims = victims(Path.of(args[0]));
+        Map<String, byte[]> originals = originals(Path.of(args[0]));
+        // The class around them has no code worth changing.
+        List<byte[]> victims = originals.entrySet().stream()
+            .filter(it -> it.getKey().contains("$")).map(Map.Entry::getValue).toList();
         long seed = Long.parseLong(args[1]);
         int first = Integer.parseInt(args[2]);
         int count = Integer.parseInt(args[3]);
@@ -337,22 +351,30 @@ public final class Mutate {
                 kind = KINDS[random.below(KINDS.length)];
                 mutate = new Mutate(victims.get(victim), random);
             } while (!changes(mutate, kind));
-            if (args.length > 4) {
-                Files.write(Path.of(args[4]), mutate.bytes);
-            }
             String[] outcome = {"loops"};
             byte[] bytes = mutate.bytes;
-            Thread thread = new Thread(() -> outcome[0] = load(bytes));
+            if (number % 2 == 1) {
+                // Before Java 7 no stack map is needed, so more changed code gets as far as to run.
+                bytes[MAJOR_AT] = JAVA_6;
+            }
+            if (args.length > 4) {
+                Files.write(Path.of(args[4]), bytes);
+            }
+            Thread thread = new Thread(() -> outcome[0] = load(bytes, originals));
             thread.setDaemon(true);
             thread.start();
             thread.join(2_000);
             out.println(number + " " + victim + " " + kind + " " + outcome[0]);
             out.flush();
             if (thread.isAlive()) {
-                Runtime.getRuntime().halt(3);
+                System.exit(3);
+            }
+            if (number % CASES_PER_COLLECTION == 0) {
+                // Whoever wrote where it may not is more likely to be found.
+                System.gc();
             }
         }
-        Runtime.getRuntime().halt(0);
+        System.exit(0);
     }
 
     /** A first change may make a second one miss what it looks for. */

@@ -190,5 +190,62 @@ final class Victims {
         }
     }
 
+    /** Fields and locals of all types side by side, so that one is easily taken for another. */
+    static class Cells {
+        int number = 1;
+        long wide = 2;
+        double real = 3;
+        Object any = "any";
+        String text = "text";
+        int[] numbers = {4, 5};
+        Object[] objects = {this, "six"};
+        Cells next;
+
+        Cells(Cells next, String text) {
+            this.next = next;
+            this.text = text;
+        }
+
+        long sum(int depth) {
+            long sum = number + wide + (long) real;
+            Object found = any;
+            if (found instanceof String) {
+                String own = (String) found;
+                sum += own.length() + text.length();
+            } else if (found instanceof int[]) {
+                int[] own = (int[]) found;
+                sum += own[0];
+            }
+            for (Object object : objects) {
+                sum += object == this ? 1 : 2;
+            }
+            return depth == 0 || next == null ? sum : sum + next.sum(depth - 1);
+        }
+
+        static long chains(int n) {
+            Cells first = new Cells(null, "first");
+            Cells second = new Cells(first, String.valueOf(n));
+            second.any = second.numbers;
+            first.objects[1] = second;
+            first.numbers = second.numbers.clone();
+            first.numbers[n & 1] += n;
+            return second.sum(3) + first.numbers[n & 1];
+        }
+
+        static Object swaps(Object one, int n) {
+            Object other = n > 2 ? new Cells(null, "swap") : (Object) new long[] {n};
+            Cells[] cells = {new Cells(null, null), null};
+            Object[][] table = {cells, new String[] {"a"}};
+            if (other instanceof Cells) {
+                cells[1] = (Cells) other;
+                cells[0].next = cells[1];
+            }
+            double d = cells.length * 1.5;
+            int i = n;
+            one = table[i & 1][0];
+            return cells[0].next == other ? cells[0].next.text : String.valueOf(d);
+        }
+    }
+
     private Victims() {}
 }

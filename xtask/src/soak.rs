@@ -10,6 +10,13 @@ use crate::framework;
 use crate::sanitize::{self, Length};
 use crate::stage::{Stages, cargo, command, takt};
 
+/// Stages that are a file of tests/e2e with what it leaves out of `make test`.
+const LONG_TESTS: [(&str, &str); 3] = [
+    ("java-locks", "lab"),
+    ("stress", "stress"),
+    ("mutation", "mutation"),
+];
+
 /// Runs the long stages whose name contains `only`, or all of them.
 pub(crate) fn run(only: Option<String>) -> Result<()> {
     let takt = takt()?;
@@ -68,7 +75,7 @@ pub(crate) fn run(only: Option<String>) -> Result<()> {
     })?;
     // A day at a megabyte per second, as fast as it goes: what holes cost.
     stages.run("day", || collector(&["--day"]))?;
-    for (name, test) in [("java-locks", "lab"), ("stress", "stress")] {
+    for (name, test) in LONG_TESTS {
         stages.run(name, || {
             let test = ["test", "--package", "e2e", "--test", test, "--locked"];
             cargo([&test[..], &["--", "--ignored", "--nocapture"]].concat())

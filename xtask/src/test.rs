@@ -57,6 +57,9 @@ pub(crate) fn run(only: Option<String>) -> Result<()> {
     stages.run("stress", || {
         cargo_test(&["--package", "e2e", "--test", "stress"])
     })?;
+    stages.run("mutation", || {
+        cargo_test(&["--package", "e2e", "--test", "mutation"])
+    })?;
     stages.run("e2e in the lab", || {
         cargo_test(&["--package", "e2e", "--test", "lab"])
     })?;
@@ -69,7 +72,8 @@ fn e2e() -> Result<()> {
     for entry in std::fs::read_dir("tests/e2e/tests")? {
         let path = entry?.path();
         match path.file_stem().and_then(|it| it.to_str()) {
-            Some("lab" | "packages" | "programs" | "run" | "stress" | "trouble") | None => {}
+            Some("lab" | "mutation" | "packages" | "programs" | "run" | "stress" | "trouble")
+            | None => {}
             Some(test) => words.extend(["--test".to_owned(), test.to_owned()]),
         }
     }

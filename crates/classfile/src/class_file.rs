@@ -17,13 +17,34 @@ pub mod access {
     pub const SUPER: u16 = 0x0020;
     pub const SYNCHRONIZED: u16 = 0x0020;
     pub const VOLATILE: u16 = 0x0040;
+    pub const BRIDGE: u16 = 0x0040;
+    pub const TRANSIENT: u16 = 0x0080;
     pub const VARARGS: u16 = 0x0080;
     pub const NATIVE: u16 = 0x0100;
     pub const INTERFACE: u16 = 0x0200;
     pub const ABSTRACT: u16 = 0x0400;
+    pub const STRICT: u16 = 0x0800;
     pub const SYNTHETIC: u16 = 0x1000;
+    pub const ANNOTATION: u16 = 0x2000;
+    pub const ENUM: u16 = 0x4000;
     pub const MODULE: u16 = 0x8000;
 }
+
+/// Flags that mean something on a class; all others are dropped when it is read, as HotSpot does.
+const CLASS_FLAGS: u16 = access::PUBLIC
+    | access::FINAL
+    | access::SUPER
+    | access::INTERFACE
+    | access::ABSTRACT
+    | access::SYNTHETIC
+    | access::ANNOTATION
+    | access::ENUM
+    | access::MODULE;
+
+/// First version whose class initialisers say that they are static.
+const JAVA_7: u16 = 51;
+/// First version with modules.
+const JAVA_9: u16 = 53;
 
 /// Newest major version read: 61 is Java 17.
 pub(crate) const MAJOR_MAX: u16 = 61;
@@ -73,6 +94,8 @@ pub struct ClassFile<'a> {
     pub permitted_subclasses: Option<Vec<u16>>,
     /// Components; `Some` makes it a record.
     pub record: Option<Vec<RecordComponent<'a>>>,
+    /// What follows the constants, for [`ClassFile::check`].
+    pub body: &'a [u8],
 }
 
 impl<'a> ClassFile<'a> {
@@ -92,9 +115,13 @@ impl<'a> ClassFile<'a> {
             major,
             minor,
             constants,
+            body: reader.rest(),
             ..ClassFile::default()
         };
         class.parse_names(&mut reader)?;
+        if major < JAVA_9 {
+            class.access &= !access::MODULE;
+        }
         class.parse_members(&mut reader)?;
         let pool = core::mem::take(&mut class.constants);
         member::for_each_attribute(&mut reader, &pool, |name, body| {
@@ -108,7 +135,7 @@ impl<'a> ClassFile<'a> {
     }
 
     fn parse_names(&mut self, reader: &mut Reader<'a>) -> Result<(), Error> {
-        self.access = reader.u16("class")?;
+        self.access = reader.u16("class")? & CLASS_FLAGS;
         self.this_class = reader.u16("class")?;
         self.name = self.constants.class_name(self.this_class)?;
         self.super_name = match reader.u16("class")? {
@@ -129,8 +156,15 @@ impl<'a> ClassFile<'a> {
                 .push(member::parse_field(reader, &self.constants)?);
         }
         for _ in 0..reader.u16("methods")? {
-            self.methods
-                .push(member::parse_method(reader, &self.constants)?);
+            let mut method = member::parse_method(reader, &self.constants)?;
+            if method.name == b"<clinit>" {
+                // Its other flags say nothing; in old files none does.
+                method.access &= access::STATIC | access::STRICT;
+                if self.major < JAVA_7 {
+                    method.access = access::STATIC;
+                }
+            }
+            self.methods.push(method);
         }
         Ok(())
     }

@@ -40,6 +40,15 @@ impl<'a> FieldType<'a> {
         Ok(parsed)
     }
 
+    /// The words that a value takes in a frame.
+    pub fn words(&self) -> usize {
+        match self {
+            FieldType::Void => 0,
+            FieldType::Primitive(Primitive::Long | Primitive::Double) => 2,
+            _ => 1,
+        }
+    }
+
     /// Whether values of this type are references.
     pub fn is_reference(&self) -> bool {
         matches!(self, FieldType::Class(_) | FieldType::Array(_))
@@ -74,6 +83,11 @@ impl<'a> MethodDescriptor<'a> {
             return Err(WHAT);
         }
         Ok(Self { parameters, result })
+    }
+
+    /// The words that the parameters take in a frame, without the receiver.
+    pub fn words(&self) -> usize {
+        self.parameters.iter().map(FieldType::words).sum()
     }
 }
 
@@ -117,6 +131,7 @@ mod tests {
     fn method_descriptor_splits() {
         let parsed = MethodDescriptor::parse(b"(I[[JLa/B;D)[La/B;").unwrap();
         assert_eq!(parsed.parameters.len(), 4);
+        assert_eq!(parsed.words(), 5);
         assert_eq!(parsed.parameters[1], FieldType::Array(b"[[J"));
         assert_eq!(parsed.parameters[2], FieldType::Class(b"a/B"));
         assert_eq!(parsed.result, FieldType::Array(b"[La/B;"));

@@ -10,6 +10,10 @@ pub enum Error {
     Truncated(&'static str),
     /// The named item has a value that the format does not allow.
     Malformed(&'static str),
+    /// The file can be read, but is none that the format allows: the reason.
+    Illegal(String),
+    /// A module's description, not a class.
+    Module,
     /// The file's major version is not one that this crate reads.
     Version {
         /// The major version found.
@@ -24,6 +28,8 @@ impl fmt::Display for Error {
         match self {
             Error::Truncated(what) => write!(f, "Truncated class file: {what}"),
             Error::Malformed(what) => write!(f, "Malformed class file: {what}"),
+            Error::Illegal(reason) => f.write_str(reason),
+            Error::Module => f.write_str("not a class because access_flag ACC_MODULE is set"),
             Error::Version { major, minor } => {
                 write!(f, "unsupported class file version {major}.{minor}")
             }

@@ -3,7 +3,8 @@
 //!
 //! [`ClassFile::parse`] reads one `.class` file; [`Jimage::parse`] reads the
 //! module image. Both borrow their input, copy nothing they need not copy and
-//! answer hostile bytes with an [`Error`]. Neighbours: `ir` translates the
+//! answer hostile bytes with an [`Error`]; [`ClassFile::check`] holds a file
+//! against the rest of the format's rules. Neighbours: `ir` translates the
 //! methods found here, `vm` links the classes.
 //!
 //! Own code and not a parser from the registry, because the machine needs what
@@ -13,6 +14,7 @@
 #![forbid(unsafe_code)]
 
 mod attribute;
+mod check;
 mod class_file;
 mod constant;
 mod descriptor;

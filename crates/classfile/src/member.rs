@@ -1,7 +1,32 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Fields, methods and code.
 
-use crate::{ConstantPool, Error, reader::Reader};
+use crate::{ConstantPool, Error, access, reader::Reader};
+
+/// Flags that mean something on a field; all others are dropped when it is read, as HotSpot does.
+const FIELD_FLAGS: u16 = access::PUBLIC
+    | access::PRIVATE
+    | access::PROTECTED
+    | access::STATIC
+    | access::FINAL
+    | access::VOLATILE
+    | access::TRANSIENT
+    | access::SYNTHETIC
+    | access::ENUM;
+
+/// As [`FIELD_FLAGS`], on a method.
+const METHOD_FLAGS: u16 = access::PUBLIC
+    | access::PRIVATE
+    | access::PROTECTED
+    | access::STATIC
+    | access::FINAL
+    | access::SYNCHRONIZED
+    | access::BRIDGE
+    | access::VARARGS
+    | access::NATIVE
+    | access::ABSTRACT
+    | access::STRICT
+    | access::SYNTHETIC;
 
 /// One field.
 #[derive(Clone, Debug, Default)]
@@ -132,7 +157,7 @@ pub(crate) fn parse_field<'a>(
     pool: &ConstantPool<'a>,
 ) -> Result<Field<'a>, Error> {
     let mut field = Field {
-        access: reader.u16("field")?,
+        access: reader.u16("field")? & FIELD_FLAGS,
         name: pool.utf8(reader.u16("field")?)?,
         descriptor: pool.utf8(reader.u16("field")?)?,
         ..Field::default()
@@ -156,7 +181,7 @@ pub(crate) fn parse_method<'a>(
     pool: &ConstantPool<'a>,
 ) -> Result<Method<'a>, Error> {
     let mut method = Method {
-        access: reader.u16("method")?,
+        access: reader.u16("method")? & METHOD_FLAGS,
         name: pool.utf8(reader.u16("method")?)?,
         descriptor: pool.utf8(reader.u16("method")?)?,
         ..Method::default()

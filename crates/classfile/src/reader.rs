@@ -46,6 +46,11 @@ impl<'a> Reader<'a> {
         Ok((u64::from(self.u32(what)?) << 32) | u64::from(self.u32(what)?))
     }
 
+    /// All that was not read yet.
+    pub(crate) fn rest(&self) -> &'a [u8] {
+        &self.bytes[self.offset..]
+    }
+
     pub(crate) fn is_empty(&self) -> bool {
         self.offset == self.bytes.len()
     }

@@ -82,6 +82,11 @@ fn java_base_translates() {
             let class = ClassFile::parse(content).unwrap_or_else(|error| {
                 panic!("{}: {error}", to_string_lossy(&name));
             });
+            if !name.ends_with(b"/module-info.class") {
+                class.check().unwrap_or_else(|error| {
+                    panic!("{}: {error}", to_string_lossy(&name));
+                });
+            }
             classes.insert(class.name, class);
         }
     }
@@ -96,6 +101,8 @@ fn java_base_translates() {
                     to_string_lossy(method.descriptor)
                 )
             };
+            ir::bytecode::check_frames(class, method)
+                .unwrap_or_else(|error| panic!("{}: {error}", name()));
             let function = ir::bytecode::translate(class, method)
                 .unwrap_or_else(|error| panic!("{}: {error}", name()));
             let subject = Subject {

@@ -107,10 +107,13 @@ fn sees(
             || resolved.is_subtype_of(from))
 }
 
+/// Ancestor of the code that the library's reflection generates.
+pub(crate) const MAGIC_ACCESSOR: &str = "jdk/internal/reflect/MagicAccessorImpl";
+
 /// Code that the library's reflection generates may see everything.
 pub(crate) fn is_exempt(class: &'static Class) -> bool {
     let mut ancestors = core::iter::successors(class.super_class(), |class| class.super_class());
-    ancestors.any(|class| class.name().is("jdk/internal/reflect/MagicAccessorImpl"))
+    ancestors.any(|class| class.name().is(MAGIC_ACCESSOR))
 }
 
 /// The class that decides who may see whose privates.

@@ -5,6 +5,7 @@
 //! superclasses are loaded, fields laid out, vtable and interface table built.
 
 mod build;
+mod heritage;
 mod tables;
 
 use core::sync::atomic::Ordering;
@@ -100,6 +101,9 @@ fn define_now(thread: &Thread, definition: Definition) -> Result<&'static Class,
         }
         interfaces.push(interface);
     }
+    if !loader.is_boot() {
+        heritage::check(thread, &definition, &file, super_class, &interfaces)?;
+    }
     let class = build::instance_class(
         definition.loader,
         file,
@@ -145,7 +149,21 @@ fn parse(thread: &Thread, definition: &Definition) -> Result<ClassFile<'static>,
             .name
             .map_or_else(|| "unknown".to_owned(), |name| name.to_string())
     };
-    let file = ClassFile::parse(definition.bytes).map_err(|error| match error {
+    let is_trusted = definition.loader.is_boot() && !crate::options::get().is_library_verified;
+    // An outline is made of a DEX file, which has rules of its own: `dex::verify`.
+    let is_checked = !is_trusted && definition.dex.is_none();
+    let read = || {
+        let file = ClassFile::parse(definition.bytes)?;
+        if is_checked {
+            file.check()?;
+        }
+        Ok(file)
+    };
+    let file = read().map_err(|error| match error {
+        classfile::Error::Module => {
+            let message = format!("{} is {error}", name());
+            thread.throw("java/lang/NoClassDefFoundError", &message)
+        }
         classfile::Error::Version { major, minor } => {
             let message = format!(
                 "{} has been compiled by a more recent version of the Java Runtime (class file version {major}.{minor}), this version of the Java Runtime only recognizes class file versions up to 61.0",

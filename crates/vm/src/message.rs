@@ -4,6 +4,7 @@
 use classfile::{FieldType, MethodDescriptor, Primitive};
 
 use crate::class::{Class, ClassKind, Method};
+use crate::loader::Loader;
 use crate::mirror;
 use crate::symbol::Symbol;
 
@@ -77,6 +78,17 @@ fn homes(first: &'static Class, second: &'static Class) -> String {
         format!("{first_name} and {second_name} are in {first_home}")
     } else {
         format!("{first_name} is in {first_home}; {second_name} is in {second_home}")
+    }
+}
+
+/// As [`homes`], of a class that is not there yet. Application classes have no modules of their own here.
+pub(crate) fn homes_of_heir(name: &str, loader: &'static Loader, parent: &'static Class) -> String {
+    let own_home = format!("unnamed module of loader {}", mirror::loader_name(loader));
+    let (parent_name, parent_home) = (external_name(parent), home(parent));
+    if own_home == parent_home {
+        format!("{name} and {parent_name} are in {own_home}")
+    } else {
+        format!("{name} is in {own_home}; {parent_name} is in {parent_home}")
     }
 }
 

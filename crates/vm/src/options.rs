@@ -23,6 +23,8 @@ pub(crate) struct Options {
     pub(crate) stack_scan: StackScan,
     /// The heap is checked when the program is over, and every root that a stack map names.
     pub(crate) is_verifying: bool,
+    /// Whether the boot loader's classes are checked and proven like all others.
+    pub(crate) is_library_verified: bool,
     /// A line for each collection.
     pub(crate) is_verbose_gc: bool,
     pub(crate) is_verbose_class: bool,
@@ -79,6 +81,7 @@ pub(crate) fn read(arguments: &[String]) -> Result<(), String> {
         is_real_time: false,
         stack_scan: StackScan::Exact,
         is_verifying: false,
+        is_library_verified: false,
         is_verbose_gc: false,
         is_verbose_class: false,
         is_verbose_compile: false,
@@ -152,6 +155,9 @@ impl Options {
             "-Xtakt:stack-scan=exact" => self.stack_scan = StackScan::Exact,
             "-Xtakt:stack-scan=conservative" => self.stack_scan = StackScan::Conservative,
             "-Xtakt:verify" => self.is_verifying = true,
+            "-Xverify" | "-Xverify:all" | "-XX:+BytecodeVerificationLocal" => {
+                self.is_library_verified = true;
+            }
             "-XX:+AlwaysPreTouch" => self.is_heap_touched = true,
             "-XX:-AlwaysPreTouch" => self.is_heap_touched = false,
             "-verbose:gc" | "-Xlog:gc" => self.is_verbose_gc = true,

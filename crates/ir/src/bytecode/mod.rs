@@ -8,10 +8,12 @@
 //! [`verify`](crate::verify) checks the outcome once more.
 
 mod frame;
+mod frames;
 mod instruction;
 mod layout;
 mod translate;
 
+pub use frames::{FrameError, check_frames};
 pub use translate::{TranslateError, memory_kind, translate};
 
 /// The offset behind the instruction at `at`, if control can go on there, and the offsets it may jump to.

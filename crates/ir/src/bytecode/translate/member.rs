@@ -17,16 +17,28 @@ fn kind_of_field(descriptor: &[u8]) -> Result<MemoryKind> {
     memory_kind(&ty).ok_or_else(|| "void field".into())
 }
 
+/// Bytes that the format reserves behind a call.
+fn expect_zero(reserved: u16) -> Result<()> {
+    if reserved == 0 {
+        Ok(())
+    } else {
+        Err("Reserved operand byte must be zero".into())
+    }
+}
+
 impl<'a> Translator<'a, '_> {
     pub(super) fn member(&mut self, opcode: u8, cursor: &mut Cursor<'a>) -> Result<()> {
         match opcode {
             0xb2..=0xb5 => self.field(opcode, cursor),
-            0xb6 => self.invoke(InvokeKind::Virtual, cursor),
-            0xb7 => self.invoke(InvokeKind::Special, cursor),
-            0xb8 => self.invoke(InvokeKind::Static, cursor),
+            0xb6 => self.invoke(InvokeKind::Virtual, cursor).map(drop),
+            0xb7 => self.invoke(InvokeKind::Special, cursor).map(drop),
+            0xb8 => self.invoke(InvokeKind::Static, cursor).map(drop),
             0xb9 => {
-                self.invoke(InvokeKind::Interface, cursor)?;
-                cursor.u16().map(|_| ())
+                let words = self.invoke(InvokeKind::Interface, cursor)?;
+                if usize::from(cursor.u8()?) != words {
+                    return Err("Inconsistent args count operand in invokeinterface".into());
+                }
+                expect_zero(u16::from(cursor.u8()?))
             }
             0xba => self.invoke_dynamic(cursor),
             _ => self.object(opcode, cursor),
@@ -102,7 +114,8 @@ impl<'a> Translator<'a, '_> {
         Ok((args, dst))
     }
 
-    fn invoke(&mut self, kind: InvokeKind, cursor: &mut Cursor<'a>) -> Result<()> {
+    /// Gives the words that the arguments take, the receiver included.
+    fn invoke(&mut self, kind: InvokeKind, cursor: &mut Cursor<'a>) -> Result<usize> {
         let index = cursor.u16()?;
         let method = self
             .class
@@ -121,12 +134,13 @@ impl<'a> Translator<'a, '_> {
             index: u32::from(index),
             args,
         });
-        Ok(())
+        let parameters = MethodDescriptor::parse(method.descriptor).map_or(0, |it| it.words());
+        Ok(parameters + usize::from(kind != InvokeKind::Static))
     }
 
     fn invoke_dynamic(&mut self, cursor: &mut Cursor<'a>) -> Result<()> {
         let index = cursor.u16()?;
-        cursor.u16()?;
+        expect_zero(cursor.u16()?)?;
         let pool = &self.class.constants;
         let (_, _, descriptor) = pool.dynamic(index).map_err(|error| error.to_string())?;
         let (args, dst) = self.signature(descriptor, false)?;

@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Class files changed at random (tests/mutation) are judged as HotSpot judges them, and what is accepted runs with the
+//! same outcome: never a crash, never a heap out of order. Each case is made of seed and number alone:
+//! `java -cp DIR Mutate DIR SEED NUMBER 1 FILE` writes its class file.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::process::Command;
+
+use e2e::{Run, takt_path};
+
+const SOURCES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../mutation");
+/// A case that did not come to an end ended its process; the next one goes on behind it.
+const LOOPED: i32 = 3;
+/// Of a thousand cases, those that the two may judge differently; docs/vm.md names the kinds.
+const DIFFERENT_PER_MILLE_MAX: usize = 5;
+
+/// What became of each case: its line without the number.
+type Outcomes = BTreeMap<usize, String>;
+
+/// Runs the cases from `first` on in as many processes as it takes.
+fn outcomes(
+    mut start: impl FnMut(&[&str]) -> Run,
+    classes: &str,
+    seed: u32,
+    count: usize,
+) -> Outcomes {
+    let mut outcomes = Outcomes::new();
+    let seed = seed.to_string();
+    let mut first = 0;
+    while first < count {
+        let (from, left) = (first.to_string(), (count - first).to_string());
+        let run = start(&[
+            "-Xmx64m", "-cp", classes, "Mutate", classes, &seed, &from, &left,
+        ]);
+        for line in run.stdout.lines() {
+            let (number, outcome) = line.split_once(' ').expect("a number and an outcome");
+            let number: usize = number.parse().unwrap_or_else(|_| panic!("{line}"));
+            outcomes.insert(number, outcome.to_owned());
+            first = number + 1;
+        }
+        let is_over = run.code == 0 && first == count;
+        assert!(
+            is_over || run.code == LOOPED,
+            "seed {seed}, behind case {first}: code {}\n{}",
+            run.code,
+            run.stderr
+        );
+    }
+    outcomes
+}
+
+fn judge(seed: u32, count: usize) {
+    let directory = tempfile::tempdir().expect("a directory");
+    let classes = directory.path().display().to_string();
+    // Strings are joined without `invokedynamic`, which older class files do not have.
+    let compiled = Command::new("javac")
+        .args(["-g", "-XDstringConcat=inline", "-d", &classes])
+        .args(["Mutate.java", "Victims.java"].map(|it| Path::new(SOURCES).join(it)))
+        .status();
+    assert!(compiled.expect("javac starts").success());
+    let code = Path::new(env!("CARGO_TARGET_TMPDIR")).join("code");
+    let cache = format!("--code-cache={}", code.display());
+    let ours = ["java", "--gc=rc", "-Xtakt:verify", &cache];
+    let hotspot = |args: &[&str]| Run::of(Command::new("java").args(args));
+    let takt = |args: &[&str]| Run::of(Command::new(takt_path()).args(ours).args(args));
+    let (expected, found) = std::thread::scope(|scope| {
+        let found = scope.spawn(|| outcomes(takt, &classes, seed, count));
+        let expected = outcomes(hotspot, &classes, seed, count);
+        (expected, found.join().expect("the other half ends"))
+    });
+    let pairs = expected
+        .iter()
+        .map(|(number, outcome)| (number, outcome, &found[number]));
+    let different: Vec<String> = pairs
+        .filter(|(_, expected, found)| expected != found)
+        .map(|(number, expected, found)| format!("{number}: HotSpot {expected}; Takt {found}"))
+        .collect();
+    let accepted = found
+        .values()
+        .filter(|it| it.contains(" accepted "))
+        .count();
+    let text = different.join("\n");
+    eprintln!(
+        "seed {seed}: {accepted} of {count} accepted, {} judged differently\n{text}",
+        different.len()
+    );
+    assert!(accepted > count / 5, "{accepted} cases ran");
+    assert!(
+        different.len() * 1000 <= count * DIFFERENT_PER_MILLE_MAX,
+        "seed {seed}:\n{text}"
+    );
+}
+
+#[test]
+fn changed_classes_are_judged_as_on_hotspot() {
+    judge(1, 2_000);
+}
+
+#[test]
+#[ignore = "a quarter of an hour: make soak"]
+fn many_changed_classes_are_judged_as_on_hotspot() {
+    for seed in 2..12 {
+        judge(seed, 5_000);
+    }
+}
