@@ -40,7 +40,7 @@ pub(crate) struct Args {
     #[arg(long, value_delimiter = ',', default_values_t = THREADS)]
     threads: Vec<u32>,
     /// Time of each run
-    #[arg(long, short = 'D', default_value = "10s", value_parser = humantime::parse_duration)]
+    #[arg(long, short = 'D', default_value = "20s", value_parser = humantime::parse_duration)]
     duration: Duration,
     /// Period of the real-time thread; the paper's is 100 ms over 40 s
     #[arg(long, default_value = "2ms", value_parser = humantime::parse_duration)]
