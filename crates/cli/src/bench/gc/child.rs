@@ -14,7 +14,7 @@ use anyhow::{Context, Result, bail};
 use rt::clock::{Clock, Monotonic};
 use rt::policy::{Policy, Priority, Tid};
 
-use super::control::{Control, Sample};
+use super::control::{Control, Plan, Sample};
 use super::java::Args;
 
 /// What the window showed.
@@ -120,7 +120,13 @@ fn converse(args: &Args, period_us: u64, child: &mut Child) -> Result<Measured> 
     } else {
         Policy::Other { nice: 0 }
     };
-    let control = Control::start(policy, period_us * 1000, args.spin_ns(), args.seconds_max())?;
+    let plan = Plan {
+        period_ns: period_us * 1000,
+        spin_ns: args.spin_ns(),
+        work_ns: args.control_us * 1000,
+        seconds_max: args.seconds_max(),
+    };
+    let control = Control::start(policy, plan)?;
     let stolen_ms = stolen_ms();
     let talk = talk(&mut input, &mut output);
     let figures = match talk {

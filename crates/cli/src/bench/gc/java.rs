@@ -36,7 +36,7 @@ pub(super) const SOURCES: [(&str, &str); 3] = [
 ///
 /// A thread (FIFO 80 where the system grants it; the same way on every machine) allocates in each release. work: from the
 /// start of a release's work to its end; late: from the release to that start. A native thread without a heap does the
-/// same to memory beside it (control): what delays that is the system's doing. Load heavy has a thread beside it with a
+/// same to memory beside it, about as long (control): what delays that is the system's doing. Load heavy has a thread beside it with a
 /// live set and garbage. All machines have the same heap, touched before they begin. Exit code 1: a window of rc saw too
 /// little of the collector.
 #[derive(Parser)]
@@ -63,6 +63,9 @@ pub(super) struct Args {
     /// SCHED_FIFO priority of the measured and the control thread; 0 for ordinary threads
     #[arg(long, default_value_t = 80, value_parser = clap::value_parser!(u8).range(0..=99))]
     pub(super) priority: u8,
+    /// The control works at least so many µs in each release, as rc's thread does under load heavy; 0: once over its nodes
+    #[arg(long, default_value_t = 6, value_parser = clap::value_parser!(u64).range(0..=100))]
+    pub(super) control_us: u64,
     /// Size of the heap
     #[arg(long, default_value_t = 1024)]
     heap_mb: u32,
