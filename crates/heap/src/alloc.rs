@@ -172,27 +172,32 @@ impl Mutator {
         run
     }
 
-    /// Real-time mutators take whole blocks as long as some are set aside: what lies in a row, the processor fetches
-    /// ahead, now and when the objects have grown old. Others fill the gaps that are left in blocks first.
+    /// Real-time mutators take whole blocks as long as there are enough for all: what lies in a row, the processor fetches
+    /// ahead, now and when the objects have grown old. Otherwise, and others always, fill the gaps in blocks first: a
+    /// block is whole again only when all in it is dead, and while the reserve lacks some nobody else gets one.
     fn take_block(&mut self, class: usize) -> Option<BlockIndex> {
         let heap = &self.heap;
-        let partial = || heap.partial[class].try_pop(&heap.blocks);
-        let whole = if self.is_real_time() {
-            let reserved = heap.free.reserve.try_pop(&heap.blocks);
+        let reserved = || {
+            let block = heap.free.reserve.try_pop(&heap.blocks);
             heap.ask_lender_if_low();
-            if reserved.is_none() {
-                if let Some(block) = partial() {
-                    return Some(block);
-                }
-                heap.counters.reserve_exhausted.add(1);
-            }
-            reserved.or_else(|| heap.free.take_last(&heap.memory))?
-        } else {
-            if let Some(block) = partial() {
+            block
+        };
+        let is_ample = self.is_real_time() && heap.free.is_ample();
+        let mut whole = is_ample.then(reserved).flatten();
+        if whole.is_none() {
+            if let Some(block) = heap.partial[class].try_pop(&heap.blocks) {
                 return Some(block);
             }
-            heap.free.take(&heap.memory)?
-        };
+            whole = if self.is_real_time() {
+                reserved().or_else(|| {
+                    heap.counters.reserve_exhausted.add(1);
+                    heap.free.take_last(&heap.memory)
+                })
+            } else {
+                heap.free.take(&heap.memory)
+            };
+        }
+        let whole = whole?;
         heap.format_block(whole, class);
         Some(whole)
     }

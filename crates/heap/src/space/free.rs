@@ -19,6 +19,8 @@ pub(crate) struct FreeBlocks {
     /// Blocks set aside for real-time mutators.
     pub(crate) reserve: BlockStack,
     reserve_target: u32,
+    /// Of the whole heap.
+    block_count: u32,
     word_count: usize,
     free_count: AtomicU32,
     committed_count: AtomicU32,
@@ -50,6 +52,7 @@ impl FreeBlocks {
             }),
             reserve: BlockStack::default(),
             reserve_target,
+            block_count,
             free_count: AtomicU32::new(0),
             committed_count: AtomicU32::new(0),
         }
@@ -63,6 +66,13 @@ impl FreeBlocks {
     /// Blocks that are memory by now.
     pub(crate) fn committed_count(&self) -> u32 {
         self.committed_count.load(Ordering::Relaxed)
+    }
+
+    /// Whether the reserve can be filled again without leaving others none: memory is left to commit, or as many blocks
+    /// as it holds are free beside it.
+    pub(crate) fn is_ample(&self) -> bool {
+        self.committed_count() < self.block_count
+            || self.free_count.load(Ordering::Relaxed) >= self.reserve_target
     }
 
     /// A block for an ordinary mutator: one that the reserve does not lack.

@@ -119,7 +119,8 @@ public final class HandlerLoad {
             for (int count = 0; count < BURST && sent.get() - handled < PENDING_MAX; count++) {
                 send();
             }
-            next += BURST_PERIOD_NANOS;
+            // Who is late begins anew: made up for, bursts would leave out every pause, and the threads would only compete.
+            next = Math.max(next, System.nanoTime() - BURST_PERIOD_NANOS / 2) + BURST_PERIOD_NANOS;
             LockSupport.parkNanos(next - System.nanoTime());
         }
     }
