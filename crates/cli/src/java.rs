@@ -84,25 +84,48 @@ fn holds_code(file: &Path) -> bool {
         .is_ok_and(|bytes| apk::Archive::parse(&bytes).is_ok_and(|it| it.contains("classes.dex")))
 }
 
-/// The class path as options give it; the last one counts.
-fn class_path(arguments: &[OsString]) -> Option<OsString> {
-    let mut found = None;
-    let mut arguments = arguments.iter();
-    while let Some(argument) = arguments.next() {
+/// The launcher's options whose value is an argument of its own.
+const WITH_VALUE: [&str; 16] = [
+    "-cp",
+    "-classpath",
+    "--class-path",
+    "-p",
+    "--module-path",
+    "--upgrade-module-path",
+    "--add-modules",
+    "--limit-modules",
+    "--add-exports",
+    "--add-opens",
+    "--add-reads",
+    "--patch-module",
+    "--enable-native-access",
+    "--source",
+    "-d",
+    "--describe-module",
+];
+
+/// How many of the arguments are options and their values: behind those stand the program and its own.
+fn option_count(arguments: &[OsString]) -> usize {
+    let mut at = 0;
+    while let Some(argument) = arguments.get(at) {
         match argument.to_str() {
-            Some("-cp" | "-classpath" | "--class-path") => found = arguments.next().cloned(),
-            // Other options whose value is an argument of its own.
-            Some("-p" | "--module-path" | "--add-modules" | "--add-exports" | "--add-opens") => {
-                arguments.next();
-            }
-            Some(option) if option.starts_with("--class-path=") => {
-                found = option.split_once('=').map(|(_, path)| path.into());
-            }
-            Some(option) if option.starts_with('-') => {}
+            Some("-jar" | "-m" | "--module") => break,
+            Some(option) if WITH_VALUE.contains(&option) => at += 2,
+            Some(option) if option.starts_with('-') => at += 1,
             _ => break,
         }
     }
-    found
+    at.min(arguments.len())
+}
+
+/// The class path as options give it; the last one counts.
+fn class_path(arguments: &[OsString]) -> Option<OsString> {
+    let options = &arguments[..option_count(arguments)];
+    let value = |at: usize| match options[at].to_str()? {
+        "-cp" | "-classpath" | "--class-path" => options.get(at + 1).cloned(),
+        option => Some(option.strip_prefix("--class-path=")?.into()),
+    };
+    (0..options.len()).rev().find_map(value)
 }
 
 /// Options that the machine understands but for their form.
@@ -110,32 +133,52 @@ fn is_machines(option: &str) -> bool {
     option.contains("-code-cache")
         || option.starts_with("--report=")
         || option.starts_with("--realtime-list=")
-        || option == "--realtime"
-        || option == "--realtime-strict"
+        || matches!(
+            option,
+            "--report" | "--realtime" | "--realtime-strict" | "--gc=rc" | "--gc=stw"
+        )
 }
+
+/// Stack that the first thread of a program needs, KiB: the machine's reserve is part of it.
+const STACK_KIB_MIN: u64 = 1024;
 
 /// Takt's own options in the form in which the launcher lets them through.
 fn translated(arguments: &[OsString]) -> Result<Vec<OsString>> {
-    let is_option = |argument: &&OsString| argument.to_string_lossy().starts_with('-');
+    let (options, program) = arguments.split_at(option_count(arguments));
     let mut translated = Vec::with_capacity(arguments.len());
-    // Behind the first argument that is no option may stand the program's own.
-    let option_count = arguments.iter().take_while(is_option).count();
-    for (index, argument) in arguments.iter().enumerate() {
-        match argument.to_str() {
-            Some("--report") if index < option_count => translated.push("-Xtakt:report".into()),
-            Some(option) if index < option_count && is_machines(option) => {
-                translated.push(format!("-Xtakt:{}", option.trim_start_matches('-')).into());
+    for option in options {
+        translated.push(match option.to_str() {
+            Some(option) if is_machines(option) => {
+                format!("-Xtakt:{}", option.trim_start_matches('-')).into()
             }
-            Some(option @ ("--gc=rc" | "--gc=stw")) if index < option_count => {
-                translated.push(format!("-Xtakt:{}", &option[2..]).into());
-            }
-            Some(option) if index < option_count && option.starts_with("--gc=") => {
+            Some(option) if option.starts_with("--gc=") => {
                 bail!("{option}: there are --gc=rc, which stops no thread, and --gc=stw");
             }
-            _ => translated.push(argument.clone()),
-        }
+            Some(option) if is_small_stack(option) => {
+                eprintln!("Takt warning: {option} is too small: taking -Xss{STACK_KIB_MIN}k");
+                format!("-Xss{STACK_KIB_MIN}k").into()
+            }
+            _ => option.clone(),
+        });
     }
+    translated.extend_from_slice(program);
     Ok(translated)
+}
+
+/// Is it `-Xss` with a size too small for the first thread? 0 stands for the usual one, and what is no size is for the machine to complain of.
+fn is_small_stack(option: &str) -> bool {
+    let Some(size) = option.strip_prefix("-Xss") else {
+        return false;
+    };
+    let digits = size.trim_end_matches(|c: char| c.is_ascii_alphabetic());
+    let unit = match &size[digits.len()..] {
+        "" => 1,
+        "k" | "K" => 1 << 10,
+        "m" | "M" => 1 << 20,
+        _ => return false,
+    };
+    let is_small = |count: u64| count > 0 && count.saturating_mul(unit) < STACK_KIB_MIN << 10;
+    digits.parse().is_ok_and(is_small)
 }
 
 #[cfg(test)]
@@ -173,6 +216,35 @@ mod tests {
             ],
         );
         check(&["-version"], &["-version"]);
+        check(
+            &[
+                "-cp", "x", "--gc=stw", "-p", "m", "--report", "Main", "--gc=x",
+            ],
+            &[
+                "-cp",
+                "x",
+                "-Xtakt:gc=stw",
+                "-p",
+                "m",
+                "-Xtakt:report",
+                "Main",
+                "--gc=x",
+            ],
+        );
+        check(
+            &["-jar", "x.jar", "--report"],
+            &["-jar", "x.jar", "--report"],
+        );
+        check(&["-cp"], &["-cp"]);
+    }
+
+    #[test]
+    fn a_stack_has_room_for_the_machine() {
+        check(&["-Xss256k", "Main"], &["-Xss1024k", "Main"]);
+        check(&["-Xss65536", "Main"], &["-Xss1024k", "Main"]);
+        for fine in ["-Xss1m", "-Xss1g", "-Xss0", "-Xss", "-Xssx", "-Xss5q"] {
+            check(&[fine, "Main"], &[fine, "Main"]);
+        }
     }
 
     #[test]
@@ -187,6 +259,7 @@ mod tests {
         assert!(loads(&["--class-path=classes.dex", "Main"]));
         assert!(!loads(&["-cp", "lib.jar", "Main", "-cp", "app.apk"]));
         assert!(!loads(&["-cp", "classes", "Main"]));
+        assert!(loads(&["-cp", "a.jar", "--class-path", "b.dex", "Main"]));
     }
 
     #[test]

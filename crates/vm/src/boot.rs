@@ -60,6 +60,7 @@ pub(crate) fn system_loader() -> Option<&'static Loader> {
 /// Creates the machine and boots the class library on the calling thread.
 pub(crate) fn create() -> Result<&'static Thread, Box<dyn std::error::Error>> {
     report::mark_start();
+    thread::check_own_stack()?;
     let options = options::get();
     memory::start(options.heap_bytes_max)?;
     code_cache::start()?;

@@ -59,14 +59,7 @@ pub(crate) extern "C" fn read_referent(cx: Cx<'_>, reference: ObjectRef) -> u32 
 }
 
 pub(crate) extern "C" fn throw_stack_overflow(cx: Cx<'_>) {
-    use core::sync::atomic::Ordering::Relaxed;
-    // The reserve below the limit is for making the error itself.
-    let thread = Thread::of_context(cx);
-    let limit = cx
-        .stack_limit
-        .swap(thread.stack_low.load(Relaxed) + (256 << 10), Relaxed);
-    let _ = thread.throw_plain("java/lang/StackOverflowError");
-    cx.stack_limit.store(limit, Relaxed);
+    Thread::of_context(cx).throw_stack_overflow();
 }
 
 pub(crate) extern "C" fn throw_null(cx: Cx<'_>) {

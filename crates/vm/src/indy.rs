@@ -139,6 +139,15 @@ pub(crate) fn target_of(member: ObjectRef) -> Option<&'static Method> {
     }
 }
 
+/// Whether calls of the method behind a resolved `MemberName` ask no table of the receiver's class.
+pub(crate) fn is_called_directly(member: ObjectRef) -> bool {
+    let flags: u32 = member.get(offset(member.class(), "flags"));
+    matches!(
+        flags >> KIND_SHIFT & 0xf,
+        INVOKE_STATIC | INVOKE_SPECIAL | NEW_INVOKE_SPECIAL
+    )
+}
+
 /// Fills a `MemberName` for a method, as a direct call of it would see it.
 pub(crate) fn fill_member(
     thread: &Thread,

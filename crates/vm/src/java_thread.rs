@@ -13,10 +13,12 @@ use crate::park::Parker;
 use crate::realtime::{self, Record};
 use crate::report;
 use crate::string;
-use crate::thread::{self, Holds, Thread, Thrown};
+use crate::thread::{self, Holds, STACK_RESERVE_BYTES, Thread, Thrown};
 
-/// Stack of a Java thread.
-const STACK_BYTES: usize = 2 << 20;
+/// Managed code's part of a thread's stack, unless `-Xss` says otherwise.
+const STACK_BYTES: u64 = 1 << 20;
+/// At least.
+const STACK_BYTES_MIN: u64 = 128 << 10;
 
 /// States as `Thread.threadStatus` has them (JVMTI's bits).
 const STATUS_RUNNABLE: i32 = 0x0005;
@@ -198,6 +200,14 @@ pub(crate) fn is_interrupted(thread: &Thread) -> bool {
     object.get::<u8>(known().thread_interrupted) != 0
 }
 
+/// The whole stack of a thread whose constructor was told `asked` bytes, 0 for none.
+fn stack_bytes(asked: i64) -> usize {
+    let usual = || crate::options::get().stack_bytes.unwrap_or(STACK_BYTES);
+    let managed = u64::try_from(asked).ok().filter(|&bytes| bytes > 0);
+    let managed = managed.unwrap_or_else(usual).max(STACK_BYTES_MIN);
+    usize::try_from(managed.saturating_add(STACK_RESERVE_BYTES)).unwrap_or(usize::MAX)
+}
+
 /// `Thread.start0`.
 pub(crate) fn start(thread: &Thread, object: ObjectRef) -> Result<(), Thrown> {
     if object.get::<u64>(known().thread_native) != 0 {
@@ -209,7 +219,7 @@ pub(crate) fn start(thread: &Thread, object: ObjectRef) -> Result<(), Thrown> {
     let starter = Arc::clone(&ready);
     let builder = std::thread::Builder::new()
         .name(name)
-        .stack_size(STACK_BYTES.max(usize::try_from(size).unwrap_or(0)));
+        .stack_size(stack_bytes(size));
     let record = realtime::record_of(object);
     let is_child = thread.real_time().is_some();
     let spawned = builder.spawn(move || run(object, &starter, record, is_child));

@@ -4,6 +4,7 @@
 //! One file per subject; `missing` holds the functions that are not there yet:
 //! each throws an InternalError that names it.
 
+mod assertions;
 mod class;
 mod constant_pool;
 pub(crate) mod management;

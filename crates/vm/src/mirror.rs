@@ -76,11 +76,21 @@ fn module_for(class: &'static Class) -> ObjectRef {
     if let Some(&module) = loader.modules.lock().get(class.package()) {
         return module;
     }
-    let is_base = class.is_primitive();
-    if is_base && let Some(&module) = loader::boot().modules.lock().get(&b"java/lang"[..]) {
-        return module;
+    match base_module() {
+        // As on HotSpot: the library takes null for "java.base is not defined yet", and `adopt` comes then.
+        None => ObjectRef::NULL,
+        Some(module) if class.is_primitive() => module,
+        Some(_) => unnamed_module(loader),
     }
-    unnamed_module(loader)
+}
+
+/// java.base, once it is defined.
+fn base_module() -> Option<ObjectRef> {
+    loader::boot()
+        .modules
+        .lock()
+        .get(&b"java/lang"[..])
+        .copied()
 }
 
 /// The module of classes that are in none.

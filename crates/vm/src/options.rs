@@ -1,10 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Options of the machine, as the launcher hands them over.
 
+mod assertions;
+mod foreign;
+
+use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::OnceLock;
 
 use heap::CollectorKind;
+
+pub(crate) use assertions::{Assertions, Directive};
+use foreign::Foreign;
 
 /// What was asked for.
 #[derive(Debug)]
@@ -43,8 +50,10 @@ pub(crate) struct Options {
     pub(crate) code_root: Option<PathBuf>,
     /// Names of classes to be compiled instead of running a program.
     pub(crate) compile_list: Option<PathBuf>,
-    /// `-ea` for all classes of applications.
-    pub(crate) has_assertions: bool,
+    /// `-ea`, `-da`, `-esa`, `-dsa`.
+    pub(crate) assertions: Assertions,
+    /// `-Xss`: stack of a thread that Java code starts, unless its constructor was told another.
+    pub(crate) stack_bytes: Option<u64>,
     /// `-Xrs`: HUP, INT and TERM end the process without hooks.
     pub(crate) has_reduced_signals: bool,
     /// Arguments that are not properties, for `RuntimeMXBean`.
@@ -62,6 +71,9 @@ pub(crate) enum StackScan {
 
 /// Heap unless `-Xmx` says otherwise.
 const HEAP_BYTES_DEFAULT: u64 = 2 << 30;
+const HEAP_BYTES_MIN: u64 = 2 << 20;
+/// As HotSpot's.
+const STACK_BYTES_MAX: u64 = 1 << 30;
 
 static OPTIONS: OnceLock<Options> = OnceLock::new();
 
@@ -69,8 +81,9 @@ pub(crate) fn get() -> &'static Options {
     OPTIONS.get().expect("options are read first")
 }
 
-/// Reads the launcher's options. Unknown `-XX` ones are named and ignored.
-pub(crate) fn read(arguments: &[String]) -> Result<(), String> {
+/// Reads the launcher's options. Unknown `-XX` ones are named and ignored, other unknown ones refused unless the launcher
+/// `ignores_unknown` ones. The error is for the user, in HotSpot's words where it has some.
+pub(crate) fn read(arguments: &[String], ignores_unknown: bool) -> Result<(), String> {
     let mut options = Options {
         java_home: java_home(),
         properties: Vec::new(),
@@ -90,41 +103,31 @@ pub(crate) fn read(arguments: &[String]) -> Result<(), String> {
         is_strictly_real_time: false,
         real_time_list: None,
         is_code_portable: false,
-        has_assertions: false,
-        arguments: Vec::new(),
+        assertions: Assertions::default(),
+        stack_bytes: None,
+        arguments: arguments.to_vec(),
         code_root: crate::code_store::default_root(),
         has_reduced_signals: false,
         compile_list: None,
     };
-    let mut numbered = std::collections::HashMap::new();
+    let mut numbered = HashMap::new();
     for argument in arguments {
-        options.arguments.push(argument.clone());
-        if let Some(property) = argument.strip_prefix("-D") {
-            let (name, value) = property.split_once('=').unwrap_or((property, ""));
-            options.properties.push((name.to_owned(), value.to_owned()));
-        } else if let Some(size) = argument.strip_prefix("-Xmx") {
-            options.heap_bytes_max =
-                parse_size(size).ok_or_else(|| format!("Invalid maximum heap size: {argument}"))?;
-        } else if let Some(size) = argument.strip_prefix("-Xms") {
-            let bytes = parse_size(size);
-            options.heap_bytes_start =
-                Some(bytes.ok_or_else(|| format!("Invalid initial heap size: {argument}"))?);
-        } else if let Some((name, value)) = module_option(argument) {
-            let place = numbered.entry(name).or_insert(0);
-            options
-                .properties
-                .push((format!("jdk.module.{name}.{place}"), value.to_owned()));
-            *place += 1;
-        } else if let Some(modules) = argument.strip_prefix("--add-modules=") {
-            options
-                .properties
-                .push(("jdk.module.addmods.0".into(), modules.to_owned()));
-        } else if let Some(path) = argument.strip_prefix("--module-path=") {
-            options
-                .properties
-                .push(("jdk.module.path".into(), path.to_owned()));
-        } else {
-            options.flag(argument);
+        let is_known = options.property(argument, &mut numbered)
+            || options.size(argument)?
+            || options.assertions.take(argument)
+            || options.flag(argument)
+            || options.file(argument);
+        if is_known {
+            continue;
+        }
+        match Foreign::of(argument) {
+            Foreign::Silent => {}
+            Foreign::Ignored(why) => {
+                crate::report::warn(&format!("ignoring option {argument}: {why}"));
+            }
+            Foreign::Unsupported(what) => return Err(format!("{argument}: Takt has no {what}")),
+            Foreign::Unknown if ignores_unknown => {}
+            Foreign::Unknown => return Err(format!("Unrecognized option: {argument}")),
         }
     }
     OPTIONS
@@ -132,20 +135,67 @@ pub(crate) fn read(arguments: &[String]) -> Result<(), String> {
         .map_err(|_| "options are read once".to_owned())
 }
 
-fn module_option(argument: &str) -> Option<(&'static str, &str)> {
-    let names = [
-        ("--add-opens=", "addopens"),
-        ("--add-exports=", "addexports"),
-        ("--add-reads=", "addreads"),
-        ("--patch-module=", "patch"),
-    ];
-    names
-        .iter()
-        .find_map(|(prefix, name)| Some((*name, argument.strip_prefix(prefix)?)))
-}
+/// Of each there may be several: the property's name ends in a number.
+const NUMBERED: [(&str, &str); 6] = [
+    ("--add-opens=", "addopens"),
+    ("--add-exports=", "addexports"),
+    ("--add-reads=", "addreads"),
+    ("--add-modules=", "addmods"),
+    ("--patch-module=", "patch"),
+    ("--enable-native-access=", "enable.native.access"),
+];
+const SINGLE: [(&str, &str); 3] = [
+    ("--module-path=", "path"),
+    ("--upgrade-module-path=", "upgrade.path"),
+    ("--limit-modules=", "limitmods"),
+];
 
 impl Options {
-    fn flag(&mut self, argument: &str) {
+    /// `-D`, and what the module system reads as a property. `numbered` counts those of each name.
+    fn property(&mut self, argument: &str, numbered: &mut HashMap<&str, u32>) -> bool {
+        let value_of = |(prefix, name): &(&str, &'static str)| {
+            Some((*name, argument.strip_prefix(prefix)?.to_owned()))
+        };
+        let property = if let Some(property) = argument.strip_prefix("-D") {
+            let (name, value) = property.split_once('=').unwrap_or((property, ""));
+            (name.to_owned(), value.to_owned())
+        } else if let Some((name, value)) = NUMBERED.iter().find_map(value_of) {
+            let place = numbered.entry(name).or_insert(0);
+            *place += 1;
+            (format!("jdk.module.{name}.{}", *place - 1), value)
+        } else if let Some((name, value)) = SINGLE.iter().find_map(value_of) {
+            (format!("jdk.module.{name}"), value)
+        } else {
+            return false;
+        };
+        self.properties.push(property);
+        true
+    }
+
+    /// `-Xmx`, `-Xms`, `-Xss`.
+    fn size(&mut self, argument: &str) -> Result<bool, String> {
+        if let Some(size) = argument.strip_prefix("-Xmx") {
+            let bytes = parse_size(size);
+            self.heap_bytes_max =
+                bytes.ok_or_else(|| format!("Invalid maximum heap size: {argument}"))?;
+            if self.heap_bytes_max < HEAP_BYTES_MIN {
+                return Err("Too small maximum heap".to_owned());
+            }
+        } else if let Some(size) = argument.strip_prefix("-Xms") {
+            let bytes = parse_size(size);
+            self.heap_bytes_start =
+                Some(bytes.ok_or_else(|| format!("Invalid initial heap size: {argument}"))?);
+        } else if let Some(size) = argument.strip_prefix("-Xss") {
+            let bytes = parse_size(size).filter(|&bytes| bytes <= STACK_BYTES_MAX);
+            let bytes = bytes.ok_or_else(|| format!("Invalid thread stack size: {argument}"))?;
+            self.stack_bytes = (bytes > 0).then_some(bytes);
+        } else {
+            return Ok(false);
+        }
+        Ok(true)
+    }
+
+    fn flag(&mut self, argument: &str) -> bool {
         match argument {
             "-verbose:class" | "-verbose" => self.is_verbose_class = true,
             "-Xtakt:compile" => self.is_verbose_compile = true,
@@ -166,40 +216,40 @@ impl Options {
             "-Xtakt:portable-code" => self.is_code_portable = true,
             "-Xtakt:no-code-cache" => self.code_root = None,
             "-Xrs" => self.has_reduced_signals = true,
-            "-ea" | "-enableassertions" => self.has_assertions = true,
-            "-da" | "-disableassertions" => self.has_assertions = false,
-            _ if argument.starts_with("-XX:") => {
-                crate::report::warn(&format!(
-                    "ignoring option {argument}: Takt has no such option"
-                ));
-            }
-            _ => {
-                if let Some(root) = argument.strip_prefix("-Xtakt:code-cache=") {
-                    self.code_root = Some(root.into());
-                } else if let Some(list) = argument.strip_prefix("-Xtakt:compile-list=") {
-                    self.compile_list = Some(list.into());
-                } else if let Some(file) = argument.strip_prefix("-Xtakt:realtime-list=") {
-                    self.real_time_list = Some(file.into());
-                } else if let Some(file) = argument.strip_prefix("-Xtakt:report=") {
-                    self.report_file = Some(file.into());
-                }
-            }
+            _ => return false,
         }
+        true
+    }
+
+    /// Takt's own options that name a file.
+    fn file(&mut self, argument: &str) -> bool {
+        let Some((name, file)) = argument
+            .strip_prefix("-Xtakt:")
+            .and_then(|it| it.split_once('='))
+        else {
+            return false;
+        };
+        let place = match name {
+            "code-cache" => &mut self.code_root,
+            "compile-list" => &mut self.compile_list,
+            "realtime-list" => &mut self.real_time_list,
+            "report" => &mut self.report_file,
+            _ => return false,
+        };
+        *place = Some(file.into());
+        true
     }
 }
 
+/// Bytes of `512`, `64k`, `3M`, `1g`.
 fn parse_size(text: &str) -> Option<u64> {
-    let (number, shift) = match text.as_bytes().last()? {
-        b'k' | b'K' => (&text[..text.len() - 1], 10),
-        b'm' | b'M' => (&text[..text.len() - 1], 20),
-        b'g' | b'G' => (&text[..text.len() - 1], 30),
-        _ => (text, 0),
+    let (number, unit) = match text.as_bytes().last()? {
+        b'k' | b'K' => (&text[..text.len() - 1], 1 << 10),
+        b'm' | b'M' => (&text[..text.len() - 1], 1 << 20),
+        b'g' | b'G' => (&text[..text.len() - 1], 1 << 30),
+        _ => (text, 1),
     };
-    number
-        .parse::<u64>()
-        .ok()?
-        .checked_shl(shift)
-        .filter(|&bytes| bytes >= 2 << 20)
+    number.parse::<u64>().ok()?.checked_mul(unit)
 }
 
 /// The JDK whose launcher started us, or `JAVA_HOME`.
@@ -210,5 +260,21 @@ fn java_home() -> String {
     match beside.filter(|home| is_jdk(home)) {
         Some(home) => home.to_string_lossy().into_owned(),
         None => std::env::var("JAVA_HOME").unwrap_or_default(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_have_units_and_do_not_overflow() {
+        assert_eq!(parse_size("512"), Some(512));
+        assert_eq!(parse_size("64k"), Some(64 << 10));
+        assert_eq!(parse_size("3M"), Some(3 << 20));
+        assert_eq!(parse_size("1g"), Some(1 << 30));
+        for wrong in ["", "k", "-1m", "1kb", "99999999999g"] {
+            assert_eq!(parse_size(wrong), None, "{wrong}");
+        }
     }
 }

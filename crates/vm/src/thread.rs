@@ -58,7 +58,11 @@ pub(crate) enum Holds {
 /// Bytes for local references: 8 each.
 const LOCALS_BYTES: usize = 2 << 20;
 /// Stack below which managed code must not go: the compiler and native code run there.
-const STACK_RESERVE_BYTES: u64 = 640 << 10;
+pub(crate) const STACK_RESERVE_BYTES: u64 = 640 << 10;
+/// Of the reserve, what is kept when an error about the stack itself is being made.
+const STACK_LAST_BYTES: u64 = 256 << 10;
+/// What a thread that others made must have at least.
+const STACK_BYTES_MIN: u64 = STACK_RESERVE_BYTES + (128 << 10);
 
 /// One attached thread. Cells are touched by the thread itself only.
 pub(crate) struct Thread {
@@ -157,6 +161,18 @@ fn own_stack() -> (u64, u64) {
         libc::pthread_attr_destroy(attributes.as_mut_ptr());
     }
     (low as u64, low as u64 + size as u64)
+}
+
+/// Whether the calling thread has stack enough to be attached; if not, what to tell the user.
+pub(crate) fn check_own_stack() -> Result<(), String> {
+    let (low, base) = own_stack();
+    if base - low >= STACK_BYTES_MIN {
+        return Ok(());
+    }
+    Err(format!(
+        "The thread's stack of {}k is too small for Takt: give it 1024k (-Xss1m)",
+        (base - low) >> 10
+    ))
 }
 
 /// Attaches the calling thread to the machine, in managed state. `roots` are kept alive by somebody else until then.
@@ -553,6 +569,17 @@ impl Thread {
     /// Throws a new exception without a message.
     pub(crate) fn throw_plain(&self, class: &str) -> Thrown {
         self.throw_with(class, None, ObjectRef::NULL)
+    }
+
+    /// Throws a StackOverflowError, from below the limit. The reserve is for making it; should that go too deep as well,
+    /// there is no limit any more, and the rest is for the error about that.
+    pub(crate) fn throw_stack_overflow(&self) {
+        let limit = &self.context().stack_limit;
+        let last = self.stack_low.load(Ordering::Relaxed) + STACK_LAST_BYTES;
+        let is_first = limit.load(Ordering::Relaxed) > last;
+        let before = limit.swap(if is_first { last } else { 0 }, Ordering::Relaxed);
+        let _ = self.throw_plain("java/lang/StackOverflowError");
+        limit.store(before, Ordering::Relaxed);
     }
 
     /// Throws a new exception with message and cause.

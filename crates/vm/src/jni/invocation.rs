@@ -65,8 +65,10 @@ extern "C" fn JNI_CreateJavaVM(vm: u64, env: u64, args: u64) -> i32 {
     if IS_CREATED.swap(true, Ordering::AcqRel) {
         return EEXIST;
     }
-    if let Err(error) = options::read(&options_of(args)) {
-        report::warn(&error);
+    // Behind version, count and the options' address.
+    let ignores_unknown = memory::read::<u8>(args + 16) != 0;
+    if let Err(error) = options::read(&options_of(args), ignores_unknown) {
+        report::note(&error);
         return ERROR;
     }
     match boot::create() {
@@ -80,7 +82,7 @@ extern "C" fn JNI_CreateJavaVM(vm: u64, env: u64, args: u64) -> i32 {
             OK
         }
         Err(error) => {
-            report::warn(&error.to_string());
+            report::note(&error.to_string());
             ERROR
         }
     }
@@ -124,6 +126,10 @@ extern "C" fn destroy_java_vm(_vm: u64) -> i32 {
 fn attach(is_daemon: bool) -> Option<u64> {
     if let Some(thread) = thread::current() {
         return Some(thread.env());
+    }
+    if let Err(refusal) = thread::check_own_stack() {
+        report::warn(&refusal);
+        return None;
     }
     let thread = thread::attach(&[]);
     let adopted = java_thread::adopt(thread, None, is_daemon);

@@ -6,7 +6,7 @@ use core::sync::atomic::Ordering;
 use classfile::access;
 
 use crate::access::nest_host;
-use crate::class::{Class, ClassKind};
+use crate::class::Class;
 use crate::heap_binding;
 use crate::jni::{c_bytes, of, outcome};
 use crate::known::{known, primitive_by_name};
@@ -416,13 +416,4 @@ extern "C" fn JVM_GetPermittedSubclasses(env: u64, mirror: u64) -> u64 {
         reflect::class_array(thread, &mirrors)
     };
     outcome(find().map(|array| thread.local(array)))
-}
-
-#[unsafe(no_mangle)]
-extern "C" fn JVM_DesiredAssertionStatus(env: u64, _unused: u64, mirror: u64) -> u8 {
-    let class = class_of(env, mirror);
-    let is_application = class.info.kind == ClassKind::Instance
-        && !class.info.loader.is_boot()
-        && !mirror::is_platform_loader(class.info.loader);
-    u8::from(is_application && crate::options::get().has_assertions)
 }

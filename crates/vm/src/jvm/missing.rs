@@ -28,7 +28,6 @@ macro_rules! missing {
 }
 
 missing! {
-    JVM_AssertionStatusDirectives,
     JVM_ConstantPoolGetClassAtIfLoaded,
     JVM_ConstantPoolGetClassRefIndexAt,
     JVM_ConstantPoolGetFieldAt,

@@ -77,12 +77,19 @@ extern "C" fn static_field_base(env: u64, _class: u64, member: u64) -> u64 {
     thread.local(indy::field_place(thread.object_of(member)).1)
 }
 
+/// HotSpot's index of a method that no table is asked for; the library asserts that it is negative.
+const DIRECT_INDEX: u64 = -2_i64 as u64;
+
 /// `{Long index, Object target}`: what MemberName shows for checks.
 extern "C" fn member_vm_info(env: u64, _class: u64, member: u64) -> u64 {
     let thread = &*of(env);
     let member = thread.object_of(member);
     let make = || {
-        let index: u64 = member.get(offset(member.class(), "$index"));
+        let index = if indy::is_called_directly(member) {
+            DIRECT_INDEX
+        } else {
+            member.get(offset(member.class(), "$index"))
+        };
         let index = reflect::box_value(thread, Some(MemoryKind::Long), index)?;
         let target = if indy::target_of(member).is_some() {
             member
