@@ -9,7 +9,9 @@ use abi::barrier::LogWord;
 use abi::layout::Shape;
 use abi::object::{ARRAY_LENGTH_OFFSET, CLASS_OFFSET, LOCK_OFFSET, LOG_OFFSET, array_bytes};
 
-use crate::limits::{COLLECTIONS_BEFORE_OUT_OF_MEMORY, COLLECTIONS_WAITED_FOR_MAX};
+use crate::limits::{
+    COLLECTIONS_BEFORE_OUT_OF_MEMORY, COLLECTIONS_WAITED_FOR_MAX, SWEPT_BEFORE_WHOLE,
+};
 use crate::metadata::LayoutRef;
 use crate::mutator::Mutator;
 use crate::object::ObjectRef;
@@ -137,7 +139,8 @@ impl Mutator {
         Ok(start)
     }
 
-    /// The next run of the current block, or a new block: O(1). Waits only when memory is exhausted.
+    /// The next run of the current block, or a new block: O(1) under `rc`. Waits only when memory is exhausted, or where
+    /// `stw` prefers a collection to the last whole blocks.
     #[cold]
     #[inline(never)]
     fn alloc_slow(&mut self, class: usize) -> Result<u32, OutOfMemory> {
@@ -149,11 +152,18 @@ impl Mutator {
             if run != 0 {
                 return Ok(self.open_run(class, run));
             }
-            if let Some(block) = self.take_block(class) {
-                self.enter_block(block, class);
-                continue;
+            let block = if self.is_real_time() {
+                self.take_real_time(class)
+            } else if self.heap.is_counting() {
+                let heap = &self.heap;
+                heap.take_partial(class).or_else(|| heap.take_whole(class))
+            } else {
+                self.take_swept(class, &mut collections)
+            };
+            match block {
+                Some(block) => self.enter_block(block, class),
+                None => self.wait_for_memory(u64::from(bytes), &mut collections)?,
             }
-            self.wait_for_memory(u64::from(bytes), &mut collections)?;
         }
     }
 
@@ -175,31 +185,59 @@ impl Mutator {
     /// Real-time mutators take whole blocks as long as there are enough for all: what lies in a row, the processor fetches
     /// ahead, now and when the objects have grown old. Otherwise, and others always, fill the gaps in blocks first: a
     /// block is whole again only when all in it is dead, and while the reserve lacks some nobody else gets one.
-    fn take_block(&mut self, class: usize) -> Option<BlockIndex> {
+    fn take_real_time(&self, class: usize) -> Option<BlockIndex> {
         let heap = &self.heap;
         let reserved = || {
             let block = heap.free.reserve.try_pop(&heap.blocks);
             heap.ask_lender_if_low();
-            block
+            block.map(|block| heap.format_block(block, class))
         };
-        let is_ample = self.is_real_time() && heap.free.is_ample();
-        let mut whole = is_ample.then(reserved).flatten();
-        if whole.is_none() {
-            if let Some(block) = heap.partial[class].try_pop(&heap.blocks) {
+        let found = if heap.free.is_ample() {
+            reserved().or_else(|| heap.take_partial(class))
+        } else {
+            heap.take_partial(class).or_else(reserved)
+        };
+        found.or_else(|| {
+            heap.counters.reserve_exhausted.add(1);
+            let block = heap.free.take_last(&heap.memory)?;
+            Some(heap.format_block(block, class))
+        })
+    }
+
+    /// A block for an ordinary mutator under `stw`, which frees nothing between two collections: who took whole blocks
+    /// while blocks of its own size wait to be swept would spread over the heap, and an object in each block would keep
+    /// it from other sizes. So the mutator sweeps its own size's blocks before it takes a whole one, a few where there
+    /// are plenty; where there are few it also has a collection first, if enough was allocated since the last.
+    fn take_swept(&mut self, class: usize, collections: &mut u32) -> Option<BlockIndex> {
+        let heap = self.heap.clone();
+        let mut swept_count = 0;
+        loop {
+            if let Some(block) = heap.take_partial(class) {
                 return Some(block);
             }
-            whole = if self.is_real_time() {
-                reserved().or_else(|| {
-                    heap.counters.reserve_exhausted.add(1);
-                    heap.free.take_last(&heap.memory)
-                })
-            } else {
-                heap.free.take(&heap.memory)
+            if swept_count >= SWEPT_BEFORE_WHOLE && heap.has_plenty() {
+                break;
+            }
+            let Some(usage) = heap.unswept.sweep_one(&heap, class) else {
+                break;
             };
+            heap.counters.swept_by_mutators.add(1);
+            swept_count += 1;
+            if usage == BlockUse::Free
+                && let Some(block) = heap.take_whole(class)
+            {
+                return Some(block);
+            }
+            self.poll();
         }
-        let whole = whole?;
-        heap.format_block(whole, class);
-        Some(whole)
+        if *collections == 0 && !heap.has_plenty() && heap.is_collection_worthwhile() {
+            *collections = 1;
+            heap.counters.allocation_waits.add(1);
+            let has_room = || heap.partial[class].count() != 0 || heap.unswept.has_some(class);
+            self.native(|| heap.pace.wait_for_epoch_or(has_room));
+            return self.take_swept(class, collections);
+        }
+        heap.take_whole(class)
     }
 
     /// Makes a block this mutator's current one of its class.
@@ -273,3 +311,108 @@ impl Mutator {
 }
 
 const _: () = assert!(BLOCK_BYTES >> BLOCK_SHIFT == 1);
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::heap::{CollectorKind, Heap};
+
+    const RESERVE: u32 = 8;
+    const CLASS: usize = 3;
+
+    /// A heap of 128 blocks that nobody collects, with a mutator.
+    struct Stage {
+        heap: Arc<Heap>,
+        mutator: Mutator,
+    }
+
+    impl Stage {
+        /// `free` whole blocks beside the reserve, which holds `reserved`; `partial` blocks of the class.
+        fn new(is_real_time: bool, free: u32, reserved: u32, partial: u32) -> Self {
+            let heap = crate::testing::uncollected(CollectorKind::Rc, 128, RESERVE);
+            assert_eq!(heap.free.reserve.count(), RESERVE);
+            let blocks: Vec<_> = std::iter::from_fn(|| heap.free.take_last(&heap.memory)).collect();
+            for _ in reserved..RESERVE {
+                heap.free.reserve.try_pop(&heap.blocks).unwrap();
+            }
+            let (partials, others) = blocks.split_at(partial as usize);
+            for &block in partials {
+                heap.format_block(block, CLASS);
+                heap.blocks.meta(block).set_usage(BlockUse::Partial);
+                heap.partial[CLASS].push(&heap.blocks, block);
+            }
+            others[..free as usize]
+                .iter()
+                .for_each(|&it| heap.free.put(it, 1));
+            let mutator = heap.attach(is_real_time, &[]);
+            Self { heap, mutator }
+        }
+
+        /// Whole blocks, blocks in the reserve, partial blocks.
+        fn counts(&self) -> [u32; 3] {
+            let it = &self.heap;
+            [
+                it.free.whole_count(),
+                it.free.reserve.count(),
+                it.partial[CLASS].count(),
+            ]
+        }
+
+        /// What a mutator that needs a block leaves of them; whether it got one, how often it rang.
+        fn take(mut self) -> ([u32; 3], bool, u32) {
+            let rings = self.heap.pace.rings();
+            let block = if self.mutator.is_real_time() {
+                self.mutator.take_real_time(CLASS)
+            } else {
+                self.heap.take_whole(CLASS)
+            };
+            block
+                .into_iter()
+                .for_each(|it| self.mutator.enter_block(it, CLASS));
+            (
+                self.counts(),
+                block.is_some(),
+                self.heap.pace.rings() - rings,
+            )
+        }
+    }
+
+    #[test]
+    #[cfg_attr(miri, ignore = "Miri has no memory at chosen addresses")]
+    fn a_real_time_mutator_takes_from_the_reserve_where_it_can_be_filled_again() {
+        assert_eq!(Stage::new(true, 8, 8, 1).take(), ([8, 7, 1], true, 0));
+        assert_eq!(Stage::new(true, 7, 8, 1).take(), ([7, 8, 0], true, 0));
+        assert_eq!(Stage::new(true, 7, 8, 0).take(), ([7, 7, 0], true, 0));
+    }
+
+    #[test]
+    #[cfg_attr(miri, ignore = "Miri has no memory at chosen addresses")]
+    fn a_low_reserve_is_told_once() {
+        assert_eq!(Stage::new(true, 8, 4, 0).take(), ([8, 3, 0], true, 1));
+        assert_eq!(Stage::new(true, 8, 0, 1).take(), ([8, 0, 0], true, 1));
+        assert_eq!(Stage::new(true, 0, 0, 1).take(), ([0, 0, 0], true, 0));
+    }
+
+    #[test]
+    #[cfg_attr(miri, ignore = "Miri has no memory at chosen addresses")]
+    fn a_real_time_mutator_gets_the_last_block() {
+        for free in [1, 8] {
+            let stage = Stage::new(true, free, 0, 0);
+            let heap = Arc::clone(&stage.heap);
+            assert_eq!(stage.take(), ([free - 1, 0, 0], true, 1));
+            assert_eq!(heap.counters.reserve_exhausted.get(), 1);
+        }
+        assert_eq!(Stage::new(true, 0, 0, 0).take(), ([0, 0, 0], false, 1));
+    }
+
+    #[test]
+    #[cfg_attr(miri, ignore = "Miri has no memory at chosen addresses")]
+    fn an_ordinary_mutator_gets_what_the_reserve_does_not_lack() {
+        assert_eq!(Stage::new(false, 1, 8, 0).take(), ([0, 8, 0], true, 0));
+        assert_eq!(Stage::new(false, 3, 5, 0).take(), ([3, 5, 0], false, 0));
+        assert_eq!(Stage::new(false, 4, 5, 0).take(), ([3, 5, 0], true, 0));
+        assert_eq!(Stage::new(false, 0, 8, 0).take(), ([0, 8, 0], false, 0));
+    }
+}

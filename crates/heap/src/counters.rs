@@ -85,6 +85,8 @@ counters! {
     reserve_exhausted,
     /// Times an allocation waited for the collector.
     allocation_waits,
+    /// Blocks that mutators swept for their own allocations (`stw`).
+    swept_by_mutators,
     /// Times an allocation failed.
     out_of_memory,
     /// Times the collector waited, lending its priority, for a mutator that owed an answer.

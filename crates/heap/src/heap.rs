@@ -16,7 +16,7 @@ use crate::collector::pacing::Pace;
 use crate::counters::{Answers, Counters};
 use crate::events::Events;
 use crate::globals::Globals;
-use crate::limits::{LOG_SEGMENTS_SHARED_MAX, MUTATORS_MAX};
+use crate::limits::{ALLOCATED_PART, LOG_SEGMENTS_SHARED_MAX, MUTATORS_MAX, WHOLE_MIN, WHOLE_PART};
 use crate::log::LogSpace;
 use crate::memory::Memory;
 use crate::metadata::Metadata;
@@ -28,6 +28,7 @@ use crate::space::block::{
     BlockIndex, BlockStack, BlockTable, BlockUse, RUN_END_OFFSET, RUN_NEXT_OFFSET,
 };
 use crate::space::free::FreeBlocks;
+use crate::stw::Unswept;
 use crate::sys::pi::{PiCell, PiLock, tid};
 use crate::sys::reserve::ReserveError;
 use crate::verify::Verifier;
@@ -105,6 +106,7 @@ pub struct Heap {
     pub(crate) blocks: BlockTable,
     pub(crate) free: FreeBlocks,
     pub(crate) partial: [BlockStack; SIZE_CLASS_COUNT],
+    pub(crate) unswept: Unswept,
     pub(crate) log: LogSpace,
     /// Held by the collector while the world is stopped, and by a thread that becomes a mutator.
     pub(crate) pause: PiLock,
@@ -173,6 +175,7 @@ impl Heap {
             blocks,
             free,
             partial: std::array::from_fn(|_| BlockStack::default()),
+            unswept: Unswept::default(),
             log,
             globals: Globals::default(),
             references: ReferenceState::default(),
@@ -398,8 +401,19 @@ impl Heap {
         self.log.used_count() > enough
     }
 
+    /// A block of the class with free cells. Lock-free.
+    pub(crate) fn take_partial(&self, class: usize) -> Option<BlockIndex> {
+        self.partial[class].try_pop(&self.blocks)
+    }
+
+    /// A whole block for an ordinary mutator.
+    pub(crate) fn take_whole(&self, class: usize) -> Option<BlockIndex> {
+        let block = self.free.take(&self.memory)?;
+        Some(self.format_block(block, class))
+    }
+
     /// Divides a free, zeroed block into cells: one run.
-    pub(crate) fn format_block(&self, block: BlockIndex, class: usize) {
+    pub(crate) fn format_block(&self, block: BlockIndex, class: usize) -> BlockIndex {
         let meta = self.blocks.meta(block);
         let start = self.blocks.start(block);
         let bytes = SIZE_CLASSES[class];
@@ -413,6 +427,17 @@ impl Heap {
             .word(start + RUN_END_OFFSET)
             .store(start + BLOCK_BYTES / bytes * bytes, Ordering::Relaxed);
         meta.runs.store(start, Ordering::Relaxed);
+        block
+    }
+
+    /// Whether so many blocks are whole, or not memory yet, that one size may take some while its own are not swept.
+    pub(crate) fn has_plenty(&self) -> bool {
+        self.free.whole_count() > (self.blocks.count() / WHOLE_PART).max(WHOLE_MIN)
+    }
+
+    /// Whether so much was allocated since the last collection that another one is better than the last whole blocks.
+    pub(crate) fn is_collection_worthwhile(&self) -> bool {
+        self.pace.blocks() >= self.blocks.count() / ALLOCATED_PART
     }
 
     /// Blocks that mutators can take before memory is short: unused, not committed yet, or with free cells.

@@ -30,6 +30,8 @@ mod reference;
 mod space;
 mod stw;
 mod sys;
+#[cfg(test)]
+mod testing;
 mod verify;
 
 pub use abi::layout::{Layout, ReferenceKind, Shape};

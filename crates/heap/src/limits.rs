@@ -38,3 +38,18 @@ pub const COLLECTIONS_BEFORE_OUT_OF_MEMORY: u32 = 2;
 /// Full collections that it waits for while most of the heap is not live: then others were faster to take what was
 /// freed, or what is free lies in blocks of other sizes.
 pub const COLLECTIONS_WAITED_FOR_MAX: u32 = 32;
+
+/// `stw`: blocks of its own size that an ordinary mutator sweeps for one allocation while whole blocks are plenty.
+/// Eight take some 100 µs.
+pub const SWEPT_BEFORE_WHOLE: u32 = 8;
+
+/// `stw`: whole blocks are plenty while they are more than this part of the heap. Half of what mutators have when a
+/// collection begins, so that a size which fills its own blocks seldom has to wait for one.
+pub const WHOLE_PART: u32 = 16;
+
+/// `stw`: nor are they plenty below this: sizes that come later live on them, a block for each and some more.
+pub const WHOLE_MIN: u32 = 64;
+
+/// `stw`: a size that finds no room in its own blocks, and whole blocks few, has a collection before it takes one if this
+/// part of the heap was allocated since the last. So there is at most one such collection for as many blocks.
+pub const ALLOCATED_PART: u32 = 32;

@@ -84,18 +84,19 @@ impl Pace {
 
     /// Until an epoch that begins after now is settled, or memory is there again. Not in managed state.
     pub(crate) fn wait_for_epoch(&self, heap: &Heap) {
-        let target = self.epochs.want();
         let enough = heap.config.reserve_bytes / abi::alloc::BLOCK_BYTES + 16;
-        self.wait(|| {
-            self.epochs.has_completed(target)
-                || (heap.free.free_count() > enough && !heap.is_log_low(false))
-        });
+        self.wait_for_epoch_or(|| heap.free.free_count() > enough && !heap.is_log_low(false));
+    }
+
+    /// Until an epoch that begins after now is settled, or an announcement finds `is_enough`. Not in managed state.
+    pub(crate) fn wait_for_epoch_or(&self, is_enough: impl Fn() -> bool) {
+        let target = self.epochs.want();
+        self.wait(|| self.epochs.has_completed(target) || is_enough());
     }
 
     /// Until an epoch that begins after now is settled. Not in managed state.
     pub(crate) fn wait_for_settled_epoch(&self) {
-        let target = self.epochs.want();
-        self.wait(|| self.epochs.has_completed(target));
+        self.wait_for_epoch_or(|| false);
     }
 
     /// As [`Self::wait_for_kept_soft`], and soft references are cleared.

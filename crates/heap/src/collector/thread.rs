@@ -173,7 +173,13 @@ fn run_stw(heap: &Heap, mut stw: Stw<'_>) {
         if heap.verifier.is_asked() {
             stw.verify_now(heap);
         }
-        let is_full = heap.takeable_blocks() < reserve;
+        // Who takes the block that makes it full rings. What is taken meanwhile is seen by the look that follows.
+        let ahead = match heap.takeable_blocks().saturating_sub(reserve) {
+            0 => reserve / 4,
+            blocks => blocks,
+        };
+        pace.set_threshold(pace.blocks() + ahead);
+        let is_full = heap.takeable_blocks() <= reserve;
         let is_idle = pace.blocks() == 0;
         let is_wanted = pace.epochs.is_wanted() || pace.fulls.is_wanted();
         if is_wanted || (is_full && !is_idle) {
@@ -187,8 +193,6 @@ fn run_stw(heap: &Heap, mut stw: Stw<'_>) {
             pace.announce();
             heap.counters.collector_ns.set(thread_time_ns());
             heap.after_collection();
-            let free = heap.takeable_blocks();
-            pace.set_threshold(free.saturating_sub(reserve).max(reserve / 4));
         } else {
             pace.announce();
             pace.sleep(seen, crate::limits::SLEEP_NS_MAX);
@@ -312,7 +316,7 @@ pub(crate) struct Ticker {
 const UNITS_PER_LOOK: u32 = 1024;
 
 impl Ticker {
-    fn new(budget: Option<Budget>) -> Self {
+    pub(crate) fn new(budget: Option<Budget>) -> Self {
         Self {
             budget,
             units: 0,
@@ -344,10 +348,12 @@ impl Ticker {
         if now_ns >= self.period_end_ns {
             self.period_end_ns = now_ns + budget.period_ns;
             self.used_before_ns = used_ns;
-        } else if used_ns - self.used_before_ns > budget.runtime_ns && !heap.pace.is_waited_for() {
-            heap.counters.budget_sleeps.add(1);
+        } else if used_ns - self.used_before_ns > budget.runtime_ns {
             let seen = heap.pace.rings();
-            heap.pace.sleep(seen, self.period_end_ns - now_ns);
+            if !heap.pace.is_waited_for() && !heap.pace.is_stopping() {
+                heap.counters.budget_sleeps.add(1);
+                heap.pace.sleep(seen, self.period_end_ns - now_ns);
+            }
         }
     }
 }

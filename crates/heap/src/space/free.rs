@@ -68,6 +68,11 @@ impl FreeBlocks {
         self.committed_count.load(Ordering::Relaxed)
     }
 
+    /// Blocks that are unused or not memory yet, the reserve left out.
+    pub(crate) fn whole_count(&self) -> u32 {
+        self.block_count - self.committed_count() + self.free_count.load(Ordering::Relaxed)
+    }
+
     /// Whether the reserve can be filled again without leaving others none: memory is left to commit, or as many blocks
     /// as it holds are free beside it.
     pub(crate) fn is_ample(&self) -> bool {

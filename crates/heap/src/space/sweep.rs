@@ -15,12 +15,14 @@ pub(crate) const FREE_BYTES_WORTH_TAKING: u32 = BLOCK_BYTES / 8;
 /// What a block held.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Swept {
+    /// What it is used for now. A free or partial one may be somebody else's already.
+    pub(crate) usage: BlockUse,
     pub(crate) live_bytes: u64,
     pub(crate) dead: u64,
     pub(crate) dead_bytes: u64,
 }
 
-/// Sweeps a block that the collector holds. `bury` sees each object that is not live before its cell is zeroed.
+/// Sweeps a block that the caller alone holds. `bury` sees each object that is not live before its cell is zeroed.
 pub(crate) fn sweep_block(
     heap: &Heap,
     block: BlockIndex,
@@ -51,10 +53,11 @@ pub(crate) fn sweep_block(
     zeroing.finish(heap);
     runs.close(heap);
     let dead_bytes = dead * u64::from(bytes);
-    heap.counters.freed_bytes.add_alone(dead_bytes);
-    heap.counters.freed_objects.add_alone(dead);
-    file_block(heap, block, &runs);
+    // Not alone: under `stw` mutators sweep as well.
+    heap.counters.freed_bytes.add(dead_bytes);
+    heap.counters.freed_objects.add(dead);
     Swept {
+        usage: file_block(heap, block, &runs),
         live_bytes: live * u64::from(bytes),
         dead,
         dead_bytes,
@@ -69,7 +72,7 @@ fn clear_run_head(heap: &Heap, cell: u32) {
 }
 
 /// Puts a swept block where it belongs.
-fn file_block(heap: &Heap, block: BlockIndex, runs: &Runs) {
+fn file_block(heap: &Heap, block: BlockIndex, runs: &Runs) -> BlockUse {
     let meta = heap.blocks.meta(block);
     let class = meta.class.load(Ordering::Relaxed) as usize;
     let bytes = SIZE_CLASSES[class];
@@ -83,11 +86,14 @@ fn file_block(heap: &Heap, block: BlockIndex, runs: &Runs) {
         meta.has_referents.store(0, Ordering::Relaxed);
         meta.set_usage(BlockUse::Free);
         heap.free.put(block, 1);
+        BlockUse::Free
     } else if runs.free_bytes >= FREE_BYTES_WORTH_TAKING.max(bytes) {
         meta.set_usage(BlockUse::Partial);
         heap.partial[class].push(&heap.blocks, block);
+        BlockUse::Partial
     } else {
         meta.set_usage(BlockUse::Full);
+        BlockUse::Full
     }
 }
 

@@ -2,10 +2,15 @@
 //! [`Stw`]: stop-the-world mark-sweep, the baseline of the papers.
 //!
 //! An honest one: the pause is the mark alone, with an explicit stack; sweeping and zeroing follow while mutators run
-//! again. Nothing is logged or counted: a mutator's stores have no slow path. The side tables serve as mark table.
+//! again, and they sweep what they need themselves ([`Unswept`]). Nothing is logged or counted: a mutator's stores have no slow path. The side tables serve as mark table.
+
+mod unswept;
+
+pub(crate) use unswept::Unswept;
 
 use std::sync::atomic::Ordering;
 
+use abi::alloc::SIZE_CLASS_COUNT;
 use abi::layout::ReferenceKind;
 use abi::side_table::CountByte;
 use rt::clock::{Clock, Monotonic};
@@ -18,7 +23,6 @@ use crate::mutator::hand_over_buffers;
 use crate::object::ObjectRef;
 use crate::rc::release_large;
 use crate::space::block::{BlockIndex, BlockUse};
-use crate::space::sweep::sweep_block;
 
 /// See the module.
 #[derive(Debug)]
@@ -48,8 +52,16 @@ impl<'h> Stw<'h> {
 
     /// One collection: pause, mark, resume, sweep.
     pub(crate) fn collect(&mut self, clears_soft: bool) {
-        let heap = self.heap;
         self.clears_soft = clears_soft;
+        let larges = self.pause();
+        // Who waits for room may sweep it now.
+        self.heap.pace.announce();
+        self.sweep(larges);
+    }
+
+    /// Marks and leaves blocks to be swept; returns those of large objects.
+    fn pause(&mut self) -> Vec<BlockIndex> {
+        let heap = self.heap;
         self.marked ^= CountByte::MARK;
         let start_ns = Monotonic.now_ns();
         let records = heap.stop_world();
@@ -67,7 +79,7 @@ impl<'h> Stw<'h> {
         held.into_iter().for_each(|it| self.mark(it));
         self.drain();
         self.settle_references();
-        let unswept = self.take_blocks();
+        let larges = self.take_blocks();
         bury(heap);
         heap.resume_world(&records);
         let pause_ns = Monotonic.now_ns() - start_ns;
@@ -76,7 +88,7 @@ impl<'h> Stw<'h> {
         heap.counters.pauses.add(1);
         heap.counters.pause_ns_max.raise(pause_ns);
         heap.counters.pause_ns_sum.add(pause_ns);
-        self.sweep(unswept);
+        larges
     }
 
     #[inline]
@@ -167,39 +179,47 @@ impl<'h> Stw<'h> {
         }
     }
 
-    /// Every block with objects, out of the mutators' reach until it is swept.
+    /// Every block with objects, out of the mutators' reach until it is swept; returns those of large objects.
     fn take_blocks(&self) -> Vec<BlockIndex> {
         let heap = self.heap;
         for stack in &heap.partial {
             while stack.try_pop(&heap.blocks).is_some() {}
         }
-        let blocks = 0..heap.free.committed_count();
-        let is_used = |&block: &BlockIndex| {
+        heap.unswept.begin(self.marked);
+        let mut larges = Vec::new();
+        // The last one goes in first: what lies in a row is swept in a row.
+        for block in (0..heap.free.committed_count()).rev() {
             let meta = heap.blocks.meta(block);
             match meta.usage() {
-                BlockUse::Free | BlockUse::LargeTail => false,
-                BlockUse::Large => true,
+                BlockUse::Free | BlockUse::LargeTail => {}
+                BlockUse::Large => larges.push(block),
                 BlockUse::Owned | BlockUse::Partial | BlockUse::Full => {
                     meta.set_usage(BlockUse::Full);
-                    true
+                    heap.unswept.add(heap, block);
                 }
             }
-        };
-        blocks.filter(is_used).collect()
+        }
+        larges
     }
 
-    fn sweep(&mut self, blocks: Vec<BlockIndex>) {
+    /// Returns when nothing is left to sweep; blocks that mutators are at then are theirs until they have swept them,
+    /// which they do before they can be stopped again.
+    fn sweep(&mut self, larges: Vec<BlockIndex>) {
         let heap = self.heap;
-        let mut live = 0;
-        for (index, block) in blocks.into_iter().enumerate() {
-            live += self.sweep_block(block);
-            self.ticker.tick_many(heap, 64);
-            if index % 256 == 255 {
-                heap.free.fill_reserve(&heap.memory, &heap.blocks);
-                heap.pace.announce();
+        let large_bytes: u64 = larges.into_iter().map(|it| self.sweep_large(it)).sum();
+        let mut count = 0;
+        for class in 0..SIZE_CLASS_COUNT {
+            while heap.unswept.sweep_one(heap, class).is_some() {
+                self.ticker.tick_many(heap, 64);
+                count += 1;
+                if count % 256 == 0 {
+                    heap.free.fill_reserve(&heap.memory, &heap.blocks);
+                    heap.pace.announce();
+                }
             }
         }
         heap.free.fill_reserve(&heap.memory, &heap.blocks);
+        let live = large_bytes + heap.unswept.live_bytes();
         heap.counters.live_bytes.set(live);
         heap.counters
             .allocated_bytes
@@ -215,24 +235,18 @@ impl<'h> Stw<'h> {
     }
 
     /// Returns the bytes that live.
-    fn sweep_block(&mut self, block: BlockIndex) -> u64 {
+    fn sweep_large(&self, block: BlockIndex) -> u64 {
         let heap = self.heap;
-        let meta = heap.blocks.meta(block);
-        if meta.usage() == BlockUse::Large {
-            let object = ObjectRef(heap.blocks.start(block));
-            let bytes = u64::from(crate::rc::cell_bytes(heap, object));
-            if self.is_marked(object) {
-                return bytes;
-            }
-            heap.memory.count(object).store(0, Ordering::Relaxed);
-            heap.counters.freed_bytes.add_alone(bytes);
-            heap.counters.freed_objects.add_alone(1);
-            release_large(heap, object);
-            return 0;
+        let object = ObjectRef(heap.blocks.start(block));
+        let bytes = u64::from(crate::rc::cell_bytes(heap, object));
+        if self.is_marked(object) {
+            return bytes;
         }
-        let is_live = |object| self.is_marked(object);
-        let bury = |object| heap.memory.count(object).store(0, Ordering::Relaxed);
-        sweep_block(heap, block, is_live, bury).live_bytes
+        heap.memory.count(object).store(0, Ordering::Relaxed);
+        heap.counters.freed_bytes.add(bytes);
+        heap.counters.freed_objects.add(1);
+        release_large(heap, object);
+        0
     }
 }
 
