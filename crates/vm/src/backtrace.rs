@@ -170,12 +170,13 @@ fn line_of(frame: Frame) -> i32 {
     frame.method.line(at).unwrap_or(-1)
 }
 
-/// Frames that a look for the caller passes over.
+/// Frames that a look for the caller passes over. Those of other hidden classes are callers: method handles of methods that
+/// look for theirs are called through a class made for that.
 pub(crate) fn is_ignored(method: &'static Method) -> bool {
     let class = method.class();
     let is_invoke = class.name().is("java/lang/reflect/Method") && method.name.is("invoke");
     is_invoke
-        || method.flags.is_hidden
+        || method.flags.is_form
         || crate::known::loaded("jdk/internal/reflect/MethodAccessorImpl")
             .is_some_and(|accessor| class.is_subtype_of(accessor))
         || crate::known::loaded("jdk/internal/reflect/ConstructorAccessorImpl")

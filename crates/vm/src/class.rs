@@ -168,6 +168,8 @@ unsafe impl Send for Method {}
 pub(crate) struct MethodFlags {
     pub(crate) is_caller_sensitive: bool,
     pub(crate) is_hidden: bool,
+    /// A lambda form's code: it stands for no caller, though its class may.
+    pub(crate) is_form: bool,
     pub(crate) is_signature_polymorphic: bool,
 }
 

@@ -59,7 +59,7 @@ extern "C" fn JVM_GetClassContext(env: u64) -> u64 {
     let thread = &*of(env);
     let mirrors: Vec<_> = unwind::frames(thread)
         .iter()
-        .filter(|frame| !frame.method.flags.is_hidden)
+        .filter(|frame| !backtrace::is_ignored(frame.method))
         .map(|frame| frame.method.class().mirror())
         .collect();
     let array = crate::reflect::class_array(thread, mirrors.get(1..).unwrap_or_default());

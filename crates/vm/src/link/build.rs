@@ -253,7 +253,9 @@ pub(super) fn instance_class(
     let is_hidden = definition.hidden.is_some();
     if is_hidden {
         let number = NEXT_HIDDEN.fetch_add(1, Ordering::Relaxed);
-        name = Symbol::new(format!("{name}/0x{number:016x}").as_bytes());
+        // The library makes classes of several names from one file.
+        let front = definition.name.unwrap_or(name);
+        name = Symbol::new(format!("{front}/0x{number:016x}").as_bytes());
     }
     let mut parts = Parts::new(ClassKind::Instance, name, loader);
     parts.access = file.access;
@@ -377,6 +379,7 @@ fn annotation_flags(file: &ClassFile<'static>, annotations: Option<&[u8]>) -> Me
         flags.is_caller_sensitive |= ty == b"Ljdk/internal/reflect/CallerSensitive;";
         flags.is_hidden |= ty == b"Ljdk/internal/vm/annotation/Hidden;"
             || ty == b"Ljava/lang/invoke/LambdaForm$Hidden;";
+        flags.is_form |= ty == b"Ljava/lang/invoke/LambdaForm$Compiled;";
         if head[2..] != [0, 0] {
             break;
         }
