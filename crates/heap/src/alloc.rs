@@ -250,7 +250,11 @@ impl Mutator {
         meta.next.store(own.filled.blocks, Ordering::Relaxed);
         own.filled.blocks = block + 1;
         heap.counters.blocks_taken.add(1);
-        heap.pace.note_blocks(1);
+        if self.is_real_time() {
+            heap.pace.note_block_quietly();
+        } else {
+            heap.pace.note_blocks(1);
+        }
     }
 
     /// An object with blocks of its own. Not for real-time threads: takes the lock of the free blocks.

@@ -31,6 +31,8 @@ pub(crate) struct Pace {
     blocks: AtomicU32,
     /// Blocks at which a mutator rings.
     threshold: AtomicU32,
+    /// A real-time mutator crossed the threshold: the next ordinary one rings.
+    owes_ring: AtomicBool,
     pub(crate) epochs: Progress,
     pub(crate) fulls: Progress,
     /// The next full collection clears soft references.
@@ -68,13 +70,27 @@ impl Progress {
 impl Pace {
     // --- mutators ---
 
-    /// A mutator took blocks. One addition, and a ring at the threshold.
+    /// An ordinary mutator took blocks. One addition, and a ring at the threshold.
     pub(crate) fn note_blocks(&self, count: u32) {
-        let before = self.blocks.fetch_add(count, Ordering::Relaxed);
-        let threshold = self.threshold.load(Ordering::Relaxed);
-        if before < threshold && threshold <= before + count {
+        let is_owed = self.owes_ring.load(Ordering::Relaxed);
+        if self.is_crossing(count) || is_owed && self.owes_ring.swap(false, Ordering::Relaxed) {
             self.ring();
         }
+    }
+
+    /// A real-time mutator took one. It does not ring, which is a system call and a message to another processor: the
+    /// next ordinary one does, or the collector's sleep ends; and when half of the reserve is used it rings after all
+    /// (`Heap::ask_lender_if_low`).
+    pub(crate) fn note_block_quietly(&self) {
+        if self.is_crossing(1) {
+            self.owes_ring.store(true, Ordering::Relaxed);
+        }
+    }
+
+    fn is_crossing(&self, count: u32) -> bool {
+        let before = self.blocks.fetch_add(count, Ordering::Relaxed);
+        let threshold = self.threshold.load(Ordering::Relaxed);
+        before < threshold && threshold <= before + count
     }
 
     /// Wakes the collector if it sleeps.
@@ -241,6 +257,23 @@ mod tests {
             limit: 100,
         };
         assert_eq!(sleep_ns(&[full], 10_000_000), 1_000_000);
+    }
+
+    #[test]
+    fn a_real_time_mutator_leaves_the_ring_to_the_next() {
+        let pace = Pace::default();
+        pace.set_threshold(10);
+        let rings = |act: &dyn Fn()| {
+            let before = pace.rings();
+            act();
+            pace.rings() - before
+        };
+        assert_eq!(rings(&|| pace.note_blocks(9)), 0);
+        assert_eq!(rings(&|| pace.note_block_quietly()), 0);
+        assert_eq!((pace.blocks(), rings(&|| pace.note_blocks(1))), (10, 1));
+        assert_eq!(rings(&|| pace.note_blocks(1)), 0);
+        pace.take_blocks();
+        assert_eq!(rings(&|| pace.note_blocks(10)), 1);
     }
 
     #[test]

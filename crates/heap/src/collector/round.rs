@@ -6,6 +6,7 @@
 //! priority, and that of whoever lends to the collector, lifts it.
 
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 use abi::barrier::epoch_after;
 use rt::clock::{Clock, Monotonic};
@@ -19,6 +20,11 @@ use crate::sys::pi::DebtWait;
 
 /// Looks at an answer this often before waiting in the kernel: about as long as an answer takes.
 pub(crate) const SPINS_BEFORE_WAIT: u32 = 200;
+
+/// As [`SPINS_BEFORE_WAIT`] for a real-time mutator, which runs and will answer, because nothing less urgent than it keeps
+/// it from a processor: for whom the collector waits in the kernel, that one pays for waking it, with a system call and a
+/// message to another processor. Longer than the slowest answer seen.
+const SPINS_BEFORE_WAIT_FOR_REAL_TIME: u32 = 4000;
 
 impl Heap {
     /// Asks every mutator and returns when all have answered. `taken` sees each record after its answer.
@@ -53,11 +59,16 @@ impl Heap {
 
     fn await_answer(&self, record: &MutatorRecord, round: Round) {
         let mut spins = 0;
+        let spins_max = if record.is_real_time.load(Ordering::Relaxed) {
+            SPINS_BEFORE_WAIT_FOR_REAL_TIME
+        } else {
+            SPINS_BEFORE_WAIT
+        };
         // Pairs with the Release in `settle_debt`: what the answer wrote is seen.
         while record.is_owing() {
             if record.handshake.state.get() == State::Native {
                 self.answer_on_behalf(record, round);
-            } else if spins < SPINS_BEFORE_WAIT {
+            } else if spins < spins_max {
                 spins += 1;
                 std::hint::spin_loop();
             } else {
