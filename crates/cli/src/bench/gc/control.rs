@@ -1,19 +1,34 @@
 // SPDX-License-Identifier: Apache-2.0
-//! [`Control`]: a native thread of the same kind in a process of its own, which does the same to memory without a heap, over
-//! and over until it has worked about as long. What delays it is the system's and the host's doing, in the same window as
-//! the measured thread's delays; who works for a sixth of the time is met by a sixth of what the host does.
+//! [`Control`]: a native thread of the same kind in a process of its own, which does the same to memory without a heap and
+//! works about as long. What delays it is the system's and the host's doing, in the same window as the measured thread's
+//! delays; who works for a sixth of the time is met by a sixth of what the host does.
+//!
+//! What it touches is as cold and lies as far apart as what the measured thread touches: 64 new nodes in a row within a
+//! block, blocks all over 256 MB and each again after four seconds, and the 64 nodes that were new a ring ago. Then it goes over
+//! the same nodes again. How often is found out at first and stays, so that slow memory makes its release longer, as it
+//! does the other's.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use anyhow::{Context, Result};
 use rt::clock::{Clock, Monotonic};
+use rt::memory::{Mapping, PageKind};
 use rt::policy::Policy;
 use rt::thread::{Builder, Thread};
 
 /// As the Java program's.
 const RING: usize = 65_536;
 const NODES_PER_RELEASE: usize = 64;
+const NODE_BYTES: usize = 64;
+/// As Takt's blocks.
+const NODES_PER_BLOCK: usize = 512;
+const BLOCKS: usize = 512;
+/// From one block to the next in time: odd, so that all have their turn.
+const BLOCK_STRIDE: usize = 203;
+const BLOCK_DISTANCE_BYTES: usize = 512 << 10;
+/// Releases in which it is found out how often the work fits.
+const CALIBRATION: usize = 1000;
 
 /// One release, nanoseconds.
 #[derive(Clone, Copy)]
@@ -35,23 +50,57 @@ pub(super) struct Plan {
     pub(super) period_ns: u64,
     /// It wakes this long before its release and looks at the clock until then.
     pub(super) spin_ns: u64,
-    /// It works at least this long in each release.
+    /// It works about this long in each release.
     pub(super) work_ns: u64,
     /// A run is over by then.
     pub(super) seconds_max: u64,
 }
 
-/// 64 bytes; the first two are places of others, as a node's references.
-type Node = [u64; 8];
+/// Nodes without a heap.
+struct Pool {
+    memory: Mapping,
+    next: usize,
+}
+
+impl Pool {
+    fn new() -> Result<Self> {
+        let memory = Mapping::populated(BLOCKS * BLOCK_DISTANCE_BYTES, PageKind::TransparentHuge)?;
+        // Refused: the measured thread's memory is not locked then either.
+        let _ = memory.lock();
+        Ok(Self { memory, next: RING })
+    }
+
+    /// Writes 64 new nodes and takes a reference from 64 old ones; the same ones until [`Self::advance`].
+    fn work(&mut self) {
+        let bytes = self.memory.bytes_mut();
+        for node in self.next..self.next + NODES_PER_RELEASE {
+            let (new, old) = (place(node), place(node - RING));
+            bytes[new..][..NODE_BYTES].fill(node as u8);
+            bytes[old..][..8].fill(0);
+        }
+        std::hint::black_box(bytes);
+    }
+
+    fn advance(&mut self) {
+        self.next += NODES_PER_RELEASE;
+    }
+}
+
+/// Where a node lies: in a row within a block, blocks far apart.
+fn place(node: usize) -> usize {
+    let block = node / NODES_PER_BLOCK * BLOCK_STRIDE % BLOCKS;
+    block * BLOCK_DISTANCE_BYTES + node % NODES_PER_BLOCK * NODE_BYTES
+}
 
 impl Control {
     /// Releases half a period beside those of a thread that began now.
     pub(super) fn start(policy: Policy, plan: Plan) -> Result<Self> {
         let is_stopping = Arc::new(AtomicBool::new(false));
         let stop = Arc::clone(&is_stopping);
+        let pool = Pool::new()?;
         let thread = Builder::new("control")
             .policy(policy)
-            .spawn(move || releases(&stop, plan))
+            .spawn(move || releases(&stop, plan, pool))
             .context("cannot start the control thread")?;
         Ok(Self {
             thread,
@@ -68,7 +117,7 @@ impl Control {
     }
 }
 
-fn releases(is_stopping: &AtomicBool, plan: Plan) -> Vec<Sample> {
+fn releases(is_stopping: &AtomicBool, plan: Plan, mut pool: Pool) -> Vec<Sample> {
     let period_ns = plan.period_ns;
     let capacity = (plan.seconds_max * 1_000_000_000 / period_ns) as usize;
     let mut samples = vec![
@@ -80,9 +129,8 @@ fn releases(is_stopping: &AtomicBool, plan: Plan) -> Vec<Sample> {
         capacity
     ];
     samples.clear();
-    // Twice the ring: a new node never lies where one of the ring is.
-    let mut pool = vec![Node::default(); 2 * RING];
-    let mut next = 0;
+    let mut turns = Vec::with_capacity(CALIBRATION);
+    let mut fixed_turns = None;
     let clock = Monotonic;
     let mut due_ns = clock.now_ns() + period_ns + period_ns / 2;
     while !is_stopping.load(Ordering::Relaxed) && samples.len() < capacity {
@@ -91,19 +139,27 @@ fn releases(is_stopping: &AtomicBool, plan: Plan) -> Vec<Sample> {
             std::hint::spin_loop();
         }
         let start_ns = clock.now_ns();
+        let mut turn = 0;
         let end_ns = loop {
-            for _ in 0..NODES_PER_RELEASE {
-                let old = (next + RING) % (2 * RING);
-                pool[next] = [next as u64, old as u64, 0, 0, 0, 0, 0, 0];
-                pool[old][1] = 0;
-                next = (next + 1) % (2 * RING);
-            }
-            std::hint::black_box(&pool);
+            pool.work();
+            turn += 1;
             let now_ns = clock.now_ns();
-            if now_ns - start_ns >= plan.work_ns {
+            let is_done = match fixed_turns {
+                Some(turns) => turn >= turns,
+                None => now_ns - start_ns >= plan.work_ns,
+            };
+            if is_done {
                 break now_ns;
             }
         };
+        pool.advance();
+        if fixed_turns.is_none() {
+            turns.push(turn);
+            if turns.len() == CALIBRATION {
+                turns.sort_unstable();
+                fixed_turns = Some(turns[CALIBRATION / 2]);
+            }
+        }
         samples.push(Sample {
             due_ns,
             late_ns: start_ns - due_ns,
@@ -114,4 +170,26 @@ fn releases(is_stopping: &AtomicBool, plan: Plan) -> Vec<Sample> {
         }
     }
     samples
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn new_nodes_lie_far_apart_and_never_where_one_of_the_ring_is() {
+        let count = BLOCKS * NODES_PER_BLOCK;
+        let mut is_seen = vec![false; BLOCKS];
+        for node in (0..count).step_by(NODES_PER_BLOCK) {
+            let block = place(node) / BLOCK_DISTANCE_BYTES;
+            assert!(
+                !std::mem::replace(&mut is_seen[block], true),
+                "each block once per turn"
+            );
+            assert_eq!(place(node + 1), place(node) + NODE_BYTES);
+            assert!(place(node).abs_diff(place(node + NODES_PER_BLOCK)) >= 2 << 20);
+        }
+        assert_eq!(place(count), place(0));
+        assert!(count > RING + NODES_PER_RELEASE);
+    }
 }

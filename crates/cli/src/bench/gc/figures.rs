@@ -127,9 +127,19 @@ impl Window {
         )
     }
 
+    /// The rule as `--check` has it: the control's figure counts in place of the maximum only.
     fn holds(&self) -> bool {
-        let bound_ns = WORK_NS_MAX.max(self.control_work.max_ns());
-        summary(&self.work).p99_99_ns <= WORK_P99_99_NS_MAX && self.work.max_ns() <= bound_ns
+        summary(&self.work).p99_99_ns <= WORK_P99_99_NS_MAX && self.is_max_held()
+    }
+
+    /// The rule with the control's figure in place of either limit, where it is higher.
+    fn holds_beside_control(&self) -> bool {
+        let bound_ns = WORK_P99_99_NS_MAX.max(summary(&self.control_work).p99_99_ns);
+        summary(&self.work).p99_99_ns <= bound_ns && self.is_max_held()
+    }
+
+    fn is_max_held(&self) -> bool {
+        self.work.max_ns() <= WORK_NS_MAX.max(self.control_work.max_ns())
     }
 
     /// Whether a thread without a heap, in the same window, was held up longer than the rule lets this one be.
@@ -243,10 +253,11 @@ impl Outcome {
     }
 
     fn add_verdict(&self, text: &mut String) {
-        let (mut held, mut count, mut disturbed) = (0, 0, 0);
+        let (mut held, mut beside, mut count, mut disturbed) = (0, 0, 0, 0);
         for window in self.judged() {
             count += 1;
             held += u32::from(window.holds());
+            beside += u32::from(window.holds_beside_control());
             disturbed += u32::from(window.is_disturbed());
             if window.is_hollow() {
                 let it = &window.measured.collections;
@@ -263,8 +274,9 @@ impl Outcome {
         if count > 0 {
             writeln!(
                 text,
-                "rc, heavy: work p99.99 <= {} µs and max <= {} µs or the control's: {held} of {count} runs ({}); in {disturbed} \
-                 of them the control's own p99.99 is above that",
+                "rc, heavy: work p99.99 <= {} µs and max <= {} µs or the control's: {held} of {count} runs ({}); with the \
+                 control's p99.99 in place of the former too, where it is higher: {beside} of {count}; in {disturbed} of them \
+                 the control's own p99.99 is above that",
                 micros(WORK_P99_99_NS_MAX),
                 micros(WORK_NS_MAX),
                 if self.holds() { "the rule holds" } else { "the rule does not hold: four of five are needed" },
@@ -298,6 +310,25 @@ impl Outcome {
             "cost_ns": self.costs,
         });
         serde_json::to_string_pretty(&json).context("the results do not write as JSON")
+    }
+
+    /// Each release with its time on CLOCK_MONOTONIC, for comparison with a trace of the kernel's.
+    fn releases(&self) -> String {
+        let mut text = String::from("window,thread,due_ns,late_ns,work_ns\n");
+        for window in &self.windows {
+            let threads = [
+                ("java", &window.measured.samples),
+                ("control", &window.measured.control),
+            ];
+            for (thread, samples) in threads {
+                for it in samples {
+                    let (name, due, late, work) =
+                        (window.name(), it.due_ns, it.late_ns, it.work_ns);
+                    writeln!(text, "{name},{thread},{due},{late},{work}").expect("a string grows");
+                }
+            }
+        }
+        text
     }
 
     /// The files.
@@ -335,6 +366,7 @@ impl Outcome {
                 text.as_bytes(),
             )?;
         }
+        save("releases.csv".into(), self.releases().as_bytes())?;
         let Some(window) = self.windows.first() else {
             return Ok(());
         };

@@ -63,7 +63,7 @@ pub(super) struct Args {
     /// SCHED_FIFO priority of the measured and the control thread; 0 for ordinary threads
     #[arg(long, default_value_t = 80, value_parser = clap::value_parser!(u8).range(0..=99))]
     pub(super) priority: u8,
-    /// The control works at least so many µs in each release, as rc's thread does under load heavy; 0: once over its nodes
+    /// The control works about so many µs in each release, as rc's thread does under load heavy; 0: once over its nodes
     #[arg(long, default_value_t = 6, value_parser = clap::value_parser!(u64).range(0..=100))]
     pub(super) control_us: u64,
     /// Size of the heap
