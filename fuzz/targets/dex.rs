@@ -16,7 +16,9 @@ libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
     let listing = Listing::new(&file);
     for class in file.classes() {
         for method in class.data(&file).methods() {
-            let Some(code) = method.code(&file) else { continue };
+            let Some(code) = method.code(&file) else {
+                continue;
+            };
             for (pc, unit) in code.units() {
                 listing.line(pc, &unit.expect("DexFile::parse has decoded it"));
             }

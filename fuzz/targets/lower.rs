@@ -18,7 +18,11 @@ impl Hierarchy for Anything {
         Ok(true)
     }
 
-    fn is_protected_elsewhere(&mut self, _member: &MemberRef<'_>, _is_method: bool) -> Result<bool, ()> {
+    fn is_protected_elsewhere(
+        &mut self,
+        _member: &MemberRef<'_>,
+        _is_method: bool,
+    ) -> Result<bool, ()> {
         Ok(false)
     }
 }
@@ -33,14 +37,20 @@ libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
         return;
     };
     for class in file.classes() {
-        let Ok(outline) = Outline::new(&file, &class) else { continue };
+        let Ok(outline) = Outline::new(&file, &class) else {
+            continue;
+        };
         // Descriptors that are too long for a class file are refused here.
-        let Ok(parsed) = ClassFile::parse(&outline.bytes) else { continue };
+        let Ok(parsed) = ClassFile::parse(&outline.bytes) else {
+            continue;
+        };
         for (method, described) in outline.methods.iter().zip(&parsed.methods) {
             if method.code(&file).is_none() {
                 continue;
             }
-            let Ok(function) = translate(&file, &outline, method) else { continue };
+            let Ok(function) = translate(&file, &outline, method) else {
+                continue;
+            };
             let subject = Subject {
                 class: parsed.name,
                 super_class: parsed.super_name,

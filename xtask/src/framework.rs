@@ -278,19 +278,21 @@ fn javac(folders: &[&str], path: &[&PathBuf], out: &Path) -> Result<()> {
     command(&mut javac)
 }
 
+/// Where tools/setup puts what it fetches.
+pub(crate) fn cache() -> Result<PathBuf> {
+    let home = |name| std::env::var_os(name).map(PathBuf::from);
+    if let Some(cache) = home("TAKT_CACHE") {
+        return Ok(cache);
+    }
+    match home("XDG_CACHE_HOME") {
+        Some(home) => Ok(home.join("takt")),
+        None => Ok(home("HOME").context("HOME is not set")?.join(".cache/takt")),
+    }
+}
+
 /// A jar that tools/setup has fetched.
 pub(crate) fn jar(start: &str) -> Result<PathBuf> {
-    let cache = match (
-        std::env::var_os("TAKT_CACHE"),
-        std::env::var_os("XDG_CACHE_HOME"),
-    ) {
-        (Some(cache), _) => PathBuf::from(cache),
-        (None, Some(home)) => PathBuf::from(home).join("takt"),
-        (None, None) => {
-            PathBuf::from(std::env::var_os("HOME").context("HOME is not set")?).join(".cache/takt")
-        }
-    };
-    let folder = cache.join("maven");
+    let folder = cache()?.join("maven");
     let entries = std::fs::read_dir(&folder)
         .with_context(|| format!("cannot read {}: run tools/setup", folder.display()))?;
     for entry in entries {

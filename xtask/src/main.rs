@@ -11,6 +11,7 @@ mod api;
 mod apps;
 mod demo;
 mod framework;
+mod fuzz;
 mod sanitize;
 mod soak;
 mod stage;

@@ -71,7 +71,7 @@ pub(crate) fn miri() -> Result<()> {
 }
 
 /// The pinned nightly's Cargo with a target directory of its own; `None` if it is not installed.
-fn nightly(name: &str) -> Result<Option<Command>> {
+pub(crate) fn nightly(name: &str) -> Result<Option<Command>> {
     let toolchain = std::fs::read_to_string(Path::new("tools/nightly"))
         .context("tools/nightly names the toolchain")?;
     let toolchain = toolchain.trim();

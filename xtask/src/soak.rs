@@ -7,6 +7,7 @@ use anyhow::Result;
 
 use crate::demo;
 use crate::framework;
+use crate::fuzz;
 use crate::sanitize::{self, Length};
 use crate::stage::{Stages, cargo, command, takt};
 
@@ -81,6 +82,7 @@ pub(crate) fn run(only: Option<String>) -> Result<()> {
             cargo([&test[..], &["--", "--ignored", "--nocapture"]].concat())
         })?;
     }
+    stages.run("fuzz", fuzz::run)?;
     stages.run("heartbeat", || {
         framework::build()?;
         demo::heartbeat(&takt, "5", "out/soak/heartbeat", &["--require", "10"])

@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Hostile class files: every one of many random changes to the JDK's own is refused or becomes IR that verifies, and
+//! nothing panics. `fuzz/targets/class.rs` does the same without end.
+
+use classfile::{ClassFile, Jimage, access};
+use ir::{Hierarchy, MemberRef, Subject, check_references};
+
+const IMAGES: [&str; 2] = [
+    "/usr/lib/jvm/java-17-openjdk-amd64/lib/modules",
+    "/usr/lib/jvm/default-java/lib/modules",
+];
+const SEED: u64 = 20_261_122;
+const ROUNDS: usize = 12_000;
+const BYTES_MAX: usize = 3_000;
+
+/// Classes that are all one.
+struct Anything;
+
+impl Hierarchy for Anything {
+    type Error = std::convert::Infallible;
+
+    fn is_assignable(&mut self, _from: &[u8], _to: &[u8]) -> Result<bool, Self::Error> {
+        Ok(true)
+    }
+
+    fn is_protected_elsewhere(
+        &mut self,
+        _member: &MemberRef<'_>,
+        _is_method: bool,
+    ) -> Result<bool, Self::Error> {
+        Ok(false)
+    }
+}
+
+/// What became of one file.
+#[derive(Default)]
+struct Outcome {
+    /// Files that parse, and of those the ones that keep the format's other rules.
+    parsed: usize,
+    checked: usize,
+    /// Methods.
+    proven: usize,
+    refused: usize,
+}
+
+impl Outcome {
+    fn add(&mut self, bytes: &[u8]) {
+        let class = match ClassFile::parse(bytes) {
+            Ok(class) => class,
+            Err(error) => return assert!(!error.to_string().is_empty()),
+        };
+        self.parsed += 1;
+        self.checked += usize::from(class.check().is_ok());
+        for method in class.methods.iter().filter(|it| it.code.is_some()) {
+            let is_framed = ir::bytecode::check_frames(&class, method).is_ok();
+            let subject = Subject {
+                class: class.name,
+                super_class: class.super_name,
+                name: method.name,
+                descriptor: method.descriptor,
+                is_static: method.access & access::STATIC != 0,
+            };
+            let is_proven = ir::bytecode::translate(&class, method).is_ok_and(|function| {
+                check_references(&function, &subject, &class.constants, &mut Anything).is_ok()
+            });
+            match is_framed && is_proven {
+                true => self.proven += 1,
+                false => self.refused += 1,
+            }
+        }
+    }
+}
+
+fn change(random: &mut fastrand::Rng, bytes: &mut Vec<u8>) {
+    for _ in 0..random.usize(1..4) {
+        let at = random.usize(8..bytes.len());
+        match random.u8(..6) {
+            0 => bytes[at] = random.u8(..),
+            1 => bytes[at] ^= 1 << random.u8(..8),
+            // Most counts, indices and tags are small.
+            2 => bytes[at] = random.u8(..24),
+            3 => bytes[at] = random.u8(..0xca),
+            4 => {
+                let from = random.usize(8..bytes.len());
+                let size = random.usize(..32).min(bytes.len() - at.max(from));
+                bytes.copy_within(from..from + size, at);
+            }
+            _ if random.u8(..8) == 0 => bytes.truncate(at),
+            _ => bytes[at] = [0, 1, 0x7f, 0xff][random.usize(..4)],
+        }
+        if bytes.len() <= 8 {
+            return;
+        }
+    }
+}
+
+#[test]
+fn changed_class_files_are_refused_or_proven() {
+    let Some(bytes) = IMAGES.iter().find_map(|path| std::fs::read(path).ok()) else {
+        eprintln!("skipped: no JDK 17 image in {IMAGES:?}");
+        return;
+    };
+    let image = Jimage::parse(&bytes).expect("the JDK's own");
+    let mut samples: Vec<(Vec<u8>, &[u8])> = image
+        .resources()
+        .filter(|(name, content)| {
+            name.starts_with(b"/java.base/java/util/")
+                && name.ends_with(b".class")
+                && content.len() <= BYTES_MAX
+        })
+        .collect();
+    samples.sort();
+    assert!(samples.len() > 100, "{}", samples.len());
+    let mut random = fastrand::Rng::with_seed(SEED);
+    let mut outcome = Outcome::default();
+    for _ in 0..ROUNDS {
+        let mut bytes = samples[random.usize(..samples.len())].1.to_vec();
+        change(&mut random, &mut bytes);
+        outcome.add(&bytes);
+    }
+    let Outcome {
+        parsed,
+        checked,
+        proven,
+        refused,
+    } = outcome;
+    println!(
+        "{parsed} of {ROUNDS} parse, {checked} keep the rules; {proven} methods proven, {refused} refused"
+    );
+    assert!(ROUNDS / 10 < checked && checked < parsed && parsed < ROUNDS);
+    assert!(refused > ROUNDS / 100 && proven > refused);
+}
+
+/// The tables of an image lie: names and places are looked for where they say, or not found.
+#[test]
+fn changed_images_are_answered() {
+    let Some(bytes) = IMAGES.iter().find_map(|path| std::fs::read(path).ok()) else {
+        eprintln!("skipped: no JDK 17 image in {IMAGES:?}");
+        return;
+    };
+    let mut random = fastrand::Rng::with_seed(SEED);
+    let mut header = bytes[..28].to_vec();
+    let mut found = 0;
+    for _ in 0..200 {
+        let at = random.usize(8..header.len());
+        let before = header[at];
+        header[at] ^= 1 << random.u8(..8);
+        let changed = [&header[..], &bytes[28..1 << 20]].concat();
+        if let Ok(image) = Jimage::parse(&changed) {
+            found += usize::from(image.find("java.base", "java/lang/Object.class").is_some());
+            found += image.resources().take(1_000).count();
+        }
+        header[at] = before;
+    }
+    assert!(found < 200_000);
+}
