@@ -42,6 +42,11 @@ pub enum Entry {
     EnterNative,
     LeaveNative,
     NanoTime,
+    LocksBegin,
+    LockNoted,
+    UnlockNoted,
+    LocksReturn,
+    LocksUnwind,
 }
 
 type Types = (
@@ -51,7 +56,7 @@ type Types = (
 
 impl Entry {
     /// How many there are.
-    pub const COUNT: usize = Entry::NanoTime as usize + 1;
+    pub const COUNT: usize = Entry::LocksUnwind as usize + 1;
 
     /// Whether every register is as before when it returns. It throws nothing then.
     pub fn is_preserving(self) -> bool {
@@ -70,7 +75,13 @@ impl Entry {
             Entry::ThrowBounds => (&[I32, I32], None),
             // Object, class record.
             Entry::ThrowCast => (&[I32, I64], None),
-            Entry::Throw | Entry::MonitorEnter | Entry::MonitorExit => (&[I32], None),
+            Entry::Throw | Entry::MonitorEnter | Entry::MonitorExit | Entry::LockNoted => {
+                (&[I32], None)
+            }
+            Entry::LocksBegin => (&[], Some(I32)),
+            // Object, how many were noted before.
+            Entry::UnlockNoted => (&[I32, I32], None),
+            Entry::LocksReturn | Entry::LocksUnwind => (&[I32], None),
             // Site.
             Entry::Resolve => (&[I64], Some(I64)),
             // Class record.

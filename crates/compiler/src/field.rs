@@ -178,7 +178,7 @@ impl Lowering<'_, '_> {
     }
 
     pub(crate) fn put_field(&mut self, object: Reg, src: Reg, index: u32, kind: MemoryKind) {
-        let link = self.linker.field(index, false);
+        let link = self.linker.written_field(index, false);
         let value = self.field_value(src, kind);
         match link {
             FieldLink::Referent(_) => {
@@ -244,7 +244,7 @@ impl Lowering<'_, '_> {
     }
 
     pub(crate) fn put_static(&mut self, src: Reg, index: u32, kind: MemoryKind) {
-        let link = self.linker.field(index, true);
+        let link = self.linker.written_field(index, true);
         match link {
             FieldLink::Static {
                 object,

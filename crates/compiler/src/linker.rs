@@ -137,8 +137,10 @@ pub enum MethodLink {
 /// Questions asked while a method is lowered. Indices are the IR's. Answers
 /// must stay true for ever: code is not patched.
 pub trait Linker {
-    /// A field. `is_store` matters to final fields only.
+    /// A field to read.
     fn field(&mut self, index: u32, is_static: bool) -> FieldLink;
+    /// A field to write: one that may not be written is resolved to an error.
+    fn written_field(&mut self, index: u32, is_static: bool) -> FieldLink;
     /// A class for a cast or test.
     fn class(&mut self, index: u32) -> ClassLink;
     /// A class for instances.

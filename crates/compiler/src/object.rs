@@ -82,6 +82,18 @@ impl Lowering<'_, '_> {
             Op::InstanceOf { dst, object, index } => self.instance_of(*dst, *object, *index),
             Op::MonitorEnter { object } => self.monitor(Entry::MonitorEnter, *object),
             Op::MonitorExit { object } => self.monitor(Entry::MonitorExit, *object),
+            Op::LocksBegin { dst } => {
+                let count = self.call_entry(Entry::LocksBegin, &[]).expect("a count");
+                self.set(*dst, count);
+            }
+            Op::LockNoted { object } => self.monitor(Entry::LockNoted, *object),
+            Op::UnlockNoted { object, begin } => {
+                let object = self.get_non_null(*object);
+                let begin = self.get(*begin);
+                self.call_entry(Entry::UnlockNoted, &[object, begin]);
+            }
+            Op::LocksReturn { begin } => self.noted_locks(Entry::LocksReturn, *begin),
+            Op::LocksUnwind { begin } => self.noted_locks(Entry::LocksUnwind, *begin),
             _ => unreachable!("operations on objects only"),
         }
     }
@@ -89,6 +101,11 @@ impl Lowering<'_, '_> {
     fn monitor(&mut self, entry: Entry, object: Reg) {
         let object = self.get_non_null(object);
         self.call_entry(entry, &[object]);
+    }
+
+    fn noted_locks(&mut self, entry: Entry, begin: Reg) {
+        let begin = self.get(begin);
+        self.call_entry(entry, &[begin]);
     }
 
     fn load_constant(&mut self, dst: Reg, constant: LoadedConstant, index: u32) {

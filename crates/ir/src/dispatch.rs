@@ -21,6 +21,7 @@ impl Dispatch<'_> {
     pub(crate) fn build(self, function: &mut Function) -> BlockId {
         let first = function.block();
         let caught = function.register(Type::Ref);
+        let rescue = self.rescue(function);
         let mut ops = vec![Op::Caught { dst: caught }];
         let mut current = first;
         for &(class, target) in self.handlers {
@@ -44,8 +45,8 @@ impl Dispatch<'_> {
                 then,
                 otherwise,
             });
-            self.fill(function, current, ops, self.outer);
-            self.fill(function, then, enter, self.outer);
+            self.fill(function, current, ops, rescue);
+            self.fill(function, then, enter, rescue);
             (ops, current) = (Vec::new(), otherwise);
         }
         ops.extend(self.leave.clone());
@@ -53,6 +54,27 @@ impl Dispatch<'_> {
         // What is thrown on from here has left already.
         self.fill(function, current, ops, None);
         first
+    }
+
+    /// Who catches what the tests throw: the handler that takes everything, if there is one, so that what it gives back
+    /// is given back.
+    fn rescue(&self, function: &mut Function) -> Option<BlockId> {
+        let target = match self.handlers {
+            [(Some(_), _), ..] => self.handlers.iter().find(|(class, _)| class.is_none()),
+            _ => None,
+        };
+        let Some(&(_, target)) = target else {
+            return self.outer;
+        };
+        let (block, src) = (function.block(), function.register(Type::Ref));
+        let dst = self.landing;
+        let ops = vec![
+            Op::Caught { dst: src },
+            Op::Move { dst, src },
+            Op::Jump { target },
+        ];
+        self.fill(function, block, ops, self.outer);
+        Some(block)
     }
 
     fn fill(&self, function: &mut Function, id: BlockId, ops: Vec<Op>, handler: Option<BlockId>) {

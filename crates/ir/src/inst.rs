@@ -227,6 +227,27 @@ pub enum Op {
     MonitorExit {
         object: Reg,
     },
+    /// In a method that notes its locks: how many the thread has noted so far.
+    LocksBegin {
+        dst: Reg,
+    },
+    /// As `MonitorEnter`, noted.
+    LockNoted {
+        object: Reg,
+    },
+    /// As `MonitorExit` if the object was noted since `begin`; else throws IllegalMonitorStateException.
+    UnlockNoted {
+        object: Reg,
+        begin: Reg,
+    },
+    /// Throws IllegalMonitorStateException if a lock noted since `begin` is held.
+    LocksReturn {
+        begin: Reg,
+    },
+    /// Gives back the locks noted since `begin`; throws IllegalMonitorStateException if there is one.
+    LocksUnwind {
+        begin: Reg,
+    },
     Invoke {
         kind: InvokeKind,
         dst: Option<Reg>,
@@ -298,6 +319,7 @@ impl Op {
             | NewArray { dst, .. }
             | NewMultiArray { dst, .. }
             | InstanceOf { dst, .. }
+            | LocksBegin { dst }
             | Caught { dst } => Some(dst),
             Invoke { dst, .. } | InvokeDynamic { dst, .. } => dst,
             _ => None,
@@ -339,6 +361,7 @@ impl Op {
             | Op::Move { .. }
             | Op::Unary { .. }
             | Op::Compare { .. }
+            | Op::LocksBegin { .. }
             | Op::Caught { .. }
             | Op::Return { .. } => false,
             op => !op.is_terminator() || matches!(op, Op::Throw { .. }),

@@ -17,6 +17,7 @@ pub mod dex;
 mod dispatch;
 mod function;
 mod inst;
+mod locks;
 mod references;
 mod types;
 mod verify;

@@ -144,7 +144,13 @@ pub(crate) fn for_each_read(function: &Function, op: &Op, mut each: impl FnMut(R
         Op::CheckCast { object, .. }
         | Op::InstanceOf { object, .. }
         | Op::MonitorEnter { object }
-        | Op::MonitorExit { object } => each(*object, Ref),
+        | Op::MonitorExit { object }
+        | Op::LockNoted { object } => each(*object, Ref),
+        Op::UnlockNoted { object, begin } => {
+            each(*object, Ref);
+            each(*begin, Int);
+        }
+        Op::LocksReturn { begin } | Op::LocksUnwind { begin } => each(*begin, Int),
         Op::Invoke { args, .. } | Op::InvokeDynamic { args, .. } => {
             args.iter().for_each(|&a| each(a, own(a)));
         }
@@ -163,9 +169,11 @@ pub(crate) fn for_each_read(function: &Function, op: &Op, mut each: impl FnMut(R
 /// The type the written register must have, where the operation decides it.
 fn written_type(op: &Op) -> Option<Type> {
     match op {
-        Op::Int { .. } | Op::Compare { .. } | Op::ArrayLength { .. } | Op::InstanceOf { .. } => {
-            Some(Type::Int)
-        }
+        Op::Int { .. }
+        | Op::Compare { .. }
+        | Op::ArrayLength { .. }
+        | Op::InstanceOf { .. }
+        | Op::LocksBegin { .. } => Some(Type::Int),
         Op::Long { .. } => Some(Type::Long),
         Op::Float { .. } => Some(Type::Float),
         Op::Double { .. } => Some(Type::Double),

@@ -161,7 +161,7 @@ impl Ahead<'_> {
             // It throws VerifyError when it is called.
             return;
         };
-        let mut cx = Cx::new(self.thread, class).in_mode(Mode::Sites);
+        let mut cx = Cx::new(self.thread, method).in_mode(Mode::Sites);
         let general = code_cache::compile_apart(&function, &mut cx, method);
         let asked: Vec<Question> = cx
             .asked()
@@ -175,7 +175,7 @@ impl Ahead<'_> {
             self.kept_before_count += 1;
             return;
         }
-        let mut cx = Cx::new(self.thread, class).in_mode(Mode::Ready);
+        let mut cx = Cx::new(self.thread, method).in_mode(Mode::Ready);
         let best = code_cache::compile_apart(&function, &mut cx, method);
         // The better one is looked at first.
         code_cache::keep(method, &best);
@@ -196,6 +196,15 @@ impl Ahead<'_> {
             Question::StaticField(_) => {
                 let field = self.try_to(|thread| resolve::field_at(thread, class, index, true));
                 if let Ok((holder, _)) = field {
+                    self.initialize(holder);
+                }
+            }
+            Question::Written(write, _) => {
+                let field =
+                    self.try_to(|thread| resolve::field_at(thread, class, index, write.is_static));
+                if let Ok((holder, _)) = field
+                    && write.is_static
+                {
                     self.initialize(holder);
                 }
             }

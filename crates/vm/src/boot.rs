@@ -11,6 +11,7 @@ use crate::java_thread;
 use crate::known::{known, offset};
 use crate::loader::{self, Loader};
 use crate::mirror;
+use crate::monitor;
 use crate::object::ObjectRef;
 use crate::options;
 use crate::report;
@@ -69,6 +70,7 @@ pub(crate) fn create() -> Result<&'static Thread, Box<dyn std::error::Error>> {
     let image = format!("{}/lib/modules", options.java_home);
     let image = memory::map_file(image.as_ref()).map_err(|error| format!("{image}: {error}"))?;
     loader::start(Jimage::parse(image)?);
+    monitor::prepare();
     let thread = thread::attach(&[]);
     if boot(thread).is_err() {
         let exception = thread.take_exception();

@@ -21,7 +21,7 @@ use crate::link;
 use crate::object::ObjectRef;
 use crate::question::{self, Answer, Exchange, Holds, Question};
 use crate::report;
-use crate::resolve;
+use crate::resolve::{self, Write};
 use crate::site::{Site, SiteKind};
 use crate::thread::{Thread, Thrown};
 
@@ -48,8 +48,7 @@ fn tell(how: &str, method: &'static Method, entry: u64) {
 
 fn managed(thread: &Thread, method: &'static Method) -> Result<u64, Thrown> {
     let started_ns = report::now_ns();
-    let class = method.class();
-    let mut cx = Cx::new(thread, class);
+    let mut cx = Cx::new(thread, method);
     if let Some(entry) = code_cache::load(method, &mut cx) {
         code_cache::LOAD_NS.fetch_add(report::now_ns() - started_ns, Ordering::Relaxed);
         tell("load", method, entry);
@@ -97,11 +96,12 @@ fn native(method: &'static Method) -> u64 {
 /// Answers for one method being compiled. Loads nothing and runs no Java code.
 pub(crate) struct Cx<'a> {
     thread: &'a Thread,
-    /// Whose constants questions are about now.
+    /// Whose constants questions are about now, and which code of it asks.
     class: &'static Class,
+    method: &'static Method,
     scope: u16,
-    /// The method's class, then those of inlined callees.
-    scopes: Vec<&'static Class>,
+    /// The method, then inlined callees.
+    scopes: Vec<&'static Method>,
     /// Scopes to come back to.
     callers: Vec<u16>,
     asked: Vec<Exchange>,
@@ -123,12 +123,13 @@ pub(crate) enum Mode {
 }
 
 impl<'a> Cx<'a> {
-    pub(crate) fn new(thread: &'a Thread, class: &'static Class) -> Self {
+    pub(crate) fn new(thread: &'a Thread, method: &'static Method) -> Self {
         Self {
             thread,
-            class,
+            class: method.class(),
+            method,
             scope: 0,
-            scopes: vec![class],
+            scopes: vec![method],
             callers: Vec::new(),
             asked: Vec::new(),
             known: HashMap::new(),
@@ -212,12 +213,13 @@ impl<'a> Cx<'a> {
     /// Questions are about the constants of `scope` from here on.
     fn go_to(&mut self, scope: u16) {
         self.scope = scope;
-        self.class = self.scopes[usize::from(scope)];
+        self.method = self.scopes[usize::from(scope)];
+        self.class = self.method.class();
     }
 
     /// Opens a scope for an inlined callee.
     fn open(&mut self, callee: &'static Method) -> Answer {
-        self.scopes.push(callee.class());
+        self.scopes.push(callee);
         Answer::Body(callee.class().content(), callee.index as u32)
     }
 
@@ -261,8 +263,13 @@ impl<'a> Cx<'a> {
         let holder = callee.class();
         let body = compiler::inlinable(&function)?;
         let all_fit = body.into_iter().all(|op| match *op {
-            ir::Op::GetField { index, .. } | ir::Op::PutField { index, .. } => {
+            ir::Op::GetField { index, .. } => {
                 resolve::visible_field_at(holder, index as u16, false).is_some()
+            }
+            ir::Op::PutField { index, .. } => {
+                let write = Write::by(callee, false);
+                resolve::visible_field_at(holder, index as u16, false)
+                    .is_some_and(|(owner, field)| write.is_allowed(holder, owner, field))
             }
             ir::Op::Invoke { kind, index, .. } => {
                 self.body(holder, (kind, index), depth + 1).is_some()
@@ -281,6 +288,7 @@ impl<'a> Cx<'a> {
         match question {
             Question::Field(index) => Answer::Field(self.field_link(index, false)),
             Question::StaticField(index) => Answer::Field(self.field_link(index, true)),
+            Question::Written(write, index) => Answer::Field(self.written_link(write, index)),
             Question::Class(index) => Answer::Class(self.class_link(index)),
             Question::New(index) => Answer::New(self.new_link(index)),
             Question::ArrayOf(index) => Answer::Class(self.array_link(index)),
@@ -308,7 +316,9 @@ impl<'a> Cx<'a> {
         let kind = question.site_kind()?;
         let site = self.site(kind, index);
         Some(match question {
-            Question::Field(_) | Question::StaticField(_) => Answer::Field(FieldLink::Site(site)),
+            Question::Field(_) | Question::StaticField(_) | Question::Written(..) => {
+                Answer::Field(FieldLink::Site(site))
+            }
             Question::Class(_) | Question::ArrayOf(_) => Answer::Class(ClassLink::Site(site)),
             Question::New(_) => Answer::New(NewLink::Site(site)),
             Question::Constant(..) => Answer::Constant(ConstantLink::Site(site)),
@@ -384,11 +394,21 @@ impl Cx<'_> {
             SiteKind::Field
         };
         let found = resolve::visible_field_at(self.class, index as u16, is_static);
+        self.link_of(found, kind, index)
+    }
+
+    /// The link of a field that is there and ready, or else of its site.
+    fn link_of(
+        &mut self,
+        found: Option<(&'static Class, &'static Field)>,
+        kind: SiteKind,
+        index: u32,
+    ) -> FieldLink {
         match found {
             Some((holder, field)) if is_referent(holder, field) => {
                 FieldLink::Referent(field.offset)
             }
-            Some((holder, field)) if !is_static => FieldLink::Instance {
+            Some((holder, field)) if !field.is_static() => FieldLink::Instance {
                 offset: field.offset,
                 is_volatile: field.is_volatile(),
                 is_chunked: holder.layout.is_chunked(0),
@@ -401,6 +421,12 @@ impl Cx<'_> {
             },
             _ => FieldLink::Site(self.site(kind, index)),
         }
+    }
+
+    fn written_link(&mut self, write: Write, index: u32) -> FieldLink {
+        let found = resolve::visible_field_at(self.class, index as u16, write.is_static);
+        let found = found.filter(|(holder, field)| write.is_allowed(self.class, holder, field));
+        self.link_of(found, SiteKind::Written(write), index)
     }
 
     fn class_link(&mut self, index: u32) -> ClassLink {
@@ -525,6 +551,11 @@ impl Linker for Cx<'_> {
             Question::Field(index)
         };
         expect_answer!(self.ask(question), Field)
+    }
+
+    fn written_field(&mut self, index: u32, is_static: bool) -> FieldLink {
+        let write = Write::by(self.method, is_static);
+        expect_answer!(self.ask(Question::Written(write, index)), Field)
     }
 
     fn class(&mut self, index: u32) -> ClassLink {

@@ -20,6 +20,8 @@ use crate::thread::{Thread, Thrown};
 
 type Cx<'a> = &'a MutatorContext;
 
+const ILLEGAL_MONITOR_STATE: &str = "java/lang/IllegalMonitorStateException";
+
 fn or_zero<T: Default>(outcome: Result<T, Thrown>) -> T {
     outcome.unwrap_or_default()
 }
@@ -158,6 +160,47 @@ pub(crate) extern "C" fn monitor_enter(cx: Cx<'_>, object: ObjectRef) {
 
 pub(crate) extern "C" fn monitor_exit(cx: Cx<'_>, object: ObjectRef) {
     let _ = monitor::exit(Thread::of_context(cx), object);
+}
+
+pub(crate) extern "C" fn locks_begin(cx: Cx<'_>) -> u32 {
+    Thread::of_context(cx).noted_locks.count()
+}
+
+pub(crate) extern "C" fn lock_noted(cx: Cx<'_>, object: ObjectRef) {
+    let thread = Thread::of_context(cx);
+    // Before the wait: the note keeps the object.
+    thread.noted_locks.note(object);
+    monitor::enter(thread, object);
+}
+
+pub(crate) extern "C" fn unlock_noted(cx: Cx<'_>, object: ObjectRef, begin: u32) {
+    let thread = Thread::of_context(cx);
+    if thread.noted_locks.take(object, begin) {
+        let _ = monitor::exit(thread, object);
+    } else {
+        let _ = thread.throw_plain(ILLEGAL_MONITOR_STATE);
+    }
+}
+
+pub(crate) extern "C" fn locks_return(cx: Cx<'_>, begin: u32) {
+    let thread = Thread::of_context(cx);
+    if thread.noted_locks.count() > begin {
+        let _ = thread.throw_plain(ILLEGAL_MONITOR_STATE);
+    }
+}
+
+pub(crate) extern "C" fn locks_unwind(cx: Cx<'_>, begin: u32) {
+    let thread = Thread::of_context(cx);
+    let mut was_held = false;
+    while let Some(object) = thread.noted_locks.take_last(begin) {
+        was_held = true;
+        if monitor::exit(thread, object).is_err() {
+            return;
+        }
+    }
+    if was_held {
+        let _ = thread.throw_plain(ILLEGAL_MONITOR_STATE);
+    }
 }
 
 pub(crate) extern "C" fn select_interface(cx: Cx<'_>, class: u64, method: u64) -> u64 {

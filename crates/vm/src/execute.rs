@@ -270,6 +270,11 @@ trampolines! {
     read_referent => entries::read_referent,
     write_referent => entries::write_referent,
     nano_time => entries::nano_time,
+    locks_begin => entries::locks_begin,
+    lock_noted => entries::lock_noted,
+    unlock_noted => entries::unlock_noted,
+    locks_return => entries::locks_return,
+    locks_unwind => entries::locks_unwind,
 }
 
 macro_rules! passages {
@@ -331,6 +336,11 @@ static ENTRIES: [Trampoline; Entry::COUNT] = [
     enter_native,
     leave_native,
     nano_time,
+    locks_begin,
+    lock_noted,
+    unlock_noted,
+    locks_return,
+    locks_unwind,
 ];
 
 pub(crate) fn entries_address() -> u64 {

@@ -14,22 +14,20 @@
 //! owner's thin unlock fails, finds the monitor and hands over there. A monitor
 //! stays with its object; once the object is gone its record serves another.
 
+use abi::object as header;
 use core::cell::Cell;
 use core::sync::atomic::{AtomicU32, Ordering};
-use std::sync::Arc;
-
-use abi::object as header;
 use rt::clock::{Clock, Monotonic};
 use rt::sys::futex::{Futex, FutexError, Private};
 
 use crate::heap_binding;
 use crate::java_thread::{self, Wait};
-use crate::lock::Lock;
 use crate::memory;
 use crate::object::ObjectRef;
 use crate::realtime;
 use crate::table::Table;
 use crate::thread::{Thread, Thrown};
+use crate::waiters::Waiters;
 
 const THIN: u32 = 1 << 30;
 const HASH: u32 = 2 << 30;
@@ -47,10 +45,11 @@ struct Monitor {
     futex: Futex<Private>,
     recursion: Cell<u32>,
     hash: AtomicU32,
-    waiters: Lock<Vec<Arc<Thread>>>,
+    waiters: Waiters,
 }
 
-// SAFETY: 1. `recursion` is touched by the holder of `futex` only, and by the maker of a monitor that nobody names yet.
+// SAFETY: 1. `recursion` and `waiters` are touched by the holder of `futex` only, and by the maker of a monitor that
+// nobody names yet.
 unsafe impl Sync for Monitor {}
 
 impl Default for Monitor {
@@ -60,7 +59,7 @@ impl Default for Monitor {
             futex: Futex::new(0),
             recursion: Cell::new(0),
             hash: AtomicU32::new(0),
-            waiters: Lock::new(Vec::new()),
+            waiters: Waiters::new(),
         }
     }
 }
@@ -84,6 +83,7 @@ fn monitor_of(word: u32) -> &'static Monitor {
 /// Gives back the monitors of objects that are gone, if there may be many. On the collector's thread, after a
 /// collection: whoever uses a monitor keeps its object alive, and only the object's lock word names it.
 pub(crate) fn sweep() {
+    MONITORS.prepare();
     if IN_USE.load(Ordering::Relaxed) < SWEEP_AT.load(Ordering::Relaxed) {
         return;
     }
@@ -102,6 +102,16 @@ pub(crate) fn sweep() {
     }
     let left = IN_USE.load(Ordering::Relaxed);
     SWEEP_AT.store(left + left / 2 + SWEEP_STEP, Ordering::Relaxed);
+}
+
+/// Makes monitors for the start.
+pub(crate) fn prepare() {
+    MONITORS.prepare();
+}
+
+/// How often a thread that needed a monitor had to make memory for more of them.
+pub(crate) fn late_chunks() -> u32 {
+    MONITORS.late()
 }
 
 fn give_back(index: u32) {
@@ -308,7 +318,9 @@ pub(crate) fn wait(thread: &Thread, object: ObjectRef, timeout_ms: i64) -> Resul
     }
     let due_ns = due_after(timeout_ms);
     let monitor = inflated(object);
-    monitor.waiters.lock().push(thread.shared());
+    // SAFETY: 1. A thread's record stays while it is in here, and it leaves the list below. 2. It holds the monitor, as
+    // do all who touch the list.
+    unsafe { monitor.waiters.enter(&thread.waiter) };
     let recursion = monitor.recursion.replace(0);
     monitor.release(thread);
     let has_timeout = due_ns.is_some();
@@ -323,12 +335,7 @@ pub(crate) fn wait(thread: &Thread, object: ObjectRef, timeout_ms: i64) -> Resul
     });
     monitor.acquire(thread, object);
     monitor.recursion.set(recursion);
-    let was_notified = {
-        let mut waiters = monitor.waiters.lock();
-        let count = waiters.len();
-        waiters.retain(|other| !core::ptr::eq(Arc::as_ptr(other), thread));
-        waiters.len() == count
-    };
+    let was_notified = !monitor.waiters.leave(&thread.waiter);
     if !was_notified && java_thread::take_interrupt(thread) {
         return Err(interrupted(thread));
     }
@@ -344,16 +351,14 @@ pub(crate) fn notify(thread: &Thread, object: ObjectRef, is_all: bool) -> Result
     if now & TAG != FAT {
         return Ok(());
     }
-    let woken: Vec<Arc<Thread>> = {
-        let mut waiters = monitor_of(now).waiters.lock();
-        let count = if is_all {
-            waiters.len()
-        } else {
-            waiters.len().min(1)
-        };
-        waiters.drain(..count).collect()
-    };
-    woken.into_iter().for_each(|waiter| waiter.waiter.unpark());
+    let waiters = &monitor_of(now).waiters;
+    // Whoever is woken waits for the monitor next: its record stays until the caller gives that up.
+    while let Some(waiter) = waiters.take_first() {
+        waiter.unpark();
+        if !is_all {
+            break;
+        }
+    }
     Ok(())
 }
 

@@ -12,6 +12,7 @@ use compiler::{Address, ClassLink, ConstantLink, FieldLink, MethodLink, NewLink}
 use ir::{InvokeKind, LoadedConstant, MemoryKind};
 
 use crate::code_file::Sum;
+use crate::resolve::Write;
 use crate::site::SiteKind;
 
 /// One question; numbers are indices of constants.
@@ -19,6 +20,8 @@ use crate::site::SiteKind;
 pub(crate) enum Question {
     Field(u32),
     StaticField(u32),
+    /// A field to write.
+    Written(Write, u32),
     Class(u32),
     New(u32),
     ArrayOf(u32),
@@ -80,6 +83,13 @@ const MEMORY_KINDS: [MemoryKind; 9] = [
     MemoryKind::Ref,
 ];
 
+const WRITES: [Write; 4] = [
+    Write::new(false, false),
+    Write::new(true, false),
+    Write::new(false, true),
+    Write::new(true, true),
+];
+
 const CONSTANTS: [LoadedConstant; 3] = [
     LoadedConstant::String,
     LoadedConstant::Class,
@@ -111,6 +121,7 @@ impl Question {
             Question::PrimitiveArray(kind) => (5, place(&MEMORY_KINDS, &kind)),
             Question::OwnClass => (6, 0),
             Question::CallSite(index) => (7, index),
+            Question::Written(write, index) => (12 + place(&WRITES, &write), index),
             Question::Constant(constant, index) => (8 + place(&CONSTANTS, &constant), index),
             Question::Method(kind, index) => (16 + place(&INVOKE_KINDS, &kind), index),
             Question::Inline(kind, index) => (24 + place(&INVOKE_KINDS, &kind), index),
@@ -127,7 +138,8 @@ impl Question {
             5 => Question::PrimitiveArray(*MEMORY_KINDS.get(index as usize)?),
             6 => Question::OwnClass,
             7 => Question::CallSite(index),
-            8..16 => Question::Constant(*CONSTANTS.get(code as usize - 8)?, index),
+            12..16 => Question::Written(WRITES[code as usize - 12], index),
+            8..12 => Question::Constant(*CONSTANTS.get(code as usize - 8)?, index),
             16..24 => Question::Method(*INVOKE_KINDS.get(code as usize - 16)?, index),
             _ => Question::Inline(*INVOKE_KINDS.get(code as usize - 24)?, index),
         })
@@ -143,6 +155,7 @@ impl Question {
         Some(match self {
             Question::Field(_) => SiteKind::Field,
             Question::StaticField(_) => SiteKind::Static,
+            Question::Written(write, _) => SiteKind::Written(write),
             Question::Class(_) => SiteKind::Class,
             Question::New(_) => SiteKind::New,
             Question::ArrayOf(_) => SiteKind::ArrayOf,
@@ -194,6 +207,7 @@ mod tests {
         let of_constants = CONSTANTS.map(|constant| Question::Constant(constant, 7));
         let of_methods = INVOKE_KINDS.map(|kind| Question::Method(kind, 65535));
         let of_bodies = INVOKE_KINDS.map(|kind| Question::Inline(kind, 65535));
+        let of_writes = WRITES.map(|write| Question::Written(write, 8));
         let plain = [
             Question::Field(1),
             Question::StaticField(2),
@@ -203,7 +217,7 @@ mod tests {
             Question::OwnClass,
             Question::CallSite(6),
         ];
-        let all = of_kinds.iter().chain(&of_constants);
+        let all = of_kinds.iter().chain(&of_constants).chain(&of_writes);
         for &question in all.chain(&of_methods).chain(&of_bodies).chain(&plain) {
             let (code, index) = question.code();
             assert_eq!(Question::of_code(code, index), Some(question));

@@ -140,6 +140,10 @@ pub(crate) fn figures() {
     ));
     let (records, records_max) = thread::record_counts();
     say(&format!("thread records: {records}, {records_max} at most"));
+    let late = crate::monitor::late_chunks();
+    say(&format!(
+        "tables of monitors that a locking thread made: {late}"
+    ));
     for answers in heap_binding::heap().answers() {
         let [n, ..] = answers.count;
         let each = (0..3).map(|round| {

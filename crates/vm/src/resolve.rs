@@ -14,6 +14,7 @@ use crate::object::ObjectRef;
 use crate::string;
 use crate::symbol::Symbol;
 use crate::thread::{Thread, Thrown};
+use crate::unwind;
 
 /// A class that code refers to: not finding it is an error, not an exception.
 pub(crate) fn class_by_name(
@@ -225,6 +226,83 @@ pub(crate) fn visible_field_at(
         };
         field.is_static() == is_static && access::visibly_sees_member(class, found)
     })
+}
+
+/// How a field is written.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub(crate) struct Write {
+    pub(crate) is_static: bool,
+    /// By the method that initialises such fields.
+    is_initializing: bool,
+}
+
+/// From these class files on, a class writes its final fields in its initialisers only.
+const JAVA_9: u16 = 53;
+
+impl Write {
+    pub(crate) const fn new(is_static: bool, is_initializing: bool) -> Self {
+        Self {
+            is_static,
+            is_initializing,
+        }
+    }
+
+    /// By code of `method`.
+    pub(crate) fn by(method: &'static Method, is_static: bool) -> Self {
+        let initializer = if is_static { "<clinit>" } else { "<init>" };
+        Self::new(is_static, method.name.is(initializer))
+    }
+
+    /// Whether code of `class` may write `field` so.
+    pub(crate) fn is_allowed(
+        self,
+        class: &'static Class,
+        holder: &'static Class,
+        field: &Field,
+    ) -> bool {
+        field.access & flags::FINAL == 0
+            || (core::ptr::eq(class, holder) && self.is_where_it_must(class))
+    }
+
+    /// Android lets every method of a class write its final fields.
+    fn is_where_it_must(self, class: &'static Class) -> bool {
+        self.is_initializing || class.info.dex.is_some() || class.info.file.major < JAVA_9
+    }
+
+    /// Throws IllegalAccessError unless code of `class` may write `field` so.
+    pub(crate) fn check(
+        self,
+        thread: &Thread,
+        class: &'static Class,
+        holder: &'static Class,
+        field: &Field,
+    ) -> Result<(), Thrown> {
+        if self.is_allowed(class, holder, field) {
+            return Ok(());
+        }
+        let (kind, initializer) = match self.is_static {
+            true => ("static", "<clinit>"),
+            false => ("non-static", "<init>"),
+        };
+        let what = format!("{kind} final field {}.{}", holder.java_name(), field.name);
+        let message = if core::ptr::eq(class, holder) {
+            let mut writer = "?".to_owned();
+            unwind::walk(thread, |frame| {
+                writer = frame.method.name.to_string();
+                false
+            });
+            // HotSpot's text, its last space included.
+            format!(
+                "Update to {what} attempted from a different method ({writer}) than the initializer method {initializer} "
+            )
+        } else {
+            let class = class.java_name();
+            format!(
+                "Update to {what} attempted from a different class ({class}) than the field's declaring class"
+            )
+        };
+        Err(thread.throw("java/lang/IllegalAccessError", &message))
+    }
 }
 
 fn holder_of(class: &'static Class, index: u16) -> Option<(u16, bool)> {

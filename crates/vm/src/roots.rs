@@ -91,6 +91,7 @@ impl Scan<'_> {
         locals
             .step_by(8)
             .for_each(|slot| self.exact(memory::read(slot), slot));
+        thread.noted_locks.each(|object| self.exact(object.0, 0));
         thread.saved.each_register(|bits| self.word(bits));
         let (low, base) = thread.saved.stack();
         if options::get().stack_scan == StackScan::Conservative {

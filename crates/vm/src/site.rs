@@ -10,7 +10,7 @@ use crate::class::Class;
 use crate::heap_binding;
 use crate::indy;
 use crate::realtime;
-use crate::resolve;
+use crate::resolve::{self, Write};
 use crate::thread::{Thread, Thrown};
 
 /// What is to be resolved.
@@ -18,6 +18,7 @@ use crate::thread::{Thread, Thrown};
 pub(crate) enum SiteKind {
     Field,
     Static,
+    Written(Write),
     Class,
     New,
     ArrayOf,
@@ -123,6 +124,14 @@ impl Site {
                 Ok(self.settle(field_cell(field), 0))
             }
             SiteKind::Static => self.resolve_static(thread),
+            SiteKind::Written(write) => {
+                let (holder, field) = resolve::field_at(thread, class, index, write.is_static)?;
+                write.check(thread, class, holder, field)?;
+                match write.is_static {
+                    true => self.resolve_static(thread),
+                    false => Ok(self.settle(field_cell(field), 0)),
+                }
+            }
             SiteKind::Class => {
                 let found = resolve::class_at(thread, class, index)?;
                 Ok(self.settle(u64::from(found.address()), 0))

@@ -18,7 +18,10 @@ pub(crate) struct Table<T: 'static> {
     chunks: [AtomicPtr<T>; CHUNKS_MAX],
     /// Numbers given out at least once. Written under `free`'s lock.
     count: AtomicU32,
+    /// Has room for all numbers: giving one back allocates nothing.
     free: Lock<Vec<u32>>,
+    /// Chunks that `take` had to make itself.
+    late: AtomicU32,
 }
 
 impl<T: Default> Table<T> {
@@ -27,6 +30,7 @@ impl<T: Default> Table<T> {
             chunks: [const { AtomicPtr::new(core::ptr::null_mut()) }; CHUNKS_MAX],
             count: AtomicU32::new(0),
             free: Lock::new(Vec::new()),
+            late: AtomicU32::new(0),
         }
     }
 
@@ -43,7 +47,7 @@ impl<T: Default> Table<T> {
             index as usize / CHUNK_RECORDS,
             index as usize % CHUNK_RECORDS,
         );
-        // Pairs with the Release in `take`.
+        // Pairs with the Release in `publish`.
         let chunk = self.chunks.get(chunk)?.load(Ordering::Acquire);
         // SAFETY: 1. A chunk has CHUNK_RECORDS records, made before its address was stored, and stays.
         (!chunk.is_null()).then(|| unsafe { &*chunk.add(place) })
@@ -56,21 +60,53 @@ impl<T: Default> Table<T> {
             return index;
         }
         let index = self.count.load(Ordering::Relaxed);
-        let (chunk, place) = (
-            index as usize / CHUNK_RECORDS,
-            index as usize % CHUNK_RECORDS,
-        );
+        let chunk = index as usize / CHUNK_RECORDS;
         assert!(
             chunk < CHUNKS_MAX,
             "more records than the table has room for"
         );
-        if place == 0 {
-            let records: Box<[T]> = (0..CHUNK_RECORDS).map(|_| T::default()).collect();
-            let records = Box::leak(records).as_mut_ptr();
-            self.chunks[chunk].store(records, Ordering::Release);
+        if self.chunks[chunk].load(Ordering::Relaxed).is_null() {
+            self.late.fetch_add(1, Ordering::Relaxed);
+            let missing = (chunk + 1) * CHUNK_RECORDS - free.len();
+            free.reserve(missing);
+            self.publish(chunk, new_records());
         }
         self.count.store(index + 1, Ordering::Release);
         index
+    }
+
+    /// Makes records, so that [`Self::take`] need not, if there are few left. For a thread that may allocate.
+    pub(crate) fn prepare(&self) {
+        let chunk = (self.count() as usize + CHUNK_RECORDS / 2) / CHUNK_RECORDS;
+        let is_there = |chunk: &AtomicPtr<T>| !chunk.load(Ordering::Relaxed).is_null();
+        if self.chunks.get(chunk).is_none_or(is_there) {
+            return;
+        }
+        // Allocated before the lock and freed behind it: who takes a number meanwhile waits for nobody.
+        let records = new_records();
+        let mut room = Vec::with_capacity((chunk + 1) * CHUNK_RECORDS);
+        let mut free = self.free.lock_bare();
+        let unused = if is_there(&self.chunks[chunk]) {
+            Some(records)
+        } else {
+            room.append(&mut free);
+            core::mem::swap(&mut room, &mut free);
+            self.publish(chunk, records);
+            None
+        };
+        drop(free);
+        drop((unused, room));
+    }
+
+    /// Under `free`'s lock.
+    fn publish(&self, chunk: usize, records: Box<[T]>) {
+        let records = Box::leak(records).as_mut_ptr();
+        self.chunks[chunk].store(records, Ordering::Release);
+    }
+
+    /// Chunks that [`Self::take`] had to make itself.
+    pub(crate) fn late(&self) -> u32 {
+        self.late.load(Ordering::Relaxed)
     }
 
     /// Gives back a number that nothing names any more.
@@ -82,6 +118,10 @@ impl<T: Default> Table<T> {
     pub(crate) fn count(&self) -> u32 {
         self.count.load(Ordering::Acquire)
     }
+}
+
+fn new_records<T: Default>() -> Box<[T]> {
+    (0..CHUNK_RECORDS).map(|_| T::default()).collect()
 }
 
 #[cfg(test)]
@@ -110,5 +150,23 @@ mod tests {
         TABLE.give_back(7);
         assert_eq!(TABLE.take(), 7);
         assert_eq!((TABLE.take(), TABLE.count()), (many, many + 1));
+    }
+
+    #[test]
+    fn who_takes_prepared_numbers_makes_nothing() {
+        static TABLE: Table<AtomicU32> = Table::new();
+        for _ in 0..3 * CHUNK_RECORDS {
+            TABLE.prepare();
+            TABLE.take();
+        }
+        assert_eq!(TABLE.late(), 0);
+        let room = TABLE.free.lock_bare().capacity();
+        (0..TABLE.count()).for_each(|index| TABLE.give_back(index));
+        assert_eq!(TABLE.free.lock_bare().capacity(), room);
+        for _ in 0..5 * CHUNK_RECORDS {
+            TABLE.take();
+        }
+        assert_eq!(TABLE.late(), 1);
+        assert_eq!(TABLE.count(), 5 * CHUNK_RECORDS as u32);
     }
 }

@@ -24,12 +24,14 @@ use crate::link;
 use crate::loader;
 use crate::lock::Lock;
 use crate::memory;
+use crate::noted_locks::NotedLocks;
 use crate::object::ObjectRef;
 use crate::park::Parker;
 use crate::realtime::{Ledger, Record};
 use crate::roots::{self, Saved, Scope};
 use crate::string;
 use crate::symbol::Symbol;
+use crate::waiters::Waiter;
 
 /// An exception is pending in the current thread's context.
 #[derive(Debug)]
@@ -82,10 +84,12 @@ pub(crate) struct Thread {
     is_out_of_memory: Cell<bool>,
     /// Marks of `PushLocalFrame`.
     pub(crate) local_frames: RefCell<Vec<u64>>,
+    /// What frames without a proof of structured locking hold.
+    pub(crate) noted_locks: NotedLocks,
     pub(crate) parker: Parker,
     pub(crate) lending: Lending,
     /// Where this thread waits as a monitor's waiter.
-    pub(crate) waiter: Parker,
+    pub(crate) waiter: Waiter,
     pub(crate) waiting: Waiting,
     pub(crate) stack_low: AtomicU64,
     /// Of a real-time thread.
@@ -97,8 +101,8 @@ pub(crate) struct Thread {
     number: AtomicU32,
 }
 
-// SAFETY: 1. Other threads touch atomics and parkers only; cells and what the heap knows are the thread's own. The
-// collector reads `saved` and the context while the thread cannot change them.
+// SAFETY: 1. Other threads touch atomics and parkers only; cells and what the heap knows are the thread's own, but for
+// `waiter`'s, which belong to whoever holds the monitor in whose list it is. The collector reads `saved` and the context while the thread cannot change them.
 unsafe impl Sync for Thread {}
 // SAFETY: 1. A thread record is made by its own thread and never moves.
 unsafe impl Send for Thread {}
@@ -203,9 +207,10 @@ pub(crate) fn attach_as(
         loading: RefCell::new(Vec::new()),
         is_out_of_memory: Cell::new(false),
         local_frames: RefCell::new(Vec::new()),
+        noted_locks: NotedLocks::default(),
         parker: Parker::new(),
         lending: Lending::new(),
-        waiter: Parker::new(),
+        waiter: Waiter::new(),
         waiting: Waiting::default(),
         stack_low: AtomicU64::new(low),
         real_time,

@@ -37,6 +37,7 @@ pub fn translate(
             .map_err(|what| fail(Some(translator.at), what))?;
     }
     fill_unreached(&mut translator.function);
+    crate::locks::structure(&mut translator.function);
     crate::verify(&translator.function)
         .map_err(|wrong| fail(wrong.at, wrong.what))
         .map(|()| translator.function)

@@ -20,7 +20,7 @@ use crate::loader;
 use crate::native;
 use crate::object::ObjectRef;
 use crate::report;
-use crate::resolve;
+use crate::resolve::{self, Write};
 use crate::site::SiteKind;
 use crate::thread::{Thread, Thrown};
 use crate::verification;
@@ -174,12 +174,23 @@ impl<'a> Closure<'a> {
         let is_usual = usual_blocks(&function);
         for (block, _) in function.blocks.iter().zip(is_usual).filter(|(_, is)| *is) {
             for inst in &block.insts {
-                self.follow(class, &inst.op);
+                self.follow(method, &inst.op);
             }
         }
     }
 
-    fn follow(&mut self, class: &'static Class, op: &Op) {
+    fn field(&mut self, class: &'static Class, kind: SiteKind, index: u32) {
+        let is_static = is_static_field(kind);
+        let field =
+            self.attempt(|thread| resolve::field_at(thread, class, index as u16, is_static));
+        if is_static {
+            self.need(field.map(|(holder, _)| holder));
+        }
+        self.constants.push((class, kind, index));
+    }
+
+    fn follow(&mut self, method: &'static Method, op: &Op) {
+        let class = method.class();
         match *op {
             Op::Load {
                 constant: LoadedConstant::String,
@@ -194,15 +205,13 @@ impl<'a> Closure<'a> {
                 self.load(class, index);
                 self.constants.push((class, SiteKind::Mirror, index));
             }
-            Op::GetField { index, .. } | Op::PutField { index, .. } => {
-                self.attempt(|thread| resolve::field_at(thread, class, index as u16, false));
-                self.constants.push((class, SiteKind::Field, index));
+            Op::GetField { index, .. } => self.field(class, SiteKind::Field, index),
+            Op::GetStatic { index, .. } => self.field(class, SiteKind::Static, index),
+            Op::PutField { index, .. } => {
+                self.field(class, SiteKind::Written(Write::by(method, false)), index);
             }
-            Op::GetStatic { index, .. } | Op::PutStatic { index, .. } => {
-                let field =
-                    self.attempt(|thread| resolve::field_at(thread, class, index as u16, true));
-                self.need(field.map(|(holder, _)| holder));
-                self.constants.push((class, SiteKind::Static, index));
+            Op::PutStatic { index, .. } => {
+                self.field(class, SiteKind::Written(Write::by(method, true)), index);
             }
             Op::New { index, .. } => {
                 let found = self.load(class, index);
@@ -307,7 +316,7 @@ impl<'a> Closure<'a> {
         };
         let index = index as u16;
         let is_ready = match kind {
-            SiteKind::Static => resolve::visible_field_at(class, index, true)
+            _ if is_static_field(kind) => resolve::visible_field_at(class, index, true)
                 .is_some_and(|(holder, _)| holder.is_initialized()),
             SiteKind::New => {
                 resolve::visible_class_at(class, index).is_some_and(Class::is_initialized)
@@ -374,6 +383,10 @@ fn version(class: &'static Class, method: &'static Method) -> Option<&'static Me
         None if method.class().is_interface() => crate::link::select(class, method),
         None => Some(method),
     }
+}
+
+fn is_static_field(kind: SiteKind) -> bool {
+    matches!(kind, SiteKind::Static) || matches!(kind, SiteKind::Written(write) if write.is_static)
 }
 
 /// For each block whether it runs without an exception before it, or one to come for certain.

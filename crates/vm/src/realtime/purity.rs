@@ -70,6 +70,7 @@ fn is_closed_op(class: &'static Class, own: &'static Class, op: &Op, depth: u32)
         Op::InvokeDynamic { .. }
         | Op::MonitorEnter { .. }
         | Op::MonitorExit { .. }
+        | Op::LockNoted { .. }
         | Op::CheckCast { .. }
         | Op::Throw { .. } => false,
         _ => true,
