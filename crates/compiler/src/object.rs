@@ -80,6 +80,12 @@ impl Lowering<'_, '_> {
             }
             Op::CheckCast { object, index } => self.check_cast(*object, *index),
             Op::InstanceOf { dst, object, index } => self.instance_of(*dst, *object, *index),
+            _ => self.locks(op),
+        }
+    }
+
+    fn locks(&mut self, op: &Op) {
+        match op {
             Op::MonitorEnter { object } => self.monitor(Entry::MonitorEnter, *object),
             Op::MonitorExit { object } => self.monitor(Entry::MonitorExit, *object),
             Op::LocksBegin { dst } => {

@@ -141,16 +141,7 @@ pub(crate) fn for_each_read(function: &Function, op: &Op, mut each: impl FnMut(R
         }
         Op::NewPrimitiveArray { length, .. } | Op::NewArray { length, .. } => each(*length, Int),
         Op::NewMultiArray { lengths, .. } => lengths.iter().for_each(|&l| each(l, Int)),
-        Op::CheckCast { object, .. }
-        | Op::InstanceOf { object, .. }
-        | Op::MonitorEnter { object }
-        | Op::MonitorExit { object }
-        | Op::LockNoted { object } => each(*object, Ref),
-        Op::UnlockNoted { object, begin } => {
-            each(*object, Ref);
-            each(*begin, Int);
-        }
-        Op::LocksReturn { begin } | Op::LocksUnwind { begin } => each(*begin, Int),
+        Op::CheckCast { object, .. } | Op::InstanceOf { object, .. } => each(*object, Ref),
         Op::Invoke { args, .. } | Op::InvokeDynamic { args, .. } => {
             args.iter().for_each(|&a| each(a, own(a)));
         }
@@ -162,6 +153,20 @@ pub(crate) fn for_each_read(function: &Function, op: &Op, mut each: impl FnMut(R
         Op::Switch { src, .. } => each(*src, Int),
         Op::Return { src: Some(src) } => each(*src, function.result.unwrap_or(Int)),
         Op::Throw { src } => each(*src, Ref),
+        _ => for_each_read_of_locks(op, each),
+    }
+}
+
+fn for_each_read_of_locks(op: &Op, mut each: impl FnMut(Reg, Type)) {
+    match op {
+        Op::MonitorEnter { object } | Op::MonitorExit { object } | Op::LockNoted { object } => {
+            each(*object, Type::Ref);
+        }
+        Op::UnlockNoted { object, begin } => {
+            each(*object, Type::Ref);
+            each(*begin, Type::Int);
+        }
+        Op::LocksReturn { begin } | Op::LocksUnwind { begin } => each(*begin, Type::Int),
         _ => {}
     }
 }

@@ -30,6 +30,9 @@ const FRESH_BYTES_MAX: u64 = 128 << 20;
 /// Bytes in all files of a target; the oldest are left out when they are merged.
 const STORE_BYTES_MAX: usize = 512 << 20;
 
+/// Directories of other targets (other versions, processors, settings) beside one's own: those used last are kept.
+const OTHERS_MAX: usize = 7;
+
 /// Pieces that could not be kept for lack of room.
 pub(crate) static DROPPED: AtomicU32 = AtomicU32::new(0);
 
@@ -91,6 +94,7 @@ fn open(root: &Path, target: Sum) -> Result<Store, String> {
     let made = builder.recursive(true).mode(0o700).create(&directory);
     made.map_err(|error| error.to_string())?;
     check_owner(&directory)?;
+    mark_used(&directory);
     let mut paths: Vec<(std::time::SystemTime, PathBuf)> = std::fs::read_dir(&directory)
         .map_err(|error| error.to_string())?
         .filter_map(|entry| {
@@ -115,6 +119,39 @@ fn open(root: &Path, target: Sum) -> Result<Store, String> {
         fresh: Lock::new(Vec::new()),
         fresh_bytes: AtomicU64::new(0),
     })
+}
+
+/// Makes this the directory that was used last: what comes and goes in it sets its time.
+fn mark_used(directory: &Path) {
+    let mark = directory.join(format!("{}.used", std::process::id()));
+    // Who may not write here keeps nothing either.
+    if std::fs::File::create(&mark).is_ok() {
+        let _ = std::fs::remove_file(&mark);
+    }
+}
+
+/// Removes the directories beside `own` but those used last. A process that still runs code of one has it mapped.
+fn prune(own: &Path) {
+    let entries = own.parent().map(std::fs::read_dir);
+    let mut others: Vec<(std::time::SystemTime, PathBuf)> = entries
+        .into_iter()
+        .flatten()
+        .flatten()
+        .filter_map(|entry| {
+            let entry = entry.ok()?;
+            let name = entry.file_name().into_string().ok()?;
+            let is_target = name.len() == 2 * size_of::<Sum>()
+                && name.bytes().all(|byte| byte.is_ascii_hexdigit())
+                && entry.file_type().ok()?.is_dir();
+            let used = entry.metadata().ok()?.modified().ok()?;
+            (is_target && entry.path() != own).then(|| (used, entry.path()))
+        })
+        .collect();
+    others.sort_by(|a, b| b.cmp(a));
+    for (_, path) in others.into_iter().skip(OTHERS_MAX) {
+        // Two processes may do so at once.
+        let _ = std::fs::remove_dir_all(path);
+    }
 }
 
 /// Whoever may write here may run code as this user.
@@ -212,6 +249,7 @@ pub(crate) fn finish() {
     if let Err(error) = store.write(&fresh) {
         report::warn(&format!("code is not kept: {error}"));
     }
+    prune(&store.directory);
 }
 
 impl Store {
@@ -233,6 +271,11 @@ impl Store {
         let bytes = code_file::to_bytes(&self.target, &pieces);
         let name = format!("{:x}-{}", report::now_ns(), std::process::id());
         let temporary = self.directory.join(format!("{name}.new"));
+        // Processes of many other versions may have removed it as the one used longest ago.
+        std::fs::DirBuilder::new()
+            .recursive(true)
+            .mode(0o700)
+            .create(&self.directory)?;
         let mut file = std::fs::File::create_new(&temporary)?;
         file.write_all(&bytes)?;
         std::fs::rename(&temporary, self.directory.join(format!("{name}.code")))?;
@@ -262,6 +305,8 @@ fn sorted(mut pieces: Vec<(Key, &[u8])>) -> Vec<(Key, &[u8])> {
 
 #[cfg(test)]
 mod tests {
+    use rt::clock::{Clock, Monotonic};
+
     use super::*;
 
     fn key(index: u32) -> Key {
@@ -306,6 +351,33 @@ mod tests {
                 .expect("refused")
                 .contains("no one else")
         );
+    }
+
+    #[test]
+    fn directories_used_longest_ago_go() {
+        let root = tempfile::tempdir().expect("a directory");
+        std::fs::create_dir(root.path().join("another's")).expect("a directory");
+        let count = OTHERS_MAX as u8 + 5;
+        let open = |number| open(root.path(), [number; 16]).expect("it is ours");
+        for number in 0..count {
+            open(number);
+            // Times of files are as coarse as the kernel's tick.
+            Monotonic.sleep_until(Monotonic.now_ns() + 12_000_000);
+        }
+        let first = open(0);
+        prune(&first.directory);
+        let is_there = |number: &u8| {
+            let name: String = [*number; 16].iter().map(|it| format!("{it:02x}")).collect();
+            root.path().join(name).exists()
+        };
+        let left: Vec<u8> = (0..count).filter(is_there).collect();
+        assert_eq!(left, [&[0][..], &(5..count).collect::<Vec<_>>()].concat());
+        assert!(root.path().join("another's").exists());
+        std::fs::remove_dir_all(&first.directory).expect("it is there");
+        let piece = (key(1), Piece::default().to_bytes());
+        first
+            .write(&[piece])
+            .expect("a directory that is gone is made again");
     }
 
     /// Processes that know nothing of each other: each adds a file, and in the end there are few.
