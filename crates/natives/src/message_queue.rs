@@ -12,9 +12,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Weak};
 
 use jni_sys::{jboolean, jclass, jint, jobject};
-use rt::policy::Tid;
+use rt::policy::{Policy, Tid};
 use rt::sync::PiMutex;
-use rt::sync::boost::{Announced, Boost, Look, Settled};
+use rt::sync::boost::{Announced, Boost, Look, Scheduling, Settled};
 
 use crate::env::Env;
 use crate::handle::Handle;
@@ -39,7 +39,7 @@ struct Files {
 
 /// The thread that made the queue.
 struct Looper {
-    thread: jint,
+    thread: Tid,
     /// As it was scheduled before anybody raised it.
     policy: c_int,
     priority: jint,
@@ -71,9 +71,8 @@ impl Looper {
             libc::SCHED_DEADLINE => u8::MAX,
             _ => priority as u8,
         };
-        let thread = Tid::current().raw();
         let looper = Arc::new(Self {
-            thread,
+            thread: Tid::current(),
             policy,
             priority,
             boost: Boost::new(level),
@@ -85,15 +84,24 @@ impl Looper {
         });
         looper
     }
+}
 
-    /// One system call; false if it is refused.
-    fn run_at(&self, level: u8) -> bool {
+/// One system call each.
+impl Scheduling for Looper {
+    fn set(&self, level: u8) -> bool {
         let level = jint::from(level);
         let policy = match level == self.priority {
             true => self.policy,
             false => libc::SCHED_FIFO,
         };
-        schedule(self.thread, policy, level)
+        schedule(self.thread.raw(), policy, level)
+    }
+
+    fn get(&self) -> u8 {
+        let policy = Policy::of(self.thread).ok();
+        policy
+            .and_then(Policy::priority)
+            .map_or(0, |priority| priority.get())
     }
 }
 
@@ -293,9 +301,7 @@ extern "system" fn Java_android_os_MessageQueue_nativeAnnounce(
 ) -> jint {
     let queue = queue.get();
     let looper = &queue.looper;
-    let announced = looper
-        .boost
-        .announce(priority as u8, |level| looper.run_at(level));
+    let announced = looper.boost.announce(priority as u8, &**looper);
     if is_asleep {
         queue.wake();
     }
@@ -330,10 +336,7 @@ extern "system" fn Java_android_os_MessageQueue_nativeSettle(
         return 0;
     }
     let look = Look::from_raw(look.cast_unsigned());
-    match looper
-        .boost
-        .settle(look, priority as u8, |level| looper.run_at(level))
-    {
+    match looper.boost.settle(look, priority as u8, &**looper) {
         Settled::Done => 0,
         Settled::LookAgain => 1,
         Settled::Refused => 2,

@@ -12,7 +12,7 @@ use loom::thread;
 use crate::policy::Tid;
 use crate::sync::atomic::AtomicU32;
 use crate::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
-use crate::sync::boost::{Announced, Settled};
+use crate::sync::boost::{Announced, Scheduling, Settled};
 use crate::sync::lend::{LendError, Loan};
 use crate::sync::{Boost, Event, PiCondvar, PiMutex, Wake, mpsc, spsc};
 use crate::sys::futex::Private;
@@ -411,6 +411,23 @@ struct Work {
     kernel: AtomicU32,
 }
 
+impl Scheduling for Work {
+    /// What makes the protocol right: nobody is below what was sent to it and not taken yet, at no time.
+    fn set(&self, level: u8) -> bool {
+        self.kernel.store(u32::from(level), Release);
+        let waiting = self.sent.load(Acquire) & self.mail.load(Acquire);
+        assert!(
+            waiting >> (level + 1) == 0,
+            "level {level}, waiting {waiting:b}"
+        );
+        true
+    }
+
+    fn get(&self) -> u8 {
+        self.kernel.load(Acquire) as u8
+    }
+}
+
 impl Work {
     fn at(level: u8) -> Arc<Self> {
         Arc::new(Self {
@@ -423,20 +440,9 @@ impl Work {
 
     fn send(&self, level: u8) -> Announced {
         self.mail.fetch_or(1 << level, AcqRel);
-        let announced = self.boost.announce(level, |level| self.set(level));
+        let announced = self.boost.announce(level, self);
         self.sent.fetch_or(1 << level, AcqRel);
         announced
-    }
-
-    /// What makes the protocol right: nobody is below what was sent to it and not taken yet, at no time.
-    fn set(&self, level: u8) -> bool {
-        self.kernel.store(u32::from(level), Release);
-        let waiting = self.sent.load(Acquire) & self.mail.load(Acquire);
-        assert!(
-            waiting >> (level + 1) == 0,
-            "level {level}, waiting {waiting:b}"
-        );
-        true
     }
 
     /// The worker finds nothing or something, settles for it, and takes it.
@@ -447,7 +453,7 @@ impl Work {
                 0 => 0,
                 mail => mail.ilog2() as u8,
             };
-            match self.boost.settle(look, level, |level| self.set(level)) {
+            match self.boost.settle(look, level, self) {
                 Settled::Done => {
                     self.mail.fetch_and(!(1 << level), AcqRel);
                     return level;
