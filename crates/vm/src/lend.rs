@@ -20,6 +20,7 @@ use rt::sys::futex::{Futex, FutexError, Private, TID_MASK};
 use crate::class::Class;
 use crate::java_thread;
 use crate::known::{self, offset};
+use crate::loader;
 use crate::lock::{Lock, own_tid};
 use crate::object::ObjectRef;
 use crate::report;
@@ -48,7 +49,6 @@ struct Fields {
     next: u32,
     waiter: u32,
     exclusive: &'static Class,
-    blocker: u32,
 }
 
 impl Lending {
@@ -181,18 +181,35 @@ fn is_urgent() -> bool {
     Policy::of(Tid::current()).is_ok_and(Policy::is_real_time)
 }
 
+/// None as long as the program has not loaded these classes: then nobody waits for such a lock.
 fn fields() -> Option<&'static Fields> {
     static FIELDS: OnceLock<Fields> = OnceLock::new();
+    /// Classes that were defined when these were sought in vain. Every park asks, and names are found under locks that all
+    /// threads share.
+    static SOUGHT_AT: AtomicU32 = AtomicU32::new(0);
     if let Some(fields) = FIELDS.get() {
         return Some(fields);
     }
+    let defined = loader::defined_count();
+    // Pairs with nothing: who reads an old number seeks once more.
+    if SOUGHT_AT.load(Ordering::Relaxed) == defined {
+        return None;
+    }
+    let Some(found) = find_fields() else {
+        SOUGHT_AT.store(defined, Ordering::Relaxed);
+        return None;
+    };
+    Some(FIELDS.get_or_init(|| found))
+}
+
+fn find_fields() -> Option<Fields> {
     const PACKAGE: &str = "java/util/concurrent/locks/";
     let class = |name: &str| known::loaded(&format!("{PACKAGE}{name}"));
     let owned = class("AbstractOwnableSynchronizer")?;
     let queued = class("AbstractQueuedSynchronizer")?;
     let node = class("AbstractQueuedSynchronizer$Node")?;
     let exclusive = class("AbstractQueuedSynchronizer$ExclusiveNode")?;
-    let fields = Fields {
+    Some(Fields {
         owned,
         owner: offset(owned, "exclusiveOwnerThread"),
         queued,
@@ -200,19 +217,15 @@ fn fields() -> Option<&'static Fields> {
         next: offset(node, "next"),
         waiter: offset(node, "waiter"),
         exclusive,
-        blocker: offset(known::loaded("java/lang/Thread")?, "parkBlocker"),
-    };
-    Some(FIELDS.get_or_init(|| fields))
+    })
 }
 
 /// What a thread is parked for.
 pub(crate) fn blocker_of(thread: &Thread) -> Option<ObjectRef> {
+    static BLOCKER: OnceLock<u32> = OnceLock::new();
     let object = thread.object().some()?;
-    let blocker = match fields() {
-        Some(fields) => fields.blocker,
-        None => offset(known::loaded("java/lang/Thread")?, "parkBlocker"),
-    };
-    object.get_ref(blocker).some()
+    let blocker = BLOCKER.get_or_init(|| offset(known::known().thread, "parkBlocker"));
+    object.get_ref(*blocker).some()
 }
 
 /// Who must run so that a thread that waits for `blocker` can go on.

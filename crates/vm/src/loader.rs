@@ -58,9 +58,9 @@ pub(crate) fn boot() -> &'static Loader {
     LOADERS.lock()[0]
 }
 
-/// Classes defined so far.
+/// Classes defined so far: whoever reads the number finds them all.
 pub(crate) fn defined_count() -> u32 {
-    DEFINED.load(Ordering::Relaxed)
+    DEFINED.load(Ordering::Acquire) // Pairs with Release in `enter`: publishes the class under its name.
 }
 
 /// Every class of every loader.
@@ -253,16 +253,17 @@ fn is_boot_module(module: &str) -> bool {
 
 /// Enters a freshly defined class; says no if the name is taken.
 pub(crate) fn enter(loader: &Loader, class: &'static Class) -> bool {
-    DEFINED.fetch_add(1, Ordering::Relaxed);
-    if class.info.is_hidden || matches!(class.info.kind, ClassKind::Primitive(_)) {
-        return true;
+    let is_nameless = class.info.is_hidden || matches!(class.info.kind, ClassKind::Primitive(_));
+    let is_entered = is_nameless
+        || match loader.classes.lock().entry(class.name()) {
+            std::collections::hash_map::Entry::Occupied(_) => false,
+            std::collections::hash_map::Entry::Vacant(free) => {
+                free.insert(class);
+                true
+            }
+        };
+    if is_entered {
+        DEFINED.fetch_add(1, Ordering::Release); // Pairs with Acquire in `defined_count`.
     }
-    let mut classes = loader.classes.lock();
-    match classes.entry(class.name()) {
-        std::collections::hash_map::Entry::Occupied(_) => false,
-        std::collections::hash_map::Entry::Vacant(free) => {
-            free.insert(class);
-            true
-        }
-    }
+    is_entered
 }
