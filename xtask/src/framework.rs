@@ -130,6 +130,7 @@ impl Built {
         built.compile()?;
         built.redirect()?;
         built.unpack_resources(&out)?;
+        built.trim(&out.join("android-lab.jar"))?;
         Apps {
             out: &out,
             classes: &built.classes,
@@ -197,6 +198,17 @@ impl Built {
         let mut jar = Command::new("jar");
         jar.arg("--extract").arg("--file").arg(&self.android);
         command(jar.arg("resources.arsc").current_dir(out))
+    }
+
+    /// What of AOSP's jar travels into a guest.
+    fn trim(&self, jar: &Path) -> Result<()> {
+        let mut java = Command::new("java");
+        java.arg("-cp").arg(&self.tools).arg("takt.tools.Trim");
+        command(
+            java.arg(&self.android)
+                .arg("framework/jdk/lab.txt")
+                .arg(jar),
+        )
     }
 
     /// `java` with our natives and patches; `in_front` goes before AOSP's classes.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! `cargo xtask soak`: the long runs that `make test` only takes excerpts of.
 
+use std::path::Path;
 use std::process::Command;
 
 use anyhow::Result;
@@ -83,11 +84,21 @@ pub(crate) fn run(only: Option<String>) -> Result<()> {
         })?;
     }
     stages.run("fuzz", fuzz::run)?;
-    stages.run("heartbeat", || {
-        framework::build()?;
-        demo::heartbeat(&takt, "5", "out/soak/heartbeat", &["--require", "10"])
-    })?;
+    stages.run("handler-lab", || handler_lab(&takt))?;
+    stages.run("heartbeat", || heartbeat(&takt))?;
     stages.finish()
+}
+
+fn heartbeat(takt: &Path) -> Result<()> {
+    framework::build()?;
+    demo::heartbeat(takt, "5", "out/soak/heartbeat", &["--require", "10"])
+}
+
+/// The worst of three seeds with 300 threads against that with 30: some 16 minutes of processor time, 11 for AOSP's queue.
+fn handler_lab(takt: &Path) -> Result<()> {
+    framework::build()?;
+    let words = ["bench", "handler", "--lab", "--threads", "30,300"];
+    command(Command::new(takt).args(words).arg("--check"))
 }
 
 fn collector(words: &[&str]) -> Result<()> {

@@ -12,6 +12,9 @@ pub(crate) struct Framework {
     android: PathBuf,
 }
 
+/// What of AOSP's jar travels into a guest; beside the rest.
+const LAB_JAR: &str = "android-lab.jar";
+
 /// Folders of classes that stand in front of AOSP's.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Front {
@@ -21,6 +24,9 @@ pub(crate) enum Front {
     Realtime,
     /// Takt's message queue, and what replaces a screen.
     Hosted,
+    /// As Aosp and Realtime, over the few of AOSP's classes that loopers need: a guest's memory is no place for all.
+    AospInLab,
+    RealtimeInLab,
 }
 
 impl Framework {
@@ -44,15 +50,28 @@ impl Framework {
         self.place.join("resources.arsc")
     }
 
+    /// Our native methods.
+    pub(crate) fn natives(&self) -> PathBuf {
+        self.place.join("libnatives.so")
+    }
+
+    /// A folder beside what was built.
+    pub(crate) fn folder(&self, name: &str) -> PathBuf {
+        self.place.join(name)
+    }
+
     /// Options of the `java` command.
     pub(crate) fn options(&self, front: Front) -> Result<Vec<OsString>> {
         let folders: &[&str] = match front {
-            Front::Aosp => &["redirected", "classes"],
-            Front::Realtime => &["realtime", "redirected", "classes"],
+            Front::Aosp | Front::AospInLab => &["redirected", "classes"],
+            Front::Realtime | Front::RealtimeInLab => &["realtime", "redirected", "classes"],
             Front::Hosted => &["headless", "realtime", "redirected", "classes"],
         };
         let mut path: Vec<PathBuf> = folders.iter().map(|it| self.place.join(it)).collect();
-        path.push(self.android.clone());
+        path.push(match front {
+            Front::AospInLab | Front::RealtimeInLab => self.place.join(LAB_JAR),
+            _ => self.android.clone(),
+        });
         let option = |start: &str, file: &str| {
             let mut option = OsString::from(start);
             option.push(self.place.join(file));

@@ -15,6 +15,7 @@ use crate::determinism::{Comparison, Traces, compare};
 use crate::elf;
 use crate::error::LabError;
 use crate::guest::Guest;
+use crate::java::Jdk;
 use crate::job::{Job, Mode};
 use crate::kernel::{Flavour, Kernel};
 use crate::machine::Machine;
@@ -62,6 +63,13 @@ impl Lab {
     /// The release of the kernel that jobs of this flavour get, or what is missing.
     pub fn find_kernel(&self, flavour: Flavour) -> Result<String, LabError> {
         Kernel::find(&self.cache, flavour).map(|it| it.release)
+    }
+
+    /// The trimmed image that travels with a JDK's `java`: its classes are the guest's to the byte.
+    pub fn java_image(&self, java: &Path, modules: &str) -> Result<PathBuf, LabError> {
+        let jdk = Jdk::of_launcher(java);
+        let jdk = jdk.ok_or_else(|| LabError::CommandNotFound(java.display().to_string()))?;
+        jdk.trim(&self.cache, modules)
     }
 
     /// Whether somebody asked to stop.

@@ -2,8 +2,11 @@
 //! Experiment `handler` (RTDroid, 5): how late a real-time thread's messages are handled while many ordinary threads send
 //! to the same Handler; AOSP's own queue and ours in turns, on one machine.
 //!
-//! The load is `takt.bench.HandlerLoad` in framework/bench; this starts it and prints what it found.
+//! The load is `takt.bench.HandlerLoad` in framework/bench; this starts it, here or in guests (`lab`), and prints what it found.
 
+mod lab;
+
+use std::ffi::OsString;
 use std::fmt::Write;
 use std::path::PathBuf;
 use std::process::{Command, ExitCode};
@@ -28,6 +31,9 @@ const JAVA_HEAP: &str = "-Xmx1g";
 const GROWTH_MAX: f64 = 1.5;
 /// Where both queues handle all that is sent, their throughputs differ by what the run's ends cut off.
 const THROUGHPUT_MIN: f64 = 0.99;
+/// A guest's second takes minutes of ours.
+const DURATION: Duration = Duration::from_secs(20);
+const DURATION_IN_LAB: Duration = Duration::from_millis(400);
 
 /// How late are a real-time thread's messages while many ordinary threads send to the same Handler?
 ///
@@ -39,9 +45,12 @@ pub(crate) struct Args {
     /// Numbers of ordinary threads
     #[arg(long, value_delimiter = ',', default_values_t = THREADS)]
     threads: Vec<u32>,
-    /// Time of each run
-    #[arg(long, short = 'D', default_value = "20s", value_parser = humantime::parse_duration)]
-    duration: Duration,
+    /// Queues to run over
+    #[arg(long, value_enum, value_delimiter = ',', default_values_t = [Queue::Aosp, Queue::Takt])]
+    queue: Vec<Queue>,
+    /// Time of each run [default: 20s, in the lab 400ms]
+    #[arg(long, short = 'D', value_parser = humantime::parse_duration)]
+    duration: Option<Duration>,
     /// Period of the real-time thread; the paper's is 100 ms over 40 s
     #[arg(long, default_value = "2ms", value_parser = humantime::parse_duration)]
     period: Duration,
@@ -51,10 +60,17 @@ pub(crate) struct Args {
     /// The Java machine
     #[arg(long, value_enum, default_value_t = Machine::Takt)]
     machine: Machine,
+    /// In deterministic guests, on our machine: virtual time, one processor, PREEMPT_RT
+    #[arg(long, conflicts_with = "machine")]
+    lab: bool,
+    /// Guests for each row, of different seeds
+    #[arg(long, default_value_t = 3, value_parser = clap::value_parser!(u64).range(1..), requires = "lab")]
+    seeds: u64,
     /// Where `cargo xtask framework` has put the Java side
     #[arg(long, value_name = "DIR")]
     framework: Option<PathBuf>,
-    /// Exit code 2 if our queue's latency grows with the number of threads, or its throughput lies below AOSP's
+    /// Exit code 2 if our queue's latency grows with the number of threads, or its throughput lies below AOSP's; in the lab if its
+    /// worst grows
     #[arg(long)]
     check: bool,
     /// Print JSON instead of the table
@@ -68,6 +84,27 @@ enum Machine {
     Takt,
     /// The JDK's, whose monitors do not inherit priority.
     Hotspot,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Queue {
+    Aosp,
+    Takt,
+}
+
+impl Args {
+    fn duration(&self) -> Duration {
+        let usual = if self.lab { DURATION_IN_LAB } else { DURATION };
+        self.duration.unwrap_or(usual)
+    }
+
+    fn runs_over(&self, queue: &str) -> bool {
+        let asked = match queue {
+            "Takt" => Queue::Takt,
+            _ => Queue::Aosp,
+        };
+        self.queue.contains(&asked)
+    }
 }
 
 #[derive(Debug, Serialize)]
@@ -89,22 +126,23 @@ struct Row {
 
 /// Runs all rows and prints them.
 pub(crate) fn run(args: &Args) -> Result<ExitCode> {
-    if args.period.is_zero() || args.period > args.duration {
+    if args.period.is_zero() || args.period > args.duration() {
         bail!("--period is not zero and not above --duration");
     }
     let framework = Framework::find(args.framework.as_deref())?;
-    let mut rows = Vec::new();
-    for threads in &args.threads {
-        for queue in QUEUES {
-            eprintln!("bench handler: {threads} threads, {queue}'s queue");
-            rows.push(measure(&framework, args, *threads, queue)?);
-        }
+    let rows = match args.lab {
+        true => lab::measure(&framework, args)?,
+        false => measure_all(&framework, args)?,
+    };
+    match (args.json, args.lab) {
+        (true, _) => println!("{}", serde_json::to_string_pretty(&rows)?),
+        (false, true) => print!("{}", lab::text(&rows)),
+        (false, false) => print!("{}", text(&rows)),
     }
-    match args.json {
-        true => println!("{}", serde_json::to_string_pretty(&rows)?),
-        false => print!("{}", text(&rows)),
-    }
-    let faults = faults(&rows);
+    let faults = match args.lab {
+        true => lab::faults(&rows),
+        false => faults(&rows),
+    };
     for fault in &faults {
         eprintln!("bench handler: {fault}");
     }
@@ -114,11 +152,39 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     })
 }
 
-fn measure(framework: &Framework, args: &Args, threads: u32, queue: &'static str) -> Result<Row> {
-    let front = match queue {
+fn measure_all(framework: &Framework, args: &Args) -> Result<Vec<Row>> {
+    let mut rows = Vec::new();
+    for threads in &args.threads {
+        for queue in QUEUES.iter().filter(|it| args.runs_over(it)) {
+            eprintln!("bench handler: {threads} threads, {queue}'s queue");
+            rows.push(measure(framework, args, *threads, queue)?);
+        }
+    }
+    Ok(rows)
+}
+
+/// What stands in front of AOSP's classes.
+fn front(queue: &str) -> Front {
+    match queue {
         "Takt" => Front::Realtime,
         _ => Front::Aosp,
-    };
+    }
+}
+
+/// The load's class and its arguments.
+fn load_arguments(threads: &[u32], duration: Duration, args: &Args) -> Vec<OsString> {
+    let threads: Vec<String> = threads.iter().map(u32::to_string).collect();
+    let words = [
+        "takt.bench.HandlerLoad".to_owned(),
+        threads.join(","),
+        duration.as_millis().to_string(),
+        args.period.as_micros().to_string(),
+        args.priority.to_string(),
+    ];
+    words.map(OsString::from).into()
+}
+
+fn measure(framework: &Framework, args: &Args, threads: u32, queue: &'static str) -> Result<Row> {
     let java = Jdk::find()?.home.join("bin/java");
     let mut command = Command::new(&java);
     if args.machine == Machine::Takt {
@@ -127,13 +193,8 @@ fn measure(framework: &Framework, args: &Args, threads: u32, queue: &'static str
     }
     command
         .arg(JAVA_HEAP)
-        .args(framework.options(front)?)
-        .arg("takt.bench.HandlerLoad")
-        .args([threads.to_string(), args.duration.as_millis().to_string()])
-        .args([
-            args.period.as_micros().to_string(),
-            args.priority.to_string(),
-        ]);
+        .args(framework.options(front(queue))?)
+        .args(load_arguments(&[threads], args.duration(), args));
     parse(queue, threads, &output::text(&mut command)?)
 }
 
@@ -194,6 +255,10 @@ fn faults(rows: &[Row]) -> Vec<String> {
     faults
 }
 
+fn us(ns: u64) -> String {
+    format!("{:.1}", ns as f64 / 1000.0)
+}
+
 fn text(rows: &[Row]) -> String {
     let mut table = Table::new([
         "µs",
@@ -208,7 +273,6 @@ fn text(rows: &[Row]) -> String {
         "pending",
         "sender",
     ]);
-    let us = |ns: u64| format!("{:.1}", ns as f64 / 1000.0);
     for row in rows {
         let sender = if row.is_realtime { "FIFO" } else { "ordinary" };
         table.row([
@@ -258,7 +322,12 @@ mod tests {
         );
     }
 
-    fn row(queue: &'static str, threads: u32, p999_ns: u64, messages_per_second: u64) -> Row {
+    pub(super) fn row(
+        queue: &'static str,
+        threads: u32,
+        p999_ns: u64,
+        messages_per_second: u64,
+    ) -> Row {
         Row {
             queue,
             threads,
