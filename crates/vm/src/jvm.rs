@@ -4,6 +4,7 @@
 //! One file per subject; `missing` holds the functions that are not there yet:
 //! each throws an InternalError that names it.
 
+mod access_control;
 mod assertions;
 mod class;
 mod constant_pool;

@@ -110,8 +110,10 @@ impl View {
         let frame = target.context().last_frame.load(Ordering::Relaxed);
         let native = target.word(machine_word::LAST_METHOD);
         self.waits_for = target.waiting.object().some().and_then(Seen::of);
-        unwind::walk_spans(target, frame, native, |frame, span| {
-            self.find_locks(target.tid, span);
+        unwind::walk_records(target, frame, native, |frame, record| {
+            if let Some(record) = record {
+                self.find_locks(target.tid, record.span());
+            }
             self.frames.push(frame);
             self.frames.len() < depth_max
         });

@@ -11,6 +11,7 @@ use crate::class::Method;
 use crate::code_cache::{self, CodeKind};
 use crate::execute::Resume;
 use crate::memory;
+use crate::object::ObjectRef;
 use crate::report;
 use crate::thread::{Thread, UpcallFrame};
 
@@ -65,15 +66,38 @@ pub(crate) fn walk_from(
     native: u64,
     mut each: impl FnMut(Frame) -> bool,
 ) {
-    walk_spans(thread, frame, native, |frame, _| each(frame));
+    walk_records(thread, frame, native, |frame, _| each(frame));
 }
 
-/// As [`walk_from`]; `each` is also told where on the stack a frame keeps its values: nowhere in a native method.
-pub(crate) fn walk_spans(
+/// A managed method's frame on the stack: the address of the record that its callee pushed.
+#[derive(Clone, Copy)]
+pub(crate) struct Record(u64);
+
+impl Record {
+    /// Where the frame keeps its values.
+    pub(crate) fn span(self) -> Range<u64> {
+        self.0 + 16..memory::read(self.0)
+    }
+
+    /// What it holds during the call that it is in.
+    pub(crate) fn references(self) -> impl Iterator<Item = ObjectRef> {
+        let return_address: u64 = memory::read(self.0 + 8);
+        let slots = code_cache::find(return_address).and_then(|code| code.slots(return_address));
+        let word = move |&slot: &u32| ObjectRef(memory::read(self.span().start + u64::from(slot)));
+        slots
+            .unwrap_or_default()
+            .iter()
+            .map(word)
+            .filter(|object| !object.is_null())
+    }
+}
+
+/// As [`walk_from`]; `each` is also told where the frame is, unless it is a native method's.
+pub(crate) fn walk_records(
     thread: &Thread,
     mut frame: u64,
     mut native: u64,
-    mut each: impl FnMut(Frame, Range<u64>) -> bool,
+    mut each: impl FnMut(Frame, Option<Record>) -> bool,
 ) {
     let mut upcall = thread.upcalls.get();
     while frame != 0 {
@@ -83,7 +107,7 @@ pub(crate) fn walk_spans(
                     method: Method::at(method),
                     at: None,
                 },
-                0..0,
+                None,
             )
         {
             return;
@@ -96,10 +120,9 @@ pub(crate) fn walk_spans(
         let goes_on = match code.kind {
             CodeKind::Method(method) => {
                 let at = code.site(return_address).map(|site| site.at);
-                let span = frame + 16..memory::read(frame);
-                each(Frame { method, at }, span)
+                each(Frame { method, at }, Some(Record(frame)))
             }
-            CodeKind::Native(method) => each(Frame { method, at: None }, 0..0),
+            CodeKind::Native(method) => each(Frame { method, at: None }, None),
             CodeKind::Adapter => {
                 // SAFETY: 1. Adapters run inside `Thread::call`, whose frame record is on this stack still.
                 let Some(left) = (unsafe { upcall.as_ref() }) else {

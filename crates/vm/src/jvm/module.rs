@@ -2,14 +2,19 @@
 //! Modules: which class is in which. Readability and exports are checked by
 //! Java code; the machine only remembers packages.
 
+use std::collections::BTreeSet;
 use std::sync::atomic::Ordering;
 
+use crate::array;
+use crate::class::{Class, ClassKind};
 use crate::heap_binding;
-use crate::jni::of;
+use crate::jni::{of, outcome};
+use crate::known::known;
 use crate::loader;
 use crate::mirror;
 use crate::object::ObjectRef;
 use crate::string;
+use crate::symbol::Symbol;
 
 #[unsafe(no_mangle)]
 extern "C" fn JVM_DefineModule(
@@ -69,3 +74,42 @@ extern "C" fn JVM_AddModuleExportsToAllUnnamed(_env: u64, _from: u64, _package: 
 
 #[unsafe(no_mangle)]
 extern "C" fn JVM_DefineArchivedModules(_env: u64, _platform: u64, _system: u64) {}
+
+/// Packages of the boot loader's classes that were loaded so far, with slashes.
+#[unsafe(no_mangle)]
+extern "C" fn JVM_GetSystemPackages(env: u64) -> u64 {
+    let thread = &*of(env);
+    let names: BTreeSet<&[u8]> = boot_classes().map(Class::package).collect();
+    let make = || {
+        let class = thread.array_class(known().string)?;
+        let array = array::new(thread, class, names.len() as i32)?;
+        for (index, name) in (0..).zip(names) {
+            let name = string::new_string(thread, &Symbol::new(name).to_string())?;
+            array.set_ref_element(index, name);
+        }
+        Ok(array)
+    };
+    outcome(make().map(|array| thread.local(array)))
+}
+
+/// Where the classes of a package of the boot loader are from, null if none is loaded.
+#[unsafe(no_mangle)]
+extern "C" fn JVM_GetSystemPackage(env: u64, name: u64) -> u64 {
+    let thread = &*of(env);
+    let name = string::text(thread.object_of(name));
+    let found = boot_classes().find(|class| class.package() == name.as_bytes());
+    let Some((module, _)) = found.and_then(mirror::module_name) else {
+        return 0;
+    };
+    let location = string::new_string(thread, &format!("jrt:/{module}"));
+    outcome(location.map(|text| thread.local(text)))
+}
+
+fn boot_classes() -> impl Iterator<Item = &'static Class> {
+    let is_boots = |class: &&Class| {
+        class.info.kind == ClassKind::Instance
+            && class.info.loader.is_boot()
+            && !class.info.is_hidden
+    };
+    loader::all_classes().into_iter().filter(is_boots)
+}

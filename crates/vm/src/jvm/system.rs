@@ -316,18 +316,3 @@ extern "C" fn JVM_GetTemporaryDirectory(env: u64) -> u64 {
 extern "C" fn JVM_InitAgentProperties(_env: u64, properties: u64) -> u64 {
     properties
 }
-
-#[unsafe(no_mangle)]
-extern "C" fn JVM_GetSystemPackages(env: u64) -> u64 {
-    let thread = &*of(env);
-    let make = || {
-        let class = thread.array_class(known().string)?;
-        array::new(thread, class, 0)
-    };
-    outcome(make().map(|array| thread.local(array)))
-}
-
-#[unsafe(no_mangle)]
-extern "C" fn JVM_GetSystemPackage(_env: u64, _name: u64) -> u64 {
-    0
-}

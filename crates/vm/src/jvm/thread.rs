@@ -178,16 +178,6 @@ extern "C" fn JVM_MonitorNotifyAll(env: u64, object: u64) {
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn JVM_GetStackAccessControlContext(_env: u64, _class: u64) -> u64 {
-    0
-}
-
-#[unsafe(no_mangle)]
-extern "C" fn JVM_GetInheritedAccessControlContext(_env: u64, _class: u64) -> u64 {
-    0
-}
-
-#[unsafe(no_mangle)]
 extern "C" fn JVM_IHashCode(env: u64, object: u64) -> i32 {
     of(env)
         .object_of(object)
