@@ -42,7 +42,7 @@ pub(crate) fn heartbeat(takt: &Path, runs: &str, out: &str, more: &[&str]) -> Re
             .arg(target_dir()?.join("framework/apps/heartbeat.apk"))
             .args(["--service", ".Heartbeat", "--extra", "beats=5000"])
             .args(["--extra", "live_mb=200", "--extra", "garbage_mb=200"])
-            // As the figures of bench gc: with 512 MB stw pauses twice as often.
+            // As in bench gc.
             .args(["--heap", "1g"])
             .args(["--runs", runs, "--out", out])
             .args(more),

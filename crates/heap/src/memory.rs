@@ -122,6 +122,18 @@ impl Memory {
         self.word(slot.0)
     }
 
+    /// `count` slots in a row, at least one.
+    #[inline]
+    pub(crate) fn slots(&self, first: Slot, count: u32) -> &[AtomicU32] {
+        let offset = first.0.wrapping_sub(self.span.start);
+        let end = u64::from(offset) + 4 * u64::from(count);
+        assert!(end <= u64::from(self.span.bytes), "slots of the heap");
+        debug_assert!(first.0.is_multiple_of(4));
+        let start = ptr::with_exposed_provenance::<AtomicU32>((first.0 & !3) as usize);
+        // SAFETY: as for `word`, of each of them: the first and the last one lie in the reservation (checked).
+        unsafe { std::slice::from_raw_parts(start, count as usize) }
+    }
+
     #[inline]
     pub(crate) fn class_word(&self, object: ObjectRef) -> &AtomicU32 {
         self.word(object.0 + CLASS_OFFSET)

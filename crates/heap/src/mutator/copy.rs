@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Bulk copies of references: in pieces of 32, with one barrier for each piece and a poll after it.
 
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicU32, Ordering};
 
 use crate::limits::COPY_SLOTS_BETWEEN_POLLS;
 use crate::mutator::{Local, Mutator};
@@ -75,26 +75,28 @@ impl Mutator {
         if piece.count == 0 {
             return;
         }
-        let slot_of = |done| target.element(piece.target_index + done);
+        let first = target.element(piece.target_index);
         if self.heap.is_counting() {
-            self.record_elements(target, slot_of(0), slot_of(piece.count - 1));
+            let last = target.element(piece.target_index + piece.count - 1);
+            self.record_elements(target, first, last);
         }
         let memory = &self.heap.memory;
+        let from = memory.slots(source.element(piece.source_index), piece.count);
+        let to = memory.slots(first, piece.count);
         let is_snooping = self.record.context.is_snooping.load(Ordering::Relaxed) != 0;
-        let copy = |done| {
+        let copy = |(from, to): (&AtomicU32, &AtomicU32)| {
             // One load: what is stored is what was made a root.
-            let from = memory.slot(source.element(piece.source_index + done));
             let value = ObjectRef(from.load(Ordering::Acquire));
             if is_snooping && !value.is_null() {
                 self.heap.snoop(value);
             }
-            let to = memory.slot(slot_of(done));
             to.store(value.0, Ordering::Release);
         };
+        let both = from.iter().zip(to);
         if source == target && piece.source_index < piece.target_index {
-            (0..piece.count).rev().for_each(copy);
+            both.rev().for_each(copy);
         } else {
-            (0..piece.count).for_each(copy);
+            both.for_each(copy);
         }
     }
 
