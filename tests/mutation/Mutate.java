@@ -151,6 +151,8 @@ public final class Mutate {
     private static final int MAJOR_AT = 7;
     private static final byte JAVA_6 = 50;
     private static final int CASES_PER_COLLECTION = 32;
+    /** The process's exit code. */
+    private static final int ENDED_EARLY = 3;
 
     private final Random64 random;
     private final byte[] bytes;
@@ -332,6 +334,15 @@ public final class Mutate {
     }
 
     public static void main(String[] args) throws Exception {
+        try {
+            run(args);
+        } catch (OutOfMemoryError e) {
+            // What a case left in its statics is there for good where classes are: a new process has room.
+            Runtime.getRuntime().halt(ENDED_EARLY);
+        }
+    }
+
+    private static void run(String[] args) throws Exception {
         Map<String, byte[]> originals = originals(Path.of(args[0]));
         // The class around them has no code worth changing.
         List<byte[]> victims = originals.entrySet().stream()
@@ -366,8 +377,9 @@ public final class Mutate {
             thread.join(2_000);
             out.println(number + " " + victim + " " + kind + " " + outcome[0]);
             out.flush();
-            if (thread.isAlive()) {
-                System.exit(3);
+            // What it left in its statics may fill the heap for good, where classes are for good.
+            if (thread.isAlive() || outcome[0].contains("OutOfMemoryError")) {
+                System.exit(ENDED_EARLY);
             }
             if (number % CASES_PER_COLLECTION == 0) {
                 // Whoever wrote where it may not is more likely to be found.
