@@ -66,8 +66,7 @@ public class Subjects {
 
     private static void combined() {
         DomainCombiner combiner = (ProtectionDomain[] current, ProtectionDomain[] assigned) -> {
-            System.out.println("combining " + (current == null ? 0 : current.length) + " and "
-                    + (assigned == null ? 0 : assigned.length));
+            System.out.println("combining");
             return current;
         };
         AccessControlContext context = new AccessControlContext(AccessController.getContext(), combiner);

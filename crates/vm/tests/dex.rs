@@ -16,8 +16,12 @@ const DEX_SOURCES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/dex"
 const API: &str = "32";
 
 /// Programs that print something else from DEX code, and why.
-const OTHERWISE: [(&str, &str); 4] = [
+const OTHERWISE: [(&str, &str); 5] = [
     ("Access", "changes the bytes of its own class files"),
+    (
+        "Callers",
+        "D8 makes lambdas classes that are not hidden, and callers",
+    ),
     (
         "Nulls",
         "HotSpot's messages quote bytecode: see check_nulls",

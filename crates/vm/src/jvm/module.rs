@@ -75,11 +75,12 @@ extern "C" fn JVM_AddModuleExportsToAllUnnamed(_env: u64, _from: u64, _package: 
 #[unsafe(no_mangle)]
 extern "C" fn JVM_DefineArchivedModules(_env: u64, _platform: u64, _system: u64) {}
 
-/// Packages of the boot loader's classes that were loaded so far, with slashes.
+/// Packages of the boot loader's classes that were loaded so far, with slashes. Those of the machine's own classes, which
+/// are in no module, have no `Package`.
 #[unsafe(no_mangle)]
 extern "C" fn JVM_GetSystemPackages(env: u64) -> u64 {
     let thread = &*of(env);
-    let names: BTreeSet<&[u8]> = boot_classes().map(Class::package).collect();
+    let names: BTreeSet<&[u8]> = packaged().map(|(name, _)| name).collect();
     let make = || {
         let class = thread.array_class(known().string)?;
         let array = array::new(thread, class, names.len() as i32)?;
@@ -97,19 +98,24 @@ extern "C" fn JVM_GetSystemPackages(env: u64) -> u64 {
 extern "C" fn JVM_GetSystemPackage(env: u64, name: u64) -> u64 {
     let thread = &*of(env);
     let name = string::text(thread.object_of(name));
-    let found = boot_classes().find(|class| class.package() == name.as_bytes());
-    let Some((module, _)) = found.and_then(mirror::module_name) else {
+    let found = packaged().find(|(package, _)| *package == name.as_bytes());
+    let Some((_, module)) = found else {
         return 0;
     };
     let location = string::new_string(thread, &format!("jrt:/{module}"));
     outcome(location.map(|text| thread.local(text)))
 }
 
-fn boot_classes() -> impl Iterator<Item = &'static Class> {
+/// The package and the module's name of each class that the boot loader has in a module.
+fn packaged() -> impl Iterator<Item = (&'static [u8], String)> {
     let is_boots = |class: &&Class| {
         class.info.kind == ClassKind::Instance
             && class.info.loader.is_boot()
             && !class.info.is_hidden
     };
-    loader::all_classes().into_iter().filter(is_boots)
+    let of = |class: &'static Class| Some((class.package(), mirror::module_name(class)?.0));
+    loader::all_classes()
+        .into_iter()
+        .filter(is_boots)
+        .filter_map(of)
 }
