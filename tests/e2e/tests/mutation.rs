@@ -13,8 +13,11 @@ const SOURCES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../mutation");
 /// A case that did not come to an end ended its process, or one whose class, which stays on our machine, fills the heap
 /// for all that follow; the next process goes on behind it.
 const LOOPED: i32 = 3;
-/// Of a thousand cases, those that the two may judge differently; docs/vm.md names the kinds.
-const DIFFERENT_PER_MILLE_MAX: usize = 5;
+/// Of a thousand cases, those that HotSpot's verifier alone refuses: for types in stack maps, which are inferred here, and
+/// for classes that only it loads to compare types (docs/vm.md).
+const HOTSPOT_REFUSED_PER_MILLE_MAX: usize = 8;
+/// Of a thousand cases, those that the two judge differently otherwise.
+const DIFFERENT_PER_MILLE_MAX: usize = 2;
 
 /// What became of each case: its line without the number.
 type Outcomes = BTreeMap<usize, String>;
@@ -74,24 +77,42 @@ fn judge(seed: u32, count: usize) {
     let pairs = expected
         .iter()
         .map(|(number, outcome)| (number, outcome, &found[number]));
-    let different: Vec<String> = pairs
+    let (refused, different): (Vec<_>, Vec<_>) = pairs
         .filter(|(_, expected, found)| expected != found)
-        .map(|(number, expected, found)| format!("{number}: HotSpot {expected}; Takt {found}"))
-        .collect();
+        .partition(|(_, expected, found)| is_refused_by_hotspot(expected, found));
+    let lines = |them: &[(&usize, &String, &String)]| -> String {
+        let line = |(number, expected, found): &(_, _, _)| {
+            format!("{number}: HotSpot {expected}; Takt {found}\n")
+        };
+        them.iter().map(line).collect()
+    };
+    let (refused_text, text) = (lines(&refused), lines(&different));
     let accepted = found
         .values()
         .filter(|it| it.contains(" accepted "))
         .count();
-    let text = different.join("\n");
     eprintln!(
-        "seed {seed}: {accepted} of {count} accepted, {} judged differently\n{text}",
+        "seed {seed}: {accepted} of {count} accepted, {} refused by HotSpot's verifier alone, {} otherwise judged \
+         differently\n{text}",
+        refused.len(),
         different.len()
     );
     assert!(accepted > count / 5, "{accepted} cases ran");
-    assert!(
-        different.len() * 1000 <= count * DIFFERENT_PER_MILLE_MAX,
-        "seed {seed}:\n{text}"
-    );
+    for (kind, count_max, text) in [
+        (&refused, HOTSPOT_REFUSED_PER_MILLE_MAX, refused_text),
+        (&different, DIFFERENT_PER_MILLE_MAX, text),
+    ] {
+        let is_rare = kind.len() * 1000 <= count * count_max;
+        assert!(is_rare, "seed {seed}: {}\n{text}", kind.len());
+    }
+}
+
+/// Whether HotSpot's verifier refused what is accepted here.
+fn is_refused_by_hotspot(expected: &str, found: &str) -> bool {
+    let is_refused = ["java.lang.VerifyError", "java.lang.NoClassDefFoundError"]
+        .iter()
+        .any(|error| expected.contains(&format!(" refused {error}")));
+    is_refused && found.contains(" accepted ")
 }
 
 #[test]
