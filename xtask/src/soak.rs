@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! `cargo xtask soak`: the long runs that `make test` only takes excerpts of.
 
+use std::ffi::OsString;
 use std::path::Path;
 use std::process::Command;
 
@@ -85,6 +86,7 @@ pub(crate) fn run(only: Option<String>) -> Result<()> {
     }
     stages.run("fuzz", fuzz::run)?;
     stages.run("handler-lab", || handler_lab(&takt))?;
+    stages.run("lateness-lab", || lateness_lab(&takt))?;
     stages.run("heartbeat", || heartbeat(&takt))?;
     stages.finish()
 }
@@ -99,6 +101,48 @@ fn handler_lab(takt: &Path) -> Result<()> {
     framework::build()?;
     let words = ["bench", "handler", "--lab", "--threads", "30,300"];
     command(Command::new(takt).args(words).arg("--check"))
+}
+
+/// A periodic Java thread beside the collector that counts, in the lab, against a native one: two seeds, some two minutes each.
+fn lateness_lab(takt: &Path) -> Result<()> {
+    let folder = std::env::current_dir()?.join("out/soak/lateness");
+    let (classes, code) = (folder.join("classes"), folder.join("code"));
+    let _ = std::fs::remove_dir_all(&folder);
+    command(
+        Command::new("javac")
+            .arg("-d")
+            .arg(&classes)
+            .arg("bench/pause/java/GcLatency.java"),
+    )?;
+    let words = |ratio_max: &str| -> Vec<OsString> {
+        let mut cache = OsString::from("--takt-option=-Xtakt:code-cache=");
+        cache.push(&code);
+        let words = "bench gc --java --machine rc --skip cost --wait park --seconds 1 --warmup 1 --heap-mb 24 --live-mb 4 \
+                     --garbage-mb 8 --takt-option=-Xtakt:portable-code --lateness-max";
+        let words = words.split_whitespace().chain([ratio_max, "--classes"]);
+        let words = words.map(OsString::from);
+        words.chain([classes.clone().into(), cache]).collect()
+    };
+    // The guest's processor is another: code that both understand is made here, where it is faster. How late is nobody's question.
+    command(Command::new(takt).args(words("1e9")))?;
+    let machine = takt.with_file_name("libjvm.so");
+    for seed in ["0", "1"] {
+        let mut lab = Command::new(takt);
+        lab.args([
+            "lab",
+            "--deterministic",
+            "--quiet",
+            "--seed",
+            seed,
+            "--with",
+            "java",
+        ]);
+        for path in [&classes, &code, &machine] {
+            lab.arg("--with").arg(path);
+        }
+        command(lab.arg("--").arg(takt).args(words("1.2")))?;
+    }
+    Ok(())
 }
 
 fn collector(words: &[&str]) -> Result<()> {

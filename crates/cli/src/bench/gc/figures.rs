@@ -23,6 +23,9 @@ const WORK_NS_MAX: u64 = 100_000;
 const EPOCHS_MIN: u64 = 100;
 const TRACES_MIN: u64 = 1;
 
+/// What a window of `rc` must contain to say anything about lateness.
+const COLLECTIONS_MIN: u64 = 10;
+
 /// One window.
 pub(super) struct Window {
     pub(super) machine: Machine,
@@ -147,6 +150,32 @@ impl Window {
         summary(&self.control_work).p99_99_ns > WORK_P99_99_NS_MAX
     }
 
+    fn late_faults(&self, ratio_max: f64) -> Vec<String> {
+        let (late, control) = (summary(&self.late), summary(&self.control_late));
+        let mut faults = Vec::new();
+        for (what, ns, control_ns) in [
+            ("median", late.p50_ns, control.p50_ns),
+            ("longest", self.late.max_ns(), self.control_late.max_ns()),
+        ] {
+            let ratio = ns as f64 / control_ns.max(1) as f64;
+            if ratio > ratio_max {
+                let (own, other) = (micros(ns), micros(control_ns));
+                faults.push(format!(
+                    "{}: {what} lateness {own} µs, {ratio:.2} times the control's {other} µs; {ratio_max} times at most",
+                    self.name()
+                ));
+            }
+        }
+        if self.measured.collections.count < COLLECTIONS_MIN {
+            let count = self.measured.collections.count;
+            faults.push(format!(
+                "{}: {count} collections in the window, {COLLECTIONS_MIN} are needed",
+                self.name()
+            ));
+        }
+        faults
+    }
+
     /// Why the window of `rc` says nothing.
     fn is_hollow(&self) -> bool {
         let it = &self.measured.collections;
@@ -189,6 +218,19 @@ impl Outcome {
         let held = self.judged().filter(|it| it.holds()).count();
         let count = self.judged().count();
         count > 0 && held * 5 >= count * 4
+    }
+
+    /// What speaks against `rc`'s thread starting at most so many times as late as the control.
+    pub(super) fn late(&self, ratio_max: f64) -> Vec<String> {
+        let windows = self.windows.iter().filter(|it| it.machine == Machine::Rc);
+        let mut faults: Vec<String> = windows
+            .clone()
+            .flat_map(|it| it.late_faults(ratio_max))
+            .collect();
+        if windows.count() == 0 {
+            faults.push("rc was not run".to_owned());
+        }
+        faults
     }
 
     fn judged(&self) -> impl Iterator<Item = &Window> {

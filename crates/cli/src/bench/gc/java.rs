@@ -93,6 +93,10 @@ pub(super) struct Args {
     /// Exit code 2 unless four of five runs of rc under load heavy hold the rule that is printed with them
     #[arg(long)]
     check: bool,
+    /// Exit code 2 if the thread of rc starts later than so many times the control, at the median or at the most; instead of
+    /// what else decides about the exit code. For the lab, with --wait park
+    #[arg(long, value_name = "RATIO", conflicts_with = "check")]
+    lateness_max: Option<f64>,
     /// Write gc-java.json, samples.csv, histogram.csv, NAME.hgrm, pause.svg and pause.png into this directory
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
@@ -203,6 +207,11 @@ pub(super) fn run(arguments: &[OsString]) -> Result<ExitCode> {
     match args.json {
         true => println!("{}", outcome.json()?),
         false => print!("{}", outcome.text()),
+    }
+    if let Some(ratio_max) = args.lateness_max {
+        let faults = outcome.late(ratio_max);
+        faults.iter().for_each(|it| eprintln!("bench gc: {it}"));
+        return Ok(ExitCode::from(if faults.is_empty() { 0 } else { 2 }));
     }
     if !outcome.is_sound() {
         return Ok(ExitCode::from(1));
