@@ -3,28 +3,14 @@
 //! translated into IR whose references are proven or not.
 #![no_main]
 
-use classfile::{ClassFile, access};
+use classfile::ClassFile;
 use ir::bytecode::{check_frames, flow_at, translate};
-use ir::{Hierarchy, MemberRef, Subject, check_references};
+use ir::{Subject, check_references};
 
-/// Classes that are all one.
-struct Anything;
+use anything::Anything;
 
-impl Hierarchy for Anything {
-    type Error = ();
-
-    fn is_assignable(&mut self, _from: &[u8], _to: &[u8]) -> Result<bool, ()> {
-        Ok(true)
-    }
-
-    fn is_protected_elsewhere(
-        &mut self,
-        _member: &MemberRef<'_>,
-        _is_method: bool,
-    ) -> Result<bool, ()> {
-        Ok(false)
-    }
-}
+#[path = "../../crates/ir/tests/anything/mod.rs"]
+mod anything;
 
 libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
     let Ok(class) = ClassFile::parse(bytes) else {
@@ -47,13 +33,7 @@ libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
         let Ok(function) = translate(&class, method) else {
             continue;
         };
-        let subject = Subject {
-            class: class.name,
-            super_class: class.super_name,
-            name: method.name,
-            descriptor: method.descriptor,
-            is_static: method.access & access::STATIC != 0,
-        };
+        let subject = Subject::of(&class, method);
         let _ = check_references(&function, &subject, &class.constants, &mut Anything);
     }
 });

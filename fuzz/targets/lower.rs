@@ -3,29 +3,15 @@
 //! becomes IR whose references are proven or not.
 #![no_main]
 
-use classfile::{ClassFile, access};
+use classfile::ClassFile;
 use dex::DexFile;
 use ir::dex::{Outline, translate};
-use ir::{Hierarchy, MemberRef, Subject, check_references};
+use ir::{Subject, check_references};
 
-/// Classes that are all one.
-struct Anything;
+use anything::Anything;
 
-impl Hierarchy for Anything {
-    type Error = ();
-
-    fn is_assignable(&mut self, _from: &[u8], _to: &[u8]) -> Result<bool, ()> {
-        Ok(true)
-    }
-
-    fn is_protected_elsewhere(
-        &mut self,
-        _member: &MemberRef<'_>,
-        _is_method: bool,
-    ) -> Result<bool, ()> {
-        Ok(false)
-    }
-}
+#[path = "../../crates/ir/tests/anything/mod.rs"]
+mod anything;
 
 libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
     let mut bytes = bytes.to_vec();
@@ -51,13 +37,7 @@ libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
             let Ok(function) = translate(&file, &outline, method) else {
                 continue;
             };
-            let subject = Subject {
-                class: parsed.name,
-                super_class: parsed.super_name,
-                name: described.name,
-                descriptor: described.descriptor,
-                is_static: described.access & access::STATIC != 0,
-            };
+            let subject = Subject::of(&parsed, described);
             let _ = check_references(&function, &subject, &parsed.constants, &mut Anything);
         }
     }

@@ -3,7 +3,7 @@
 //! thousand times, with a collection after each; `rc` and `stw` in turn in one process. The thesis has 80 stores, some
 //! 50 ns of them: the clock would be half of that, so there are more.
 
-use abi::address_map::{AddressMap, HEAP_START, METADATA_START, Span};
+use abi::address_map::AddressMap;
 use anyhow::{Context, Result};
 use heap::{CollectorKind, HeapConfig, Local, Mutator, NoBinding, ObjectRef, Running};
 use report::Table;
@@ -57,17 +57,7 @@ pub(crate) fn run() -> Result<String> {
 
 fn side(kind: CollectorKind, place: u32) -> Result<Side> {
     let bytes = 64 << 20;
-    let map = AddressMap {
-        metadata: Span {
-            start: METADATA_START + place * (1 << 20),
-            bytes: 1 << 20,
-        },
-        code: Span { start: 0, bytes: 0 },
-        heap: Span {
-            start: HEAP_START + place * bytes,
-            bytes,
-        },
-    };
+    let map = AddressMap::without_code(place, bytes, bytes);
     let mut config = HeapConfig::new(map, kind);
     config.heap_bytes_start = bytes;
     let running = Running::start(config, Box::new(NoBinding)).context("the heap does not start")?;

@@ -110,6 +110,22 @@ impl AddressMap {
             },
         })
     }
+
+    /// A heap of `heap_bytes` without compiled code, at one of several places in a process, `place_bytes` apart.
+    pub const fn without_code(place: u32, place_bytes: u32, heap_bytes: u32) -> Self {
+        assert!(heap_bytes <= place_bytes, "a place has room for its heap");
+        Self {
+            metadata: Span {
+                start: METADATA_START + place * (1 << 20),
+                bytes: 1 << 20,
+            },
+            code: Span { start: 0, bytes: 0 },
+            heap: Span {
+                start: HEAP_START + place * place_bytes,
+                bytes: heap_bytes,
+            },
+        }
+    }
 }
 
 const _: () = {

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use abi::address_map::{AddressMap, HEAP_START, METADATA_START, Span};
+use abi::address_map::AddressMap;
 use abi::alloc::BLOCK_BYTES;
 
 use crate::binding::NoBinding;
@@ -17,17 +17,7 @@ pub(crate) fn uncollected(kind: CollectorKind, blocks: u32, reserve: u32) -> Arc
     let place = NEXT.fetch_add(1, Ordering::Relaxed);
     let bytes = blocks * BLOCK_BYTES;
     assert!(bytes <= PLACE_BYTES && place < 64);
-    let map = AddressMap {
-        metadata: Span {
-            start: METADATA_START + place * (1 << 20),
-            bytes: 1 << 20,
-        },
-        code: Span { start: 0, bytes: 0 },
-        heap: Span {
-            start: HEAP_START + place * PLACE_BYTES,
-            bytes,
-        },
-    };
+    let map = AddressMap::without_code(place, PLACE_BYTES, bytes);
     let mut config = HeapConfig::new(map, kind);
     config.reserve_bytes = reserve * BLOCK_BYTES;
     config.heap_bytes_start = bytes;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! A method in IR.
 
-use crate::{Inst, Type};
+use crate::{Inst, Op, Type};
 
 /// A register: written any number of times, always of one type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -36,6 +36,13 @@ pub struct Function {
 }
 
 impl Function {
+    /// Whether it notes its locks: no proof was found that it gives back what it takes (`locks`).
+    pub fn notes_locks(&self) -> bool {
+        let entry = self.blocks.first().map_or(&[][..], |it| &it.insts);
+        let begins = |inst: &Inst| matches!(inst.op, Op::LocksBegin { .. });
+        entry.iter().any(begins)
+    }
+
     /// Adds a register.
     pub fn register(&mut self, ty: Type) -> Reg {
         self.registers.push(ty);

@@ -217,8 +217,7 @@ mod tests {
         }
         structure(&mut function);
         crate::verify(&function).expect("what comes out verifies");
-        let is_noted = |inst: &Inst| matches!(inst.op, Op::LocksBegin { .. });
-        !function.blocks[0].insts.iter().any(is_noted)
+        !function.notes_locks()
     }
 
     #[test]
@@ -272,7 +271,7 @@ mod tests {
             }
             structure(&mut function);
             crate::verify(&function).expect("what comes out verifies");
-            function.blocks.len() == 3
+            !function.notes_locks()
         };
         assert!(check(&[caught.clone(), EXIT, throw.clone()], Some(2)));
         assert!(!check(&[caught.clone(), throw.clone()], Some(2)));

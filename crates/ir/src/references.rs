@@ -17,6 +17,8 @@ mod uses;
 use core::fmt;
 use std::borrow::Cow;
 
+use classfile::{ClassFile, access};
+
 use crate::Function;
 
 /// A field or method as the file names it; classes are internal names (`java/lang/String`, `[I`).
@@ -71,6 +73,19 @@ pub struct Subject<'a> {
     pub descriptor: &'a [u8],
     /// Whether it has no receiver.
     pub is_static: bool,
+}
+
+impl<'a> Subject<'a> {
+    /// A method of a class file.
+    pub fn of(class: &ClassFile<'a>, method: &classfile::Method<'a>) -> Self {
+        Self {
+            class: class.name,
+            super_class: class.super_name,
+            name: method.name,
+            descriptor: method.descriptor,
+            is_static: method.access & access::STATIC != 0,
+        }
+    }
 }
 
 /// Why a function was refused.

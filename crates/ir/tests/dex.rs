@@ -1,36 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Every class of real packages becomes a class file, and every method IR whose references are proven.
 
-use std::collections::HashSet;
+mod anything;
+
 use std::path::PathBuf;
 
+use anything::Anything;
 use classfile::ClassFile;
 use dex::{ClassDef, DexFile};
 use ir::dex::{Outline, translate};
-use ir::{Hierarchy, MemberRef, Subject, check_references};
-
-/// Classes that are all one, except that no class of the file's own is another that it is not.
-#[derive(Default)]
-struct Anything {
-    asked: HashSet<(Vec<u8>, Vec<u8>)>,
-}
-
-impl Hierarchy for Anything {
-    type Error = std::convert::Infallible;
-
-    fn is_assignable(&mut self, from: &[u8], to: &[u8]) -> Result<bool, Self::Error> {
-        self.asked.insert((from.to_vec(), to.to_vec()));
-        Ok(true)
-    }
-
-    fn is_protected_elsewhere(
-        &mut self,
-        _member: &MemberRef<'_>,
-        _is_method: bool,
-    ) -> Result<bool, Self::Error> {
-        Ok(false)
-    }
-}
+use ir::{Subject, check_references};
 
 /// The DEX files of the packages that tools/setup fetches.
 fn samples() -> Vec<(String, Vec<u8>)> {
@@ -123,18 +102,10 @@ fn prove(
     described: &classfile::Method<'_>,
 ) -> Result<bool, String> {
     let function = translate(file, outline, method).map_err(|error| error.to_string())?;
-    let subject = Subject {
-        class: class.name,
-        super_class: class.super_name,
-        name: described.name,
-        descriptor: described.descriptor,
-        is_static: described.access & classfile::access::STATIC != 0,
-    };
-    let mut hierarchy = Anything::default();
-    check_references(&function, &subject, &class.constants, &mut hierarchy)
+    let subject = Subject::of(class, described);
+    check_references(&function, &subject, &class.constants, &mut Anything)
         .map_err(|error| error.to_string())?;
-    let notes = |inst: &ir::Inst| matches!(inst.op, ir::Op::LocksBegin { .. });
-    Ok(function.blocks[0].insts.iter().any(notes))
+    Ok(function.notes_locks())
 }
 
 #[test]

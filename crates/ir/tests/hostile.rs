@@ -2,8 +2,11 @@
 //! Hostile class files: every one of many random changes to the JDK's own is refused or becomes IR that verifies, and
 //! nothing panics. `fuzz/targets/class.rs` does the same without end.
 
-use classfile::{ClassFile, Jimage, access};
-use ir::{Hierarchy, MemberRef, Subject, check_references};
+mod anything;
+
+use anything::Anything;
+use classfile::{ClassFile, Jimage};
+use ir::{Subject, check_references};
 
 const IMAGES: [&str; 2] = [
     "/usr/lib/jvm/java-17-openjdk-amd64/lib/modules",
@@ -12,25 +15,6 @@ const IMAGES: [&str; 2] = [
 const SEED: u64 = 20_261_122;
 const ROUNDS: usize = 12_000;
 const BYTES_MAX: usize = 3_000;
-
-/// Classes that are all one.
-struct Anything;
-
-impl Hierarchy for Anything {
-    type Error = std::convert::Infallible;
-
-    fn is_assignable(&mut self, _from: &[u8], _to: &[u8]) -> Result<bool, Self::Error> {
-        Ok(true)
-    }
-
-    fn is_protected_elsewhere(
-        &mut self,
-        _member: &MemberRef<'_>,
-        _is_method: bool,
-    ) -> Result<bool, Self::Error> {
-        Ok(false)
-    }
-}
 
 /// What became of one file.
 #[derive(Default)]
@@ -53,13 +37,7 @@ impl Outcome {
         self.checked += usize::from(class.check().is_ok());
         for method in class.methods.iter().filter(|it| it.code.is_some()) {
             let is_framed = ir::bytecode::check_frames(&class, method).is_ok();
-            let subject = Subject {
-                class: class.name,
-                super_class: class.super_name,
-                name: method.name,
-                descriptor: method.descriptor,
-                is_static: method.access & access::STATIC != 0,
-            };
+            let subject = Subject::of(&class, method);
             let is_proven = ir::bytecode::translate(&class, method).is_ok_and(|function| {
                 check_references(&function, &subject, &class.constants, &mut Anything).is_ok()
             });
@@ -140,17 +118,24 @@ fn changed_images_are_answered() {
     };
     let mut random = fastrand::Rng::with_seed(SEED);
     let mut header = bytes[..28].to_vec();
-    let mut found = 0;
+    let (mut refused, mut found) = (0, 0);
     for _ in 0..200 {
         let at = random.usize(8..header.len());
         let before = header[at];
         header[at] ^= 1 << random.u8(..8);
         let changed = [&header[..], &bytes[28..1 << 20]].concat();
-        if let Ok(image) = Jimage::parse(&changed) {
-            found += usize::from(image.find("java.base", "java/lang/Object.class").is_some());
-            found += image.resources().take(1_000).count();
+        match Jimage::parse(&changed) {
+            Ok(image) => {
+                let place = image.find("java.base", "java/lang/Object.class");
+                found += usize::from(place.is_some()) + image.resources().take(1_000).count();
+            }
+            Err(error) => {
+                assert!(!error.to_string().is_empty());
+                refused += 1;
+            }
         }
         header[at] = before;
     }
-    assert!(found < 200_000);
+    println!("{refused} of 200 refused, {found} resources found in the others");
+    assert!(0 < refused && refused < 200);
 }

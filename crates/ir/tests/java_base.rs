@@ -105,19 +105,12 @@ fn java_base_translates() {
                 .unwrap_or_else(|error| panic!("{}: {error}", name()));
             let function = ir::bytecode::translate(class, method)
                 .unwrap_or_else(|error| panic!("{}: {error}", name()));
-            let notes_locks = |inst: &ir::Inst| matches!(inst.op, ir::Op::LocksBegin { .. });
             assert!(
-                !function.blocks[0].insts.iter().any(notes_locks),
+                !function.notes_locks(),
                 "{}: locking is not proven structured",
                 name()
             );
-            let subject = Subject {
-                class: class.name,
-                super_class: class.super_name,
-                name: method.name,
-                descriptor: method.descriptor,
-                is_static: method.access & access::STATIC != 0,
-            };
+            let subject = Subject::of(class, method);
             let mut hierarchy = ImageClasses {
                 classes: &classes,
                 own: class.name,

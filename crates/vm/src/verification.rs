@@ -99,13 +99,7 @@ fn prove(classes: &mut Classes<'_>, method: &'static Method) -> Result<(), Throw
         }
     }
     let function = method.translate().map_err(|error| refuse(&error))?;
-    let subject = Subject {
-        class: file.name,
-        super_class: file.super_name,
-        name: method.file().name,
-        descriptor: method.file().descriptor,
-        is_static: method.is_static(),
-    };
+    let subject = Subject::of(file, method.file());
     let outcome = check_references(&function, &subject, &file.constants, classes);
     outcome.map_err(|error| match error {
         ReferenceError::Hierarchy(thrown) => thrown,

@@ -4,7 +4,7 @@
 
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use abi::address_map::{AddressMap, HEAP_START, METADATA_START, Span};
+use abi::address_map::AddressMap;
 use abi::layout::{Layout, ReferenceKind};
 use heap::{
     AllocSite, CollectorKind, Heap, HeapConfig, LayoutRef, NoBinding, ReserveError, Running,
@@ -20,17 +20,7 @@ pub(crate) fn start(kind: CollectorKind, bytes: u32, adjust: impl Fn(&mut HeapCo
     assert!(bytes <= PLACE_BYTES);
     for _ in 0..10_000 {
         let place = NEXT.fetch_add(1, Ordering::Relaxed) % PLACES;
-        let map = AddressMap {
-            metadata: Span {
-                start: METADATA_START + place * (1 << 20),
-                bytes: 1 << 20,
-            },
-            code: Span { start: 0, bytes: 0 },
-            heap: Span {
-                start: HEAP_START + place * PLACE_BYTES,
-                bytes,
-            },
-        };
+        let map = AddressMap::without_code(place, PLACE_BYTES, bytes);
         let mut config = HeapConfig::new(map, kind);
         config.reserve_bytes = 256 << 10;
         adjust(&mut config);

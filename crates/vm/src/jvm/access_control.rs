@@ -75,7 +75,7 @@ fn look(thread: &Thread, context_class: &'static Class) -> Found {
         domains: Vec::new(),
         privileged: None,
     };
-    let each = |method: &'static Method, record: Option<Record>| {
+    let mut each = |method: &'static Method, record: Option<Record>| {
         let class = method.class();
         let is_controller = class.name().is("java/security/AccessController");
         if found.privileged.is_none() && is_controller && method.name.is("executePrivileged") {
@@ -96,7 +96,6 @@ fn look(thread: &Thread, context_class: &'static Class) -> Found {
     };
     let frame = thread.context().last_frame.load(Ordering::Relaxed);
     let native = thread.word(machine_word::LAST_METHOD);
-    let mut each = each;
     unwind::walk_records(thread, frame, native, |frame, record| {
         each(frame.method, record)
     });

@@ -80,7 +80,8 @@ extern "C" fn JVM_DefineArchivedModules(_env: u64, _platform: u64, _system: u64)
 #[unsafe(no_mangle)]
 extern "C" fn JVM_GetSystemPackages(env: u64) -> u64 {
     let thread = &*of(env);
-    let names: BTreeSet<&[u8]> = packaged().map(|(name, _)| name).collect();
+    let in_modules = boot_classes().filter(|class| mirror::module_name(class).is_some());
+    let names: BTreeSet<&[u8]> = in_modules.map(Class::package).collect();
     let make = || {
         let class = thread.array_class(known().string)?;
         let array = array::new(thread, class, names.len() as i32)?;
@@ -98,24 +99,19 @@ extern "C" fn JVM_GetSystemPackages(env: u64) -> u64 {
 extern "C" fn JVM_GetSystemPackage(env: u64, name: u64) -> u64 {
     let thread = &*of(env);
     let name = string::text(thread.object_of(name));
-    let found = packaged().find(|(package, _)| *package == name.as_bytes());
-    let Some((_, module)) = found else {
+    let mut of_package = boot_classes().filter(|class| class.package() == name.as_bytes());
+    let Some((module, _)) = of_package.find_map(mirror::module_name) else {
         return 0;
     };
     let location = string::new_string(thread, &format!("jrt:/{module}"));
     outcome(location.map(|text| thread.local(text)))
 }
 
-/// The package and the module's name of each class that the boot loader has in a module.
-fn packaged() -> impl Iterator<Item = (&'static [u8], String)> {
+fn boot_classes() -> impl Iterator<Item = &'static Class> {
     let is_boots = |class: &&Class| {
         class.info.kind == ClassKind::Instance
             && class.info.loader.is_boot()
             && !class.info.is_hidden
     };
-    let of = |class: &'static Class| Some((class.package(), mirror::module_name(class)?.0));
-    loader::all_classes()
-        .into_iter()
-        .filter(is_boots)
-        .filter_map(of)
+    loader::all_classes().into_iter().filter(is_boots)
 }

@@ -20,7 +20,7 @@ use crate::java;
 use crate::jdk::Jdk;
 use crate::output;
 
-/// How much later the worst may be with the most threads than with the second number of threads or fewer.
+/// How much later the worst may be with the most threads than with 30 or fewer.
 const GROWTH_MAX: f64 = 1.2;
 /// Without a limit a guest whose threads wait for each other would never end.
 const TIME_MAX: Duration = Duration::from_secs(900);

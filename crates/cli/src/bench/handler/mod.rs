@@ -27,7 +27,7 @@ const THREADS: [u32; 4] = [10, 30, 100, 300];
 const QUEUES: [&str; 2] = ["AOSP", "Takt"];
 /// A queue without a bound holds what nobody handles.
 const JAVA_HEAP: &str = "-Xmx1g";
-/// How much later the 99.9th percentile may be with the most threads than with the second number of threads or fewer.
+/// How much later the 99.9th percentile may be with the most threads than with 30 or fewer.
 const GROWTH_MAX: f64 = 1.5;
 /// Where both queues handle all that is sent, their throughputs differ by what the run's ends cut off.
 const THROUGHPUT_MIN: f64 = 0.99;
