@@ -93,6 +93,8 @@ counters! {
     debts_waited_for,
     /// Answers that the collector gave on behalf of a mutator outside managed code.
     answers_on_behalf,
+    /// Times the lender filled the reserve of blocks between two collections.
+    refills,
     /// Times the lender lent the collector a real-time thread's priority.
     loans,
     /// Entries of the zero count table after the last epoch.

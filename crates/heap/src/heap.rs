@@ -452,11 +452,10 @@ impl Heap {
         self.free.reserve.count() < target / 2 || self.is_counting() && self.is_log_low(false)
     }
 
-    /// Wakes the lender if real-time mutators use up what is set aside for them.
+    /// Wakes the lender if real-time mutators use up what is set aside for them; the collector where there is none.
     pub(crate) fn ask_lender_if_low(&self) {
-        if self.is_reserve_low() {
+        if self.is_reserve_low() && !self.lender.ask() {
             self.pace.ring();
-            self.lender.ask();
         }
     }
 }

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-//! [`Lender`]: lends the collector the priority of real-time mutators before they have to wait for it.
+//! [`Lender`]: looks after what is set aside for real-time mutators, before they have to wait for the collector.
 //!
-//! A real-time mutator that uses up its reserve of blocks or of log space must not wait, and the collector, at FIFO 1, may not get to run. So a
-//! thread of the most urgent mutator's priority waits in its stead at the lock that the collector holds while it
-//! works. From there the priority travels on, to an ordinary mutator that owes the collector an answer.
+//! A real-time mutator that uses up its reserve of blocks or of log space must not wait, and the collector, at FIFO 1,
+//! may not get to run. So a thread of the most urgent mutator's priority fills the reserve from what lies free. That is
+//! short: the collector at that priority would hold the mutator itself up for the rest of an epoch, where both share a
+//! processor. Only where too little is free it waits, in the mutator's stead, at the lock that the collector holds while
+//! it works; from there the priority travels on, to an ordinary mutator that owes the collector an answer.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU8, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 
 use rt::policy::{Policy, Tid};
 
@@ -19,6 +21,7 @@ use crate::sys::wait::Bell;
 pub(crate) struct Lender {
     bell: Bell,
     thread: PiCell<Option<Tid>>,
+    has_entered: AtomicBool,
     /// FIFO priority of the most urgent real-time mutator so far; 0 if none.
     priority: AtomicU8,
 }
@@ -27,6 +30,7 @@ impl Lender {
     /// The lender's thread has started.
     pub(crate) fn enter(&self, thread: Tid) {
         *self.thread.lock() = Some(thread);
+        self.has_entered.store(true, Ordering::Relaxed);
     }
 
     /// There is a real-time mutator of this policy: the lender gets its priority, before it has to run.
@@ -47,9 +51,13 @@ impl Lender {
         }
     }
 
-    /// A real-time mutator runs low. At most one system call.
-    pub(crate) fn ask(&self) {
-        self.bell.ring();
+    /// A real-time mutator runs low. At most one system call. `false` if there is no lender.
+    pub(crate) fn ask(&self) -> bool {
+        let has_lender = self.has_entered.load(Ordering::Relaxed);
+        if has_lender {
+            self.bell.ring();
+        }
+        has_lender
     }
 
     /// The lender thread's body.
@@ -57,6 +65,7 @@ impl Lender {
         let lender = &heap.lender;
         while !heap.pace.is_stopping() {
             let seen = lender.bell.rings();
+            refill(heap);
             if lender.priority.load(Ordering::SeqCst) != 0 && heap.is_reserve_low() {
                 heap.counters.loans.add(1);
                 heap.pace.lend();
@@ -70,5 +79,56 @@ impl Lender {
 
     pub(crate) fn stop(&self) {
         self.bell.ring();
+    }
+}
+
+/// Fills a low reserve if that leaves others enough. A lock for each block, held for a scan of the free blocks' map.
+fn refill(heap: &Heap) {
+    if !heap.is_reserve_low() {
+        return;
+    }
+    if heap.free.is_ample() {
+        heap.counters.refills.add(1);
+        heap.free.fill_reserve(&heap.memory, &heap.blocks);
+    }
+    // The collector sleeps on a guess of how fast blocks are taken.
+    heap.pace.ring();
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::heap::CollectorKind;
+
+    const RESERVE: u32 = 8;
+
+    /// Blocks in the reserve and beside it after the lender's look, how often it filled, and rang.
+    fn after_look(reserved: u32, free: u32) -> (u32, u32, u64, u32) {
+        let heap = crate::testing::uncollected(CollectorKind::Rc, 128, RESERVE);
+        let blocks: Vec<_> = std::iter::from_fn(|| heap.free.take_last(&heap.memory)).collect();
+        for _ in reserved..RESERVE {
+            heap.free.reserve.try_pop(&heap.blocks).unwrap();
+        }
+        for &block in &blocks[..free as usize] {
+            heap.free.put(block, 1);
+        }
+        refill(&heap);
+        let refills = heap.counters.refills.get();
+        let rings = heap.pace.rings();
+        (
+            heap.free.reserve.count(),
+            heap.free.whole_count(),
+            refills,
+            rings,
+        )
+    }
+
+    #[test]
+    #[cfg_attr(miri, ignore = "Miri has no memory at chosen addresses")]
+    fn a_low_reserve_is_filled_from_what_lies_free_where_that_is_enough() {
+        assert_eq!(after_look(3, 20), (8, 15, 1, 1));
+        assert_eq!(after_look(3, 8), (8, 3, 1, 1));
+        assert_eq!(after_look(3, 7), (3, 7, 0, 1), "others need it");
+        assert_eq!(after_look(4, 20), (4, 20, 0, 0), "not low");
     }
 }

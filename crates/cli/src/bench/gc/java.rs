@@ -93,8 +93,8 @@ pub(super) struct Args {
     /// Exit code 2 unless four of five runs of rc under load heavy hold the rule that is printed with them
     #[arg(long)]
     check: bool,
-    /// Exit code 2 if the thread of rc starts later than so many times the control, at the median or at the most; instead of
-    /// what else decides about the exit code. For the lab, with --wait park
+    /// Exit code 2 if the thread of rc starts later than so many times the control, at the median or at the most of all runs;
+    /// instead of what else decides about the exit code. For the lab, with --wait park
     #[arg(long, value_name = "RATIO", conflicts_with = "check")]
     lateness_max: Option<f64>,
     /// Write gc-java.json, samples.csv, histogram.csv, NAME.hgrm, pause.svg and pause.png into this directory
