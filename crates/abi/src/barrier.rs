@@ -20,8 +20,19 @@
 //! of an object with at most [`SLOTS_PER_LOG_WORD`] slots is at [`LOG_OFFSET`]; larger objects have one per chunk
 //! in a side table, at `chunk_log_base + (slot >> CHUNK_SHIFT) * 4`.
 //!
+//! A record holds what the references were:
+//!
+//! ```text
+//! +0 holder   +4 count   +8 … old references that are not null      to a multiple of 16 bytes
+//! ```
+//!
+//! A mutator writes the next one at `context.log_base + context.log_next`, as long as the largest fits below
+//! `context.log_limit`; it is the collector's once the log word names it.
+//!
 //! [`LOG_OFFSET`]: crate::object::LOG_OFFSET
 //! [`SLOTS_PER_LOG_WORD`]: crate::object::SLOTS_PER_LOG_WORD
+
+use crate::object::SLOTS_PER_LOG_WORD;
 
 /// Bits of the epoch in a log word.
 pub const EPOCH_BITS: u32 = 8;
@@ -35,8 +46,19 @@ pub const FAST_NONE: u8 = 0xff;
 pub const RECORD_UNIT_BYTES: u32 = 16;
 /// Record numbers are below this: 256 MiB of log space.
 pub const RECORD_COUNT: u32 = 1 << (32 - EPOCH_BITS);
+/// In a record: how many references follow.
+pub const RECORD_COUNT_OFFSET: u32 = 4;
+/// In a record: the first of them.
+pub const RECORD_OLD_OFFSET: u32 = 8;
+/// Bytes of the largest record.
+pub const RECORD_BYTES_MAX: u32 = record_bytes(SLOTS_PER_LOG_WORD);
 /// The record number of an object born in its epoch.
 pub const RECORD_BORN: u32 = 0;
+
+/// Bytes of a record with `count` old references.
+pub const fn record_bytes(count: u32) -> u32 {
+    (RECORD_OLD_OFFSET + 4 * count).next_multiple_of(RECORD_UNIT_BYTES)
+}
 
 /// A log word as a value.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -53,6 +53,14 @@ pub struct MutatorContext {
     pub summary_base: AtomicU64,
     /// What both get while [`Self::is_snooping`].
     pub snoop_tag: AtomicU8,
+    /// Where the next log record goes: an offset from [`Self::log_base`], a multiple of [`RECORD_UNIT_BYTES`].
+    ///
+    /// [`RECORD_UNIT_BYTES`]: crate::barrier::RECORD_UNIT_BYTES
+    pub log_next: AtomicU32,
+    /// Where the mutator's log segment ends; 0 if it has none.
+    pub log_limit: AtomicU32,
+    /// Address of the log space.
+    pub log_base: AtomicU64,
 }
 
 impl Default for MutatorContext {
@@ -81,6 +89,9 @@ impl Default for MutatorContext {
             snoop_base: AtomicU64::default(),
             summary_base: AtomicU64::default(),
             snoop_tag: AtomicU8::default(),
+            log_next: AtomicU32::default(),
+            log_limit: AtomicU32::default(),
+            log_base: AtomicU64::default(),
         }
     }
 }
@@ -117,6 +128,12 @@ pub const SNOOP_BASE: i32 = offset_of!(MutatorContext, snoop_base) as i32;
 pub const SUMMARY_BASE: i32 = offset_of!(MutatorContext, summary_base) as i32;
 /// Offset of the snoop tag.
 pub const SNOOP_TAG: i32 = offset_of!(MutatorContext, snoop_tag) as i32;
+/// Offset of where the next log record goes.
+pub const LOG_NEXT: i32 = offset_of!(MutatorContext, log_next) as i32;
+/// Offset of where the log segment ends.
+pub const LOG_LIMIT: i32 = offset_of!(MutatorContext, log_limit) as i32;
+/// Offset of the log space's address.
+pub const LOG_BASE: i32 = offset_of!(MutatorContext, log_base) as i32;
 
 /// Offset of where the next object of a class goes.
 pub const fn bump_next(class: usize) -> i32 {

@@ -203,6 +203,7 @@ impl Heap {
             (&context.chunk_log_base, self.memory.chunk_log_base()),
             (&context.snoop_base, snoops),
             (&context.summary_base, summaries),
+            (&context.log_base, self.log.base()),
         ] {
             base.store(value as u64, Ordering::Relaxed);
         }

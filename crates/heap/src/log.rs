@@ -8,7 +8,7 @@
 //!
 //! ```text
 //! segment: +0 next segment + 1   +4 end of the last record        then records
-//! record:  +0 holder             +4 count        +8 … old references that are not null
+//! record:  `abi::barrier`
 //! ```
 //!
 //! A holder is the address of an object or, with its lowest bit set, of a chunk. The collector sets it to 0 when
@@ -16,15 +16,11 @@
 
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
-use abi::barrier::RECORD_UNIT_BYTES;
-use abi::object::SLOTS_PER_LOG_WORD;
+use abi::barrier::{RECORD_COUNT_OFFSET, RECORD_OLD_OFFSET, RECORD_UNIT_BYTES, record_bytes};
 
 use crate::limits::{LOG_SEGMENT_BYTES, LOG_SEGMENT_COUNT};
 use crate::sys::reserve::{Access, Reservation, ReserveError};
 
-/// Bytes of the largest record.
-pub(crate) const RECORD_BYTES_MAX: u32 =
-    (8 + 4 * SLOTS_PER_LOG_WORD).next_multiple_of(RECORD_UNIT_BYTES);
 /// The current one and the spare.
 const SEGMENTS_PER_MUTATOR: u32 = 2;
 const SEGMENT_HEADER_BYTES: u32 = RECORD_UNIT_BYTES;
@@ -80,6 +76,11 @@ impl LogSpace {
     pub(crate) fn populate_and_lock(&self, count: u32) -> Result<(), ReserveError> {
         let bytes = count.min(self.segment_count) as usize * LOG_SEGMENT_BYTES as usize;
         self.reservation.populate_and_lock(0, bytes)
+    }
+
+    /// Its address.
+    pub(crate) fn base(&self) -> usize {
+        self.reservation.start()
     }
 
     /// The word at an offset in the log space.
@@ -209,24 +210,21 @@ impl LogSpace {
 
     /// How many old references a record holds.
     pub(crate) fn count(&self, record: u32) -> u32 {
-        self.word(record + 4).load(Ordering::Relaxed)
+        self.word(record + RECORD_COUNT_OFFSET)
+            .load(Ordering::Relaxed)
     }
 
     /// Makes one of them null.
     pub(crate) fn strike(&self, record: u32, index: u32) {
-        self.word(record + 8 + 4 * index)
+        self.word(record + RECORD_OLD_OFFSET + 4 * index)
             .store(0, Ordering::Relaxed);
     }
 
     /// One of them; null if it was struck.
     pub(crate) fn old(&self, record: u32, index: u32) -> u32 {
-        self.word(record + 8 + 4 * index).load(Ordering::Relaxed)
+        self.word(record + RECORD_OLD_OFFSET + 4 * index)
+            .load(Ordering::Relaxed)
     }
-}
-
-/// Bytes of a record with `count` old references.
-pub(crate) const fn record_bytes(count: u32) -> u32 {
-    (8 + 4 * count).next_multiple_of(RECORD_UNIT_BYTES)
 }
 
 /// The number that a log word holds for the record at `offset`.

@@ -41,7 +41,8 @@ pub(crate) struct Class {
     pub(crate) array_class: AtomicU32,
     pub(crate) vtable_count: u32,
     pub(crate) info: &'static ClassInfo,
-    pub(crate) reserved: u64,
+    pub(crate) bump: u32,
+    pub(crate) cell_bytes: u32,
 }
 
 const _: () = {
@@ -403,7 +404,8 @@ impl Class {
             array_class: AtomicU32::new(0),
             vtable_count: 0,
             info,
-            reserved: 0,
+            bump: 0,
+            cell_bytes: 0,
         }
     }
 

@@ -4,14 +4,11 @@
 
 use core::arch::naked_asm;
 
-use abi::alloc::BLOCK_SHIFT;
-use abi::context::{
-    BORN, EXCEPTION, IS_SNOOPING, LAST_FRAME, MACHINE, MutatorContext, SNOOP_BASE, SNOOP_TAG,
-    SUMMARY_BASE,
-};
-use abi::side_table::ENTRY_SHIFT;
+use abi::context::{EXCEPTION, LAST_FRAME, MACHINE, MutatorContext};
 use compiler::{Entry, machine_word};
 
+use crate::allocation::{new_array, new_object};
+use crate::barrier::write_slow;
 use crate::entries;
 use crate::unwind;
 
@@ -94,7 +91,7 @@ macro_rules! trampolines {
         $(
             /// Notes where managed code was left, calls the runtime, throws what is pending.
             #[unsafe(naked)]
-            unsafe extern "C" fn $name() {
+            pub(crate) unsafe extern "C" fn $name() {
                 naked_asm!(
                     "push rbp",
                     "mov rbp, rsp",
@@ -121,7 +118,7 @@ macro_rules! preserving_trampolines {
         $(
             /// As the others, for [`Entry::is_preserving`]: keeps all registers, throws nothing.
             #[unsafe(naked)]
-            unsafe extern "C" fn $name() {
+            pub(crate) unsafe extern "C" fn $name() {
                 naked_asm!(
                     "push rbp",
                     "mov rbp, rsp",
@@ -195,54 +192,7 @@ macro_rules! preserving_trampolines {
 
 preserving_trampolines! {
     poll => entries::poll,
-    record_and_snoop => entries::write_slow,
-}
-
-/// [`Entry::WriteSlow`]: context in rdi, object in esi, address of the log word in rdx, value in ecx. What is recorded for
-/// this mutator's epoch is not recorded again; such stores, all of them while a handshake round is under way, make
-/// their value a root at most (`heap::Heap::snoop`) and touch two registers. What is recorded is an exchange that waits for
-/// its line, one after another; objects that lie in a row are often stored to in a row, so the line four objects of 64
-/// bytes ahead is fetched meanwhile.
-#[unsafe(naked)]
-unsafe extern "C" fn write_slow() {
-    naked_asm!(
-        "test dl, 1",
-        "jnz {slow}",
-        "push rax",
-        "movzx eax, byte ptr [rdx]",
-        "cmp al, byte ptr [r15 + {born}]",
-        "jne 3f",
-        "cmp byte ptr [r15 + {is_snooping}], 0",
-        "je 2f",
-        "test ecx, ecx",
-        "je 2f",
-        "push rbx",
-        "movzx ebx, byte ptr [r15 + {tag}]",
-        "mov eax, ecx",
-        "shr eax, {entry_shift}",
-        "add rax, [r15 + {snoop_base}]",
-        "mov [rax], bl",
-        "mov eax, ecx",
-        "shr eax, {block_shift}",
-        "add rax, [r15 + {summary_base}]",
-        "mov [rax], bl",
-        "pop rbx",
-        "2:",
-        "pop rax",
-        "ret",
-        "3:",
-        "prefetchw [rdx + 256]",
-        "pop rax",
-        "jmp {slow}",
-        slow = sym record_and_snoop,
-        born = const BORN,
-        is_snooping = const IS_SNOOPING,
-        tag = const SNOOP_TAG,
-        snoop_base = const SNOOP_BASE,
-        summary_base = const SUMMARY_BASE,
-        entry_shift = const ENTRY_SHIFT,
-        block_shift = const BLOCK_SHIFT,
-    )
+    record_any => entries::write_slow,
 }
 
 trampolines! {
@@ -254,8 +204,8 @@ trampolines! {
     throw => entries::throw,
     throw_pending => entries::throw_pending,
     resolve => entries::resolve,
-    new_object => entries::new_object,
-    new_array => entries::new_array,
+    object_by_runtime => entries::new_object,
+    array_by_runtime => entries::new_array,
     new_multi_array => entries::new_multi_array,
     is_subtype => entries::is_subtype,
     check_store => entries::check_store,

@@ -9,8 +9,10 @@
 
 mod access;
 mod ahead;
+mod allocation;
 mod array;
 mod backtrace;
+mod barrier;
 mod boot;
 mod call_table;
 mod class;

@@ -9,7 +9,7 @@ use std::sync::atomic::Ordering;
 use rt::clock::{Clock, Monotonic};
 
 use crate::heap::Heap;
-use crate::log::LogCursor;
+use crate::log::{LogCursor, LogSpace};
 use crate::mutator::Mutator;
 use crate::mutator::record::{MutatorRecord, Own, Round};
 
@@ -121,16 +121,17 @@ pub(crate) fn answer(heap: &Heap, record: &MutatorRecord, own: &mut Own, round: 
 
 /// Gives the collector everything allocated and recorded so far.
 pub(crate) fn hand_over_buffers(heap: &Heap, record: &MutatorRecord, own: &mut Own) {
-    let is_segment_used = own.cursor.segment != 0
-        && own.cursor.next != crate::log::LogSpace::cursor(own.cursor.segment).next;
+    let cursor = record.cursor(own);
+    let is_segment_used =
+        cursor.segment != 0 && cursor.next != LogSpace::cursor(cursor.segment).next;
     if is_segment_used {
-        heap.log.seal(own.cursor, own.filled.segments);
-        own.filled.segments = own.cursor.segment;
-        own.cursor = LogCursor::default();
-        if own.spare != 0 {
-            own.cursor = crate::log::LogSpace::cursor(own.spare);
-            own.spare = 0;
-        }
+        heap.log.seal(cursor, own.filled.segments);
+        own.filled.segments = cursor.segment;
+        let next = match std::mem::take(&mut own.spare) {
+            0 => LogCursor::default(),
+            spare => LogSpace::cursor(spare),
+        };
+        record.set_cursor(own, next);
     }
     for range in &record.context.bump {
         range.next.store(0, Ordering::Relaxed);

@@ -62,7 +62,8 @@ pub(crate) struct Handed {
 pub(crate) struct Own {
     /// The epoch this mutator records for.
     pub(crate) epoch: u8,
-    pub(crate) cursor: LogCursor,
+    /// Its log segment, 0 for none. Where the next record goes lies in the context ([`MutatorRecord::cursor`]).
+    pub(crate) segment: SegmentIndex,
     /// Posted ahead; 0 for none.
     pub(crate) spare: SegmentIndex,
     /// Filled in this epoch and not handed over yet.
@@ -133,7 +134,7 @@ impl MutatorRecord {
     pub(crate) fn new(tid: u32, joining: Joining, is_real_time: bool) -> Self {
         let own = Own {
             epoch: joining.epoch,
-            cursor: LogCursor::default(),
+            segment: 0,
             spare: 0,
             filled: Handed::default(),
             handed: Handed::default(),
@@ -199,6 +200,24 @@ impl MutatorRecord {
     pub(crate) fn set_epoch(&self, epoch: Option<u8>) {
         let born = epoch.map_or(LogWord::CLEAN, LogWord::born);
         self.context.born.store(born.0, Ordering::Relaxed);
+    }
+
+    /// Where the next log record goes. By the mutator, or whoever claimed it.
+    pub(crate) fn cursor(&self, own: &Own) -> LogCursor {
+        LogCursor {
+            segment: own.segment,
+            next: self.context.log_next.load(Ordering::Relaxed),
+            limit: self.context.log_limit.load(Ordering::Relaxed),
+        }
+    }
+
+    /// As [`Self::cursor`].
+    pub(crate) fn set_cursor(&self, own: &mut Own, cursor: LogCursor) {
+        own.segment = cursor.segment;
+        self.context.log_next.store(cursor.next, Ordering::Relaxed);
+        self.context
+            .log_limit
+            .store(cursor.limit, Ordering::Relaxed);
     }
 
     pub(crate) fn set_snooping(&self, is_snooping: bool, epoch: u8, is_counting: bool) {

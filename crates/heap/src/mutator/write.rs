@@ -2,16 +2,19 @@
 //! The slow path of a store: the old references are recorded, and during a handshake round the new one becomes a root.
 //!
 //! Bounded: at most 32 slots are copied, and the exchange fails at most twice per epoch. While a round is under way all
-//! stores come here, most of them to record nothing; compiled code's way here leaves those out (`vm`, `execute`).
+//! stores come here, most of them to record nothing. Compiled code's way here (`vm`, `barrier`) leaves those out, and
+//! records objects of the usual kind itself.
 
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
+use abi::barrier::{RECORD_BYTES_MAX, RECORD_COUNT_OFFSET, RECORD_OLD_OFFSET, record_bytes};
 use abi::layout::Layout;
 use abi::object::{CHUNK_BYTES, SLOTS_PER_LOG_WORD};
 
 use crate::barrier::{self, Claim, Holder, LogCell};
 use crate::heap::Heap;
-use crate::log::{LogSpace, RECORD_BYTES_MAX, record_bytes, record_number};
+use crate::log::{LogSpace, record_number};
 use crate::mutator::Mutator;
 use crate::object::{ObjectRef, Slot};
 
@@ -74,22 +77,23 @@ impl Mutator {
         let heap = unsafe { &*heap };
         let (memory, log) = (&heap.memory, &heap.log);
         let word = holder.log_word(memory);
-        let own = self.own();
-        if LogCell::load(word).is_recorded_for(own.epoch) {
+        let epoch = self.own().epoch;
+        if LogCell::load(word).is_recorded_for(epoch) {
             return;
         }
-        if own.cursor.segment == 0 || own.cursor.next + RECORD_BYTES_MAX > own.cursor.limit {
+        let limit = self.record.context.log_limit.load(Ordering::Relaxed);
+        if self.record.context.log_next.load(Ordering::Relaxed) + RECORD_BYTES_MAX > limit {
             self.post_log_segment(heap);
         }
-        let own = self.own();
-        let record = own.cursor.next;
+        let next = &self.record.context.log_next;
+        let record = next.load(Ordering::Relaxed);
         let mut count = 0;
-        let claim = barrier::claim(word, own.epoch, || {
+        let claim = barrier::claim(word, epoch, || {
             count = 0;
             let mut add = |slot| {
                 let old = memory.word(slot).load(Ordering::Acquire);
                 if old != 0 {
-                    let place = log.word(record + 8 + 4 * count);
+                    let place = log.word(record + RECORD_OLD_OFFSET + 4 * count);
                     place.store(old, Ordering::Relaxed);
                     count += 1;
                 }
@@ -102,11 +106,12 @@ impl Mutator {
                 barrier::each_slot(memory, object, layout, &mut add);
             }
             log.word(record).store(holder.0, Ordering::Relaxed);
-            log.word(record + 4).store(count, Ordering::Relaxed);
+            log.word(record + RECORD_COUNT_OFFSET)
+                .store(count, Ordering::Relaxed);
             record_number(record)
         });
         if claim == Claim::Won {
-            own.cursor.next += record_bytes(count);
+            next.store(record + record_bytes(count), Ordering::Relaxed);
         }
     }
 
@@ -114,10 +119,12 @@ impl Mutator {
     /// poll, where it may.
     #[cold]
     fn post_log_segment(&mut self, heap: &Heap) {
+        let record = Arc::clone(&self.record);
         let own = self.own();
-        if own.cursor.segment != 0 {
-            heap.log.seal(own.cursor, own.filled.segments);
-            own.filled.segments = own.cursor.segment;
+        let cursor = record.cursor(own);
+        if cursor.segment != 0 {
+            heap.log.seal(cursor, own.filled.segments);
+            own.filled.segments = cursor.segment;
         }
         if own.spare == 0 {
             own.spare = heap.log.try_take().unwrap_or(0);
@@ -126,7 +133,7 @@ impl Mutator {
             own.spare, 0,
             "log space: a mutator filled two segments without a poll while it was low"
         );
-        own.cursor = LogSpace::cursor(own.spare);
+        record.set_cursor(own, LogSpace::cursor(own.spare));
         own.spare = heap.log.try_take().unwrap_or(0);
         if self.is_real_time() {
             heap.ask_lender_if_low();

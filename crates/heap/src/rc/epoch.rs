@@ -106,7 +106,7 @@ impl Rc<'_> {
                 );
                 // SAFETY: 1. The mutator has ended: nobody but the collector touches its record. 2. One borrow.
                 let own = unsafe { record.own() };
-                [own.cursor.segment, own.spare]
+                [own.segment, own.spare]
                     .into_iter()
                     .filter(|&it| it != 0)
                     .for_each(|it| heap.log.put(it));

@@ -2,6 +2,7 @@
 //! Building class records.
 
 use std::collections::HashMap;
+use std::mem::offset_of;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
@@ -12,6 +13,7 @@ use compiler::{Shape, class_record};
 use ir::{MemoryKind, bytecode::memory_kind};
 
 use super::{Definition, tables};
+use crate::allocation;
 use crate::class::{Class, ClassInfo, ClassKind, Field, Method, MethodFlags};
 use crate::code_cache;
 use crate::dex_class::DexClass;
@@ -138,6 +140,14 @@ pub(crate) fn finish(parts: Parts) -> &'static Class {
     };
     let (table, mask) = tables::interface_table(selected, interfaces);
     class.set_interfaces(address, table, mask);
+    let is_plain = is_instantiable && class.info.kind == ClassKind::Instance;
+    let (bump, cell_bytes) = match class.info.kind {
+        ClassKind::Array => (allocation::longest_array(&class.layout), 0),
+        _ if is_plain && !class.has_finalizer() => allocation::instance(&class.layout),
+        _ => (0, 0),
+    };
+    memory::write(address + offset_of!(Class, bump) as u64, bump);
+    memory::write(address + offset_of!(Class, cell_bytes) as u64, cell_bytes);
     class
 }
 
