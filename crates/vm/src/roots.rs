@@ -11,11 +11,12 @@
 //! - *Managed* frames are scanned exactly: the walk goes from frame pointer to frame pointer, and the table of the code
 //!   that a return address lies in says which words hold references during that call. The compiler keeps each reference
 //!   that is alive across a call in such a word, so registers do not matter. A word that is not named is no root.
-//! - *Foreign* frames, of Rust and of native code, lie below the managed frame that called them: each 32-bit word there
-//!   that lies in an object makes it a root, and so do the registers that a call preserves. That is safe, because
-//!   nothing moves and any object that exists may be a root; it can keep a dead object for as long as a stale word
-//!   names it. Rust code therefore may hold references in variables across safepoints, but not in memory of its own
-//!   allocation: there it holds them by local references (`Thread::scope`).
+//! - *Foreign* frames, of Rust and of native code, lie below the managed frame that called them, and with them the
+//!   registers that a call preserves: each 32-bit word there that is the address of an object makes it a root, and so
+//!   does each 64-bit word that is an address inside one ([`named_by`]). That is safe, because nothing moves and any
+//!   object that exists may be a root; it can keep a dead object for as long as a stale word names it. Rust code
+//!   therefore may hold references in variables across safepoints, and addresses made from them as 64-bit words, but
+//!   not in memory of its own allocation: there it holds them by local references (`Thread::scope`).
 //!
 //! Managed code notes its frame in the context before it calls the runtime or native code (`execute`, the compiler's
 //! bridges), and Rust notes that frame again when it calls Java (`UpcallFrame`). A frame noted by a bridge counts as
@@ -162,19 +163,45 @@ impl Scan<'_> {
         (self.visit)(object);
     }
 
-    /// Words that may hold anything.
+    /// Words that may hold anything; both ends are aligned to 8.
     fn words(&mut self, low: u64, high: u64) {
-        (low..high)
-            .step_by(4)
-            .for_each(|at| self.word(memory::read_volatile(at)));
+        debug_assert_eq!((low | high) % 8, 0, "{low:#x} {high:#x}");
+        (low..high).step_by(8).for_each(|at| {
+            let [lower, upper] = [at, at + 4].map(memory::read_volatile);
+            self.word(u64::from(upper) << 32 | u64::from(lower));
+        });
     }
 
-    fn word(&mut self, bits: u32) {
-        self.counts.words += 1;
-        if let Some(object) = heap_binding::heap().object_at(bits) {
-            (self.visit)(object);
-        }
+    fn word(&mut self, bits: u64) {
+        self.counts.words += 2;
+        let object_at = |bits| heap_binding::heap().object_at(bits);
+        named_by(bits, object_at, heap::ObjectRef::bits)
+            .into_iter()
+            .flatten()
+            .for_each(|object| (self.visit)(object));
     }
+}
+
+/// The objects that eight bytes of a foreign frame may name, which are one word or two.
+///
+/// A reference is an object's start, in either half and beside anything. An address inside an object is made from a
+/// reference for memory to be read there: it is 64 bits wide, and the heap lies below 4 GiB. So the lower half of a pointer
+/// that leads elsewhere names nothing, unless it happens to be a start. Were it to name what it lies in, a frame's
+/// dozen of pointers would keep a large array, with all that this names, in one of some hundred processes: which one
+/// depends on where the kernel puts stacks and libraries.
+fn named_by<T: Copy>(
+    bits: u64,
+    object_at: impl Fn(u32) -> Option<T>,
+    start_of: impl Fn(T) -> u32,
+) -> [Option<T>; 2] {
+    let (lower, upper) = (bits as u32, (bits >> 32) as u32);
+    let by_start = |word: u32| object_at(word).filter(|&it| start_of(it) == word);
+    let by_lower = if upper == 0 {
+        object_at(lower)
+    } else {
+        by_start(lower)
+    };
+    [by_lower, by_start(upper)]
 }
 
 /// Behind a frame record lies what its caller's stack pointer named at the call.
@@ -198,7 +225,7 @@ pub(crate) struct Counts {
     pub(crate) frames: u64,
     /// Words known to hold references.
     pub(crate) slots: u64,
-    /// Words that may hold anything.
+    /// Words of 32 bits that may hold anything.
     pub(crate) words: u64,
 }
 
@@ -273,16 +300,15 @@ impl Saved {
         }
     }
 
-    fn each_register(&self, mut each: impl FnMut(u32)) {
-        for register in &self.registers {
-            let value = register.load(Ordering::Relaxed);
-            each(value as u32);
-            each((value >> 32) as u32);
-        }
+    fn each_register(&self, each: impl FnMut(u64)) {
+        let registers = self.registers.iter();
+        registers
+            .map(|it| it.load(Ordering::Relaxed))
+            .for_each(each);
     }
 
     fn stack(&self) -> (u64, u64) {
-        let low = self.stack_pointer.load(Ordering::Relaxed) & !3;
+        let low = self.stack_pointer.load(Ordering::Relaxed) & !7;
         (low, self.stack_base.load(Ordering::Relaxed))
     }
 }
@@ -350,5 +376,45 @@ impl<'a> Scope<'a> {
 impl Drop for Scope<'_> {
     fn drop(&mut self) {
         self.thread.set_word(machine_word::LOCALS_TOP, self.mark);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A heap with one object, from `START` to `END`.
+    const START: u32 = 0x2000_0040;
+    const END: u32 = 0x2010_0000;
+
+    fn is_named(bits: u64) -> bool {
+        let object_at = |word| (START..END).contains(&word).then_some(START);
+        let named = named_by(bits, object_at, |start| start);
+        assert!(named.iter().flatten().all(|&start| start == START));
+        named.iter().any(Option::is_some)
+    }
+
+    #[test]
+    fn a_reference_names_its_object_in_either_half() {
+        for beside in [0_u64, 1, 0x7ffc, u64::from(u32::MAX)] {
+            assert!(is_named(beside << 32 | u64::from(START)));
+            assert!(is_named(u64::from(START) << 32 | beside));
+        }
+    }
+
+    #[test]
+    fn an_address_names_what_it_lies_in() {
+        assert!(is_named(u64::from(START) + 4) && is_named(u64::from(END) - 1));
+        assert!(!is_named(u64::from(START) - 1) && !is_named(u64::from(END)));
+    }
+
+    #[test]
+    fn a_half_of_a_pointer_that_leads_elsewhere_names_nothing() {
+        let inside = u64::from(START) + 0x8000;
+        for other in [0x7ffc_u64, 0x7f3b, 0x5581, 0xffff_80c4, 1] {
+            assert!(!is_named(other << 32 | inside));
+            assert!(!is_named(inside << 32 | other));
+        }
+        assert!(!is_named(inside << 32));
     }
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The machine inside a program that is not the JDK's launcher (embedding.c).
+//! The machine inside a program that is not the JDK's launcher (embedding.c, placed_stack.c).
 
 mod programs;
 
@@ -8,19 +8,19 @@ use std::process::Command;
 
 use programs::{JDKS, compile, jdk, machine, shown};
 
-const SOURCE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/embedding.c");
-
-/// `embedding.c`, linked with the machine that was built with this test.
-fn build(jdk: &Path, program: &Path) {
+/// A program of this folder, linked with the machine that was built with this test.
+fn build(jdk: &Path, source: &str, program: &Path) {
     let include = jdk.join("include");
     let libraries = machine();
     let cc = Command::new("cc")
         .args(["-Wall", "-Werror", "-pthread", "-o"])
         .arg(program)
-        .arg(SOURCE)
+        .arg(format!("{}/tests/{source}", env!("CARGO_MANIFEST_DIR")))
         .arg(format!("-I{}", include.display()))
         .arg(format!("-I{}/linux", include.display()))
         .arg(format!("-L{}", libraries.display()))
+        // Goes before LD_LIBRARY_PATH, where cargo also names a directory with the library of an earlier build.
+        .arg("-Wl,--disable-new-dtags")
         .arg(format!("-Wl,-rpath,{}", libraries.display()))
         .arg("-ljvm")
         .output()
@@ -36,7 +36,7 @@ fn the_thread_that_destroyed_the_machine_may_end() {
     };
     let classes = compile(&jdk, &["Leaving".to_owned()]);
     let program = classes.path().join("embedding");
-    build(&jdk, &program);
+    build(&jdk, "embedding.c", &program);
     let output = Command::new(&program)
         .arg(format!("-Djava.class.path={}", classes.path().display()))
         .arg(format!(
@@ -47,4 +47,30 @@ fn the_thread_that_destroyed_the_machine_may_end() {
         .output()
         .expect("the program starts");
     assert_eq!(shown(&output), "Some(0)\nleft\ngone\n");
+}
+
+/// Fails where each half of a word of a foreign frame is a root if it lies in an object: the thread's stack lies so that its
+/// own addresses do.
+#[test]
+fn a_stack_whose_addresses_end_like_references_keeps_nothing() {
+    let Some(jdk) = jdk() else {
+        eprintln!("skipped: no JDK 17 found in JAVA_HOME or {JDKS:?}");
+        return;
+    };
+    let classes = compile(&jdk, &["memory/Placed".to_owned()]);
+    let program = classes.path().join("placed");
+    build(&jdk, "placed_stack.c", &program);
+    for collector in ["-Xtakt:gc=rc", "-Xtakt:gc=stw"] {
+        let output = Command::new(&program)
+            .arg(format!("-Djava.class.path={}", classes.path().display()))
+            .arg(format!(
+                "-Xtakt:code-cache={}/code",
+                classes.path().display()
+            ))
+            .args([collector, "-Xmx48m"])
+            .env("JAVA_HOME", &jdk)
+            .output()
+            .expect("the program starts");
+        assert_eq!(shown(&output), "Some(0)\ngone\n", "{collector}");
+    }
 }
