@@ -107,13 +107,23 @@ unsafe impl Sync for Thread {}
 // SAFETY: 1. A thread record is made by its own thread and never moves.
 unsafe impl Send for Thread {}
 
+struct Records {
+    /// Of attached threads.
+    running: Vec<Arc<Thread>>,
+    /// Of threads that have ended. Whoever still holds one never holds it last: real-time threads free no memory.
+    ended: Vec<Arc<Thread>>,
+}
+
 thread_local! {
     static CURRENT: Cell<Option<&'static Thread>> = const { Cell::new(None) };
 }
 
-static THREADS: Lock<Vec<Arc<Thread>>> = Lock::new(Vec::new());
-/// Records of threads that have ended. Whoever still holds one never holds it last: real-time threads free no memory.
-static ENDED: Lock<Vec<Arc<Thread>>> = Lock::new(Vec::new());
+/// Every record. One lock for both lists: were there one for the ended alone, threads that start would not queue for it,
+/// and on a busy machine those that end would pile up there by the thousand.
+static THREADS: Lock<Records> = Lock::new(Records {
+    running: Vec::new(),
+    ended: Vec::new(),
+});
 /// By the numbers that thread objects hold.
 static NUMBERED: Directory<Thread> = Directory::new();
 /// Records that exist, and the most that there were.
@@ -128,13 +138,14 @@ pub(crate) fn record_counts() -> (u32, u32) {
 
 /// Every attached thread.
 pub(crate) fn all() -> Vec<Arc<Thread>> {
-    THREADS.lock().clone()
+    THREADS.lock().running.clone()
 }
 
 /// The first attached thread that is wanted.
 pub(crate) fn find(is_wanted: impl Fn(&Thread) -> bool) -> Option<Arc<Thread>> {
     let threads = THREADS.lock();
-    threads.iter().find(|thread| is_wanted(thread)).cloned()
+    let mut running = threads.running.iter();
+    running.find(|thread| is_wanted(thread)).cloned()
 }
 
 /// Runs `work`, which neither waits nor reaches a safepoint, on the running thread whose object is `object` and whose
@@ -235,7 +246,7 @@ pub(crate) fn attach_as(
     thread.set_word(machine_word::LOCALS_TOP, locals);
     thread.set_word(execute::COMPILE_STUB_WORD, execute::compile_stub_address());
     CURRENT.set(Some(thread));
-    THREADS.lock().push(shared);
+    THREADS.lock().running.push(shared);
     thread
 }
 
@@ -246,11 +257,11 @@ pub(crate) fn detach(thread: &'static Thread) {
         NUMBERED.leave(number);
     }
     let own = {
-        let mut threads = THREADS.lock();
-        let at = threads
+        let running = &mut THREADS.lock().running;
+        let at = running
             .iter()
             .position(|other| core::ptr::eq(Arc::as_ptr(other), thread));
-        threads.swap_remove(at.expect("it is attached"))
+        running.swap_remove(at.expect("it is attached"))
     };
     thread.set_object(ObjectRef::NULL);
     thread.set_word(machine_word::LOCALS_TOP, thread.locals_start);
@@ -267,15 +278,17 @@ pub(crate) fn detach(thread: &'static Thread) {
 
 /// Frees the records of ended threads that nobody else holds, and notes `own` for the next thread that ends.
 ///
-/// A record among `ENDED` has no number and is not in `THREADS`, and its thread is past its last use: only who holds it
-/// could share it, so one that is held here alone stays so.
+/// A record among the ended has no number and is not among the running, and its thread is past its last use: only who
+/// holds it could share it, so one that is held here alone stays so.
 fn bury(own: Arc<Thread>) {
-    let mut ended = ENDED.lock();
     let is_held = |record: &Arc<Thread>| Arc::strong_count(record) > 1;
-    let (held, unused) = ended.drain(..).partition(is_held);
-    *ended = held;
-    ended.push(own);
-    drop(ended);
+    let unused = {
+        let ended = &mut THREADS.lock().ended;
+        let (held, unused) = ended.drain(..).partition(is_held);
+        *ended = held;
+        ended.push(own);
+        unused
+    };
     drop::<Vec<_>>(unused);
 }
 
