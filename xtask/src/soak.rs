@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //! `cargo xtask soak`: the long runs that `make test` only takes excerpts of.
 
-use std::ffi::OsString;
 use std::path::Path;
 use std::process::Command;
 
@@ -103,50 +102,34 @@ fn handler_lab(takt: &Path) -> Result<()> {
     command(Command::new(takt).args(words).arg("--check"))
 }
 
+/// What the guest of `lateness_lab` runs. A first run makes the code, for the JDK in a guest is not the host's, and code
+/// that was made before has its constants resolved. Real-time threads may have all of the time, as `takt doctor` advises:
+/// else the kernel stops them in the warm releases, which come one after the other.
+const LATENESS: &str = "echo -1 > /proc/sys/kernel/sched_rt_runtime_us && \"$@\" --lateness-max 1e9 > /dev/null && \
+                        exec \"$@\" --runs 4 --lateness-max 1.2";
+
 /// A periodic Java thread beside the collector that counts, in the lab, against a native one: two seeds of four windows, some
-/// five minutes each. The guest lets real-time threads have all of the time, as `takt doctor` advises: the warm releases, one after the
-/// other, would have both threads stopped by the kernel.
+/// four minutes each.
 fn lateness_lab(takt: &Path) -> Result<()> {
-    let folder = std::env::current_dir()?.join("out/soak/lateness");
-    let (classes, code) = (folder.join("classes"), folder.join("code"));
-    let _ = std::fs::remove_dir_all(&folder);
+    let classes = std::env::current_dir()?.join("out/soak/lateness/classes");
     command(
         Command::new("javac")
             .arg("-d")
             .arg(&classes)
             .arg("bench/pause/java/GcLatency.java"),
     )?;
-    let words = |runs: &str, ratio_max: &str| -> Vec<OsString> {
-        let mut cache = OsString::from("--takt-option=-Xtakt:code-cache=");
-        cache.push(&code);
-        let words = "bench gc --java --machine rc --skip cost --wait park --seconds 1 --warmup 1 --heap-mb 24 --live-mb 4 \
-                     --garbage-mb 8 --takt-option=-Xtakt:portable-code --lateness-max";
-        let words = words
-            .split_whitespace()
-            .chain([ratio_max, "--runs", runs, "--classes"]);
-        let words = words.map(OsString::from);
-        words.chain([classes.clone().into(), cache]).collect()
-    };
-    // The guest's processor is another: code that both understand is made here, where it is faster. How late is nobody's question.
-    command(Command::new(takt).args(words("1", "1e9")))?;
     let machine = takt.with_file_name("libjvm.so");
     for seed in ["0", "1"] {
         let mut lab = Command::new(takt);
-        lab.args([
-            "lab",
-            "--deterministic",
-            "--quiet",
-            "--seed",
-            seed,
-            "--with",
-            "java",
-        ]);
-        for path in [&classes, &code, &machine, takt] {
+        lab.args("lab --deterministic --quiet --with java --seed".split(' '))
+            .arg(seed);
+        for path in [&classes, &machine, takt] {
             lab.arg("--with").arg(path);
         }
-        let unthrottled = "echo -1 > /proc/sys/kernel/sched_rt_runtime_us && exec \"$@\"";
-        lab.args(["--", "sh", "-c", unthrottled, "sh"]).arg(takt);
-        command(lab.args(words("4", "1.2")))?;
+        lab.args(["--", "sh", "-c", LATENESS, "sh"]).arg(takt);
+        let words = "bench gc --java --machine rc --skip cost --wait park --seconds 1 --warmup 1 --heap-mb 24 --live-mb 4 \
+                     --garbage-mb 8 --takt-option=-Xtakt:code-cache=/tmp/code --classes";
+        command(lab.args(words.split_whitespace()).arg(&classes))?;
     }
     Ok(())
 }
