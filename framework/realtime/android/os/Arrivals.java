@@ -17,7 +17,7 @@ import java.util.concurrent.atomic.AtomicReferenceFieldUpdater;
  */
 final class Arrivals {
     /** Ordinary arrivals turned round or handed out between two looks at what is more urgent. */
-    private static final int CHUNK = 32;
+    private static final int CHUNK = 8;
 
     private final Stack[] stacks = new Stack[EntryLane.PRIORITIES];
     /** A bit for each real-time priority whose stack was pushed to: two words. */

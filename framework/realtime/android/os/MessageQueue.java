@@ -341,12 +341,15 @@ public final class MessageQueue {
         return due;
     }
 
-    /** An ordinary sender's, when senders are faster than the looper: so a search or an earlier time finds a bounded rest. */
+    /**
+     * An ordinary sender's, when senders are faster than the looper: so a search or an earlier time finds a bounded rest. The
+     * looper may want the lock for something urgent: it is handed over after each step.
+     */
     private void sortInSome() {
-        synchronized (this) {
-            long nowNanos = SystemClock.uptimeNanos();
-            for (int step = 0; step < SENDER_STEPS && !isQuitting; step++) {
-                if (!arrivals.hasBatch() && !arrivals.takeBatch()) {
+        long nowNanos = SystemClock.uptimeNanos();
+        for (int step = 0; step < SENDER_STEPS; step++) {
+            synchronized (this) {
+                if (isQuitting || !arrivals.hasBatch() && !arrivals.takeBatch()) {
                     return;
                 }
                 sortIn(arrivals.takeOrdinary(), nowNanos);
