@@ -32,7 +32,7 @@ public final class MessageQueue {
     public static final int REALTIME_PENDING_MAX = 1024;
     /** Ordinary arrivals that nobody has sorted in; a sender that finds more sorts in {@link #SENDER_STEPS} times some. */
     private static final int UNSORTED_MAX = 4096;
-    private static final int SENDER_STEPS = 4;
+    private static final int SENDER_STEPS = 16;
     private static final long NANOS_PER_MILLI = 1_000_000;
     private static final long FOREVER = Long.MAX_VALUE;
     private static final int IDLE_HANDLERS_FIRST = 4;
@@ -343,16 +343,20 @@ public final class MessageQueue {
 
     /**
      * An ordinary sender's, when senders are faster than the looper: so a search or an earlier time finds a bounded rest. The
-     * looper may want the lock for something urgent: it is handed over after each step.
+     * looper wants the lock for what is urgent: it is handed over between two steps.
      */
     private void sortInSome() {
-        long nowNanos = SystemClock.uptimeNanos();
-        for (int step = 0; step < SENDER_STEPS; step++) {
+        int steps = 0;
+        while (steps < SENDER_STEPS) {
             synchronized (this) {
-                if (isQuitting || !arrivals.hasBatch() && !arrivals.takeBatch()) {
-                    return;
-                }
-                sortIn(arrivals.takeOrdinary(), nowNanos);
+                long nowNanos = SystemClock.uptimeNanos();
+                do {
+                    if (isQuitting || !arrivals.hasBatch() && !arrivals.takeBatch()) {
+                        return;
+                    }
+                    sortIn(arrivals.takeOrdinary(), nowNanos);
+                    steps++;
+                } while (steps < SENDER_STEPS && arrivals.highest() == 0);
             }
         }
     }
