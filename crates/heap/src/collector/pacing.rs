@@ -79,7 +79,7 @@ impl Pace {
     }
 
     /// A real-time mutator took one. It does not ring, which is a system call and a message to another processor: the
-    /// next ordinary one does, or the collector's sleep ends; and when half of the reserve is used it rings after all
+    /// next ordinary one does, or the collector's sleep ends, or the lender does when half of the reserve is used
     /// (`Heap::ask_lender_if_low`).
     pub(crate) fn note_block_quietly(&self) {
         if self.is_crossing(1) {
