@@ -44,20 +44,21 @@ const _: () =
 
 /// For instances without finaliser: the offset of their bump range in the context, and bytes of a cell. Zeroes if Rust code
 /// makes them.
-pub(crate) fn instance(layout: &Layout) -> (u32, u32) {
+pub(crate) fn instance(layout: &Layout) -> (u16, u32) {
     match size_class(layout.bytes) {
-        Some(class) if !layout.is_chunked(0) => (bump_next(class) as u32, SIZE_CLASSES[class]),
+        Some(class) if !layout.is_chunked(0) => (bump_next(class) as u16, SIZE_CLASSES[class]),
         _ => (0, 0),
     }
 }
 
 /// The longest array of this layout that is made here, in elements.
-pub(crate) fn longest_array(layout: &Layout) -> u32 {
+pub(crate) fn longest_array(layout: &Layout) -> u16 {
     let room = (ARRAY_BYTES_MAX - ARRAY_ELEMENTS_OFFSET) >> layout.element_shift;
-    match layout.shape {
+    let longest = match layout.shape {
         Shape::ReferenceArray => room.min(SLOTS_PER_LOG_WORD),
         _ => room,
-    }
+    };
+    longest as u16
 }
 
 /// [`compiler::Entry::NewObject`]: context in rdi and r15, record of an initialised class in rsi. As all entries but two it may
@@ -65,7 +66,7 @@ pub(crate) fn longest_array(layout: &Layout) -> u32 {
 #[unsafe(naked)]
 pub(crate) unsafe extern "C" fn new_object() {
     naked_asm!(
-        "mov ecx, [rsi + {bump}]",
+        "movzx ecx, word ptr [rsi + {bump}]",
         "test ecx, ecx",
         "jz {by_runtime}",
         "add rcx, r15",
@@ -82,7 +83,7 @@ pub(crate) unsafe extern "C" fn new_object() {
         "mov [rax + {class}], esi",
         "ret",
         by_runtime = sym object_by_runtime,
-        bump = const offset_of!(Class, bump),
+        bump = const offset_of!(Class, bump_range),
         cell_bytes = const offset_of!(Class, cell_bytes),
         limit = const BUMP_LIMIT,
         born = const BORN,
@@ -97,7 +98,8 @@ pub(crate) unsafe extern "C" fn new_object() {
 pub(crate) unsafe extern "C" fn new_array() {
     naked_asm!(
         // Negative lengths are above it.
-        "cmp edx, [rsi + {longest}]",
+        "movzx eax, word ptr [rsi + {longest}]",
+        "cmp edx, eax",
         "ja {by_runtime}",
         "movzx ecx, byte ptr [rsi + {element_shift}]",
         "mov eax, edx",
@@ -122,7 +124,7 @@ pub(crate) unsafe extern "C" fn new_array() {
         "mov [rax + {class}], esi",
         "ret",
         by_runtime = sym array_by_runtime,
-        longest = const offset_of!(Class, bump),
+        longest = const offset_of!(Class, longest_array),
         element_shift = const offset_of!(Class, layout) + offset_of!(Layout, element_shift),
         elements = const ARRAY_ELEMENTS_OFFSET,
         unit_bytes = const UNIT_BYTES,
@@ -162,7 +164,7 @@ mod tests {
             .into_iter()
             .chain((0..=3).map(Layout::primitive_array))
         {
-            let longest = longest_array(&layout);
+            let longest = u32::from(longest_array(&layout));
             let bytes = abi::object::array_bytes(longest, u32::from(layout.element_shift)).unwrap();
             assert!(
                 bytes <= ARRAY_BYTES_MAX && !layout.is_chunked(longest),

@@ -41,7 +41,9 @@ pub(crate) struct Class {
     pub(crate) array_class: AtomicU32,
     pub(crate) vtable_count: u32,
     pub(crate) info: &'static ClassInfo,
-    pub(crate) bump: u32,
+    /// What `allocation` needs to know; zeroes if Rust code makes all instances.
+    pub(crate) bump_range: u16,
+    pub(crate) longest_array: u16,
     pub(crate) cell_bytes: u32,
 }
 
@@ -404,7 +406,8 @@ impl Class {
             array_class: AtomicU32::new(0),
             vtable_count: 0,
             info,
-            bump: 0,
+            bump_range: 0,
+            longest_array: 0,
             cell_bytes: 0,
         }
     }

@@ -4,7 +4,7 @@
 mod programs;
 
 use std::path::Path;
-use std::process::Command;
+use std::process::{Command, Output};
 
 use programs::{JDKS, compile, jdk, machine, shown};
 
@@ -28,6 +28,18 @@ fn build(jdk: &Path, source: &str, program: &Path) {
     assert!(cc.status.success(), "{}", shown(&cc));
 }
 
+/// Runs it over the classes beside it, where its code is kept too.
+fn run(jdk: &Path, program: &Path, options: &[&str]) -> Output {
+    let classes = program.parent().expect("a folder").display();
+    Command::new(program)
+        .arg(format!("-Djava.class.path={classes}"))
+        .arg(format!("-Xtakt:code-cache={classes}/code"))
+        .args(options)
+        .env("JAVA_HOME", jdk)
+        .output()
+        .expect("the program starts")
+}
+
 #[test]
 fn the_thread_that_destroyed_the_machine_may_end() {
     let Some(jdk) = jdk() else {
@@ -37,15 +49,7 @@ fn the_thread_that_destroyed_the_machine_may_end() {
     let classes = compile(&jdk, &["Leaving".to_owned()]);
     let program = classes.path().join("embedding");
     build(&jdk, "embedding.c", &program);
-    let output = Command::new(&program)
-        .arg(format!("-Djava.class.path={}", classes.path().display()))
-        .arg(format!(
-            "-Xtakt:code-cache={}/code",
-            classes.path().display()
-        ))
-        .env("JAVA_HOME", &jdk)
-        .output()
-        .expect("the program starts");
+    let output = run(&jdk, &program, &[]);
     assert_eq!(shown(&output), "Some(0)\nleft\ngone\n");
 }
 
@@ -61,16 +65,7 @@ fn a_stack_whose_addresses_end_like_references_keeps_nothing() {
     let program = classes.path().join("placed");
     build(&jdk, "placed_stack.c", &program);
     for collector in ["-Xtakt:gc=rc", "-Xtakt:gc=stw"] {
-        let output = Command::new(&program)
-            .arg(format!("-Djava.class.path={}", classes.path().display()))
-            .arg(format!(
-                "-Xtakt:code-cache={}/code",
-                classes.path().display()
-            ))
-            .args([collector, "-Xmx48m"])
-            .env("JAVA_HOME", &jdk)
-            .output()
-            .expect("the program starts");
+        let output = run(&jdk, &program, &[collector, "-Xmx48m"]);
         assert_eq!(shown(&output), "Some(0)\ngone\n", "{collector}");
     }
 }

@@ -141,13 +141,14 @@ pub(crate) fn finish(parts: Parts) -> &'static Class {
     let (table, mask) = tables::interface_table(selected, interfaces);
     class.set_interfaces(address, table, mask);
     let is_plain = is_instantiable && class.info.kind == ClassKind::Instance;
-    let (bump, cell_bytes) = match class.info.kind {
-        ClassKind::Array => (allocation::longest_array(&class.layout), 0),
-        _ if is_plain && !class.has_finalizer() => allocation::instance(&class.layout),
-        _ => (0, 0),
-    };
-    memory::write(address + offset_of!(Class, bump) as u64, bump);
-    memory::write(address + offset_of!(Class, cell_bytes) as u64, cell_bytes);
+    if class.info.kind == ClassKind::Array {
+        let longest = allocation::longest_array(&class.layout);
+        memory::write(address + offset_of!(Class, longest_array) as u64, longest);
+    } else if is_plain && !class.has_finalizer() {
+        let (bump_range, cell_bytes) = allocation::instance(&class.layout);
+        memory::write(address + offset_of!(Class, bump_range) as u64, bump_range);
+        memory::write(address + offset_of!(Class, cell_bytes) as u64, cell_bytes);
+    }
     class
 }
 
