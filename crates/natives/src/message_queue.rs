@@ -26,8 +26,10 @@ const EVENTS_MAX: usize = 16;
 
 /// An epoll set with the wake-up event in it, and the looper. Shared: any thread may wake.
 pub(crate) struct Queue {
-    /// None once the looper has ended: the numbers are other files' then.
-    files: PiMutex<Option<Files>>,
+    /// The looper's own hold on them; None once it has ended: the numbers are other files' then.
+    files: PiMutex<Option<Arc<Files>>>,
+    /// For who wakes: a hold for as long as that takes. A lock would make an urgent sender wait for an ordinary one.
+    wakers: Weak<Files>,
     is_polling: AtomicBool,
     looper: Arc<Looper>,
 }
@@ -107,8 +109,10 @@ impl Scheduling for Looper {
 
 impl Queue {
     fn new() -> std::io::Result<Self> {
+        let files = Arc::new(Files::new()?);
         Ok(Self {
-            files: PiMutex::new(Some(Files::new()?)),
+            wakers: Arc::downgrade(&files),
+            files: PiMutex::new(Some(files)),
             is_polling: AtomicBool::new(false),
             looper: Looper::new(),
         })
@@ -121,19 +125,17 @@ impl Queue {
     }
 
     fn wake(&self) {
-        if let Some(files) = &*self.files.lock() {
+        if let Some(files) = self.wakers.upgrade() {
             files.wake();
         }
     }
 
-    /// By the looper, which alone closes the files: they stay open meanwhile.
+    /// By the looper, whose hold keeps the files open meanwhile.
     fn poll(&self, timeout_ns: Option<i64>) {
-        let files = self.files.lock();
-        let Some(Files { wake, poll }) = &*files else {
+        let Some(files) = self.wakers.upgrade() else {
             return;
         };
-        let (wake, poll) = (wake.as_raw_fd(), poll.as_raw_fd());
-        drop(files);
+        let (wake, poll) = (files.wake.as_raw_fd(), files.poll.as_raw_fd());
         self.is_polling.store(true, Ordering::Relaxed); // Read by isPolling for information only.
         wait(wake, poll, timeout_ns);
         self.is_polling.store(false, Ordering::Relaxed);

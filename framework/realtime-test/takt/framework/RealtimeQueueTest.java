@@ -13,6 +13,7 @@ import android.os.HandlerThread;
 import android.os.Message;
 import android.os.MessageQueue;
 import android.os.SystemClock;
+import java.lang.reflect.Field;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.IdentityHashMap;
@@ -20,6 +21,7 @@ import java.util.List;
 import java.util.Set;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.IntConsumer;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -107,6 +109,28 @@ final class RealtimeQueueTest {
         assertEquals(15, priority[1], "it is raised in the midst of an ordinary message");
         assertEquals(List.of(15), seenAt);
         assertEquals(0, queue.notRaisedCount());
+    }
+
+    /** A thread that found the looper asleep and was preempted before it woke it leaves the queue so. */
+    @Test
+    void anUrgentMessageDoesNotRelyOnAnothersWaking() throws Exception {
+        Field rest = MessageQueue.class.getDeclaredField("rest");
+        rest.setAccessible(true);
+        AtomicInteger state = (AtomicInteger) rest.get(queue);
+        while (!state.compareAndSet(1, 2)) {
+            Thread.sleep(1);
+        }
+        CountDownLatch handled = new CountDownLatch(1);
+        Handler urgent = new Handler(thread.getLooper(), message -> {
+            handled.countDown();
+            return true;
+        });
+        assertTrue(urgent.sendEmptyMessage(1));
+        assertEquals(2, state.get(), "an ordinary one leaves it to the other");
+        becomeRealtime(15);
+        assertTrue(urgent.sendEmptyMessage(2));
+        RealtimeThread.setPriority(0, 0);
+        await(handled);
     }
 
     @Test

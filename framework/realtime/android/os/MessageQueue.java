@@ -36,6 +36,10 @@ public final class MessageQueue {
     private static final long NANOS_PER_MILLI = 1_000_000;
     private static final long FOREVER = Long.MAX_VALUE;
     private static final int IDLE_HANDLERS_FIRST = 4;
+    /** Values of {@link #rest}. */
+    private static final int AWAKE = 0;
+    private static final int ASLEEP = 1;
+    private static final int BEING_WOKEN = 2;
     /** Answers of {@link #nativeSettle}. */
     private static final int SETTLED = 0;
     private static final int LOOK_AGAIN = 1;
@@ -48,8 +52,11 @@ public final class MessageQueue {
     private final AtomicLong notRaised = new AtomicLong();
     /** A sender has raised the looper, or its message was sorted in: the looper's priority is to be settled. */
     private volatile boolean isUnsettled;
-    /** The looper waits, or is about to, until {@link #asleepUntilNanos}: who sends for an earlier time wakes it. */
-    private final AtomicInteger asleep = new AtomicInteger();
+    /**
+     * {@link #ASLEEP}: the looper waits, or is about to, until {@link #asleepUntilNanos}; who sends for an earlier time wakes it.
+     * {@link #BEING_WOKEN}: somebody does. Who is urgent does not rely on that: the other one may not get to run.
+     */
+    private final AtomicInteger rest = new AtomicInteger(AWAKE);
     private volatile long asleepUntilNanos;
     private volatile boolean isQuitting;
 
@@ -185,7 +192,8 @@ public final class MessageQueue {
         entry.isAsynchronous = message.isAsynchronous();
         int unsorted = arrivals.add(entry);
         // From here on the message is the looper's.
-        boolean wakes = asleep.get() != 0 && whenNanos < asleepUntilNanos && asleep.compareAndSet(1, 0);
+        boolean wakes = rest.get() != AWAKE && whenNanos < asleepUntilNanos
+                && (rest.compareAndSet(ASLEEP, BEING_WOKEN) || priority > 0);
         if (priority > 0 && whenNanos <= SystemClock.uptimeNanos()) {
             announce(priority, wakes);
         } else if (wakes) {
@@ -226,7 +234,7 @@ public final class MessageQueue {
             if (untilNanos != 0) {
                 Binder.flushPendingCommands();
                 nativePollUntil(nativeQueue, untilNanos);
-                asleep.set(0);
+                rest.set(AWAKE);
                 untilNanos = 0;
             }
             synchronized (this) {
@@ -268,10 +276,10 @@ public final class MessageQueue {
         }
         long untilNanos = nextTimeNanos();
         asleepUntilNanos = untilNanos;
-        asleep.set(1);
+        rest.set(ASLEEP);
         // Who sent before it could see this did not wake.
         if (!arrivals.isEmpty()) {
-            asleep.set(0);
+            rest.set(AWAKE);
             return 0;
         }
         return untilNanos;
@@ -605,7 +613,7 @@ public final class MessageQueue {
             for (int index = 0; index < barriers.size(); index++) {
                 if (barriers.get(index).message.arg1 == token) {
                     barriers.remove(index).message.recycleUnchecked();
-                    if (asleep.compareAndSet(1, 0)) {
+                    if (rest.compareAndSet(ASLEEP, BEING_WOKEN)) {
                         nativeWake(nativeQueue);
                     }
                     return;
