@@ -305,6 +305,7 @@ fn finish(thread: Option<&'static Thread>) {
     }
     crate::realtime::profile::finish();
     crate::code_store::finish();
+    crate::perf_map::finish();
     if options::get().is_reporting {
         report::figures();
     }

@@ -61,29 +61,36 @@ pub(crate) static LOAD_NS: AtomicU64 = AtomicU64::new(0);
 /// Pieces found there that rest on answers that were not given this time.
 pub(crate) static UNFIT: AtomicU32 = AtomicU32::new(0);
 
-/// Maps the code span twice.
-pub(crate) fn start() -> Result<(), Box<dyn std::error::Error>> {
+/// Maps the code span twice: `(writable, executable)`. Shared anonymous memory, whose second name `mremap` gives for an old size
+/// of 0; perf looks for names of compiled code (`perf_map`) in anonymous memory only, and takes a memfd for a file.
+fn map_twice() -> std::io::Result<(u64, u64)> {
     let bytes = CODE_BYTES as usize;
-    // SAFETY: 1. The name is a C string. 2. The descriptor is our own; both mappings are fresh:
-    // MAP_FIXED_NOREPLACE or any address.
-    let (writable, executable) = unsafe {
-        let file = libc::memfd_create(c"takt-code".as_ptr(), libc::MFD_CLOEXEC);
-        if file < 0 || libc::ftruncate(file, bytes as libc::off_t) != 0 {
-            return Err(std::io::Error::last_os_error().into());
+    let place = CODE_START as *mut libc::c_void;
+    // SAFETY: 1. Both mappings are fresh: any address, or MAP_FIXED_NOREPLACE. 2. `mremap` replaces the second one, which
+    // nobody else has seen, by the pages of the first, and leaves that as it is.
+    unsafe {
+        let access = libc::PROT_READ | libc::PROT_WRITE;
+        let shared = libc::MAP_SHARED | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE;
+        let writable = libc::mmap(core::ptr::null_mut(), bytes, access, shared, -1, 0);
+        let kept = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_FIXED_NOREPLACE;
+        let reserved = libc::mmap(place, bytes, libc::PROT_NONE, kept, -1, 0);
+        if writable == libc::MAP_FAILED || reserved != place {
+            return Err(std::io::Error::last_os_error());
         }
-        let map = |at: u64, access, fixed| {
-            let at = at as *mut libc::c_void;
-            libc::mmap(at, bytes, access, libc::MAP_SHARED | fixed, file, 0) as u64
-        };
-        let writable = map(0, libc::PROT_READ | libc::PROT_WRITE, 0);
+        let how = libc::MREMAP_MAYMOVE | libc::MREMAP_FIXED;
+        let executable = libc::mremap(writable, 0, bytes, how, place);
         let access = libc::PROT_READ | libc::PROT_EXEC;
-        let executable = map(u64::from(CODE_START), access, libc::MAP_FIXED_NOREPLACE);
-        libc::close(file);
-        (writable, executable)
-    };
-    if executable != u64::from(CODE_START) || writable == libc::MAP_FAILED as u64 {
-        return Err(format!("cannot map code: {}", std::io::Error::last_os_error()).into());
+        if executable != place || libc::mprotect(place, bytes, access) != 0 {
+            return Err(std::io::Error::last_os_error());
+        }
+        Ok((writable as u64, executable as u64))
     }
+}
+
+/// Maps the span and reads what lies on disk.
+pub(crate) fn start() -> Result<(), Box<dyn std::error::Error>> {
+    let (writable, executable) =
+        map_twice().map_err(|error| format!("cannot map code: {error}"))?;
     let mut space = SPACE.lock();
     space.shift = writable as i64 - executable as i64;
     space.next = executable;
@@ -156,6 +163,22 @@ pub(crate) fn find(address: u64) -> Option<&'static Code> {
     let code = covering(offset / GRANULE_BYTES).load(Ordering::Acquire) as *const Code;
     // SAFETY: 1. Null or a leaked record: see `publish`.
     unsafe { code.as_ref() }
+}
+
+/// Runs `work` on every piece of code and its size, up to 31 bytes too much, in the order of their addresses.
+pub(crate) fn for_each(mut work: impl FnMut(&'static Code, u64)) {
+    let end = SPACE.lock().next;
+    let mut at = u64::from(CODE_START);
+    while at < end {
+        let first = at;
+        at += GRANULE_BYTES;
+        // Stubs lie between.
+        let Some(code) = find(first) else { continue };
+        while at < end && find(at).is_some_and(|next| core::ptr::eq(next, code)) {
+            at += GRANULE_BYTES;
+        }
+        work(code, at - first);
+    }
 }
 
 impl Code {

@@ -51,6 +51,7 @@ mod object;
 mod options;
 mod park;
 mod pending;
+mod perf_map;
 mod question;
 mod realtime;
 mod reflect;

@@ -36,6 +36,8 @@ pub(crate) struct Options {
     pub(crate) is_verbose_gc: bool,
     pub(crate) is_verbose_class: bool,
     pub(crate) is_verbose_compile: bool,
+    /// `-XX:+DumpPerfMapAtExit`: names of compiled code for `perf`.
+    pub(crate) is_perf_mapped: bool,
     /// `--report`: figures at the end.
     pub(crate) is_reporting: bool,
     /// `--report=FILE`: the same as JSON.
@@ -98,6 +100,7 @@ pub(crate) fn read(arguments: &[String], ignores_unknown: bool) -> Result<(), St
         is_verbose_gc: false,
         is_verbose_class: false,
         is_verbose_compile: false,
+        is_perf_mapped: false,
         is_reporting: false,
         report_file: None,
         is_strictly_real_time: false,
@@ -210,6 +213,9 @@ impl Options {
             }
             "-XX:+AlwaysPreTouch" => self.is_heap_touched = true,
             "-XX:-AlwaysPreTouch" => self.is_heap_touched = false,
+            // What it unlocks is there anyway.
+            "-XX:+UnlockDiagnosticVMOptions" => {}
+            "-XX:+DumpPerfMapAtExit" => self.is_perf_mapped = true,
             "-verbose:gc" | "-Xlog:gc" => self.is_verbose_gc = true,
             "-Xtakt:report" => self.is_reporting = true,
             "-Xtakt:realtime-strict" => self.is_strictly_real_time = true,

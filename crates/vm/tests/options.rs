@@ -10,9 +10,10 @@ use tempfile::TempDir;
 
 use programs::{JDKS, compile, jdk, run, run_takt, shown};
 
-const PROGRAMS: [&str; 4] = [
+const PROGRAMS: [&str; 5] = [
     "options/Asserting",
     "options/Deep",
+    "options/Named",
     "options/p/A",
     "options/p/q/B",
 ];
@@ -64,6 +65,38 @@ fn assertions_are_enabled_as_on_hotspot() {
         let both = format!("{options:?}\n{}\n{}", shown(&expected), shown(&found));
         assert!(expected.status.success() && expected == found, "{both}");
     }
+}
+
+#[test]
+fn perf_finds_names_of_compiled_code() {
+    let Some(programs) = Programs::compile() else {
+        return;
+    };
+    let options = [
+        "-XX:+UnlockDiagnosticVMOptions",
+        "-XX:+DumpPerfMapAtExit",
+        "Named",
+    ];
+    let output = programs.takt(&options);
+    assert!(output.status.success() && output.stderr.is_empty(), "{}", shown(&output));
+    let said = String::from_utf8_lossy(&output.stdout).into_owned();
+    let (pid, is_anonymous) = said.trim().split_once(' ').expect("two words");
+    assert_eq!(is_anonymous, "true", "perf looks into the file for anonymous memory only");
+    let file = PathBuf::from(format!("/tmp/perf-{pid}.map"));
+    let map = std::fs::read_to_string(&file).expect("the file");
+    // It lies in the directory for temporary files.
+    let _ = std::fs::remove_file(&file);
+    let mut end = 0;
+    let mut names = Vec::new();
+    for line in map.lines() {
+        let mut words = line.splitn(3, ' ');
+        let mut number = || u64::from_str_radix(words.next().unwrap(), 16).expect(line);
+        let (start, bytes) = (number(), number());
+        assert!(end <= start && bytes > 0, "{line}");
+        end = start + bytes;
+        names.push(words.next().expect(line));
+    }
+    assert!(names.contains(&"Named.main([Ljava/lang/String;)V"), "{map}");
 }
 
 #[test]
