@@ -8,6 +8,7 @@ mod gc;
 mod handler;
 mod java;
 mod sched;
+mod steal;
 
 use std::process::ExitCode;
 

@@ -67,7 +67,8 @@ public final class HandlerLoad {
         long sentBefore = sent.get();
         long start = System.nanoTime();
         boolean isRealtime = sendUrgent(periodNanos, priority);
-        double elapsed = (System.nanoTime() - start) / 1e9;
+        long end = System.nanoTime();
+        double elapsed = (end - start) / 1e9;
         long handledThen = handled;
         long sentThen = sent.get();
         isOver = true;
@@ -78,10 +79,10 @@ public final class HandlerLoad {
         Arrays.sort(latencies);
         return String.format(
                 "threads=%d samples=%d p50_ns=%d p99_ns=%d p999_ns=%d max_ns=%d throughput=%.0f offered=%.0f pending=%d"
-                        + " realtime=%b",
+                        + " realtime=%b start_ns=%d end_ns=%d",
                 threads, latencies.length, at(0.5), at(0.99), at(0.999), latencies[latencies.length - 1],
                 (handledThen - handledBefore) / elapsed, (sentThen - sentBefore) / elapsed, sentThen - handledThen,
-                isRealtime);
+                isRealtime, start, end);
     }
 
     private boolean handle(Message message) {
@@ -136,7 +137,8 @@ public final class HandlerLoad {
 
     private boolean sendPeriodically(long periodNanos, int priority) {
         boolean isRealtime = RealtimeThread.setPriority(0, priority);
-        long next = System.nanoTime();
+        // On the beat of the clock: what is measured beside it can keep out of the way.
+        long next = System.nanoTime() / periodNanos * periodNanos;
         for (int count = 0; count < latencies.length; count++) {
             next += periodNanos;
             sleepUntil(next);

@@ -16,6 +16,7 @@ use rt::policy::{Policy, Priority, Tid};
 
 use super::control::{Control, Plan, Sample};
 use super::java::Args;
+use crate::bench::steal;
 
 /// What the window showed.
 pub(super) struct Measured {
@@ -127,11 +128,11 @@ fn converse(args: &Args, period_us: u64, child: &mut Child) -> Result<Measured> 
         seconds_max: args.seconds_max(),
     };
     let control = Control::start(policy, plan)?;
-    let stolen_ms = stolen_ms();
+    let stolen_ms = steal::since_start_ms();
     let talk = talk(&mut input, &mut output);
     let figures = match talk {
         Ok(mut figures) => {
-            let stolen_ms = self::stolen_ms().saturating_sub(stolen_ms);
+            let stolen_ms = steal::since_start_ms().saturating_sub(stolen_ms);
             figures.insert("stolen_ms".to_owned(), stolen_ms);
             figures
         }
@@ -211,15 +212,6 @@ fn read_samples(text: &str) -> Result<Vec<Sample>> {
         })
     };
     text.lines().map(sample).collect()
-}
-
-/// Time that the host gave to others while this machine's processors were ready, since it started; 0 if it does not say.
-fn stolen_ms() -> u64 {
-    const TICK_MS: u64 = 10;
-    let stat = std::fs::read_to_string("/proc/stat").unwrap_or_default();
-    let all = stat.lines().next().unwrap_or_default();
-    let ticks = all.split_whitespace().nth(8);
-    ticks.and_then(|it| it.parse().ok()).unwrap_or(0) * TICK_MS
 }
 
 /// Resident memory of a process, and its proportional part of what is shared, in MB.
