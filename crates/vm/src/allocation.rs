@@ -144,7 +144,14 @@ pub(crate) unsafe extern "C" fn new_array() {
 
 #[cfg(test)]
 mod tests {
+    use core::arch::asm;
+    use core::sync::atomic::Ordering::Relaxed;
+
+    use abi::barrier::LogWord;
+    use abi::context::MutatorContext;
+
     use super::*;
+    use crate::memory::testing::Low;
 
     #[test]
     fn units_have_the_class_of_their_bytes() {
@@ -155,6 +162,93 @@ mod tests {
                 size_class(bytes),
                 "{bytes}"
             );
+        }
+    }
+
+    const CLASS: usize = 0;
+    const CELLS: usize = 0x2000;
+    /// What a cell may hold before it is an object's: headers are written whole, elements and fields are zero already.
+    const STALE: u32 = 0xdead_beef;
+
+    /// Machine code's call, which bumps: the new object.
+    fn call(
+        entry: unsafe extern "C" fn(),
+        context: &MutatorContext,
+        class: u64,
+        length: u64,
+    ) -> u64 {
+        let object;
+        // SAFETY: 1. The entry is called as it says; class record and cells lie in memory that the test has mapped, and no range
+        // that it may take is exhausted. 2. What a call may change is declared.
+        unsafe {
+            asm!(
+                "call {entry}",
+                entry = in(reg) entry,
+                in("rdi") context, in("r15") context, in("rsi") class, in("rdx") length,
+                lateout("rax") object,
+                clobber_abi("C"),
+            );
+        }
+        object
+    }
+
+    /// A context that bumps in [`CELLS`], in one size class only.
+    fn context(low: &Low, class: usize) -> MutatorContext {
+        let context = MutatorContext::default();
+        context.born.store(LogWord::born(2).0, Relaxed);
+        let range = &context.bump[class];
+        range.next.store(low.at(CELLS) as u32, Relaxed);
+        range
+            .limit
+            .store(low.at(CELLS) as u32 + SIZE_CLASSES[class], Relaxed);
+        (0..4).for_each(|word| low.put(CELLS + 4 * word, STALE));
+        context
+    }
+
+    /// Header and cell of what was made.
+    fn assert_made(low: &Low, context: &MutatorContext, class: usize, object: u64) {
+        let word = |offset: u32| low.get::<u32>(CELLS + offset as usize);
+        assert_eq!(object, low.at(CELLS));
+        let header = (word(CLASS_OFFSET), word(LOCK_OFFSET), word(LOG_OFFSET));
+        assert_eq!(header, (low.at(CLASS) as u32, 0, LogWord::born(2).0));
+        let range = &context.bump[class];
+        assert_eq!(
+            range.next.load(Relaxed),
+            range.limit.load(Relaxed),
+            "one cell is taken"
+        );
+    }
+
+    #[test]
+    fn arrays_of_every_length_get_the_cell_of_their_bytes() {
+        let low = Low::map();
+        for shift in 0..=3 {
+            let layout = Layout::primitive_array(shift);
+            let longest = longest_array(&layout);
+            low.put(CLASS + offset_of!(Class, layout), layout);
+            low.put(CLASS + offset_of!(Class, longest_array), longest);
+            for length in 0..=u32::from(longest) {
+                let bytes = abi::object::array_bytes(length, u32::from(shift)).unwrap();
+                let class = size_class(bytes).expect("a small size");
+                let context = context(&low, class);
+                let object = call(new_array, &context, low.at(CLASS), length.into());
+                assert_made(&low, &context, class, object);
+                assert_eq!(low.get::<u32>(CELLS + ARRAY_LENGTH_OFFSET as usize), length);
+            }
+        }
+    }
+
+    #[test]
+    fn objects_get_the_cell_of_their_class() {
+        let low = Low::map();
+        for (class, bytes) in SIZE_CLASSES.into_iter().enumerate() {
+            let (range, cell_bytes) = instance(&Layout::fields(bytes, &[]));
+            low.put(CLASS + offset_of!(Class, bump_range), range);
+            low.put(CLASS + offset_of!(Class, cell_bytes), cell_bytes);
+            let context = context(&low, class);
+            let object = call(new_object, &context, low.at(CLASS), 0);
+            assert_made(&low, &context, class, object);
+            assert_eq!(low.get::<u32>(CELLS + 12), STALE, "it ends with the header");
         }
     }
 

@@ -154,3 +154,123 @@ unsafe extern "C" fn record() {
         unit = const RECORD_UNIT_BYTES,
     )
 }
+
+#[cfg(test)]
+mod tests {
+    use core::arch::asm;
+    use core::sync::atomic::Ordering::Relaxed;
+
+    use abi::barrier::record_bytes;
+    use abi::context::MutatorContext;
+
+    use super::*;
+    use crate::memory::testing::Low;
+
+    const OBJECT: usize = 0x100;
+    const VALUE: usize = 0x800;
+    const LOG: usize = 0x1000;
+    const SNOOP: usize = 0x3000;
+    const SUMMARY: usize = 0x3800;
+    const TAG: u8 = 7;
+    /// What a caller may have in its registers.
+    const OTHERS: [u64; 5] = [0x1111, 0x2222_0000_2222, 0x3333, 0x4444, 0x5555];
+
+    /// Machine code's call before `object.slot = value`; whether the caller finds its registers as they were.
+    fn store(context: &MutatorContext, object: u32, log_word: u64, value: u32) -> bool {
+        let [mut rax, mut r8, mut r9, mut r10, mut r11] = OTHERS;
+        let (mut rcx, mut rdx, mut rsi) = (u64::from(value), log_word, u64::from(object));
+        let is_rbx_kept: u8;
+        // SAFETY: 1. The entry is called as it says: context, object, log word and value lie where it reads them, all in memory
+        // that the test has mapped. 2. It keeps registers, which is what the test looks at; flags and the stack below are declared.
+        unsafe {
+            asm!(
+                "push rbx",
+                "mov ebx, 0x6666",
+                "call {entry}",
+                "cmp rbx, 0x6666",
+                "pop rbx",
+                "sete r12b",
+                entry = sym write_slow,
+                in("rdi") context,
+                in("r15") context,
+                inout("rax") rax, inout("rcx") rcx, inout("rdx") rdx, inout("rsi") rsi,
+                inout("r8") r8, inout("r9") r9, inout("r10") r10, inout("r11") r11,
+                out("r12b") is_rbx_kept,
+            );
+        }
+        let kept = [rax, r8, r9, r10, r11, rcx, rdx, rsi];
+        let before = [&OTHERS[..], &[value.into(), log_word, object.into()]].concat();
+        is_rbx_kept == 1 && kept[..] == before[..]
+    }
+
+    /// A context whose log begins at [`LOG`], and snoop tables for addresses near [`VALUE`].
+    fn context(low: &Low, epoch: u8, next: u32) -> MutatorContext {
+        let context = MutatorContext::default();
+        context.born.store(LogWord::born(epoch).0, Relaxed);
+        context.log_base.store(low.at(LOG), Relaxed);
+        context.log_next.store(next, Relaxed);
+        context.log_limit.store(next + RECORD_BYTES_MAX, Relaxed);
+        context.snoop_tag.store(TAG, Relaxed);
+        let biased = |place, shift| low.at(place).wrapping_sub(low.at(VALUE) >> shift);
+        context
+            .snoop_base
+            .store(biased(SNOOP, ENTRY_SHIFT), Relaxed);
+        context
+            .summary_base
+            .store(biased(SUMMARY, BLOCK_SHIFT), Relaxed);
+        context
+    }
+
+    #[test]
+    fn a_record_is_what_abi_says() {
+        let low = Low::map();
+        let mut seed = 1u64;
+        let mut random = |below: u32| {
+            seed = seed.wrapping_mul(6364136223846793005).wrapping_add(1);
+            (seed >> 33) as u32 % below
+        };
+        for _ in 0..2000 {
+            low.clear();
+            let count = random(SLOTS_PER_LOG_WORD + 1);
+            let mut offsets: Vec<u32> = (0..64).map(|word| HEADER_BYTES + 4 * word).collect();
+            while offsets.len() > count as usize {
+                offsets.remove(random(offsets.len() as u32) as usize);
+            }
+            low.put(0, Layout::fields(HEADER_BYTES + 256, &offsets));
+            low.put(OBJECT + CLASS_OFFSET as usize, low.at(0) as u32);
+            // What is no slot is not recorded.
+            (0..64).for_each(|word| low.put(OBJECT + HEADER_BYTES as usize + 4 * word, u32::MAX));
+            let olds: Vec<u32> = offsets.iter().map(|_| random(3) * 16).collect();
+            for (offset, old) in offsets.iter().zip(&olds) {
+                low.put(OBJECT + *offset as usize, *old);
+            }
+            let (epoch, next) = (1 + random(3) as u8, 16 * random(64));
+            let context = context(&low, epoch, next);
+            context.is_snooping.store(random(2) as u8, Relaxed);
+            let value = random(2) * low.at(VALUE) as u32;
+
+            let (object, word) = (
+                low.at(OBJECT) as u32,
+                low.at(OBJECT) + u64::from(LOG_OFFSET),
+            );
+            assert!(store(&context, object, word, value), "registers are kept");
+            let expected: Vec<u32> = olds.into_iter().filter(|old| *old != 0).collect();
+            let record = LOG + next as usize;
+            assert_eq!(low.get::<u32>(record), object);
+            assert_eq!(low.get::<u32>(record + 4), expected.len() as u32);
+            let old = |index| low.get::<u32>(record + RECORD_OLD_OFFSET as usize + 4 * index);
+            assert_eq!((0..expected.len()).map(old).collect::<Vec<_>>(), expected);
+            let recorded = LogWord::recorded(epoch, next / RECORD_UNIT_BYTES);
+            assert_eq!(low.get::<u32>(OBJECT + LOG_OFFSET as usize), recorded.0);
+            let behind = next + record_bytes(expected.len() as u32);
+            assert_eq!(context.log_next.load(Relaxed), behind);
+            let is_root = value != 0 && context.is_snooping.load(Relaxed) != 0;
+            let tag = if is_root { TAG } else { 0 };
+            assert_eq!((low.get::<u8>(SNOOP), low.get::<u8>(SUMMARY)), (tag, tag));
+
+            // The second store finds it recorded; the segment has no room for another.
+            assert!(store(&context, object, word, value), "registers are kept");
+            assert_eq!(context.log_next.load(Relaxed), behind);
+        }
+    }
+}

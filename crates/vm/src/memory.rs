@@ -188,3 +188,55 @@ pub(crate) fn atomic_u64(address: u64) -> &'static AtomicU64 {
     // SAFETY: as in `atomic_u32`.
     unsafe { &*(address as *const AtomicU64) }
 }
+
+/// What unit tests of machine code run on.
+#[cfg(test)]
+pub(crate) mod testing {
+    /// Some memory in the low 4 GiB, where objects lie.
+    pub(crate) struct Low {
+        start: u64,
+    }
+
+    impl Low {
+        const BYTES: usize = 1 << 14;
+
+        pub(crate) fn map() -> Self {
+            let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_32BIT;
+            let access = libc::PROT_READ | libc::PROT_WRITE;
+            // SAFETY: 1. A fresh mapping replaces nothing.
+            let start =
+                unsafe { libc::mmap(core::ptr::null_mut(), Self::BYTES, access, flags, -1, 0) };
+            assert_ne!(start, libc::MAP_FAILED);
+            Self {
+                start: start as u64,
+            }
+        }
+
+        pub(crate) fn at(&self, offset: usize) -> u64 {
+            assert!(offset < Self::BYTES);
+            self.start + offset as u64
+        }
+
+        pub(crate) fn clear(&self) {
+            (0..Self::BYTES)
+                .step_by(8)
+                .for_each(|at| self.put(at, 0u64));
+        }
+
+        pub(crate) fn put<T: Copy>(&self, offset: usize, value: T) {
+            assert!(offset + size_of::<T>() <= Self::BYTES);
+            // SAFETY: 1. Inside the mapping, which one thread uses.
+            unsafe { (self.at(offset) as *mut T).write_unaligned(value) }
+        }
+
+        pub(crate) fn get<T: super::Plain>(&self, offset: usize) -> T {
+            super::read(self.at(offset))
+        }
+    }
+
+    impl Drop for Low {
+        fn drop(&mut self) {
+            super::unmap(self.start, Self::BYTES);
+        }
+    }
+}

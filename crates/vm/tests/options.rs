@@ -78,10 +78,17 @@ fn perf_finds_names_of_compiled_code() {
         "Named",
     ];
     let output = programs.takt(&options);
-    assert!(output.status.success() && output.stderr.is_empty(), "{}", shown(&output));
+    assert!(
+        output.status.success() && output.stderr.is_empty(),
+        "{}",
+        shown(&output)
+    );
     let said = String::from_utf8_lossy(&output.stdout).into_owned();
     let (pid, is_anonymous) = said.trim().split_once(' ').expect("two words");
-    assert_eq!(is_anonymous, "true", "perf looks into the file for anonymous memory only");
+    assert_eq!(
+        is_anonymous, "true",
+        "perf looks into the file for anonymous memory only"
+    );
     let file = PathBuf::from(format!("/tmp/perf-{pid}.map"));
     let map = std::fs::read_to_string(&file).expect("the file");
     // It lies in the directory for temporary files.
