@@ -3,7 +3,9 @@
 //!
 //! A line for each piece of code: start and size, hexadecimal, and the name (Linux, tools/perf/Documentation/jit-interface.txt).
 
-use std::fmt::Write;
+use std::fmt::Write as _;
+use std::io::Write as _;
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::PathBuf;
 
 use crate::code_cache::{self, Code, CodeKind};
@@ -22,7 +24,14 @@ pub(crate) fn finish() {
     }
     let mut text = String::new();
     code_cache::for_each(|code, bytes| line(&mut text, code, bytes));
-    if let Err(error) = std::fs::write(place(), text) {
+    // Anybody may have left a link of that name there.
+    let file = std::fs::OpenOptions::new()
+        .write(true)
+        .create(true)
+        .truncate(true)
+        .custom_flags(libc::O_NOFOLLOW)
+        .open(place());
+    if let Err(error) = file.and_then(|mut file| file.write_all(text.as_bytes())) {
         report::warn(&format!("cannot write {}: {error}", place().display()));
     }
 }

@@ -613,7 +613,8 @@ public final class MessageQueue {
             for (int index = 0; index < barriers.size(); index++) {
                 if (barriers.get(index).message.arg1 == token) {
                     barriers.remove(index).message.recycleUnchecked();
-                    if (rest.compareAndSet(ASLEEP, BEING_WOKEN)) {
+                    // What it held back may be urgent: not left to another who wakes.
+                    if (rest.get() != AWAKE) {
                         nativeWake(nativeQueue);
                     }
                     return;
