@@ -110,12 +110,10 @@ fn try_lock_futex(futex: &Futex<Private>) -> bool {
         .is_ok()
 }
 
+/// Patiently: the holder may be waiting for the collector, and that one for a visitor who waits a while for this thread.
 fn wait_for_futex(futex: &Futex<Private>) {
-    while let Err(error) = futex.lock_pi_until(None) {
-        assert!(
-            matches!(error, rt::sys::futex::FutexError::Interrupted),
-            "a lock of the machine is out of order: {error}"
-        );
+    if let Err(error) = futex.lock_pi_patiently() {
+        panic!("a lock of the machine is out of order: {error}");
     }
 }
 

@@ -47,6 +47,9 @@ impl Default for PiLock {
 
 impl PiLock {
     /// Takes the lock, lending priority to its owner while waiting.
+    ///
+    /// Patiently, for there are circles of lenders that open by themselves: a visitor, holding a claim lock, waits a while
+    /// for a mutator that has gone to wait for the collector, which wants that lock.
     pub(crate) fn lock(&self) {
         let word = self.0.word();
         if word
@@ -55,12 +58,8 @@ impl PiLock {
         {
             return;
         }
-        while let Err(error) = self.0.lock_pi_until(None) {
-            let is_passing = matches!(error, FutexError::Interrupted | FutexError::Changed);
-            assert!(
-                is_passing,
-                "the owner of a heap lock does not end or wait for us: {error}"
-            );
+        if let Err(error) = self.0.lock_pi_patiently() {
+            panic!("the owner of a heap lock does not end or wait for us: {error}");
         }
     }
 

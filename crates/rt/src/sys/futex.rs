@@ -8,6 +8,7 @@
 
 use std::marker::PhantomData;
 
+use crate::clock::{Clock, Monotonic};
 use crate::guard;
 use crate::sync::atomic::AtomicU32;
 use crate::sync::atomic::Ordering::{Acquire, Release};
@@ -21,6 +22,11 @@ pub const TID_MASK: u32 = 0x3fff_ffff;
 pub const OWNER_DIED: u32 = 0x4000_0000;
 /// In the same word: threads wait in the kernel, so a release is a system call.
 pub const WAITERS: u32 = 0x8000_0000;
+
+/// How long a circle of waiting threads is left alone before [`Futex::lock_pi_patiently`] looks again.
+const CIRCLE_LOOK_NS: u64 = 1_000_000;
+/// One that stays for a minute does not open by itself.
+const CIRCLE_LOOKS_MAX: u32 = 60_000;
 
 /// Who can reach a futex. The kernel finds a private one by address alone, a shared one by the page behind it.
 pub trait Scope: sealed::Sealed + Send + Sync + 'static {
@@ -134,6 +140,23 @@ impl<S: Scope> Futex<S> {
         kernel::lock_pi(&self.word, S::IS_PRIVATE, due_ns)?;
         self.acquire();
         Ok(())
+    }
+
+    /// As [`Self::lock_pi_until`] without a time, for locks whose holders may be among threads that wait for each other for
+    /// a while: where one of them gives up at some time and looks again, the circle opens by itself. The kernel closes none,
+    /// so the caller looks again each millisecond and lends nothing meanwhile; after a minute, [`FutexError::Deadlock`].
+    pub fn lock_pi_patiently(&self) -> Result<(), FutexError> {
+        let mut looks = 0;
+        loop {
+            match self.lock_pi_until(None) {
+                Err(FutexError::Interrupted | FutexError::Changed) => {}
+                Err(FutexError::Deadlock) if looks < CIRCLE_LOOKS_MAX => {
+                    looks += 1;
+                    Monotonic.sleep_until(Monotonic.now_ns() + CIRCLE_LOOK_NS);
+                }
+                outcome => return outcome,
+            }
+        }
     }
 
     /// Takes the word if nobody alive holds it. Does not sleep.
@@ -379,7 +402,6 @@ mod tests {
     use std::sync::atomic::Ordering::SeqCst;
 
     use super::*;
-    use crate::clock::{Clock, Monotonic};
     use crate::policy::Tid;
     use crate::thread::Builder;
 
@@ -408,6 +430,29 @@ mod tests {
         futex.word().store(1, SeqCst);
         futex.wake(1);
         sleeper.join();
+    }
+
+    #[test]
+    fn a_circle_that_opens_by_itself_is_waited_for() {
+        let owned_here = Arc::new(Futex::<Private>::new(Tid::current().raw() as u32));
+        let owned_there = Arc::new(Futex::<Private>::new(0));
+        let other = Builder::new("other")
+            .spawn({
+                let (own, wanted) = (Arc::clone(&owned_there), Arc::clone(&owned_here));
+                move || {
+                    own.try_lock_pi().unwrap();
+                    let outcome = wanted.lock_pi_until(Some(Monotonic.now_ns() + 50_000_000));
+                    own.unlock_pi().unwrap();
+                    outcome
+                }
+            })
+            .unwrap();
+        while owned_here.word().load(SeqCst) & WAITERS == 0 {
+            std::thread::yield_now();
+        }
+        assert_eq!(owned_there.lock_pi_patiently(), Ok(()));
+        assert_eq!(other.join(), Err(FutexError::TimedOut));
+        assert_eq!(owned_there.unlock_pi(), Ok(()));
     }
 
     #[test]
