@@ -29,7 +29,13 @@ struct Shared {
     is_over: AtomicBool,
 }
 
-/// How late the messages of a window were taken; nanoseconds.
+/// Every message.
+pub(super) struct Found {
+    /// When it was left, and how late it was taken; nanoseconds.
+    messages: Vec<(u64, u64)>,
+}
+
+/// How late the messages of some windows were taken; nanoseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub(super) struct Figures {
     pub(super) samples: usize,
@@ -63,17 +69,34 @@ impl Control {
         })
     }
 
-    /// Ends it; what it found between two times. None if it sent nothing between them.
-    pub(super) fn stop(self, from_ns: u64, to_ns: u64) -> Option<Figures> {
+    /// Ends it; what it found.
+    pub(super) fn stop(self) -> Found {
         self.shared.is_over.store(true, Ordering::Relaxed);
         self.sender.join();
         let late_ns = self.receiver.join();
-        let sent = self.shared.sent_ns.iter().zip(late_ns);
-        let inside = sent.filter(|(sent_ns, _)| {
-            let sent_ns = sent_ns.load(Ordering::Relaxed);
-            from_ns <= sent_ns && sent_ns <= to_ns
-        });
-        figures(inside.map(|(_, late_ns)| late_ns).collect())
+        let sent_ns = self.shared.sent_ns.iter();
+        Found {
+            messages: sent_ns
+                .map(|it| it.load(Ordering::Relaxed))
+                .zip(late_ns)
+                .collect(),
+        }
+    }
+}
+
+impl Found {
+    /// Of the messages that were sent within any of these times (from, to; CLOCK_MONOTONIC, nanoseconds). None if there are none.
+    pub(super) fn within(&self, windows: &[(u64, u64)]) -> Option<Figures> {
+        let is_inside = |sent_ns: u64| {
+            windows
+                .iter()
+                .any(|(from_ns, to_ns)| (*from_ns..=*to_ns).contains(&sent_ns))
+        };
+        let inside = self
+            .messages
+            .iter()
+            .filter(|(sent_ns, _)| is_inside(*sent_ns));
+        figures(inside.map(|(_, late_ns)| *late_ns).collect())
     }
 }
 
@@ -157,9 +180,13 @@ mod tests {
         while !control.sender.is_finished() {
             clock.sleep_until(clock.now_ns() + 1_000_000);
         }
-        let found = control.stop(from_ns, clock.now_ns()).unwrap();
-        assert_eq!(found.samples, 50);
-        assert!(found.p50_ns <= found.p999_ns && found.p999_ns <= found.max_ns);
-        assert_eq!(start().stop(0, 0), None);
+        let found = control.stop();
+        let half_ns = found.messages[25].0;
+        let all = found.within(&[(from_ns, half_ns - 1), (half_ns, clock.now_ns())]);
+        let all = all.unwrap();
+        assert_eq!(all.samples, 50);
+        assert!(all.p50_ns <= all.p999_ns && all.p999_ns <= all.max_ns);
+        assert_eq!(found.within(&[(from_ns, half_ns)]).unwrap().samples, 26);
+        assert_eq!(start().stop().within(&[(0, 0)]), None);
     }
 }

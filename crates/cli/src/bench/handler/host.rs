@@ -1,22 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The experiment on this machine, on our Java machine or HotSpot; a native control beside each row.
 
-use std::fmt::Write;
-use std::process::Command;
+use std::fmt::Write as _;
+use std::io::{BufRead, BufReader, Lines, Write as _};
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::time::Duration;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, ensure};
 use report::Table;
 use rt::policy::{Policy, Priority};
 use serde::Serialize;
 
-use super::control::{Control, Figures};
-use super::{Args, Machine, QUEUES, Row, front, load_arguments, of, parse, us};
+use super::control::{Control, Figures, Found};
+use super::{Args, Machine, QUEUES, Row, front, load_arguments, of, parse, us, word};
 use crate::bench::steal;
 use crate::framework::Framework;
 use crate::java;
 use crate::jdk::Jdk;
-use crate::output;
 
 /// A queue without a bound holds what nobody handles. In memory before it begins: a fault on a huge page takes milliseconds where
 /// the host has to find it too, and the looper has them at the priority of an urgent message.
@@ -25,15 +25,16 @@ const JAVA_HEAP: [&str; 2] = ["-Xmx1g", "-XX:+AlwaysPreTouch"];
 const GROWTH_MAX: f64 = 1.5;
 /// Where both queues handle all that is sent, their throughputs differ by what the run's ends cut off.
 const THROUGHPUT_MIN: f64 = 0.99;
-/// The machine's start and its end, beside the row.
-const STARTING_MAX: Duration = Duration::from_secs(60);
+/// More than the machines' start takes, and what follows a window.
+const STARTING_MAX: Duration = Duration::from_secs(30);
+const BETWEEN_MAX: Duration = Duration::from_secs(60);
 
 /// What was measured beside a row.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub(super) struct Beside {
     /// None if its threads were not given the sender's priority.
     control: Option<Figures>,
-    /// Time that the host gave to others, the machine's start included.
+    /// Time that the host gave to others in the row's windows.
     stolen_ms: u64,
 }
 
@@ -41,49 +42,144 @@ pub(super) struct Beside {
 pub(super) fn measure(framework: &Framework, args: &Args) -> Result<Vec<Row>> {
     let mut rows = Vec::new();
     for run in 1..=args.runs {
-        for threads in &args.threads {
-            for queue in QUEUES.iter().filter(|it| args.runs_over(it)) {
-                eprintln!("bench handler: {threads} threads, {queue}'s queue, run {run}");
-                rows.push(Row {
-                    run,
-                    ..measure_one(framework, args, *threads, queue)?
-                });
-            }
-        }
+        let of_run = measure_once(framework, args, run)?;
+        rows.extend(of_run.into_iter().map(|it| Row { run, ..it }));
     }
     Ok(rows)
 }
 
-fn measure_one(
-    framework: &Framework,
-    args: &Args,
-    threads: u32,
-    queue: &'static str,
-) -> Result<Row> {
-    let java = Jdk::find()?.home.join("bin/java");
-    let mut command = Command::new(&java);
-    if args.machine == Machine::Takt {
-        let own = std::env::current_exe().context("cannot find this program's own file")?;
-        command.arg(java::alternative(&java::machine_beside(&own)?));
-    }
-    command
-        .args(JAVA_HEAP)
-        .args(framework.options(front(queue))?)
-        .args(load_arguments(&[threads], args.duration(), args));
+/// One run: a machine for each row, all of them started before the first window. Whatever the host does to this machine for longer than
+/// a window, it does to all rows alike. Rows over AOSP's queue have one window: what is left in it takes longer than that to handle.
+fn measure_once(framework: &Framework, args: &Args, run: u32) -> Result<Vec<Row>> {
     let priority = Priority::new(args.priority).context("1 to 99")?;
+    let mut loads = Vec::new();
+    for threads in &args.threads {
+        for queue in QUEUES.iter().filter(|it| args.runs_over(it)) {
+            loads.push(Load::start(framework, args, *threads, queue)?);
+        }
+    }
+    let time_max = STARTING_MAX + loads.iter().map(Load::time_max).sum::<Duration>();
     let period_ns = args.period.as_nanos() as u64;
-    let messages_max = (args.duration() + STARTING_MAX).as_nanos() as u64 / period_ns;
-    // Refused: the row's own sender is an ordinary thread too, and there is nothing to compare.
+    let messages_max = time_max.as_nanos() as u64 / period_ns;
+    // Refused: the rows' own senders are ordinary threads too, and there is nothing to compare.
     let control = Control::start(Policy::Fifo(priority), period_ns, messages_max as usize).ok();
-    let stolen_ms = steal::since_start_ms();
-    let row = output::text(&mut command).and_then(|line| parse(queue, threads, &line));
-    let stolen_ms = steal::since_start_ms() - stolen_ms;
-    let (from_ns, to_ns) = row.as_ref().map_or((0, 0), |it| (it.start_ns, it.end_ns));
-    let control = control.and_then(|it| it.stop(from_ns, to_ns));
-    Ok(Row {
-        beside: Some(Beside { control, stolen_ms }),
-        ..row?
-    })
+    let turns = loads.iter().map(|it| it.window_count).max().unwrap_or(0);
+    for turn in 0..turns {
+        eprintln!("bench handler: run {run}, turn {} of {turns}", turn + 1);
+        for load in loads.iter_mut().filter(|it| turn < it.window_count) {
+            load.window()?;
+        }
+    }
+    let control = control.map(Control::stop);
+    let ended = loads.into_iter().map(|it| it.end(control.as_ref()));
+    ended.collect()
+}
+
+/// A row's own machine, which waits for its windows.
+struct Load {
+    queue: &'static str,
+    threads: u32,
+    window: Duration,
+    window_count: u32,
+    machine: Child,
+    /// None: it is to end.
+    commands: Option<ChildStdin>,
+    says: Lines<BufReader<ChildStdout>>,
+    /// From and to, CLOCK_MONOTONIC, nanoseconds.
+    windows: Vec<(u64, u64)>,
+    stolen_ms: u64,
+}
+
+impl Load {
+    fn start(
+        framework: &Framework,
+        args: &Args,
+        threads: u32,
+        queue: &'static str,
+    ) -> Result<Self> {
+        let (window, window_count) = match queue {
+            "Takt" => (args.window(), args.window_count()),
+            _ => (args.duration(), 1),
+        };
+        let java = Jdk::find()?.home.join("bin/java");
+        let mut command = Command::new(&java);
+        if args.machine == Machine::Takt {
+            let own = std::env::current_exe().context("cannot find this program's own file")?;
+            command.arg(java::alternative(&java::machine_beside(&own)?));
+        }
+        command
+            .args(JAVA_HEAP)
+            .args(framework.options(front(queue))?)
+            .args(load_arguments(threads, window, args))
+            .arg("on-command")
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped());
+        let mut machine = command
+            .spawn()
+            .with_context(|| format!("cannot start {}", java.display()))?;
+        let says = machine.stdout.take().context("its output is piped")?;
+        let mut load = Self {
+            queue,
+            threads,
+            window,
+            window_count,
+            commands: machine.stdin.take(),
+            machine,
+            says: BufReader::new(says).lines(),
+            windows: Vec::new(),
+            stolen_ms: 0,
+        };
+        let ready = load.line()?;
+        ensure!(ready == "ready", "HandlerLoad says no ready: {ready}");
+        Ok(load)
+    }
+
+    /// Of all its windows, and what lies between.
+    fn time_max(&self) -> Duration {
+        (self.window + BETWEEN_MAX) * self.window_count
+    }
+
+    /// What it says next.
+    fn line(&mut self) -> Result<String> {
+        let line = self
+            .says
+            .next()
+            .context("HandlerLoad ended too early; see above")?;
+        Ok(line?)
+    }
+
+    fn window(&mut self) -> Result<()> {
+        let stolen_ms = steal::since_start_ms();
+        let mut commands = self.commands.as_ref().context("it has not ended")?;
+        // Where it has ended, what it says tells more.
+        let _ = commands.write_all(b"\n");
+        let line = self.line()?;
+        self.stolen_ms += steal::since_start_ms() - stolen_ms;
+        let window = (word(&line, "start_ns")?, word(&line, "end_ns")?);
+        self.windows.push(window);
+        Ok(())
+    }
+
+    fn end(mut self, control: Option<&Found>) -> Result<Row> {
+        self.commands = None;
+        let row = self.line()?;
+        let row = parse(self.queue, self.threads, &row)?;
+        Ok(Row {
+            beside: Some(Beside {
+                control: control.and_then(|it| it.within(&self.windows)),
+                stolen_ms: self.stolen_ms,
+            }),
+            ..row
+        })
+    }
+}
+
+impl Drop for Load {
+    /// Also after an error in another.
+    fn drop(&mut self) {
+        let _ = self.machine.kill();
+        let _ = self.machine.wait();
+    }
 }
 
 /// The row with the most threads and, of those with 30 or fewer, the latest; none unless both were run.

@@ -70,7 +70,7 @@ impl Guests<'_> {
         java: &Path,
         queue: &str,
         code: &Path,
-        threads: &[u32],
+        threads: u32,
         duration: Duration,
     ) -> Result<Vec<OsString>> {
         let mut cache = OsString::from("-Xtakt:code-cache=");
@@ -103,15 +103,17 @@ impl Guests<'_> {
         std::fs::create_dir_all(&code)?;
         let image = self.lab.java_image(&self.java, MODULES)?;
         let java = image.join("bin/java");
-        let words = self.words(&java, queue, &code, &self.args.threads, PREPARED)?;
-        output::of(Command::new(&words[0]).args(&words[1..]))?;
+        for threads in &self.args.threads {
+            let words = self.words(&java, queue, &code, *threads, PREPARED)?;
+            output::of(Command::new(&words[0]).args(&words[1..]))?;
+        }
         Ok(code)
     }
 
     fn sweep(&self, queue: &'static str, threads: u32, code: &Path) -> Result<Vec<Row>> {
         let duration = self.args.duration();
         let job = Job {
-            command: self.words(&self.java, queue, code, &[threads], duration)?,
+            command: self.words(&self.java, queue, code, threads, duration)?,
             directory: PathBuf::from("/"),
             mode: Mode::Deterministic,
             kernel: Flavour::Rt,

@@ -12,6 +12,7 @@ mod lab;
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::process::ExitCode;
+use std::str::FromStr;
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
@@ -29,7 +30,8 @@ const DURATION_IN_LAB: Duration = Duration::from_millis(400);
 
 /// How late are a real-time thread's messages while many ordinary threads send to the same Handler?
 ///
-/// Each ordinary thread sends ten messages every 10 ms. Every row runs once over AOSP's own MessageQueue and once over ours.
+/// Each ordinary thread sends ten messages every 10 ms. Every row runs over AOSP's own MessageQueue and over ours; the rows of a run
+/// over ours take turns: a window of one, then of the next.
 /// Build the Java side first: cargo xtask framework. Without CAP_SYS_NICE the sender is an ordinary thread, and the rows
 /// say so.
 #[derive(clap::Args)]
@@ -40,9 +42,12 @@ pub(crate) struct Args {
     /// Queues to run over
     #[arg(long, value_enum, value_delimiter = ',', default_values_t = [Queue::Aosp, Queue::Takt])]
     queue: Vec<Queue>,
-    /// Time of each run [default: 20s, in the lab 400ms]
+    /// Time that each row is measured [default: 20s, in the lab 400ms]
     #[arg(long, short = 'D', value_parser = humantime::parse_duration)]
     duration: Option<Duration>,
+    /// The rows over our queue take turns in windows of this length
+    #[arg(long, default_value = "1s", value_parser = humantime::parse_duration, conflicts_with = "lab")]
+    window: Duration,
     /// How often all rows are run; --check wants the rule held by four of five
     #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..), conflicts_with = "lab")]
     runs: u32,
@@ -93,6 +98,18 @@ impl Args {
         self.duration.unwrap_or(usual)
     }
 
+    /// In the lab the only one.
+    fn window(&self) -> Duration {
+        match self.lab {
+            true => self.duration(),
+            false => self.window.min(self.duration()),
+        }
+    }
+
+    fn window_count(&self) -> u32 {
+        (self.duration().as_nanos() / self.window().as_nanos()) as u32
+    }
+
     fn runs_over(&self, queue: &str) -> bool {
         let asked = match queue {
             "Takt" => Queue::Takt,
@@ -116,20 +133,17 @@ struct Row {
     /// Handled, and sent.
     messages_per_second: u64,
     offered_per_second: u64,
-    /// Messages that nobody had handled when the last one was sent.
+    /// Messages that nobody had handled when the last one of a window was sent, at the most.
     pending: i64,
     is_realtime: bool,
-    /// When the messages were sent, CLOCK_MONOTONIC.
-    start_ns: u64,
-    end_ns: u64,
     /// On the host.
     beside: Option<host::Beside>,
 }
 
 /// Runs all rows and prints them.
 pub(crate) fn run(args: &Args) -> Result<ExitCode> {
-    if args.period.is_zero() || args.period > args.duration() {
-        bail!("--period is not zero and not above --duration");
+    if args.period.is_zero() || args.period > args.window().min(args.duration()) {
+        bail!("--period is not zero and neither above --window nor above --duration");
     }
     let framework = Framework::find(args.framework.as_deref())?;
     let rows = match args.lab {
@@ -162,42 +176,45 @@ fn front(queue: &str) -> Front {
     }
 }
 
-/// The load's class and its arguments.
-fn load_arguments(threads: &[u32], duration: Duration, args: &Args) -> Vec<OsString> {
-    let threads: Vec<String> = threads.iter().map(u32::to_string).collect();
+/// The load's class and its arguments: for one window.
+fn load_arguments(threads: u32, window: Duration, args: &Args) -> Vec<OsString> {
     let words = [
         "takt.bench.HandlerLoad".to_owned(),
-        threads.join(","),
-        duration.as_millis().to_string(),
+        threads.to_string(),
+        window.as_millis().to_string(),
         args.period.as_micros().to_string(),
         args.priority.to_string(),
     ];
     words.map(OsString::from).into()
 }
 
-/// Reads `name=value` words.
+/// A value among `name=value` words.
+fn word<T: FromStr<Err: std::error::Error + Send + Sync + 'static>>(
+    line: &str,
+    name: &str,
+) -> Result<T> {
+    let found = line
+        .split_whitespace()
+        .find_map(|it| it.strip_prefix(name)?.strip_prefix('='));
+    let found = found.with_context(|| format!("HandlerLoad says no {name}: {line}"))?;
+    Ok(found.parse()?)
+}
+
+/// Reads what the load says last.
 fn parse(queue: &'static str, threads: u32, line: &str) -> Result<Row> {
-    let word = |name: &str| {
-        let found = line
-            .split_whitespace()
-            .find_map(|it| it.strip_prefix(name)?.strip_prefix('='));
-        found.with_context(|| format!("HandlerLoad says no {name}: {line}"))
-    };
     Ok(Row {
         run: 1,
         queue,
         threads,
-        samples: word("samples")?.parse()?,
-        p50_ns: word("p50_ns")?.parse()?,
-        p99_ns: word("p99_ns")?.parse()?,
-        p999_ns: word("p999_ns")?.parse()?,
-        max_ns: word("max_ns")?.parse()?,
-        messages_per_second: word("throughput")?.parse()?,
-        offered_per_second: word("offered")?.parse()?,
-        pending: word("pending")?.parse()?,
-        is_realtime: word("realtime")?.parse()?,
-        start_ns: word("start_ns")?.parse()?,
-        end_ns: word("end_ns")?.parse()?,
+        samples: word(line, "samples")?,
+        p50_ns: word(line, "p50_ns")?,
+        p99_ns: word(line, "p99_ns")?,
+        p999_ns: word(line, "p999_ns")?,
+        max_ns: word(line, "max_ns")?,
+        messages_per_second: word(line, "throughput")?,
+        offered_per_second: word(line, "offered")?,
+        pending: word(line, "pending")?,
+        is_realtime: word(line, "realtime")?,
         beside: None,
     })
 }
@@ -216,7 +233,7 @@ mod tests {
 
     #[test]
     fn the_loads_words_are_read() {
-        let line = "samples=400 p50_ns=1 p99_ns=2 p999_ns=3 max_ns=4 throughput=5 offered=7 pending=-6 realtime=false start_ns=8 end_ns=9\n";
+        let line = "samples=400 p50_ns=1 p99_ns=2 p999_ns=3 max_ns=4 throughput=5 offered=7 pending=-6 realtime=false\n";
         let row = parse("Takt", 30, line).unwrap();
         assert_eq!(
             (row.samples, row.max_ns, row.pending, row.is_realtime),
@@ -249,8 +266,6 @@ mod tests {
             offered_per_second: 0,
             pending: 0,
             is_realtime: true,
-            start_ns: 0,
-            end_ns: 0,
             beside: None,
         }
     }
