@@ -13,7 +13,7 @@ final class EntryLane {
     /** 0 is for ordinary threads, 1 to 99 are Linux's real-time priorities. */
     static final int PRIORITIES = 100;
     /** First size of a priority's heap, made when the first message needs it. */
-    private static final int HEAP_FIRST = 64;
+    static final int HEAP_FIRST = 64;
 
     private final QueueEntry[] first = new QueueEntry[PRIORITIES];
     private final QueueEntry[] last = new QueueEntry[PRIORITIES];

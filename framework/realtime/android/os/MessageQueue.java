@@ -6,6 +6,7 @@ import android.util.Printer;
 import android.util.proto.ProtoOutputStream;
 import java.io.FileDescriptor;
 import java.util.ArrayList;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
 import takt.framework.Cleaner;
@@ -37,17 +38,19 @@ public final class MessageQueue {
     private static final long FOREVER = Long.MAX_VALUE;
     private static final int IDLE_HANDLERS_FIRST = 4;
     /** Values of {@link #rest}. */
-    private static final int AWAKE = 0;
+    static final int AWAKE = 0;
     private static final int ASLEEP = 1;
     private static final int BEING_WOKEN = 2;
     /** Answers of {@link #nativeSettle}. */
     private static final int SETTLED = 0;
     private static final int LOOK_AGAIN = 1;
 
+    private static final AtomicBoolean IS_REHEARSED = new AtomicBoolean();
+
     private final boolean quitAllowed;
-    private final Arrivals arrivals = new Arrivals();
+    final Arrivals arrivals = new Arrivals();
     /** Real-time messages that were sent and not taken. */
-    private final AtomicInteger realtimePending = new AtomicInteger();
+    final AtomicInteger realtimePending = new AtomicInteger();
     private final AtomicLong refused = new AtomicLong();
     private final AtomicLong notRaised = new AtomicLong();
     /** A sender has raised the looper, or its message was sorted in: the looper's priority is to be settled. */
@@ -56,7 +59,7 @@ public final class MessageQueue {
      * {@link #ASLEEP}: the looper waits, or is about to, until {@link #asleepUntilNanos}; who sends for an earlier time wakes it.
      * {@link #BEING_WOKEN}: somebody does. Who is urgent does not rely on that: the other one may not get to run.
      */
-    private final AtomicInteger rest = new AtomicInteger(AWAKE);
+    final AtomicInteger rest = new AtomicInteger(AWAKE);
     private volatile long asleepUntilNanos;
     private volatile boolean isQuitting;
 
@@ -84,7 +87,6 @@ public final class MessageQueue {
 
     private static native long nativeInit();
 
-    /** The looper has ended. */
     private static native void nativeClose(long queue);
 
     private static native void nativeDestroy(long queue);
@@ -109,6 +111,9 @@ public final class MessageQueue {
         Cleaner.create(this, destroyer(nativeQueue));
         basePriority = RealtimeThread.priority();
         looperPriority = basePriority;
+        if (IS_REHEARSED.compareAndSet(false, true)) {
+            new QueueRehearsal(new MessageQueue(true)).run();
+        }
     }
 
     private static Runnable destroyer(long queue) {
@@ -207,7 +212,7 @@ public final class MessageQueue {
         return true;
     }
 
-    private void announce(int priority, boolean wakes) {
+    void announce(int priority, boolean wakes) {
         int outcome = nativeAnnounce(nativeQueue, priority, wakes);
         if (outcome == 1) {
             // The message may have been found, and done, before it was announced.
@@ -249,8 +254,7 @@ public final class MessageQueue {
                 }
                 if (isQuitting) {
                     if (settle(basePriority)) {
-                        isClosed = true;
-                        nativeClose(nativeQueue);
+                        close();
                         return null;
                     }
                     continue;
@@ -269,8 +273,14 @@ public final class MessageQueue {
         }
     }
 
+    /** The looper has ended. */
+    void close() {
+        isClosed = true;
+        nativeClose(nativeQueue);
+    }
+
     /** How long to wait; 0: look again. Asleep it keeps the priority of what it waits for: that costs nothing. */
-    private long fallAsleep() {
+    long fallAsleep() {
         if (!settle(highestPriority())) {
             return 0;
         }
@@ -286,7 +296,7 @@ public final class MessageQueue {
     }
 
     /** Before a search, if the looper is raised or may have been. */
-    private void beginLook() {
+    void beginLook() {
         if (looperPriority != basePriority || isUnsettled || arrivals.highest() > 0) {
             isUnsettled = true;
             look = nativeLook(nativeQueue);
@@ -294,7 +304,7 @@ public final class MessageQueue {
     }
 
     /** The looper runs at a priority from here on; false if something was announced since {@link #beginLook}. */
-    private boolean settle(int wanted) {
+    boolean settle(int wanted) {
         int priority = Math.max(basePriority, wanted);
         if (priority == looperPriority && !isUnsettled) {
             return true;
@@ -317,7 +327,7 @@ public final class MessageQueue {
      * The next entry, or null: the first in AOSP's order of all that had arrived at some time during this call. What has not
      * been sorted in when it is found comes after it, or arrived after what did was taken whole.
      */
-    private QueueEntry findDue(long nowNanos) {
+    QueueEntry findDue(long nowNanos) {
         boolean isTaken = false;
         boolean isSome = false;
         while (true) {
@@ -353,7 +363,7 @@ public final class MessageQueue {
      * An ordinary sender's, when senders are faster than the looper: so a search or an earlier time finds a bounded rest. The
      * looper wants the lock for what is urgent: it is handed over between two steps.
      */
-    private void sortInSome() {
+    void sortInSome() {
         int steps = 0;
         while (steps < SENDER_STEPS) {
             synchronized (this) {
@@ -404,7 +414,7 @@ public final class MessageQueue {
     }
 
     /** What was sent when the queue had quit already. */
-    private void discardArrivals() {
+    void discardArrivals() {
         synchronized (this) {
             while (!arrivals.isEmpty()) {
                 int priority = arrivals.highest();
@@ -503,7 +513,7 @@ public final class MessageQueue {
         return entry.isAsynchronous ? asynchronous : synchronous;
     }
 
-    private Message unlink(QueueEntry entry) {
+    Message unlink(QueueEntry entry) {
         Message message = entry.message;
         laneOf(entry).remove(entry);
         table.remove(entry);
@@ -625,12 +635,13 @@ public final class MessageQueue {
                 + " posted or has already been removed.");
     }
 
-    /** Visits one chain; removes what matches, or says whether something does. */
     private boolean search(
             EntryMatch match, Handler handler, int what, Runnable callback, Object object, boolean isRemoval) {
-        if (handler == null) {
-            return false;
-        }
+        return handler != null && visit(match, handler, what, callback, object, isRemoval);
+    }
+
+    /** Visits one chain; removes what matches, or says whether something does. */
+    boolean visit(EntryMatch match, Handler handler, int what, Runnable callback, Object object, boolean isRemoval) {
         synchronized (this) {
             sortInAll();
             boolean isFound = false;
