@@ -30,12 +30,13 @@ final class QueueRehearsal {
                 queue.settle(0);
                 queue.unlink(due);
             }
+            // Only what is not due is left, and ordinary: a looper that waits for what is urgent has its priority.
+            queue.fallAsleep();
         }
         int barrier = queue.postSyncBarrier();
         send();
         synchronized (queue) {
             queue.findDue(nowNanos);
-            queue.fallAsleep();
         }
         queue.removeSyncBarrier(barrier);
         queue.rest.set(MessageQueue.AWAKE);
