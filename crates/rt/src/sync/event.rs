@@ -4,16 +4,17 @@
 //! For wake-ups that have no holder and so nobody to lend to: a queue that is no longer empty, a release. A waiter
 //! that needs a *certain* thread's answer uses `lend` instead, where that thread inherits.
 //!
-//! The word: EMPTY, SET, or SOUGHT (empty, and somebody sleeps or is about to). Bounds: `set` is one swap and, if
-//! somebody sleeps, one system call that does not sleep; `try_take` is one compare-and-swap.
+//! The word: whether it is set, and above that how many wait. Who sets it wakes a waiter also if it was set before: another who set it may
+//! have been preempted before its call, and may be less urgent. Within that call the kernel leaves the same gap: it takes the sleeper off its
+//! queue, gives back its lock, and then wakes it. An event that threads of different urgency set is an eventfd's. Bounds: `set` is one atomic operation and, if somebody waits,
+//! one system call that does not sleep; `try_take` is one atomic operation.
 
 use crate::sync::Wake;
 use crate::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed};
 use crate::sys::futex::{Futex, FutexError, Private, Scope};
 
-const EMPTY: u32 = 0;
 const SET: u32 = 1;
-const SOUGHT: u32 = 2;
+const WAITER: u32 = 2;
 
 /// An event that resets itself when it is taken. Sets that nobody took in between count once. All-zero when new,
 /// `repr(transparent)` over four aligned bytes: fit for shared memory.
@@ -28,7 +29,7 @@ impl<S: Scope> Event<S> {
     #[cfg(not(loom))]
     pub const fn new() -> Self {
         Self {
-            futex: Futex::new(EMPTY),
+            futex: Futex::new(0),
         }
     }
 
@@ -36,25 +37,26 @@ impl<S: Scope> Event<S> {
     #[cfg(loom)]
     pub fn new() -> Self {
         Self {
-            futex: Futex::new(EMPTY),
+            futex: Futex::new(0),
         }
     }
 
     /// Says so. The most urgent sleeper wakes.
     pub fn set(&self) {
-        // Pairs with the acquiring swaps of takers: publishes what happened.
-        if self.futex.word().swap(SET, AcqRel) == SOUGHT {
+        if self.say() {
             self.futex.wake(1);
         }
     }
 
+    /// The first half of [`Self::set`]: does somebody wait?
+    pub(super) fn say(&self) -> bool {
+        // Pairs with `try_take`: publishes what happened.
+        self.futex.word().fetch_or(SET, AcqRel) >= WAITER
+    }
+
     /// Takes the event if it is set. Does not wait.
     pub fn try_take(&self) -> bool {
-        let taken = self
-            .futex
-            .word()
-            .compare_exchange(SET, EMPTY, Acquire, Relaxed);
-        taken.is_ok()
+        self.futex.word().fetch_and(!SET, Acquire) & SET != 0
     }
 
     /// Waits for the event and takes it. For callers that may wait for ever.
@@ -71,19 +73,24 @@ impl<S: Scope> Event<S> {
         if self.try_take() {
             return Wake::Notified;
         }
-        // Whoever takes from here on leaves SOUGHT behind: others may sleep, and a needless wake-up is cheap.
-        while self.futex.word().swap(SOUGHT, AcqRel) != SET {
-            if self.futex.wait_until(SOUGHT, due_ns) == Err(FutexError::TimedOut) {
+        let word = self.futex.word();
+        word.fetch_add(WAITER, Relaxed);
+        let wake = loop {
+            // Who comes or goes meanwhile changes the word, and the wait does not begin.
+            let seen = word.load(Relaxed);
+            if self.try_take() {
+                break Wake::Notified;
+            }
+            if self.futex.wait_until(seen & !SET, due_ns) == Err(FutexError::TimedOut) {
                 // A set at the last moment counts.
-                let is_set = self.futex.word().swap(SOUGHT, AcqRel) == SET;
-                return if is_set {
-                    Wake::Notified
-                } else {
-                    Wake::TimedOut
+                break match self.try_take() {
+                    true => Wake::Notified,
+                    false => Wake::TimedOut,
                 };
             }
-        }
-        Wake::Notified
+        };
+        word.fetch_sub(WAITER, Relaxed);
+        wake
     }
 }
 

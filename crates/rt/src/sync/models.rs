@@ -312,6 +312,27 @@ fn two_sets_let_two_waiters_go_unless_they_counted_once() {
 }
 
 #[test]
+fn a_set_wakes_also_behind_one_that_has_not_come_to_it() {
+    check_within(3, || {
+        let event = Arc::new(Event::<Private>::new());
+        let preempted = {
+            let event = Arc::clone(&event);
+            thread::spawn(move || event.say())
+        };
+        let setter = {
+            let event = Arc::clone(&event);
+            thread::spawn(move || {
+                // Nobody takes it before both have said so.
+                preempted.join().unwrap();
+                event.set();
+            })
+        };
+        event.wait();
+        setter.join().unwrap();
+    });
+}
+
+#[test]
 fn an_event_wait_that_times_out_leaves_the_set_to_others() {
     check_within(3, || {
         let event = Arc::new(Event::<Private>::new());
