@@ -22,7 +22,6 @@ import java.util.Set;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
-import java.util.function.IntConsumer;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -31,11 +30,6 @@ import takt.os.RealtimeHandlerThread;
 
 /** What our queue has and AOSP's has not: priorities, nanoseconds, a bound. */
 final class RealtimeQueueTest {
-    private static final int STORM_SENDERS = 4;
-    private static final int STORM_EACH = 100_000;
-    /** A fair share on one processor were a fifth of the time; a starved looper handles some ten. */
-    private static final int STORM_SHARE = 200;
-
     private final List<Integer> seen = Collections.synchronizedList(new ArrayList<>());
     private final List<Integer> seenAt = Collections.synchronizedList(new ArrayList<>());
     private HandlerThread thread;
@@ -258,52 +252,6 @@ final class RealtimeQueueTest {
             assertEquals(next[what / each]++, what % each);
         }
         assertEquals(threads * each, seen.size());
-    }
-
-    @Test
-    void sendersThatNeverPauseStarveNoLooper() throws InterruptedException {
-        storm(what -> handler.sendEmptyMessage(what), () -> {});
-        int[] next = new int[STORM_SENDERS];
-        for (int what : seen) {
-            assertEquals(next[what / STORM_EACH]++, what % STORM_EACH);
-        }
-    }
-
-    @Test
-    void norDoSearchesAmongWhatTheySend() throws InterruptedException {
-        storm(what -> handler.sendEmptyMessage(1), () -> handler.removeMessages(2));
-    }
-
-    @Test
-    void norDoSendersForTheFrontOfTheQueue() throws InterruptedException {
-        storm(what -> handler.sendMessageAtFrontOfQueue(Message.obtain(handler, what)), () -> {});
-    }
-
-    /** As many messages as senders can send without a pause; while they do, the looper handles its share. */
-    private void storm(IntConsumer send, Runnable work) throws InterruptedException {
-        handler = new Handler(thread.getLooper(), message -> {
-            seen.add(message.what);
-            work.run();
-            return true;
-        });
-        Thread[] senders = new Thread[STORM_SENDERS];
-        for (int index = 0; index < senders.length; index++) {
-            int first = index * STORM_EACH;
-            senders[index] = new Thread(() -> {
-                for (int count = 0; count < STORM_EACH; count++) {
-                    send.accept(first + count);
-                }
-            });
-            senders[index].start();
-        }
-        for (Thread sender : senders) {
-            sender.join(60_000);
-        }
-        int handledMeanwhile = seen.size();
-        drain();
-        int sent = STORM_SENDERS * STORM_EACH;
-        assertEquals(sent, seen.size());
-        assertTrue(handledMeanwhile >= sent / STORM_SHARE, handledMeanwhile + " of " + sent + " handled meanwhile");
     }
 
     @Test

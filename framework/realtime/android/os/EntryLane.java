@@ -15,13 +15,21 @@ final class EntryLane {
     /** First size of a priority's heap, made when the first message needs it. */
     static final int HEAP_FIRST = 64;
 
-    private final QueueEntry[] first = new QueueEntry[PRIORITIES];
-    private final QueueEntry[] last = new QueueEntry[PRIORITIES];
-    private final QueueEntry[][] heaps = new QueueEntry[PRIORITIES][];
-    private final int[] heapCounts = new int[PRIORITIES];
+    private final QueueEntry[] first;
+    private final QueueEntry[] last;
+    private final QueueEntry[][] heaps;
+    private final int[] heapCounts;
     /** A bit for each priority that holds something: two words. */
     private long low;
     private long high;
+
+    /** For priorities below {@code priorities}. */
+    EntryLane(int priorities) {
+        first = new QueueEntry[priorities];
+        last = new QueueEntry[priorities];
+        heaps = new QueueEntry[priorities][];
+        heapCounts = new int[priorities];
+    }
 
     void add(QueueEntry entry, long nowNanos) {
         int priority = entry.priority;

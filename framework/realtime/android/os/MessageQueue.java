@@ -17,14 +17,16 @@ import takt.framework.RealtimeThread;
  * nanoseconds; ordinary messages keep AOSP's order.
  *
  * <p>A message has its sender's real-time priority (0 for ordinary threads). The due message of the highest priority is
- * next; equal priorities keep time and arrival. A sender leaves its message in {@link Arrivals} and takes no lock (an ordinary
- * one does behind {@link #UNSORTED_MAX} others). Whoever next looks into the queue sorts in what arrived, once, in O(1) if it is
- * due and O(log n) if it is delayed, the most urgent first; the looper only as far as it may come before what is due. At most
+ * next; equal priorities keep time and arrival. A sender leaves its message without taking a lock (an ordinary one takes that of
+ * {@link OrdinaryMessages} behind {@link #UNSORTED_MAX} others). Whoever next looks into the queue sorts in what arrived, once, in O(1)
+ * if it is due and O(log n) if it is delayed, the most urgent first; the looper only as far as it may come before what is due. At most
  * {@link #REALTIME_PENDING_MAX} real-time messages wait at once; one more is refused and counted.
  *
  * <p>The looper's thread runs at the priority of what it dispatches. A sender that adds a more urgent due message raises it
  * with one system call; {@code rt::sync::boost} has the protocol, and why no raise is lost. A message that becomes due
  * while another is dispatched waits for that one at that one's priority.
+ *
+ * <p>Lock order: this queue's (idle handlers, tokens of barriers), {@link OrdinaryMessages}', {@link UrgentMessages}'.
  */
 public final class MessageQueue {
     private static final String TAG = "MessageQueue";
@@ -35,12 +37,14 @@ public final class MessageQueue {
     private static final int UNSORTED_MAX = 4096;
     private static final int SENDER_STEPS = 16;
     private static final long NANOS_PER_MILLI = 1_000_000;
-    private static final long FOREVER = Long.MAX_VALUE;
+    /** Times that the looper waits for an offer: senders for ever earlier times would thwart each. */
+    private static final int WAITS_MAX = 8;
     private static final int IDLE_HANDLERS_FIRST = 4;
     /** Values of {@link #rest}. */
     static final int AWAKE = 0;
     private static final int ASLEEP = 1;
     private static final int BEING_WOKEN = 2;
+    private static final int BEHIND_SORTERS = 3;
     /** Answers of {@link #nativeSettle}. */
     private static final int SETTLED = 0;
     private static final int LOOK_AGAIN = 1;
@@ -48,31 +52,22 @@ public final class MessageQueue {
     private static final AtomicBoolean IS_REHEARSED = new AtomicBoolean();
 
     private final boolean quitAllowed;
-    final Arrivals arrivals = new Arrivals();
-    /** Real-time messages that were sent and not taken. */
-    final AtomicInteger realtimePending = new AtomicInteger();
+    final UrgentMessages urgent = new UrgentMessages();
+    final OrdinaryMessages ordinary = new OrdinaryMessages(urgent);
     private final AtomicLong refused = new AtomicLong();
     private final AtomicLong notRaised = new AtomicLong();
-    /** A sender has raised the looper, or its message was sorted in: the looper's priority is to be settled. */
-    private volatile boolean isUnsettled;
     /**
      * {@link #ASLEEP}: the looper waits, or is about to, until {@link #asleepUntilNanos}; who sends for an earlier time wakes it.
      * {@link #BEING_WOKEN}: somebody does. Who is urgent does not rely on that: the other one may not get to run.
+     * {@link #BEHIND_SORTERS}: it waits for who sorts in, or for what is urgent and for an earlier time.
      */
     final AtomicInteger rest = new AtomicInteger(AWAKE);
     private volatile long asleepUntilNanos;
     private volatile boolean isQuitting;
 
-    // What follows belongs to the holder of this object's lock: the looper, and who removes or searches.
-    private final EntryLane synchronous = new EntryLane();
-    private final EntryLane asynchronous = new EntryLane();
-    private final EntryTable table = new EntryTable();
+    // Of the holder of this object's lock.
     private final ArrayList<IdleHandler> idleHandlers = new ArrayList<>();
     private IdleHandler[] idleHandlersToRun = new IdleHandler[IDLE_HANDLERS_FIRST];
-    /** Barriers by time, then arrival; {@code message.arg1} is the token. */
-    private final ArrayList<QueueEntry> barriers = new ArrayList<>();
-    private long nextSequence = 1;
-    private long nextFrontSequence = -1;
     private int nextBarrierToken;
 
     // The looper's own.
@@ -91,7 +86,7 @@ public final class MessageQueue {
 
     private static native void nativeDestroy(long queue);
 
-    /** Waits until {@code untilNanos} (uptime; {@link #FOREVER}), or until woken. */
+    /** Waits until {@code untilNanos} (uptime; {@link Long#MAX_VALUE}), or until woken. */
     private static native void nativePollUntil(long queue, long untilNanos);
 
     private static native void nativeWake(long queue);
@@ -146,24 +141,15 @@ public final class MessageQueue {
      * for what it was sent in a storm. O(n log n) in the handler's messages, and what arrived is sorted in first.
      */
     public void bringForward(Handler handler) {
-        synchronized (this) {
-            sortInAll();
-            long nowNanos = SystemClock.uptimeNanos();
-            ArrayList<QueueEntry> found = new ArrayList<>();
-            for (QueueEntry entry = table.firstOfHandler(handler); entry != null;
-                    entry = entry.chainAfter[EntryTable.BY_HANDLER]) {
-                if (entry.message.target == handler && entry.whenNanos <= nowNanos) {
-                    found.add(entry);
-                }
-            }
-            found.sort((one, other) -> one.isBefore(other) ? 1 : -1);
-            for (QueueEntry entry : found) {
-                EntryLane lane = laneOf(entry);
-                lane.remove(entry);
-                entry.whenNanos = 0;
-                entry.sequence = nextFrontSequence--;
-                lane.add(entry, nowNanos);
-            }
+        long nowNanos = SystemClock.uptimeNanos();
+        synchronized (urgent) {
+            urgent.sortInAll(nowNanos);
+            urgent.sorted.bringForward(handler, nowNanos);
+        }
+        synchronized (ordinary) {
+            ordinary.withdraw(nowNanos);
+            ordinary.sortInAll(nowNanos);
+            ordinary.sorted.bringForward(handler, nowNanos);
         }
     }
 
@@ -185,8 +171,7 @@ public final class MessageQueue {
             message.recycleUnchecked();
             return false;
         }
-        if (priority > 0 && realtimePending.incrementAndGet() > REALTIME_PENDING_MAX) {
-            realtimePending.decrementAndGet();
+        if (priority > 0 && !urgent.tryReserve(REALTIME_PENDING_MAX)) {
             refused.incrementAndGet();
             message.markFree();
             return false;
@@ -195,7 +180,12 @@ public final class MessageQueue {
         entry.whenNanos = whenNanos;
         entry.priority = priority;
         entry.isAsynchronous = message.isAsynchronous();
-        int unsorted = arrivals.add(entry);
+        int unsorted = 0;
+        if (priority > 0) {
+            urgent.add(entry);
+        } else {
+            unsorted = ordinary.add(entry);
+        }
         // From here on the message is the looper's.
         boolean wakes = rest.get() != AWAKE && whenNanos < asleepUntilNanos
                 && (rest.compareAndSet(ASLEEP, BEING_WOKEN) || priority > 0);
@@ -205,8 +195,8 @@ public final class MessageQueue {
             nativeWake(nativeQueue);
         }
         if (isQuitting) {
-            discardArrivals();
-        } else if (priority == 0 && unsorted > UNSORTED_MAX) {
+            recycleArrivals();
+        } else if (unsorted > UNSORTED_MAX) {
             sortInSome();
         }
         return true;
@@ -216,7 +206,7 @@ public final class MessageQueue {
         int outcome = nativeAnnounce(nativeQueue, priority, wakes);
         if (outcome == 1) {
             // The message may have been found, and done, before it was announced.
-            isUnsettled = true;
+            urgent.isUnsettled = true;
         } else if (outcome == 2) {
             countNotRaised(priority);
         }
@@ -229,11 +219,23 @@ public final class MessageQueue {
         }
     }
 
+    /** An ordinary sender's, when senders are faster than the looper: so a search or an earlier time finds a bounded rest. */
+    void sortInSome() {
+        int left = SENDER_STEPS;
+        while (left > 0) {
+            left = ordinary.sortInSome(left);
+            if (rest.get() == BEHIND_SORTERS && rest.compareAndSet(BEHIND_SORTERS, BEING_WOKEN)) {
+                nativeWake(nativeQueue);
+            }
+        }
+    }
+
     Message next() {
         if (isClosed) {
             return null; // The looper has quit and is asked again: as AOSP's.
         }
         int idleCount = -1;
+        int waits = 0;
         long untilNanos = 0;
         while (true) {
             if (untilNanos != 0) {
@@ -242,14 +244,37 @@ public final class MessageQueue {
                 rest.set(AWAKE);
                 untilNanos = 0;
             }
-            synchronized (this) {
-                beginLook();
-                long nowNanos = SystemClock.uptimeNanos();
-                QueueEntry entry = findDue(nowNanos);
-                if (entry != null) {
-                    if (settle(entry.priority)) {
-                        return unlink(entry);
+            beginLook();
+            long nowNanos = SystemClock.uptimeNanos();
+            synchronized (urgent) {
+                QueueEntry due = urgent.findDue(nowNanos);
+                if (due != null) {
+                    if (settle(due.priority)) {
+                        return urgent.take(due);
                     }
+                    continue;
+                }
+            }
+            QueueEntry offered = ordinary.offered();
+            if (offered != null) {
+                if (isOrdinaryNext() && ordinary.takeOffered(offered)) {
+                    return offered.message;
+                }
+                continue;
+            }
+            // A real-time looper lends those who sort in its priority instead.
+            if (basePriority == 0 && waits < WAITS_MAX && ordinary.isOfferToCome()) {
+                waits++;
+                untilNanos = fallAsleepBehindSorters();
+                continue;
+            }
+            synchronized (ordinary) {
+                ordinary.withdraw(nowNanos);
+                QueueEntry due = ordinary.findDue(nowNanos);
+                if (due != null && isOrdinaryNext()) {
+                    return ordinary.take(due);
+                }
+                if (due != null || urgent.hasArrived()) {
                     continue;
                 }
                 if (isQuitting) {
@@ -259,18 +284,22 @@ public final class MessageQueue {
                     }
                     continue;
                 }
-                if (idleCount < 0 && isIdleAt(nowNanos)) {
-                    idleCount = idleHandlers.size();
+                if (idleCount < 0 && ordinary.sorted.isIdleAt(nowNanos)) {
+                    idleCount = prepareIdleHandlers();
                 }
                 if (idleCount <= 0) {
                     untilNanos = fallAsleep();
                     continue;
                 }
-                idleHandlersToRun = idleHandlers.toArray(idleHandlersToRun);
             }
             runIdleHandlers(idleCount);
             idleCount = 0; // A handler may have added a message: look before waiting.
         }
+    }
+
+    /** Nothing urgent has come, and the looper runs as what is ordinary does. */
+    boolean isOrdinaryNext() {
+        return !urgent.hasArrived() && settle(basePriority);
     }
 
     /** The looper has ended. */
@@ -279,26 +308,48 @@ public final class MessageQueue {
         nativeClose(nativeQueue);
     }
 
-    /** How long to wait; 0: look again. Asleep it keeps the priority of what it waits for: that costs nothing. */
+    /**
+     * How long to wait; 0: look again. Asleep the looper keeps the priority of what it waits for: that costs nothing. The caller holds
+     * the lock of what is ordinary: what another sorted in meanwhile would not wake.
+     */
     long fallAsleep() {
-        if (!settle(highestPriority())) {
-            return 0;
+        synchronized (urgent) {
+            long untilNanos = Math.min(urgent.sorted.nextTimeNanos(), ordinary.sorted.nextTimeNanos());
+            return fallAsleep(ASLEEP, untilNanos) && stayAsleep(!ordinary.hasArrived()) ? untilNanos : 0;
         }
-        long untilNanos = nextTimeNanos();
+    }
+
+    /** As {@link #fallAsleep}, until who sorts in has something to offer. */
+    long fallAsleepBehindSorters() {
+        synchronized (urgent) {
+            long untilNanos = urgent.sorted.nextTimeNanos();
+            boolean isAsleep = fallAsleep(BEHIND_SORTERS, untilNanos);
+            return isAsleep && stayAsleep(ordinary.isOfferToCome() && ordinary.offered() == null) ? untilNanos : 0;
+        }
+    }
+
+    private boolean fallAsleep(int how, long untilNanos) {
+        if (!settle(urgent.sorted.highestPriority())) {
+            return false;
+        }
         asleepUntilNanos = untilNanos;
-        rest.set(ASLEEP);
-        // Who sent before it could see this did not wake.
-        if (!arrivals.isEmpty()) {
-            rest.set(AWAKE);
-            return 0;
+        rest.set(how);
+        return true;
+    }
+
+    /** Who sent, or had sorted in, before it could see that the looper falls asleep did not wake it. */
+    private boolean stayAsleep(boolean isOrdinaryQuiet) {
+        if (isOrdinaryQuiet && !urgent.hasArrived()) {
+            return true;
         }
-        return untilNanos;
+        rest.set(AWAKE);
+        return false;
     }
 
     /** Before a search, if the looper is raised or may have been. */
     void beginLook() {
-        if (looperPriority != basePriority || isUnsettled || arrivals.highest() > 0) {
-            isUnsettled = true;
+        if (looperPriority != basePriority || urgent.isUnsettled || urgent.hasArrived()) {
+            urgent.isUnsettled = true;
             look = nativeLook(nativeQueue);
         }
     }
@@ -306,13 +357,13 @@ public final class MessageQueue {
     /** The looper runs at a priority from here on; false if something was announced since {@link #beginLook}. */
     boolean settle(int wanted) {
         int priority = Math.max(basePriority, wanted);
-        if (priority == looperPriority && !isUnsettled) {
+        if (priority == looperPriority && !urgent.isUnsettled) {
             return true;
         }
-        isUnsettled = false;
+        urgent.isUnsettled = false;
         int outcome = nativeSettle(nativeQueue, look, priority);
         if (outcome == LOOK_AGAIN) {
-            isUnsettled = true;
+            urgent.isUnsettled = true;
             return false;
         }
         if (outcome == SETTLED) {
@@ -323,112 +374,20 @@ public final class MessageQueue {
         return true;
     }
 
-    /**
-     * The next entry, or null: the first in AOSP's order of all that had arrived at some time during this call. What has not
-     * been sorted in when it is found comes after it, or arrived after what did was taken whole.
-     */
-    QueueEntry findDue(long nowNanos) {
-        boolean isTaken = false;
-        boolean isSome = false;
-        while (true) {
-            QueueEntry due = findUrgent(nowNanos);
-            if (due != null && (due.priority > 0 || isSome && arrivals.areAfter(due))) {
-                return due;
-            }
-            if (!arrivals.hasBatch()) {
-                if (isTaken || !arrivals.takeBatch()) {
-                    return due;
-                }
-                isTaken = true;
-            }
-            // Some in any case: else they would pile up behind what is due.
-            sortIn(arrivals.takeOrdinary(), nowNanos);
-            isSome = true;
-        }
-    }
-
-    /** The due entry, once the arrivals that are more urgent are sorted in. */
-    private QueueEntry findUrgent(long nowNanos) {
-        QueueEntry due = dueEntry(nowNanos);
-        int arrived = arrivals.highest();
-        while (arrived > 0 && (due == null || arrived >= due.priority)) {
-            sortIn(arrivals.take(arrived), nowNanos);
-            due = dueEntry(nowNanos);
-            arrived = arrivals.highest();
-        }
-        return due;
-    }
-
-    /**
-     * An ordinary sender's, when senders are faster than the looper: so a search or an earlier time finds a bounded rest. The
-     * looper wants the lock for what is urgent: it is handed over between two steps.
-     */
-    void sortInSome() {
-        int steps = 0;
-        while (steps < SENDER_STEPS) {
-            synchronized (this) {
-                long nowNanos = SystemClock.uptimeNanos();
-                do {
-                    if (isQuitting || !arrivals.hasBatch() && !arrivals.takeBatch()) {
-                        return;
-                    }
-                    sortIn(arrivals.takeOrdinary(), nowNanos);
-                    steps++;
-                } while (steps < SENDER_STEPS && arrivals.highest() == 0);
-            }
-        }
-    }
-
-    /** All that had arrived before the call: for who searches. */
-    private void sortInAll() {
-        long nowNanos = SystemClock.uptimeNanos();
-        for (int priority = arrivals.highest(); priority > 0; priority = arrivals.highest()) {
-            sortIn(arrivals.take(priority), nowNanos);
-        }
-        boolean isTaken = false;
-        while (true) {
-            if (!arrivals.hasBatch()) {
-                if (isTaken || !arrivals.takeBatch()) {
-                    return;
-                }
-                isTaken = true;
-            }
-            sortIn(arrivals.takeOrdinary(), nowNanos);
-        }
-    }
-
-    private void sortIn(QueueEntry chain, long nowNanos) {
-        QueueEntry entry = chain;
-        while (entry != null) {
-            QueueEntry next = entry.arrival;
-            entry.arrival = null;
-            // AOSP puts time 0 in front of everything, the last one first.
-            entry.sequence = entry.whenNanos == 0 ? nextFrontSequence-- : nextSequence++;
-            if (entry.priority > 0) {
-                isUnsettled = true;
-            }
-            laneOf(entry).add(entry, nowNanos);
-            table.add(entry);
-            entry = next;
-        }
-    }
-
     /** What was sent when the queue had quit already. */
-    void discardArrivals() {
+    void recycleArrivals() {
+        synchronized (urgent) {
+            urgent.recycleArrivals();
+        }
+        synchronized (ordinary) {
+            ordinary.recycleArrivals();
+        }
+    }
+
+    private int prepareIdleHandlers() {
         synchronized (this) {
-            while (!arrivals.isEmpty()) {
-                int priority = arrivals.highest();
-                if (priority == 0 && !arrivals.hasBatch()) {
-                    arrivals.takeBatch();
-                }
-                QueueEntry entry = priority == 0 ? arrivals.takeOrdinary() : arrivals.take(priority);
-                while (entry != null) {
-                    QueueEntry next = entry.arrival;
-                    entry.arrival = null;
-                    entry.message.recycleUnchecked();
-                    entry = next;
-                }
-            }
+            idleHandlersToRun = idleHandlers.toArray(idleHandlersToRun);
+            return idleHandlers.size();
         }
     }
 
@@ -450,84 +409,19 @@ public final class MessageQueue {
         }
     }
 
-    /** The due entry of the highest priority that no barrier holds back. */
-    private QueueEntry dueEntry(long nowNanos) {
-        QueueEntry barrier = barriers.isEmpty() ? null : barriers.get(0);
-        int ordinary = synchronous.highestBelow(EntryLane.PRIORITIES);
-        int urgent = asynchronous.highestBelow(EntryLane.PRIORITIES);
-        while (ordinary >= 0 || urgent >= 0) {
-            int priority = Math.max(ordinary, urgent);
-            QueueEntry best = null;
-            if (ordinary == priority) {
-                QueueEntry head = synchronous.head(priority);
-                boolean isFree = barrier == null || head.isBefore(barrier);
-                best = isFree && head.whenNanos <= nowNanos ? head : null;
-                ordinary = synchronous.highestBelow(priority);
-            }
-            if (urgent == priority) {
-                QueueEntry head = asynchronous.head(priority);
-                boolean isBetter = best == null || head.isBefore(best);
-                best = isBetter && head.whenNanos <= nowNanos ? head : best;
-                urgent = asynchronous.highestBelow(priority);
-            }
-            if (best != null) {
-                return best;
-            }
-        }
-        return null;
-    }
-
-    /** When to look again: the earliest time of an entry that no barrier holds back. */
-    private long nextTimeNanos() {
-        QueueEntry barrier = barriers.isEmpty() ? null : barriers.get(0);
-        long earliest = FOREVER;
-        int priority = synchronous.highestBelow(EntryLane.PRIORITIES);
-        for (; priority >= 0; priority = synchronous.highestBelow(priority)) {
-            QueueEntry head = synchronous.head(priority);
-            if (barrier == null || head.isBefore(barrier)) {
-                earliest = Math.min(earliest, head.whenNanos);
-            }
-        }
-        priority = asynchronous.highestBelow(EntryLane.PRIORITIES);
-        for (; priority >= 0; priority = asynchronous.highestBelow(priority)) {
-            earliest = Math.min(earliest, asynchronous.head(priority).whenNanos);
-        }
-        return earliest;
-    }
-
-    private int highestPriority() {
-        return Math.max(
-                synchronous.highestBelow(EntryLane.PRIORITIES), asynchronous.highestBelow(EntryLane.PRIORITIES));
-    }
-
-    /** Is nothing due, not even a barrier? */
-    private boolean isIdleAt(long nowNanos) {
-        boolean isBarrierDue = !barriers.isEmpty() && barriers.get(0).whenNanos <= nowNanos;
-        if (isBarrierDue) {
-            return false;
-        }
-        return dueEntry(nowNanos) == null;
-    }
-
-    private EntryLane laneOf(QueueEntry entry) {
-        return entry.isAsynchronous ? asynchronous : synchronous;
-    }
-
-    Message unlink(QueueEntry entry) {
-        Message message = entry.message;
-        laneOf(entry).remove(entry);
-        table.remove(entry);
-        if (entry.priority > 0) {
-            realtimePending.decrementAndGet();
-        }
-        return message;
-    }
-
     /** Is the calling thread's queue empty of due messages? */
     public boolean isIdle() {
-        synchronized (this) {
-            sortInAll();
-            return isIdleAt(SystemClock.uptimeNanos());
+        long nowNanos = SystemClock.uptimeNanos();
+        synchronized (urgent) {
+            urgent.sortInAll(nowNanos);
+            if (!urgent.sorted.isIdleAt(nowNanos)) {
+                return false;
+            }
+        }
+        synchronized (ordinary) {
+            ordinary.withdraw(nowNanos);
+            ordinary.sortInAll(nowNanos);
+            return ordinary.sorted.isIdleAt(nowNanos);
         }
     }
 
@@ -566,143 +460,147 @@ public final class MessageQueue {
         if (!quitAllowed) {
             throw new IllegalStateException("Main thread not allowed to quit.");
         }
-        synchronized (this) {
-            if (isQuitting) {
-                return;
+        // AOSP's two ways to quit: what is not due goes, or everything. Both locks: a sender that finds the queue quitting recycles
+        // what has arrived, which must be only what came later.
+        synchronized (ordinary) {
+            synchronized (urgent) {
+                if (isQuitting) {
+                    return;
+                }
+                isQuitting = true;
+                long nowNanos = SystemClock.uptimeNanos();
+                long limitNanos = isSafe ? nowNanos : Long.MIN_VALUE;
+                ordinary.withdraw(nowNanos);
+                ordinary.sortInAll(nowNanos);
+                ordinary.close(limitNanos);
+                urgent.sortInAll(nowNanos);
+                urgent.recycleAfter(limitNanos);
+                if (!isSafe) {
+                    ordinary.sorted.clearBarriers();
+                    urgent.sorted.clearBarriers();
+                }
             }
-            isQuitting = true;
-            sortInAll();
-            long nowNanos = isSafe ? SystemClock.uptimeNanos() : Long.MIN_VALUE;
-            removeAfter(synchronous, nowNanos);
-            removeAfter(asynchronous, nowNanos);
-            if (!isSafe) {
-                barriers.clear();
-            }
-            nativeWake(nativeQueue);
         }
-    }
-
-    /** AOSP's two ways to quit: what is not due goes, or everything. */
-    private void removeAfter(EntryLane lane, long limitNanos) {
-        ArrayList<QueueEntry> kept = new ArrayList<>();
-        for (int priority = lane.highestBelow(EntryLane.PRIORITIES); priority >= 0; ) {
-            QueueEntry head = lane.head(priority);
-            if (head.whenNanos > limitNanos) {
-                unlink(head).recycleUnchecked();
-            } else {
-                lane.remove(head);
-                kept.add(head);
-            }
-            priority = lane.highestBelow(EntryLane.PRIORITIES);
-        }
-        for (QueueEntry entry : kept) {
-            lane.add(entry, limitNanos);
-        }
+        nativeWake(nativeQueue);
     }
 
     /** Holds back synchronous messages from now on. */
     public int postSyncBarrier() {
         synchronized (this) {
             int token = nextBarrierToken++;
+            long nowNanos = SystemClock.uptimeNanos();
+            long whenNanos = SystemClock.uptimeMillis() * NANOS_PER_MILLI;
             // What was sent before it lies before it.
-            sortInAll();
-            Message message = Message.obtain();
-            message.tryMarkInUse();
-            message.arg1 = token;
-            QueueEntry barrier = message.entry;
-            barrier.whenNanos = SystemClock.uptimeMillis() * NANOS_PER_MILLI;
-            barrier.sequence = nextSequence++;
-            barriers.add(barrier);
+            synchronized (urgent) {
+                urgent.sortInAll(nowNanos);
+                urgent.sorted.postBarrier(token, whenNanos);
+            }
+            synchronized (ordinary) {
+                ordinary.withdraw(nowNanos);
+                ordinary.sortInAll(nowNanos);
+                ordinary.sorted.postBarrier(token, whenNanos);
+            }
             return token;
         }
     }
 
     /** Lets them go. */
     public void removeSyncBarrier(int token) {
-        synchronized (this) {
-            for (int index = 0; index < barriers.size(); index++) {
-                if (barriers.get(index).message.arg1 == token) {
-                    barriers.remove(index).message.recycleUnchecked();
-                    // What it held back may be urgent: not left to another who wakes.
-                    if (rest.get() != AWAKE) {
-                        nativeWake(nativeQueue);
-                    }
-                    return;
-                }
+        boolean isFound;
+        synchronized (urgent) {
+            isFound = urgent.sorted.removeBarrier(token);
+        }
+        synchronized (ordinary) {
+            isFound |= ordinary.sorted.removeBarrier(token);
+        }
+        if (!isFound) {
+            throw new IllegalStateException("The specified message queue synchronization  barrier token has not been"
+                    + " posted or has already been removed.");
+        }
+        // What it held back may be urgent: not left to another who wakes.
+        if (rest.get() != AWAKE) {
+            nativeWake(nativeQueue);
+        }
+    }
+
+    /** Visits a chain of each kind: is there a match? */
+    boolean contains(EntryMatch match, Handler handler, int what, Runnable callback, Object object) {
+        if (handler == null) {
+            return false;
+        }
+        long nowNanos = SystemClock.uptimeNanos();
+        synchronized (urgent) {
+            urgent.sortInAll(nowNanos);
+            if (urgent.sorted.contains(match, handler, what, callback, object)) {
+                return true;
             }
         }
-        throw new IllegalStateException("The specified message queue synchronization  barrier token has not been"
-                + " posted or has already been removed.");
+        synchronized (ordinary) {
+            ordinary.withdraw(nowNanos);
+            ordinary.sortInAll(nowNanos);
+            return ordinary.sorted.contains(match, handler, what, callback, object);
+        }
     }
 
-    private boolean search(
-            EntryMatch match, Handler handler, int what, Runnable callback, Object object, boolean isRemoval) {
-        return handler != null && visit(match, handler, what, callback, object, isRemoval);
-    }
-
-    /** Visits one chain; removes what matches, or says whether something does. */
-    boolean visit(EntryMatch match, Handler handler, int what, Runnable callback, Object object, boolean isRemoval) {
-        synchronized (this) {
-            sortInAll();
-            boolean isFound = false;
-            QueueEntry entry = match.first(table, handler, what, callback);
-            while (entry != null) {
-                QueueEntry after = entry.chainAfter[match.key];
-                if (match.isMatch(entry.message, handler, what, callback, object)) {
-                    isFound = true;
-                    if (!isRemoval) {
-                        return true;
-                    }
-                    unlink(entry).recycleUnchecked();
-                }
-                entry = after;
-            }
-            return isFound;
+    /** Visits a chain of each kind and recycles what matches. */
+    void remove(EntryMatch match, Handler handler, int what, Runnable callback, Object object) {
+        if (handler == null) {
+            return;
+        }
+        long nowNanos = SystemClock.uptimeNanos();
+        synchronized (urgent) {
+            urgent.sortInAll(nowNanos);
+            urgent.recycleMatches(match, handler, what, callback, object);
+        }
+        synchronized (ordinary) {
+            ordinary.withdraw(nowNanos);
+            ordinary.sortInAll(nowNanos);
+            ordinary.sorted.recycleMatches(match, handler, what, callback, object);
         }
     }
 
     boolean hasMessages(Handler handler, int what, Object object) {
-        return search(EntryMatch.WHAT, handler, what, null, object, false);
+        return contains(EntryMatch.WHAT, handler, what, null, object);
     }
 
     boolean hasEqualMessages(Handler handler, int what, Object object) {
-        return search(EntryMatch.EQUAL_WHAT, handler, what, null, object, false);
+        return contains(EntryMatch.EQUAL_WHAT, handler, what, null, object);
     }
 
     boolean hasMessages(Handler handler, Runnable callback, Object object) {
-        return search(EntryMatch.CALLBACK, handler, 0, callback, object, false);
+        return contains(EntryMatch.CALLBACK, handler, 0, callback, object);
     }
 
     boolean hasMessages(Handler handler) {
-        return search(EntryMatch.HANDLER, handler, 0, null, null, false);
+        return contains(EntryMatch.HANDLER, handler, 0, null, null);
     }
 
     void removeMessages(Handler handler, int what, Object object) {
-        search(EntryMatch.WHAT, handler, what, null, object, true);
+        remove(EntryMatch.WHAT, handler, what, null, object);
     }
 
     void removeEqualMessages(Handler handler, int what, Object object) {
-        search(EntryMatch.EQUAL_WHAT, handler, what, null, object, true);
+        remove(EntryMatch.EQUAL_WHAT, handler, what, null, object);
     }
 
     void removeMessages(Handler handler, Runnable callback, Object object) {
         if (callback != null) {
-            search(EntryMatch.CALLBACK, handler, 0, callback, object, true);
+            remove(EntryMatch.CALLBACK, handler, 0, callback, object);
         }
     }
 
     void removeEqualMessages(Handler handler, Runnable callback, Object object) {
         if (callback != null) {
-            search(EntryMatch.EQUAL_CALLBACK, handler, 0, callback, object, true);
+            remove(EntryMatch.EQUAL_CALLBACK, handler, 0, callback, object);
         }
     }
 
     void removeCallbacksAndMessages(Handler handler, Object object) {
-        search(EntryMatch.HANDLER, handler, 0, null, object, true);
+        remove(EntryMatch.HANDLER, handler, 0, null, object);
     }
 
     void removeCallbacksAndEqualMessages(Handler handler, Object object) {
-        search(EntryMatch.EQUAL_HANDLER, handler, 0, null, object, true);
+        remove(EntryMatch.EQUAL_HANDLER, handler, 0, null, object);
     }
 
     void dump(Printer printer, String prefix, Handler handler) {

@@ -34,4 +34,15 @@ final class QueueEntry {
     boolean isBefore(QueueEntry other) {
         return whenNanos != other.whenNanos ? whenNanos < other.whenNanos : sequence < other.sequence;
     }
+
+    /** A chain by {@link #arrival}, or null: nobody has seen them. */
+    static void recycleChain(QueueEntry chain) {
+        QueueEntry entry = chain;
+        while (entry != null) {
+            QueueEntry next = entry.arrival;
+            entry.arrival = null;
+            entry.message.recycleUnchecked();
+            entry = next;
+        }
+    }
 }
