@@ -147,7 +147,6 @@ public final class MessageQueue {
             urgent.sorted.bringForward(handler, nowNanos);
         }
         synchronized (ordinary) {
-            ordinary.withdraw(nowNanos);
             ordinary.sortInAll(nowNanos);
             ordinary.sorted.bringForward(handler, nowNanos);
         }
@@ -269,7 +268,6 @@ public final class MessageQueue {
                 continue;
             }
             synchronized (ordinary) {
-                ordinary.withdraw(nowNanos);
                 QueueEntry due = ordinary.findDue(nowNanos);
                 if (due != null && isOrdinaryNext()) {
                     return ordinary.take(due);
@@ -419,7 +417,6 @@ public final class MessageQueue {
             }
         }
         synchronized (ordinary) {
-            ordinary.withdraw(nowNanos);
             ordinary.sortInAll(nowNanos);
             return ordinary.sorted.isIdleAt(nowNanos);
         }
@@ -470,7 +467,6 @@ public final class MessageQueue {
                 isQuitting = true;
                 long nowNanos = SystemClock.uptimeNanos();
                 long limitNanos = isSafe ? nowNanos : Long.MIN_VALUE;
-                ordinary.withdraw(nowNanos);
                 ordinary.sortInAll(nowNanos);
                 ordinary.close(limitNanos);
                 urgent.sortInAll(nowNanos);
@@ -496,7 +492,6 @@ public final class MessageQueue {
                 urgent.sorted.postBarrier(token, whenNanos);
             }
             synchronized (ordinary) {
-                ordinary.withdraw(nowNanos);
                 ordinary.sortInAll(nowNanos);
                 ordinary.sorted.postBarrier(token, whenNanos);
             }
@@ -536,7 +531,6 @@ public final class MessageQueue {
             }
         }
         synchronized (ordinary) {
-            ordinary.withdraw(nowNanos);
             ordinary.sortInAll(nowNanos);
             return ordinary.sorted.contains(match, handler, what, callback, object);
         }
@@ -553,7 +547,6 @@ public final class MessageQueue {
             urgent.recycleMatches(match, handler, what, callback, object);
         }
         synchronized (ordinary) {
-            ordinary.withdraw(nowNanos);
             ordinary.sortInAll(nowNanos);
             ordinary.sorted.recycleMatches(match, handler, what, callback, object);
         }

@@ -12,7 +12,7 @@ import java.util.concurrent.atomic.AtomicReference;
  * it takes without the lock; while there is none and somebody sorts, the looper sleeps, and whoever has sorted in wakes it.
  *
  * <p>{@link #add}, {@link #hasArrived}, {@link #isOfferToCome}, {@link #offered}, {@link #takeOffered} and {@link #sortInSome} are for any
- * thread; everything else is for the lock's holder: the looper, and who searches. Both call {@link #withdraw} first.
+ * thread; everything else is for the lock's holder: the looper, and who searches.
  */
 final class OrdinaryMessages {
     final SortedEntries sorted = new SortedEntries(1);
@@ -68,7 +68,7 @@ final class OrdinaryMessages {
     }
 
     /** Puts back what is offered. */
-    void withdraw(long nowNanos) {
+    private void withdraw(long nowNanos) {
         QueueEntry entry = offer.getAndSet(null);
         if (entry != null) {
             sorted.putBack(entry, nowNanos);
@@ -129,9 +129,10 @@ final class OrdinaryMessages {
     /**
      * The looper's next entry, or null: the first in AOSP's order of all that had arrived at some time during this call. What has not been
      * sorted in when it is found comes after it, or arrived after what did was taken whole. Ends with null as soon as something urgent
-     * has arrived.
+     * has arrived. What was offered is put back.
      */
     QueueEntry findDue(long nowNanos) {
+        withdraw(nowNanos);
         boolean isTaken = false;
         boolean isSome = false;
         while (!urgent.hasArrived()) {
@@ -152,8 +153,9 @@ final class OrdinaryMessages {
         return null;
     }
 
-    /** All that had arrived before the call. */
+    /** All that had arrived before the call; and what was offered is put back. */
     void sortInAll(long nowNanos) {
+        withdraw(nowNanos);
         boolean isTaken = false;
         while (true) {
             if (!arrivals.hasBatch()) {

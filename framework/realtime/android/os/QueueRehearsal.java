@@ -67,7 +67,6 @@ final class QueueRehearsal {
             urgent.recycleMatches(match, null, 0, null, null);
         }
         synchronized (ordinary) {
-            ordinary.withdraw(nowNanos);
             ordinary.sortInAll(nowNanos);
             ordinary.sorted.contains(match, null, 0, null, this);
             ordinary.sorted.recycleMatches(match, null, 0, null, this);
@@ -89,7 +88,6 @@ final class QueueRehearsal {
             ordinary.takeOffered(offered);
         }
         synchronized (ordinary) {
-            ordinary.withdraw(nowNanos);
             for (QueueEntry due = ordinary.findDue(nowNanos); due != null; due = ordinary.findDue(nowNanos)) {
                 ordinary.take(due);
             }
