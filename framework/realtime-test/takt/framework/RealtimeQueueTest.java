@@ -219,14 +219,23 @@ final class RealtimeQueueTest {
         Handler ordinary = new Handler(looper.getLooper(), message -> seenAt.add(RealtimeThread.priority()));
         assertTrue(looper.isGranted());
         ordinary.sendEmptyMessage(0);
+        awaitSeen(1);
         becomeRealtime(9);
         ordinary.sendEmptyMessage(0);
         RealtimeThread.setPriority(0, 0);
+        awaitSeen(2);
         ordinary.sendEmptyMessage(0);
         looper.quitSafely();
         looper.join(10_000);
-        Collections.sort(seenAt);
-        assertEquals(List.of(7, 7, 9), seenAt);
+        assertEquals(List.of(7, 9, 7), seenAt);
+    }
+
+    /** One at a time: a looper is raised also in the midst of what it handles. */
+    private void awaitSeen(int count) throws InterruptedException {
+        for (int millis = 0; seenAt.size() < count && millis < 20_000; millis++) {
+            Thread.sleep(1);
+        }
+        assertEquals(count, seenAt.size());
     }
 
     @Test
