@@ -112,7 +112,7 @@ const LATENESS: &str = "echo -1 > /proc/sys/kernel/sched_rt_runtime_us && \"$@\"
                         exec \"$@\" --runs 4 --lateness-max 1.2";
 
 /// A periodic Java thread beside the collector that counts, in the lab, against a native one: two seeds of four windows, some
-/// four minutes each.
+/// two minutes each. The period is none of the tick's and the garbage's: both threads drift past them and meet each coincidence.
 fn lateness_lab(takt: &Path) -> Result<()> {
     let classes = std::env::current_dir()?.join("out/soak/lateness/classes");
     command(
@@ -130,7 +130,7 @@ fn lateness_lab(takt: &Path) -> Result<()> {
             lab.arg("--with").arg(path);
         }
         lab.args(["--", "sh", "-c", LATENESS, "sh"]).arg(takt);
-        let words = "bench gc --java --machine rc --skip cost --wait park --seconds 1 --warmup 1 --heap-mb 24 --live-mb 4 \
+        let words = "bench gc --java --machine rc --skip cost --wait park --period-us 1003 --seconds 1 --warmup 1 --heap-mb 24 --live-mb 4 \
                      --garbage-mb 8 --takt-option=-Xtakt:code-cache=/tmp/code --classes";
         command(lab.args(words.split_whitespace()).arg(&classes))?;
     }

@@ -145,7 +145,8 @@ final class GcLatency {
     }
 
     private void loop(int from, int to) {
-        long due = System.nanoTime() + 2 * periodNs;
+        // A quarter after a multiple of the period: ticks come at multiples of theirs, the control at three quarters.
+        long due = (System.nanoTime() / periodNs + 2) * periodNs + periodNs / 4;
         for (int index = from; index < to; index++) {
             long start = waitUntil(due);
             release();

@@ -22,6 +22,8 @@ use crate::bench::steal;
 pub(super) struct Measured {
     pub(super) samples: Vec<Sample>,
     pub(super) control: Vec<Sample>,
+    /// Empty unless it was asked for.
+    pub(super) second_control: Vec<Sample>,
     /// `name=value` of the program, and counters of Takt's report.
     pub(super) figures: HashMap<String, u64>,
     pub(super) collections: Collections,
@@ -121,13 +123,22 @@ fn converse(args: &Args, period_us: u64, child: &mut Child) -> Result<Measured> 
     } else {
         Policy::Other { nice: 0 }
     };
+    let period_ns = period_us * 1000;
     let plan = Plan {
-        period_ns: period_us * 1000,
+        period_ns,
+        // The program's thread comes at a quarter, a second control at the half.
+        phase_ns: period_ns / 4 * 3,
         spin_ns: args.spin_ns(),
         work_ns: args.control_us * 1000,
         seconds_max: args.seconds_max(),
     };
     let control = Control::start(policy, plan)?;
+    let half = Plan {
+        phase_ns: period_ns / 2,
+        ..plan
+    };
+    let second = args.second_control.then(|| Control::start(policy, half));
+    let second = second.transpose()?;
     let stolen_ms = steal::since_start_ms();
     let talk = talk(&mut input, &mut output);
     let figures = match talk {
@@ -138,17 +149,21 @@ fn converse(args: &Args, period_us: u64, child: &mut Child) -> Result<Measured> 
         }
         Err(error) => {
             control.stop(0, 0);
+            second.map(|it| it.stop(0, 0));
             return Err(error);
         }
     };
     let of = |name: &str| figures.get(name).copied().unwrap_or(0);
-    let control = control.stop(of("start_ns"), of("end_ns"));
+    let stop = |it: Control| it.stop(of("start_ns"), of("end_ns"));
+    let control = stop(control);
+    let second_control = second.map(stop).unwrap_or_default();
     let (rss_mb, pss_mb) = memory_of(child.id());
     // It waits for this before it ends. If it does not, its status says why.
     let _ = writeln!(input, "end");
     Ok(Measured {
         samples: Vec::new(),
         control,
+        second_control,
         figures,
         collections: Collections::default(),
         rss_mb,

@@ -48,6 +48,8 @@ pub(super) struct Control {
 #[derive(Clone, Copy)]
 pub(super) struct Plan {
     pub(super) period_ns: u64,
+    /// It is released so long after each multiple of the period on the monotonic clock.
+    pub(super) phase_ns: u64,
     /// It wakes this long before its release and looks at the clock until then.
     pub(super) spin_ns: u64,
     /// It works about this long in each release.
@@ -93,7 +95,7 @@ fn place(node: usize) -> usize {
 }
 
 impl Control {
-    /// Releases half a period beside those of a thread that began now.
+    /// Its first release is the plan's next but one.
     pub(super) fn start(policy: Policy, plan: Plan) -> Result<Self> {
         let is_stopping = Arc::new(AtomicBool::new(false));
         let stop = Arc::clone(&is_stopping);
@@ -132,7 +134,7 @@ fn releases(is_stopping: &AtomicBool, plan: Plan, mut pool: Pool) -> Vec<Sample>
     let mut turns = Vec::with_capacity(CALIBRATION);
     let mut fixed_turns = None;
     let clock = Monotonic;
-    let mut due_ns = clock.now_ns() + period_ns + period_ns / 2;
+    let mut due_ns = (clock.now_ns() / period_ns + 2) * period_ns + plan.phase_ns;
     while !is_stopping.load(Ordering::Relaxed) && samples.len() < capacity {
         clock.sleep_until(due_ns - plan.spin_ns);
         while clock.now_ns() < due_ns {

@@ -36,7 +36,41 @@ pub(super) struct Window {
     late: Recorder,
     control_work: Recorder,
     control_late: Recorder,
+    /// Without releases unless it was asked for.
+    second_work: Recorder,
+    second_late: Recorder,
     measured: Measured,
+}
+
+/// What the rule says of a thread's time in work.
+struct Verdict {
+    /// As `--check` has it: the control's figure counts in place of the maximum only.
+    holds: bool,
+    /// With the control's figure in place of either limit, where it is higher.
+    holds_beside_control: bool,
+}
+
+impl Verdict {
+    fn of(work: &Recorder, control: &Recorder) -> Self {
+        let p99_99_ns = summary(work).p99_99_ns;
+        let bound_ns = WORK_P99_99_NS_MAX.max(summary(control).p99_99_ns);
+        let is_max_held = work.max_ns() <= WORK_NS_MAX.max(control.max_ns());
+        Self {
+            holds: is_max_held && p99_99_ns <= WORK_P99_99_NS_MAX,
+            holds_beside_control: is_max_held && p99_99_ns <= bound_ns,
+        }
+    }
+}
+
+/// How many runs hold the rule, counted both ways.
+fn tally(verdicts: &[Verdict]) -> String {
+    let count = verdicts.len();
+    let held = verdicts.iter().filter(|it| it.holds).count();
+    let beside = verdicts.iter().filter(|it| it.holds_beside_control);
+    let beside = beside.count();
+    format!(
+        "{held} of {count} runs; with the control's p99.99 in place of the former too, where it is higher, {beside} of {count}"
+    )
 }
 
 /// See the module.
@@ -57,6 +91,9 @@ struct JsonWindow<'a> {
     lateness: Summary,
     control_work: Summary,
     control_lateness: Summary,
+    /// Of the second control, where there is one.
+    second_control_work: Option<Summary>,
+    second_control_lateness: Option<Summary>,
     collections: Collections,
     rss_mb: u64,
     pss_mb: u64,
@@ -130,19 +167,14 @@ impl Window {
         )
     }
 
-    /// The rule as `--check` has it: the control's figure counts in place of the maximum only.
-    fn holds(&self) -> bool {
-        summary(&self.work).p99_99_ns <= WORK_P99_99_NS_MAX && self.is_max_held()
+    fn verdict(&self) -> Verdict {
+        Verdict::of(&self.work, &self.control_work)
     }
 
-    /// The rule with the control's figure in place of either limit, where it is higher.
-    fn holds_beside_control(&self) -> bool {
-        let bound_ns = WORK_P99_99_NS_MAX.max(summary(&self.control_work).p99_99_ns);
-        summary(&self.work).p99_99_ns <= bound_ns && self.is_max_held()
-    }
-
-    fn is_max_held(&self) -> bool {
-        self.work.max_ns() <= WORK_NS_MAX.max(self.control_work.max_ns())
+    /// Of the second control, where there is one.
+    fn second_verdict(&self) -> Option<Verdict> {
+        let is_there = !self.measured.second_control.is_empty();
+        is_there.then(|| Verdict::of(&self.second_work, &self.control_work))
     }
 
     /// Whether a thread without a heap, in the same window, was held up longer than the rule lets this one be.
@@ -186,6 +218,8 @@ impl Outcome {
             late: recorder(&measured.samples, |it| it.late_ns),
             control_work: recorder(&measured.control, |it| it.work_ns),
             control_late: recorder(&measured.control, |it| it.late_ns),
+            second_work: recorder(&measured.second_control, |it| it.work_ns),
+            second_late: recorder(&measured.second_control, |it| it.late_ns),
             measured,
         });
         self.windows.last().expect("it was pushed")
@@ -198,7 +232,7 @@ impl Outcome {
 
     /// Whether four of five judged windows hold the rule; none is not enough.
     pub(super) fn holds(&self) -> bool {
-        let held = self.judged().filter(|it| it.holds()).count();
+        let held = self.judged().filter(|it| it.verdict().holds).count();
         let count = self.judged().count();
         count > 0 && held * 5 >= count * 4
     }
@@ -273,22 +307,19 @@ impl Outcome {
         let more = ["late p50", "p99.9", "max", "RSS MB"];
         let mut table = Table::new(columns.into_iter().chain(more));
         for window in &self.windows {
+            let rss = window.measured.rss_mb.to_string();
+            let control = "  control".to_owned();
+            let second = "  second control".to_owned();
             let sides = [
-                (
-                    window.name(),
-                    &window.work,
-                    &window.late,
-                    window.measured.rss_mb.to_string(),
-                ),
-                (
-                    "  control".to_owned(),
-                    &window.control_work,
-                    &window.control_late,
-                    "-".to_owned(),
-                ),
+                (window.name(), &window.work, &window.late, &*rss),
+                (control, &window.control_work, &window.control_late, "-"),
+                (second, &window.second_work, &window.second_late, "-"),
             ];
             for (name, work, late, rss) in sides {
                 let (work, late) = (summary(work), summary(late));
+                if work.count == 0 {
+                    continue;
+                }
                 let work_ns = [
                     work.p50_ns,
                     work.p99_ns,
@@ -302,7 +333,7 @@ impl Outcome {
                         .into_iter()
                         .chain(work_ns.map(micros))
                         .chain(late_ns.map(micros))
-                        .chain([rss]),
+                        .chain([rss.to_owned()]),
                 );
             }
         }
@@ -313,35 +344,46 @@ impl Outcome {
     }
 
     fn add_verdict(&self, text: &mut String) {
-        let (mut held, mut beside, mut count, mut disturbed) = (0, 0, 0, 0);
-        for window in self.judged() {
-            count += 1;
-            held += u32::from(window.holds());
-            beside += u32::from(window.holds_beside_control());
-            disturbed += u32::from(window.is_disturbed());
-            if window.is_hollow() {
-                let it = &window.measured.collections;
-                writeln!(
-                    text,
-                    "{}: {} epochs and {} traces in the window: at least {EPOCHS_MIN} and {TRACES_MIN} are needed",
-                    window.name(),
-                    it.count,
-                    it.traces
-                )
-                .expect("a string grows");
-            }
-        }
-        if count > 0 {
+        for window in self.judged().filter(|it| it.is_hollow()) {
+            let it = &window.measured.collections;
             writeln!(
                 text,
-                "rc, heavy: work p99.99 <= {} µs and max <= {} µs or the control's: {held} of {count} runs ({}); with the \
-                 control's p99.99 in place of the former too, where it is higher: {beside} of {count}; in {disturbed} of them \
-                 the control's own p99.99 is above that; in all runs together the p99.99 is {} µs, the control's {} µs",
-                micros(WORK_P99_99_NS_MAX),
-                micros(WORK_NS_MAX),
-                if self.holds() { "the rule holds" } else { "the rule does not hold: four of five are needed" },
-                micros(self.p99_99_ns_of_all(|it| &it.work)),
-                micros(self.p99_99_ns_of_all(|it| &it.control_work)),
+                "{}: {} epochs and {} traces in the window: at least {EPOCHS_MIN} and {TRACES_MIN} are needed",
+                window.name(),
+                it.count,
+                it.traces
+            )
+            .expect("a string grows");
+        }
+        let verdicts: Vec<_> = self.judged().map(Window::verdict).collect();
+        if verdicts.is_empty() {
+            return;
+        }
+        writeln!(
+            text,
+            "rc, heavy: work p99.99 <= {} µs and max <= {} µs or the control's: {} ({}); in {} of them the control's own \
+             p99.99 is above that; in all runs together the p99.99 is {} µs, the control's {} µs",
+            micros(WORK_P99_99_NS_MAX),
+            micros(WORK_NS_MAX),
+            tally(&verdicts),
+            if self.holds() {
+                "the rule holds"
+            } else {
+                "the rule does not hold: four of five are needed"
+            },
+            self.judged().filter(|it| it.is_disturbed()).count(),
+            micros(self.p99_99_ns_of_all(|it| &it.work)),
+            micros(self.p99_99_ns_of_all(|it| &it.control_work)),
+        )
+        .expect("a string grows");
+        let verdicts: Vec<_> = self.judged().filter_map(Window::second_verdict).collect();
+        if !verdicts.is_empty() {
+            writeln!(
+                text,
+                "the second control, which has no heap either, judged by the same: {}; in all runs together its p99.99 is \
+                 {} µs",
+                tally(&verdicts),
+                micros(self.p99_99_ns_of_all(|it| &it.second_work)),
             )
             .expect("a string grows");
         }
@@ -358,6 +400,8 @@ impl Outcome {
             lateness: summary(&it.late),
             control_work: summary(&it.control_work),
             control_lateness: summary(&it.control_late),
+            second_control_work: it.second_verdict().map(|_| summary(&it.second_work)),
+            second_control_lateness: it.second_verdict().map(|_| summary(&it.second_late)),
             collections: it.measured.collections,
             rss_mb: it.measured.rss_mb,
             pss_mb: it.measured.pss_mb,
@@ -381,6 +425,7 @@ impl Outcome {
             let threads = [
                 ("java", &window.measured.samples),
                 ("control", &window.measured.control),
+                ("second control", &window.measured.second_control),
             ];
             for (thread, samples) in threads {
                 for it in samples {
@@ -450,5 +495,40 @@ impl Outcome {
         };
         save("pause.svg".into(), picture.svg()?.as_bytes())?;
         save("pause.png".into(), &picture.png()?)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Of so many releases of 4 µs, the last four this long.
+    fn releases(long_us: u64) -> Recorder {
+        let mut recorder = Recorder::new(LIMIT_NS, 30_000);
+        (0..29_996).for_each(|_| recorder.record(4_000));
+        (0..4).for_each(|_| recorder.record(long_us * 1000));
+        recorder
+    }
+
+    #[test]
+    fn the_controls_figure_counts_where_it_is_higher() {
+        let verdict = |work, control| {
+            let it = Verdict::of(&releases(work), &releases(control));
+            (it.holds, it.holds_beside_control)
+        };
+        assert_eq!(verdict(19, 5), (true, true));
+        assert_eq!(verdict(60, 5), (false, false));
+        assert_eq!(verdict(60, 70), (false, true));
+        assert_eq!(verdict(300, 200), (false, false));
+        assert_eq!(verdict(200, 300), (false, true));
+    }
+
+    #[test]
+    fn runs_are_counted_both_ways() {
+        let verdicts = [(19, 5), (60, 70), (300, 200)]
+            .map(|(work, control)| Verdict::of(&releases(work), &releases(control)));
+        let line = tally(&verdicts);
+        assert!(line.starts_with("1 of 3 runs; "), "{line}");
+        assert!(line.ends_with(" 2 of 3"), "{line}");
     }
 }

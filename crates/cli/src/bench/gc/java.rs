@@ -64,8 +64,11 @@ pub(super) struct Args {
     #[arg(long, default_value_t = 80, value_parser = clap::value_parser!(u8).range(0..=99))]
     pub(super) priority: u8,
     /// The control works about so many µs in each release, as rc's thread does under load heavy; 0: once over its nodes
-    #[arg(long, default_value_t = 6, value_parser = clap::value_parser!(u64).range(0..=100))]
+    #[arg(long, default_value_t = 4, value_parser = clap::value_parser!(u64).range(0..=100))]
     pub(super) control_us: u64,
+    /// A second control beside the first, judged against it as rc is: how often does a thread without a heap hold the rule?
+    #[arg(long)]
+    pub(super) second_control: bool,
     /// Size of the heap
     #[arg(long, default_value_t = 1024)]
     heap_mb: u32,
