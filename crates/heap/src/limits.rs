@@ -28,6 +28,16 @@ pub const COPY_SLOTS_BETWEEN_POLLS: u32 = abi::object::SLOTS_PER_LOG_WORD;
 /// The collector looks again at least this often while it waits for a mutator that owes an answer.
 pub const DEBT_WAIT_NS: u64 = 10_000_000;
 
+/// A round is not begun so shortly before a real-time mutator's work: asking all and answering for those that wait takes
+/// less.
+pub const BEFORE_WORK_NS: u64 = 50_000;
+
+/// Nor so shortly after it was due: what a periodic thread does in each period, looking at the clock before it included.
+pub const AFTER_WORK_NS: u64 = 150_000;
+
+/// What a round waits for that at most: threads may always have work.
+pub const SLACK_WAIT_NS_MAX: u64 = 1_000_000;
+
 /// The collector never sleeps longer: the thesis's two seconds, shortened so that idle memory comes back soon.
 pub const SLEEP_NS_MAX: u64 = 250_000_000;
 

@@ -308,6 +308,7 @@ impl Record {
             Ordering::Release,
         );
         if start_ns > now_ns {
+            thread.expect_work(Some(start_ns));
             thread.outside(|| Monotonic.sleep_until(start_ns));
         }
         self.ledger.open();
@@ -381,6 +382,7 @@ impl Record {
                 return false;
             }
         } else if Monotonic.now_ns() < due_ns {
+            thread.expect_work(Some(due_ns));
             thread.outside(|| Monotonic.sleep_until(due_ns));
         }
         self.begin_work(Some(due_ns));
@@ -457,6 +459,7 @@ pub(crate) fn sleep_until(thread: &Thread, due_ns: u64) -> bool {
         if Monotonic.now_ns() >= due_ns {
             return true;
         }
+        thread.expect_work(Some(due_ns));
         java_thread::waiting(
             thread,
             java_thread::Wait::Sleep,

@@ -428,6 +428,13 @@ impl Thread {
         }
     }
 
+    /// Before it waits until `due_ns`, if there is such a time: see [`Mutator::expect_work`].
+    pub(crate) fn expect_work(&self, due_ns: Option<u64>) {
+        if let Some(due_ns) = due_ns {
+            self.with_mutator(|mutator| mutator.expect_work(due_ns));
+        }
+    }
+
     /// Runs `work`, which may wait and touches no object, in native state. This frame stays meanwhile, with the
     /// registers that it saves of its caller's.
     #[inline(never)]

@@ -13,7 +13,7 @@ use rt::clock::{Clock, Monotonic};
 
 use crate::events::EventKind;
 use crate::heap::Heap;
-use crate::limits::DEBT_WAIT_NS;
+use crate::limits::{AFTER_WORK_NS, BEFORE_WORK_NS, DEBT_WAIT_NS, SLACK_WAIT_NS_MAX};
 use crate::mutator::record::{Handed, MutatorRecord, Round};
 use crate::mutator::state::State;
 use crate::sys::pi::DebtWait;
@@ -29,9 +29,13 @@ const SPINS_BEFORE_WAIT_FOR_REAL_TIME: u32 = 4000;
 impl Heap {
     /// Asks every mutator and returns when all have answered. `taken` sees each record after its answer.
     pub(crate) fn round(&self, round: Round, mut taken: impl FnMut(&MutatorRecord)) {
+        self.wait_for_slack();
         let start_ns = Monotonic.now_ns();
         let records = self.ask(round);
-        for record in &records {
+        // Real-time mutators first: they wait, and are not about to wake.
+        let is_real_time = |it: &&Arc<MutatorRecord>| it.is_real_time.load(Ordering::Relaxed);
+        let (urgent, others): (Vec<_>, Vec<_>) = records.iter().partition(is_real_time);
+        for record in urgent.into_iter().chain(others) {
             self.await_answer(record, round);
             taken(record);
         }
@@ -41,6 +45,28 @@ impl Heap {
             Round::Scan | Round::Stop => EventKind::Scan,
         };
         self.events.add(kind, start_ns, records.len() as u64);
+    }
+
+    /// Waits while a real-time mutator is about to have work or has just begun it ([`crate::Mutator::expect_work`]). Asked then,
+    /// it would answer first, or wait for the collector that answers for it. No promise: who wakes early, works long or does
+    /// not say when is asked at any time, and so is everybody while somebody waits for the collector.
+    fn wait_for_slack(&self) {
+        let limit_ns = Monotonic.now_ns() + SLACK_WAIT_NS_MAX;
+        loop {
+            let now_ns = Monotonic.now_ns();
+            if now_ns >= limit_ns || self.pace.is_waited_for() {
+                return;
+            }
+            let busy_until_ns = {
+                let registry = self.registry.lock();
+                let busy = registry.records.iter().map(|it| it.busy_until_ns(now_ns));
+                busy.max().unwrap_or(0)
+            };
+            if busy_until_ns == 0 {
+                return;
+            }
+            Monotonic.sleep_until(busy_until_ns.min(limit_ns));
+        }
     }
 
     /// Sends the question. Mutators that join from here on find themselves past it.
@@ -160,6 +186,15 @@ impl MutatorRecord {
         self.handshake.ask(round, &self.context.poll);
     }
 
+    /// Until when the work of a real-time mutator keeps the collector from asking; 0: it does not.
+    fn busy_until_ns(&self, now_ns: u64) -> u64 {
+        let due_ns = self.next_work_ns.load(Ordering::Relaxed);
+        let end_ns = due_ns.saturating_add(AFTER_WORK_NS);
+        let is_near = due_ns != 0 && due_ns <= now_ns + BEFORE_WORK_NS && now_ns < end_ns;
+        let is_busy = is_near && self.is_real_time.load(Ordering::Relaxed);
+        if is_busy { end_ns } else { 0 }
+    }
+
     /// Whether the answer, or the word that says who gives it, is still out.
     fn is_owing(&self) -> bool {
         self.handshake.is_asked() || self.debt.is_out()
@@ -170,5 +205,35 @@ impl MutatorRecord {
         // Before the question is closed: nobody waits for it.
         self.debt.forgive();
         self.handshake.withdraw(&self.context.poll);
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+    use crate::mutator::record::Joining;
+
+    #[test]
+    fn the_work_of_a_real_time_mutator_keeps_questions_away_for_a_while() {
+        const DUE_NS: u64 = 1_000_000_000;
+        let joining = Joining {
+            epoch: 1,
+            is_snooping: false,
+            is_weak_guarded: false,
+            is_counting: true,
+        };
+        let record = |is_real_time| {
+            let record = MutatorRecord::new(1, joining, is_real_time);
+            assert_eq!(record.busy_until_ns(DUE_NS), 0, "it did not say when");
+            record.next_work_ns.store(DUE_NS, Ordering::Relaxed);
+            record
+        };
+        let (ordinary, urgent) = (record(false), record(true));
+        assert_eq!(ordinary.busy_until_ns(DUE_NS), 0);
+        let (from_ns, end_ns) = (DUE_NS - BEFORE_WORK_NS, DUE_NS + AFTER_WORK_NS);
+        assert_eq!(urgent.busy_until_ns(from_ns - 1), 0);
+        assert_eq!(urgent.busy_until_ns(from_ns), end_ns);
+        assert_eq!(urgent.busy_until_ns(end_ns - 1), end_ns);
+        assert_eq!(urgent.busy_until_ns(end_ns), 0, "it works long");
     }
 }

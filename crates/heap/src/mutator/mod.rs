@@ -63,6 +63,12 @@ impl Mutator {
         &self.record.context
     }
 
+    /// Before this thread waits until a time on the monotonic clock: then it has work. The collector asks a real-time
+    /// mutator nothing from shortly before that time until some while after it, as long as nobody waits for the collector.
+    pub fn expect_work(&self, due_ns: u64) {
+        self.record.next_work_ns.store(due_ns, Ordering::Relaxed);
+    }
+
     pub(crate) fn is_real_time(&self) -> bool {
         self.record.is_real_time.load(Ordering::Relaxed)
     }

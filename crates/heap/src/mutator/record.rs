@@ -106,6 +106,8 @@ pub(crate) struct MutatorRecord {
     /// Declared, or the thread's policy at the last look ([`Self::note_policy`]).
     pub(crate) is_real_time: AtomicBool,
     pub(crate) has_ended: AtomicBool,
+    /// See [`crate::Mutator::expect_work`]; 0 if it never said.
+    pub(crate) next_work_ns: AtomicU64,
     pub(crate) locals: LocalRoots,
     /// Bytes that it has taken to allocate in, what is left of the last runs included.
     taken_bytes: AtomicU64,
@@ -150,6 +152,7 @@ impl MutatorRecord {
             is_declared_real_time: is_real_time,
             is_real_time: AtomicBool::new(is_real_time),
             has_ended: AtomicBool::new(false),
+            next_work_ns: AtomicU64::new(0),
             locals: LocalRoots {
                 slots: (0..LOCAL_ROOTS_MAX).map(|_| AtomicU32::new(0)).collect(),
                 count: AtomicU32::new(0),

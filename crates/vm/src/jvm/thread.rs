@@ -71,6 +71,7 @@ extern "C" fn JVM_Sleep(env: u64, _class: u64, millis: i64) {
         if Monotonic.now_ns() >= due_ns {
             return;
         }
+        thread.expect_work(Some(due_ns));
         java_thread::waiting(thread, Wait::Sleep, ObjectRef::NULL, || {
             thread.waiter.park_until(Some(due_ns))
         });

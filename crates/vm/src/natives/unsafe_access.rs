@@ -407,6 +407,7 @@ extern "C" fn park(env: u64, _this: u64, is_absolute: u8, time: i64) {
     } else {
         None
     };
+    thread.expect_work(due_ns);
     let has_timeout = due_ns.is_some();
     let wait = Wait::Permit { has_timeout };
     let blocker = lend::blocker_of(thread).map(ObjectRef::class);
