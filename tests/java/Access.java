@@ -2,6 +2,7 @@
 
 import java.io.InputStream;
 import java.lang.reflect.InvocationTargetException;
+import java.nio.charset.StandardCharsets;
 
 /** Members that became private, or moved out of sight, after their user was compiled. */
 public class Access {
@@ -59,6 +60,12 @@ public class Access {
         }
     }
 
+    /** As long a name as {@link #FORBIDDEN}. */
+    static class Guest {}
+
+    /** In a package of the class library's. */
+    static final String FORBIDDEN = "java/zork/Ab";
+
     /** Another loader, so another package of the same name. */
     static class Stranger extends ClassLoader {
         private final String name;
@@ -85,6 +92,22 @@ public class Access {
         public String getName() {
             return "stranger";
         }
+
+        /** A class whose file alone says its name. */
+        Class<?> define(byte[] bytes) {
+            return defineClass(null, bytes, 0, bytes.length);
+        }
+    }
+
+    /** A class that says it is one of the class library's. */
+    static void forge() throws Exception {
+        try (InputStream in = Access.class.getResourceAsStream("Access$Guest.class")) {
+            String file = new String(in.readAllBytes(), StandardCharsets.ISO_8859_1);
+            String forged = file.replace("Access$Guest", FORBIDDEN);
+            System.out.println(new Stranger("").define(forged.getBytes(StandardCharsets.ISO_8859_1)));
+        } catch (SecurityException error) {
+            System.out.println(error.getMessage().replaceAll("@[0-9a-f]+", "@…"));
+        }
     }
 
     static void run(Class<?> type) throws Exception {
@@ -106,5 +129,6 @@ public class Access {
             run(type);
         }
         System.out.println(new int[] {1, 2}.clone().length);
+        forge();
     }
 }

@@ -103,6 +103,7 @@ fn define_now(thread: &Thread, definition: Definition) -> Result<&'static Class,
     }
     if !loader.is_boot() {
         heritage::check(thread, &definition, &file, super_class, &interfaces)?;
+        check_package(thread, loader, own_name)?;
     }
     let class = build::instance_class(
         definition.loader,
@@ -132,6 +133,23 @@ fn define_now(thread: &Thread, definition: Definition) -> Result<&'static Class,
         crate::report::class_loaded(class);
     }
     Ok(class)
+}
+
+/// Packages of the library's own (`java/`) are the platform loader's, and the boot loader's. The library looks at the name
+/// that it is given; who gives none has it in the class file.
+fn check_package(thread: &Thread, loader: &Loader, name: Symbol) -> Result<(), Thrown> {
+    const PLATFORM: &str = "jdk.internal.loader.ClassLoaders$PlatformClassLoader";
+    let dotted = name.dotted();
+    let package = dotted.rsplit_once('.').map_or("", |(package, _)| package);
+    let is_library = dotted.starts_with("java.");
+    if !is_library || loader.object().class().java_name() == PLATFORM {
+        return Ok(());
+    }
+    let message = format!(
+        "Class loader (instance of): {} tried to load prohibited package name: {package}",
+        mirror::loader_name(loader)
+    );
+    Err(thread.throw("java/lang/SecurityException", &message))
 }
 
 fn duplicate(thread: &Thread, loader: &Loader, name: Symbol) -> Thrown {
