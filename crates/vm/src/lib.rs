@@ -20,6 +20,7 @@ mod code_cache;
 mod code_file;
 mod code_store;
 mod compile;
+mod constraint;
 mod crash;
 mod dex_class;
 mod dex_null_message;

@@ -15,7 +15,7 @@ use classfile::{ClassFile, access};
 use crate::class::{Class, ClassKind};
 use crate::dex_class::DexClass;
 use crate::heap_binding;
-use crate::loader::{self, Loader};
+use crate::loader::{self, Loader, Refusal};
 use crate::lock::Lock;
 use crate::mirror;
 use crate::object::ObjectRef;
@@ -84,8 +84,10 @@ fn define_now(thread: &Thread, definition: Definition) -> Result<&'static Class,
         let message = format!("{expected} (wrong name: {own_name})");
         return Err(thread.throw("java/lang/NoClassDefFoundError", &message));
     }
-    if definition.hidden.is_none() && loader.loaded(own_name).is_some() {
-        return Err(duplicate(thread, loader, own_name));
+    if definition.hidden.is_none()
+        && let Some(known) = loader.loaded(own_name)
+    {
+        return Err(Refusal::Taken(known).thrown(thread, loader, known));
     }
     let super_class = load_super(thread, loader, &file)?;
     let mut interfaces = Vec::new();
@@ -126,9 +128,7 @@ fn define_now(thread: &Thread, definition: Definition) -> Result<&'static Class,
             .store(hidden.class_data.0, Ordering::Release);
         mirror::set_class_data(class, hidden.class_data);
     }
-    if !loader::enter(loader, class) {
-        return Err(duplicate(thread, loader, own_name));
-    }
+    loader::enter(loader, class).map_err(|refusal| refusal.thrown(thread, loader, class))?;
     if crate::options::get().is_verbose_class {
         crate::report::class_loaded(class);
     }
@@ -150,15 +150,6 @@ fn check_package(thread: &Thread, loader: &Loader, name: Symbol) -> Result<(), T
         mirror::loader_name(loader)
     );
     Err(thread.throw("java/lang/SecurityException", &message))
-}
-
-fn duplicate(thread: &Thread, loader: &Loader, name: Symbol) -> Thrown {
-    let loader = mirror::loader_name(loader);
-    let message = format!(
-        "loader {loader} attempted duplicate class definition for {}.",
-        name.dotted()
-    );
-    thread.throw("java/lang/LinkageError", &message)
 }
 
 fn parse(thread: &Thread, definition: &Definition) -> Result<ClassFile<'static>, Thrown> {
@@ -260,7 +251,8 @@ pub(crate) fn array_of(thread: &Thread, element: &'static Class) -> Result<&'sta
         .array_class
         .store(class.address(), Ordering::Release);
     class.info.init.set_done();
-    loader::enter(element.info.loader, class);
+    // Nobody else makes it: `ARRAYS`.
+    let _ = loader::enter(element.info.loader, class);
     Ok(class)
 }
 

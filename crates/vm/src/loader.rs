@@ -8,10 +8,12 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use classfile::Jimage;
 
 use crate::class::{Class, ClassKind};
+use crate::constraint;
 use crate::heap_binding;
 use crate::known::known;
 use crate::link::{self, Definition};
 use crate::lock::Lock;
+use crate::message;
 use crate::object::ObjectRef;
 use crate::string;
 use crate::symbol::Symbol;
@@ -93,6 +95,10 @@ impl Loader {
         ObjectRef(self.object.load(Ordering::Acquire))
     }
 
+    pub(crate) fn id(&self) -> u32 {
+        self.id
+    }
+
     pub(crate) fn is_boot(&self) -> bool {
         self.id == 0
     }
@@ -124,10 +130,6 @@ impl Loader {
         link::array_of_loaded(element)
     }
 
-    pub(crate) fn record(&self, class: &'static Class) {
-        self.classes.lock().entry(class.name()).or_insert(class);
-    }
-
     /// Finds a class as the language does; throws ClassNotFoundException or
     /// NoClassDefFoundError.
     pub(crate) fn load(
@@ -157,8 +159,25 @@ impl Loader {
         if class.name() != name {
             return Err(thread.throw("java/lang/NoClassDefFoundError", &name.to_string()));
         }
-        self.record(class);
-        Ok(class)
+        match self.take(class) {
+            Ok(()) => Ok(class),
+            Err(Refusal::Taken(known)) if core::ptr::eq(known, class) => Ok(class),
+            Err(refusal) => Err(refusal.thrown(thread, self, class)),
+        }
+    }
+
+    /// Means `class` by its name from now on.
+    fn take(&self, class: &'static Class) -> Result<(), Refusal> {
+        let mut agreements = constraint::AGREEMENTS.lock();
+        let mut classes = self.classes.lock();
+        if let Some(&known) = classes.get(&class.name()) {
+            return Err(Refusal::Taken(known));
+        }
+        if let Some(other) = agreements.settle(self, class) {
+            return Err(Refusal::Constrained(other));
+        }
+        classes.insert(class.name(), class);
+        Ok(())
     }
 
     fn load_array(
@@ -251,19 +270,32 @@ fn is_boot_module(module: &str) -> bool {
     MODULES.contains(&module) || module == "jdk.unsupported"
 }
 
-/// Enters a freshly defined class; says no if the name is taken.
-pub(crate) fn enter(loader: &Loader, class: &'static Class) -> bool {
-    let is_nameless = class.info.is_hidden || matches!(class.info.kind, ClassKind::Primitive(_));
-    let is_entered = is_nameless
-        || match loader.classes.lock().entry(class.name()) {
-            std::collections::hash_map::Entry::Occupied(_) => false,
-            std::collections::hash_map::Entry::Vacant(free) => {
-                free.insert(class);
-                true
-            }
+/// Why a loader does not get a class.
+pub(crate) enum Refusal {
+    /// It has this one of the name.
+    Taken(&'static Class),
+    /// It has agreed with others that the name means this one.
+    Constrained(&'static Class),
+}
+
+impl Refusal {
+    /// As LinkageError.
+    #[cold]
+    pub(crate) fn thrown(self, thread: &Thread, loader: &Loader, class: &'static Class) -> Thrown {
+        let message = match self {
+            Self::Taken(_) => message::duplicate_class(loader, class),
+            Self::Constrained(other) => message::other_class(loader, other),
         };
-    if is_entered {
-        DEFINED.fetch_add(1, Ordering::Release); // Pairs with Acquire in `defined_count`.
+        thread.throw("java/lang/LinkageError", &message)
     }
-    is_entered
+}
+
+/// Enters a freshly defined class.
+pub(crate) fn enter(loader: &Loader, class: &'static Class) -> Result<(), Refusal> {
+    let is_nameless = class.info.is_hidden || matches!(class.info.kind, ClassKind::Primitive(_));
+    if !is_nameless {
+        loader.take(class)?;
+    }
+    DEFINED.fetch_add(1, Ordering::Release); // Pairs with Acquire in `defined_count`.
+    Ok(())
 }

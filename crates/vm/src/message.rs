@@ -3,7 +3,7 @@
 
 use classfile::{FieldType, MethodDescriptor, Primitive};
 
-use crate::class::{Class, ClassKind, Method};
+use crate::class::{Class, ClassKind, Field, Method};
 use crate::loader::Loader;
 use crate::mirror;
 use crate::symbol::Symbol;
@@ -70,8 +70,27 @@ fn home(class: &'static Class) -> String {
     }
 }
 
+/// As [`home`], and where the loader asks first.
+fn home_and_parent(class: &'static Class) -> String {
+    let parent = mirror::parent_loader_name(class.info.loader);
+    let parent = parent.map(|parent| format!(", parent loader {parent}"));
+    format!("{}{}", home(class), parent.unwrap_or_default())
+}
+
 /// `A and B are in …`, or where each of them is.
 fn homes(first: &'static Class, second: &'static Class) -> String {
+    homes_by(home, first, second)
+}
+
+fn homes_and_parents(first: &'static Class, second: &'static Class) -> String {
+    homes_by(home_and_parent, first, second)
+}
+
+fn homes_by(
+    home: fn(&'static Class) -> String,
+    first: &'static Class,
+    second: &'static Class,
+) -> String {
     let (first_name, second_name) = (external_name(first), external_name(second));
     let (first_home, second_home) = (home(first), home(second));
     if first_home == second_home {
@@ -128,5 +147,115 @@ pub(crate) fn abstract_method(class: &'static Class, called: &'static Method) ->
     format!(
         "Receiver class {name} does not define or inherit an implementation of the resolved method 'abstract {method}' of interface {}.",
         called.class().java_name()
+    )
+}
+
+fn external_kind(class: &'static Class) -> &'static str {
+    match (class.is_interface(), class.is_abstract()) {
+        (true, _) => "interface",
+        (_, true) => "abstract class",
+        _ => "class",
+    }
+}
+
+pub(crate) fn duplicate_class(loader: &Loader, class: &'static Class) -> String {
+    let (kind, name) = (external_kind(class), external_name(class));
+    let loader = mirror::loader_name(loader);
+    let home = home_and_parent(class);
+    format!(
+        "loader {loader} attempted duplicate {kind} definition for {name}. ({name} is in {home})"
+    )
+}
+
+/// `loader` gets a class whose name it has agreed to mean `agreed`.
+pub(crate) fn other_class(loader: &Loader, agreed: &'static Class) -> String {
+    let (kind, name) = (external_kind(agreed), external_name(agreed));
+    let (loader, other) = (
+        mirror::loader_name(loader),
+        mirror::loader_name(agreed.info.loader),
+    );
+    let home = home_and_parent(agreed);
+    format!(
+        "loader constraint violation: loader {loader} wants to load {kind} {name}. A different {kind} with the same name was previously loaded by {other}. ({name} is in {home})"
+    )
+}
+
+pub(crate) fn field_disagrees(
+    class: &'static Class,
+    holder: &'static Class,
+    field: &Field,
+    ty: &str,
+) -> String {
+    let field_type = FieldType::parse(field.descriptor.bytes()).map(|ty| type_name(&ty));
+    format!(
+        "loader constraint violation: when resolving field \"{}\" of type {}, the class loader {} of the current class, {}, and the class loader {} for the field's defining class, {}, have different Class objects for type {ty} ({})",
+        field.name,
+        field_type.unwrap_or_default(),
+        mirror::loader_name(class.info.loader),
+        external_name(class),
+        mirror::loader_name(holder.info.loader),
+        external_name(holder),
+        homes_and_parents(class, holder)
+    )
+}
+
+pub(crate) fn method_disagrees(
+    class: &'static Class,
+    found: &'static Method,
+    is_interface: bool,
+    ty: &str,
+) -> String {
+    let holder = found.class();
+    format!(
+        "loader constraint violation: when resolving {} '{}' the class loader {} of the current class, {}, and the class loader {} for the method's defining class, {}, have different Class objects for the type {ty} used in the signature ({})",
+        if is_interface {
+            "interface method"
+        } else {
+            "method"
+        },
+        method(holder, found.name, found.descriptor),
+        mirror::loader_name(class.info.loader),
+        external_name(class),
+        mirror::loader_name(holder.info.loader),
+        external_name(holder),
+        homes_and_parents(class, holder)
+    )
+}
+
+pub(crate) fn overriding_disagrees(
+    own: &'static Method,
+    inherited: &'static Method,
+    ty: &str,
+) -> String {
+    let (class, parent) = (own.class(), inherited.class());
+    format!(
+        "loader constraint violation for class {}: when selecting overriding method '{}' the class loader {} of the selected method's type {}, and the class loader {} for its super type {} have different Class objects for the type {ty} used in the signature ({})",
+        external_name(class),
+        method(class, own.name, own.descriptor),
+        mirror::loader_name(class.info.loader),
+        external_name(class),
+        mirror::loader_name(parent.info.loader),
+        external_name(parent),
+        homes_and_parents(class, parent)
+    )
+}
+
+pub(crate) fn implementing_disagrees(
+    class: &'static Class,
+    declared: &'static Method,
+    chosen: &'static Method,
+    ty: &str,
+) -> String {
+    let (interface, holder) = (declared.class(), chosen.class());
+    format!(
+        "loader constraint violation in interface itable initialization for class {}: when selecting method '{}' the class loader {} for super interface {}, and the class loader {} of the selected method's {}, {} have different Class objects for the type {ty} used in the signature ({})",
+        external_name(class),
+        method(interface, declared.name, declared.descriptor),
+        mirror::loader_name(interface.info.loader),
+        external_name(interface),
+        mirror::loader_name(holder.info.loader),
+        external_kind(holder),
+        external_name(holder),
+        homes_and_parents(interface, holder)
     )
 }

@@ -154,6 +154,15 @@ pub(crate) fn loader_name(loader: &Loader) -> String {
     }
 }
 
+/// The loader that a loader asks first, as messages name it; the library's own are known to have theirs.
+pub(crate) fn parent_loader_name(loader: &Loader) -> Option<String> {
+    let object = loader.object().some()?;
+    let own = object.class().name().bytes();
+    let is_own = own.starts_with(b"jdk/internal/loader/ClassLoaders$");
+    let parent = object.class().field_named("parent").filter(|_| !is_own)?;
+    Some(loader_name(loader::of(object.get_ref(parent.offset))))
+}
+
 /// Name and version of a class's module, if it has a name.
 pub(crate) fn module_name(class: &'static Class) -> Option<(String, Option<String>)> {
     let module = class.mirror().get_ref(known().mirror_module).some()?;

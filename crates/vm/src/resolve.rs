@@ -6,6 +6,7 @@ use ir::InvokeKind;
 
 use crate::access::{self, Found};
 use crate::class::{Class, Field, Method};
+use crate::constraint;
 use crate::heap_binding;
 use crate::link;
 use crate::loader::{self, Loader};
@@ -202,6 +203,11 @@ pub(crate) fn field_at(
         );
         return Err(thread.throw("java/lang/IncompatibleClassChangeError", &message));
     }
+    let (own, other) = (class.info.loader, holder.info.loader);
+    constraint::link(own, other, descriptor).map_err(|ty| {
+        let message = message::field_disagrees(class, holder, field, &ty);
+        thread.throw("java/lang/LinkageError", &message)
+    })?;
     Ok((holder, field))
 }
 
@@ -224,7 +230,9 @@ pub(crate) fn visible_field_at(
             holder,
             access: field.access,
         };
-        field.is_static() == is_static && access::visibly_sees_member(class, found)
+        field.is_static() == is_static
+            && access::visibly_sees_member(class, found)
+            && constraint::is_linked(class.info.loader, holder.info.loader, descriptor)
     })
 }
 
@@ -365,6 +373,11 @@ pub(crate) fn method_at(
         let method = message::method(method.class(), name, descriptor);
         format!("method '{method}'")
     })?;
+    let (own, other) = (class.info.loader, method.class().info.loader);
+    constraint::link(own, other, method.descriptor).map_err(|ty| {
+        let message = message::method_disagrees(class, method, is_interface, &ty);
+        thread.throw("java/lang/LinkageError", &message)
+    })?;
     if method.is_static() != (kind == InvokeKind::Static) {
         let what = if kind == InvokeKind::Static {
             "static"
@@ -402,7 +415,9 @@ pub(crate) fn visible_method_at(
         find_method(holder, name, descriptor)
     }?;
     let is_seen = access::visibly_sees_member(class, found_in(holder, found));
-    if !is_seen || found.is_static() != (kind == InvokeKind::Static) {
+    let (own, other) = (class.info.loader, found.class().info.loader);
+    let is_linked = constraint::is_linked(own, other, found.descriptor);
+    if !is_seen || !is_linked || found.is_static() != (kind == InvokeKind::Static) {
         return None;
     }
     Some(if kind == InvokeKind::Special {

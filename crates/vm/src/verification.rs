@@ -20,6 +20,7 @@ use crate::access::is_exempt;
 use crate::class::{Class, ClassKind, Method};
 use crate::code_file::Key;
 use crate::code_store;
+use crate::constraint;
 use crate::report;
 use crate::resolve;
 use crate::symbol::Symbol;
@@ -47,6 +48,7 @@ pub(crate) fn verify(thread: &Thread, class: &'static Class) -> Result<(), Throw
         VERIFY_NS.fetch_add(report::now_ns() - started_ns, Ordering::Relaxed);
         outcome?;
     }
+    constraint::check_overriding(thread, class)?;
     // Two threads may both have proven it: the outcome is the same.
     is_verified.store(true, Ordering::Release);
     Ok(())

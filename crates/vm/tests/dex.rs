@@ -16,12 +16,13 @@ const DEX_SOURCES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/dex"
 const API: &str = "32";
 
 /// Programs that print something else from DEX code, and why.
-const OTHERWISE: [(&str, &str); 5] = [
+const OTHERWISE: [(&str, &str); 6] = [
     ("Access", "changes the bytes of its own class files"),
     (
         "Callers",
         "D8 makes lambdas classes that are not hidden, and callers",
     ),
+    ("Constraints", "defines its own class files"),
     (
         "Nulls",
         "HotSpot's messages quote bytecode: see check_nulls",

@@ -1,0 +1,277 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Loading constraints (JVM specification, 5.3.4): loaders that link with each other must mean the same
+//! class by the names in the signatures that they link by.
+//!
+//! [`link`] says that they must, [`Agreements::settle`] asks whenever a loader gets a class. Names below `java/` are not
+//! asked about: only two loaders define such classes, and no package twice (`link::check_package`).
+
+use std::collections::HashMap;
+use std::sync::LazyLock;
+
+use crate::class::{Class, Method};
+use crate::link;
+use crate::loader::Loader;
+use crate::lock::Lock;
+use crate::message;
+use crate::symbol::Symbol;
+use crate::thread::{Thread, Thrown};
+
+// Lock order: agreements, a loader's classes.
+
+/// What loaders have agreed on so far.
+pub(crate) static AGREEMENTS: LazyLock<Lock<Agreements>> = LazyLock::new(Lock::default);
+
+/// Has both loaders mean the same classes from now on by the names in a field's or method's `descriptor`, or names the
+/// type of which they mean two.
+pub(crate) fn link(one: &Loader, other: &Loader, descriptor: Symbol) -> Result<(), String> {
+    if core::ptr::eq(one, other) {
+        return Ok(());
+    }
+    for ty in Types(descriptor.bytes()) {
+        let name = Symbol::new(ty.name);
+        let mut agreements = AGREEMENTS.lock();
+        if agreements.agree(name, [side(one, name), side(other, name)]) == Err(Disagreement) {
+            return Err(ty.text());
+        }
+    }
+    Ok(())
+}
+
+/// Whether [`link`] would change nothing, because the loaders have their classes or have agreed already.
+pub(crate) fn is_linked(one: &Loader, other: &Loader, descriptor: Symbol) -> bool {
+    core::ptr::eq(one, other)
+        || Types(descriptor.bytes()).all(|ty| {
+            let name = Symbol::new(ty.name);
+            let agreements = AGREEMENTS.lock();
+            agreements.have_agreed(name, [side(one, name), side(other, name)])
+        })
+}
+
+/// Throws LinkageError unless `class` and those whose methods it overrides or implements mean the same classes by those
+/// methods' signatures.
+pub(crate) fn check_overriding(thread: &Thread, class: &'static Class) -> Result<(), Thrown> {
+    if class.info.loader.is_boot() || class.is_interface() {
+        return Ok(());
+    }
+    if let Some(parent) = class.super_class() {
+        let inherited = parent.info.vtable.iter();
+        for (own, inherited) in class.info.vtable.iter().zip(inherited) {
+            let (loader, other) = (own.class().info.loader, inherited.class().info.loader);
+            // Others were asked when the superclass was linked.
+            if core::ptr::eq(own.class(), class)
+                && let Err(ty) = link(loader, other, own.descriptor)
+            {
+                let message = message::overriding_disagrees(own, inherited, &ty);
+                return Err(thread.throw("java/lang/LinkageError", &message));
+            }
+        }
+    }
+    for &interface in &class.info.all_interfaces {
+        check_implementing(thread, class, interface)?;
+    }
+    Ok(())
+}
+
+fn check_implementing(
+    thread: &Thread,
+    class: &'static Class,
+    interface: &'static Class,
+) -> Result<(), Thrown> {
+    let asked = |method: &&&'static Method| Types(method.descriptor.bytes()).next().is_some();
+    for &method in interface.info.methods.iter().filter(asked) {
+        let is_selected = !method.is_static() && !method.is_private();
+        let Some(chosen) = link::select(class, method).filter(|_| is_selected) else {
+            continue;
+        };
+        let (own, other) = (interface.info.loader, chosen.class().info.loader);
+        if let Err(ty) = link(own, other, method.descriptor) {
+            let message = message::implementing_disagrees(class, method, chosen, &ty);
+            return Err(thread.throw("java/lang/LinkageError", &message));
+        }
+    }
+    Ok(())
+}
+
+/// A loader by its number, and the class that it has under a name, by its address.
+type Side = (u32, Option<u32>);
+
+fn side(loader: &Loader, name: Symbol) -> Side {
+    (loader.id(), loader.loaded(name).map(Class::address))
+}
+
+/// Loaders that mean the same class by a name, and that class as soon as one of them has it.
+struct Agreement {
+    loaders: Vec<u32>,
+    class: Option<u32>,
+}
+
+/// Two loaders mean different classes by one name.
+#[derive(Debug, PartialEq, Eq)]
+struct Disagreement;
+
+/// Which loaders must mean the same class by which name. A loader is in one agreement about a name.
+#[derive(Default)]
+pub(crate) struct Agreements(HashMap<Symbol, Vec<Agreement>>);
+
+impl Agreements {
+    /// The class that `loader` must mean by `class`'s name, if that is another.
+    pub(crate) fn settle(
+        &mut self,
+        loader: &Loader,
+        class: &'static Class,
+    ) -> Option<&'static Class> {
+        let settled = self.settle_side(class.name(), loader.id(), class.address());
+        (settled != class.address()).then(|| Class::at(settled))
+    }
+
+    /// The class that a loader may have under `name`: `class`, or the one that it has agreed on.
+    fn settle_side(&mut self, name: Symbol, loader: u32, class: u32) -> u32 {
+        let about = self.0.get_mut(&name).into_iter().flatten();
+        let mut own = about.filter(|it| it.loaders.contains(&loader));
+        own.next()
+            .map_or(class, |it| *it.class.get_or_insert(class))
+    }
+
+    fn agree(&mut self, name: Symbol, sides: [Side; 2]) -> Result<(), Disagreement> {
+        if self.have_agreed(name, sides) {
+            return Ok(());
+        }
+        let about = self.0.entry(name).or_default();
+        let is_ours = |it: &Agreement| sides.iter().any(|(loader, _)| it.loaders.contains(loader));
+        let ours = || about.iter().filter(|it| is_ours(it));
+        let known = ours()
+            .map(|it| it.class)
+            .chain(sides.map(|(_, class)| class));
+        let mut known: Vec<u32> = known.flatten().collect();
+        known.dedup();
+        if known.len() > 1 {
+            return Err(Disagreement);
+        }
+        let mut loaders = ours().flat_map(|it| it.loaders.clone()).collect::<Vec<_>>();
+        loaders.extend(sides.map(|(loader, _)| loader));
+        loaders.sort_unstable();
+        loaders.dedup();
+        about.retain(|it| !is_ours(it));
+        about.push(Agreement {
+            loaders,
+            class: known.first().copied(),
+        });
+        Ok(())
+    }
+
+    /// What a loader has it has for ever; so two that have the same class need no agreement.
+    fn have_agreed(&self, name: Symbol, [one, other]: [Side; 2]) -> bool {
+        let have_it = one.1.is_some() && one.1 == other.1;
+        let mut about = self.0.get(&name).into_iter().flatten();
+        have_it
+            || about.any(|it| {
+                [one.0, other.0]
+                    .iter()
+                    .all(|side| it.loaders.contains(side))
+            })
+    }
+}
+
+/// A type of a class that loaders may have two of.
+struct Type<'a> {
+    name: &'a [u8],
+    dimensions: usize,
+}
+
+impl Type<'_> {
+    /// As HotSpot writes it: arrays as in a signature.
+    fn text(&self) -> String {
+        let name = classfile::to_string_lossy(self.name).replace('/', ".");
+        match self.dimensions {
+            0 => name,
+            count => format!("{}L{name};", "[".repeat(count)),
+        }
+    }
+}
+
+/// Such types of a descriptor that holds.
+struct Types<'a>(&'a [u8]);
+
+impl<'a> Iterator for Types<'a> {
+    type Item = Type<'a>;
+
+    fn next(&mut self) -> Option<Type<'a>> {
+        loop {
+            let start = self.0.iter().position(|&b| b == b'L')?;
+            let (before, from) = self.0.split_at(start);
+            let end = from.iter().position(|&b| b == b';')?;
+            let name = &from[1..end];
+            self.0 = &from[end + 1..];
+            if !name.starts_with(b"java/") {
+                let dimensions = before.iter().rev().take_while(|&&b| b == b'[').count();
+                return Some(Type { name, dimensions });
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn types_are_those_that_loaders_may_differ_about() {
+        let texts = |descriptor: &[u8]| Types(descriptor).map(|it| it.text()).collect::<Vec<_>>();
+        assert_eq!(
+            texts(b"(I[[LLong;Ljava/lang/String;Lp/L;[J)[Lq/C;"),
+            ["[[LLong;", "p.L", "[Lq.C;"]
+        );
+        assert_eq!(texts(b"(IJ[Ljava/util/List;)V"), [""; 0]);
+        assert_eq!(texts(b"Lp/A;"), ["p.A"]);
+    }
+
+    /// Loaders that agree or get classes in any order; what holds is looked at in all that was said before.
+    #[test]
+    fn nobody_gets_a_class_that_another_has_ruled_out() {
+        const LOADERS: usize = 5;
+        let name = Symbol::new(b"p/Agreed");
+        let mut seed = 7_u64;
+        let mut random = |below: usize| {
+            seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            (seed >> 33) as usize % below
+        };
+        let mut refused = [0; 2];
+        for _ in 0..2000 {
+            let mut agreements = Agreements::default();
+            let mut has: [Option<u32>; LOADERS] = [None; LOADERS];
+            // Whom each must agree with, itself included.
+            let mut with: [u32; LOADERS] = core::array::from_fn(|own| 1 << own);
+            let class_of = |has: &[Option<u32>; LOADERS], all: u32| {
+                (0..LOADERS)
+                    .filter(|it| all & 1 << it != 0)
+                    .find_map(|it| has[it])
+            };
+            for _ in 0..12 {
+                let (one, other) = (random(LOADERS), random(LOADERS));
+                if random(2) == 0 {
+                    let all = with[one] | with[other];
+                    let mut classes = (0..LOADERS)
+                        .filter(|it| all & 1 << it != 0)
+                        .filter_map(|it| has[it]);
+                    let first = classes.next();
+                    let holds = classes.all(|class| Some(class) == first);
+                    let sides = [one, other].map(|it| (it as u32, has[it]));
+                    assert_eq!(agreements.agree(name, sides).is_ok(), holds);
+                    if holds {
+                        (0..LOADERS)
+                            .filter(|it| all & 1 << it != 0)
+                            .for_each(|it| with[it] = all);
+                    }
+                    refused[0] += u32::from(!holds);
+                } else if has[one].is_none() {
+                    let class = 100 + random(2) as u32;
+                    let demanded = class_of(&has, with[one]).unwrap_or(class);
+                    assert_eq!(agreements.settle_side(name, one as u32, class), demanded);
+                    has[one] = Some(class).filter(|_| class == demanded);
+                    refused[1] += u32::from(class != demanded);
+                }
+            }
+        }
+        assert!(refused.iter().all(|&count| count > 100), "{refused:?}");
+    }
+}
