@@ -14,6 +14,11 @@ pub(super) struct SwitchTable {
     pub(super) cases: Vec<(i32, i64)>,
 }
 
+pub(super) const JSR: u8 = 0xa8;
+pub(super) const RET: u8 = 0xa9;
+pub(super) const WIDE: u8 = 0xc4;
+pub(super) const JSR_W: u8 = 0xc9;
+
 type Result<T> = core::result::Result<T, String>;
 
 impl<'a> Cursor<'a> {
@@ -56,6 +61,14 @@ impl<'a> Cursor<'a> {
         Ok(i32::from_be_bytes(self.take()?))
     }
 
+    /// How far away the subroutine is that a [`JSR`] or [`JSR_W`] calls.
+    pub(super) fn subroutine(&mut self, opcode: u8) -> Result<i64> {
+        Ok(match opcode {
+            JSR => i64::from(self.i16()?),
+            _ => i64::from(self.i32()?),
+        })
+    }
+
     /// Operands of `tableswitch` (0xaa) or `lookupswitch` (0xab) at `start`.
     pub(super) fn switch(&mut self, opcode: u8, start: usize) -> Result<SwitchTable> {
         while !self.at.is_multiple_of(4) {
@@ -88,11 +101,11 @@ impl<'a> Cursor<'a> {
     }
 }
 
-/// Where control may go after an instruction.
+/// Where control may go after an instruction; where a subroutine returns to is not known here.
 #[derive(Default)]
 pub(super) struct Flow {
     pub(super) targets: Vec<i64>,
-    /// Control does not reach the next instruction.
+    /// Control does not reach the next instruction, or only from a subroutine.
     pub(super) ends: bool,
 }
 
@@ -128,14 +141,22 @@ pub(super) fn step(cursor: &mut Cursor<'_>) -> Result<Flow> {
             flow.ends = true;
             0
         }
-        0xc4 => {
-            if cursor.u8()? == 0x84 {
-                4
-            } else {
+        JSR | JSR_W => {
+            flow.targets.push(start as i64 + cursor.subroutine(opcode)?);
+            flow.ends = true;
+            0
+        }
+        RET => {
+            flow.ends = true;
+            1
+        }
+        WIDE => match cursor.u8()? {
+            0x84 => 4,
+            opcode => {
+                flow.ends = opcode == RET;
                 2
             }
-        }
-        0xa8 | 0xa9 | 0xc9 => return Err("jsr and ret are not supported".into()),
+        },
         0..=0xc3 => 0,
         _ => return Err(format!("no such instruction {opcode:#x}")),
     };

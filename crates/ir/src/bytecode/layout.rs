@@ -5,11 +5,14 @@ use std::collections::{BTreeSet, HashSet};
 
 use classfile::{Code, ExceptionEntry};
 
-use super::instruction::{Cursor, step};
+use super::instruction::{Cursor, JSR, JSR_W, step};
+use super::subroutine::stored;
 
 /// Block starts of one method, in order.
 pub(super) struct Layout {
     pub(super) starts: Vec<u32>,
+    /// Blocks end behind each store too, so that a block has the same return addresses throughout.
+    pub(super) has_subroutines: bool,
 }
 
 impl Layout {
@@ -17,10 +20,16 @@ impl Layout {
     pub(super) fn new(code: &Code<'_>) -> Result<Self, String> {
         let mut instructions = HashSet::new();
         let mut starts = BTreeSet::from([0]);
+        let (mut has_subroutines, mut stores) = (false, Vec::new());
         let mut cursor = Cursor::new(code.bytes, 0);
         while !cursor.is_at_end() {
-            instructions.insert(cursor.at as u32);
+            let at = cursor.at;
+            instructions.insert(at as u32);
             let flow = step(&mut cursor)?;
+            has_subroutines |= matches!(code.bytes[at], JSR | JSR_W);
+            if !cursor.is_at_end() && !stored(code.bytes, at).is_empty() {
+                stores.push(cursor.at as u32);
+            }
             let splits = flow.ends || !flow.targets.is_empty();
             for target in flow.targets {
                 let target = u32::try_from(target).map_err(|_| "jump out of the code")?;
@@ -37,11 +46,15 @@ impl Layout {
                 starts.insert(u32::from(entry.end));
             }
         }
+        if has_subroutines {
+            starts.extend(stores);
+        }
         if starts.iter().any(|start| !instructions.contains(start)) {
             return Err("jump into the middle of an instruction".into());
         }
         Ok(Self {
             starts: starts.into_iter().collect(),
+            has_subroutines,
         })
     }
 

@@ -11,6 +11,7 @@ mod frame;
 mod frames;
 mod instruction;
 mod layout;
+mod subroutine;
 mod translate;
 
 pub use frames::{FrameError, check_frames};

@@ -11,9 +11,10 @@ use std::collections::HashMap;
 
 use classfile::{ClassFile, Code, FieldType, Method, MethodDescriptor, Primitive, access};
 
-use super::frame::{Frame, Local, is_wide};
+use super::frame::{Content, Frame, is_wide};
 use super::instruction::Cursor;
 use super::layout::{Layout, covering};
+use super::subroutine::Subroutines;
 use crate::dispatch::{Dispatch, fill_unreached};
 use crate::{Block, BlockId, Function, Inst, MemoryKind, Op, Reg, Type};
 
@@ -38,6 +39,9 @@ impl fmt::Display for TranslateError {
 impl std::error::Error for TranslateError {}
 
 type Result<T> = core::result::Result<T, String>;
+
+/// The first version without subroutines.
+const JAVA_7: u16 = 51;
 
 /// What a register stands for.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
@@ -75,10 +79,10 @@ pub fn translate(
         .as_ref()
         .ok_or_else(|| fail(None, "no code".into()))?;
     let mut translator = Translator::new(class, method, code).map_err(|what| fail(None, what))?;
-    while let Some(start) = translator.pending.pop() {
-        translator.is_pending.insert(start, false);
+    while let Some(block) = translator.pending.pop() {
+        translator.is_pending.insert(block, false);
         translator
-            .block(start)
+            .block(block)
             .map_err(|what| fail(Some(translator.at), what))?;
     }
     fill_unreached(&mut translator.function);
@@ -97,21 +101,35 @@ struct Synchronized {
     on_exception: BlockId,
 }
 
+/// Where a block starts in the code, and with what.
+#[derive(Clone)]
+struct Entry {
+    start: u32,
+    frame: Frame,
+}
+
+/// Classes with the blocks that handle them, in search order.
+type Handlers = Vec<(u16, BlockId)>;
+
 struct Translator<'a, 'b> {
     class: &'b ClassFile<'a>,
     code: &'b Code<'a>,
     function: Function,
     layout: Layout,
+    subroutines: Option<Subroutines>,
     blocks: HashMap<u32, BlockId>,
+    /// Blocks that are entered with return addresses.
+    within_subroutines: HashMap<(u32, Vec<(usize, u16)>), BlockId>,
     registers: HashMap<Place, Reg>,
-    entries: HashMap<u32, Frame>,
-    dispatchers: HashMap<Vec<(u16, u32)>, BlockId>,
-    pending: Vec<u32>,
-    is_pending: HashMap<u32, bool>,
+    entries: HashMap<BlockId, Entry>,
+    dispatchers: HashMap<Handlers, BlockId>,
+    pending: Vec<BlockId>,
+    is_pending: HashMap<BlockId, bool>,
     synchronized: Option<Synchronized>,
     /// State of the block being translated.
     frame: Frame,
-    handlers: Vec<(u16, u32)>,
+    covering: Vec<(u16, u32)>,
+    handlers: Handlers,
     insts: Vec<Inst>,
     at: u32,
 }
@@ -119,13 +137,21 @@ struct Translator<'a, 'b> {
 impl<'a, 'b> Translator<'a, 'b> {
     fn new(class: &'b ClassFile<'a>, method: &Method<'a>, code: &'b Code<'a>) -> Result<Self> {
         let layout = Layout::new(code)?;
+        if layout.has_subroutines && class.major >= JAVA_7 {
+            return Err("jsr in a class file of a version that has none".into());
+        }
+        let subroutines = layout
+            .has_subroutines
+            .then(|| Subroutines::new(code, &layout));
         let frame = Frame::new(usize::from(code.local_count));
         let mut translator = Translator {
             class,
             code,
             function: Function::default(),
             layout,
+            subroutines: subroutines.transpose()?,
             blocks: HashMap::new(),
+            within_subroutines: HashMap::new(),
             registers: HashMap::new(),
             entries: HashMap::new(),
             dispatchers: HashMap::new(),
@@ -133,6 +159,7 @@ impl<'a, 'b> Translator<'a, 'b> {
             is_pending: HashMap::new(),
             synchronized: None,
             frame,
+            covering: Vec::new(),
             handlers: Vec::new(),
             insts: Vec::new(),
             at: 0,
@@ -176,8 +203,8 @@ impl<'a, 'b> Translator<'a, 'b> {
             at: 0,
             op: Op::Jump { target },
         });
-        self.entries.insert(0, frame);
-        self.pending.push(0);
+        self.entries.insert(target, Entry { start: 0, frame });
+        self.pending.push(target);
         Ok(())
     }
 
@@ -232,16 +259,24 @@ impl<'a, 'b> Translator<'a, 'b> {
 
     /// Makes room on the stack and gives the new top's register.
     fn push(&mut self, ty: Type) -> Result<Reg> {
-        self.frame.stack.push(ty);
-        if self.frame.stack_words() > usize::from(self.code.stack_max) {
-            return Err("operand stack overflow".into());
-        }
+        self.push_content(Content::Value(ty))?;
         Ok(self.reg(Place::Stack(self.frame.stack.len() - 1, ty)))
     }
 
+    fn push_content(&mut self, content: Content) -> Result<()> {
+        self.frame.stack.push(content);
+        if self.frame.stack_words() > usize::from(self.code.stack_max) {
+            return Err("operand stack overflow".into());
+        }
+        Ok(())
+    }
+
     fn pop_any(&mut self) -> Result<Reg> {
-        let ty = self.frame.stack.pop().ok_or("operand stack underflow")?;
-        Ok(self.reg(Place::Stack(self.frame.stack.len(), ty)))
+        match self.frame.stack.pop() {
+            Some(Content::Value(ty)) => Ok(self.reg(Place::Stack(self.frame.stack.len(), ty))),
+            Some(_) => Err("a return address is used as a value".into()),
+            None => Err("operand stack underflow".into()),
+        }
     }
 
     fn pop(&mut self, ty: Type) -> Result<Reg> {
@@ -255,14 +290,14 @@ impl<'a, 'b> Translator<'a, 'b> {
         Ok(reg)
     }
 
-    /// Translates the block that starts at `start`.
-    fn block(&mut self, start: u32) -> Result<()> {
+    fn block(&mut self, id: BlockId) -> Result<()> {
+        let Entry { start, frame } = self.entries[&id].clone();
         self.at = start;
-        self.frame = self.entries[&start].clone();
+        self.frame = frame;
         self.insts.clear();
-        self.handlers = covering(&self.code.exceptions, start);
-        let handler = self.dispatcher()?;
+        self.covering = covering(&self.code.exceptions, start);
         self.flow_to_handlers()?;
+        let handler = self.dispatcher();
         let end = self.layout.end_of(start, self.code.bytes.len());
         let mut cursor = Cursor::new(self.code.bytes, start as usize);
         while cursor.at < end {
@@ -280,7 +315,6 @@ impl<'a, 'b> Translator<'a, 'b> {
             let target = self.jump_target(end as i64)?;
             self.emit(Op::Jump { target });
         }
-        let id = self.blocks[&start];
         let insts = core::mem::take(&mut self.insts);
         self.function.blocks[id.0 as usize] = Block { insts, handler };
         Ok(())
@@ -291,7 +325,7 @@ impl<'a, 'b> Translator<'a, 'b> {
         match opcode {
             0x00..=0x35 | 0x36..=0x5f | 0x84 | 0xc4 => self.data(opcode, cursor),
             0x60..=0x83 | 0x85..=0x98 => self.arithmetic(opcode),
-            0x99..=0xb1 | 0xbf | 0xc6..=0xc8 => self.control(opcode, cursor),
+            0x99..=0xb1 | 0xbf | 0xc6..=0xc9 => self.control(opcode, cursor),
             0xb2..=0xbe | 0xc0..=0xc3 | 0xc5 => self.member(opcode, cursor),
             _ => Err(format!("no such instruction {opcode:#x}")),
         }
@@ -300,59 +334,80 @@ impl<'a, 'b> Translator<'a, 'b> {
     /// The block for a jump to `target`, which gets the current frame.
     fn jump_target(&mut self, target: i64) -> Result<BlockId> {
         let start = u32::try_from(target).map_err(|_| "jump out of the code")?;
-        let block = *self.blocks.get(&start).ok_or("jump out of the code")?;
-        let (locals, stack) = (self.frame.locals.clone(), self.frame.stack.clone());
-        self.flow(start, &locals, stack)?;
-        Ok(block)
+        self.flow(start, self.frame.clone())
     }
 
-    fn flow(&mut self, start: u32, locals: &[Local], stack: Vec<Type>) -> Result<()> {
-        let changed = match self.entries.get_mut(&start) {
-            Some(entry) if entry.stack != stack => {
+    /// Has `frame` reach the block that starts at `start`.
+    fn flow(&mut self, start: u32, mut frame: Frame) -> Result<BlockId> {
+        if let Some(subroutines) = &self.subroutines {
+            subroutines.forget_dead(start, &mut frame.locals);
+        }
+        let block = self.block_for(start, &frame)?;
+        let changed = match self.entries.get_mut(&block) {
+            Some(entry) if entry.frame.stack != frame.stack => {
                 return Err("operand stacks differ where paths meet".into());
             }
-            Some(entry) => entry.join_locals(locals),
+            Some(entry) => entry.frame.join_locals(&frame.locals),
             None => {
-                self.entries.insert(
-                    start,
-                    Frame {
-                        locals: locals.to_vec(),
-                        stack,
-                    },
-                );
+                self.entries.insert(block, Entry { start, frame });
                 true
             }
         };
-        if changed && !self.is_pending.insert(start, true).unwrap_or(false) {
-            self.pending.push(start);
+        if changed && !self.is_pending.insert(block, true).unwrap_or(false) {
+            self.pending.push(block);
         }
-        Ok(())
+        Ok(block)
+    }
+
+    fn block_for(&mut self, start: u32, frame: &Frame) -> Result<BlockId> {
+        let plain = *self.blocks.get(&start).ok_or("jump out of the code")?;
+        let Some(subroutines) = &self.subroutines else {
+            return Ok(plain);
+        };
+        let returns = frame.returns();
+        if returns.is_empty() {
+            return Ok(plain);
+        }
+        if let Some(&known) = self.within_subroutines.get(&(start, returns.clone())) {
+            return Ok(known);
+        }
+        if self.within_subroutines.len() >= subroutines.blocks_max {
+            return Err("subroutines are nested too deeply".into());
+        }
+        let block = self.function.block();
+        self.within_subroutines.insert((start, returns), block);
+        Ok(block)
     }
 
     /// Handlers see the locals as they are at every instruction.
     fn flow_to_handlers(&mut self) -> Result<()> {
-        for (_, handler) in self.handlers.clone() {
-            let locals = self.frame.locals.clone();
-            self.flow(handler, &locals, vec![Type::Ref])?;
+        self.handlers.clear();
+        for (class, handler) in self.covering.clone() {
+            let frame = Frame {
+                locals: self.frame.locals.clone(),
+                stack: vec![Content::Value(Type::Ref)],
+            };
+            let block = self.flow(handler, frame)?;
+            self.handlers.push((class, block));
         }
         Ok(())
     }
 
     /// The block that tests which of the current handlers takes an exception.
-    fn dispatcher(&mut self) -> Result<Option<BlockId>> {
+    fn dispatcher(&mut self) -> Option<BlockId> {
         let outer = self.synchronized.map(|s| s.on_exception);
         if self.handlers.is_empty() {
-            return Ok(outer);
+            return outer;
         }
         if let Some(&block) = self.dispatchers.get(&self.handlers) {
-            return Ok(Some(block));
+            return Some(block);
         }
         let handlers: Vec<(Option<u32>, BlockId)> = self
             .handlers
             .iter()
             .map(|(class, handler)| {
                 let class = (*class != 0).then_some(u32::from(*class));
-                (class, self.blocks[handler])
+                (class, *handler)
             })
             .collect();
         let landing = self.reg(Place::Stack(0, Type::Ref));
@@ -367,6 +422,6 @@ impl<'a, 'b> Translator<'a, 'b> {
         };
         let first = dispatch.build(&mut self.function);
         self.dispatchers.insert(self.handlers.clone(), first);
-        Ok(Some(first))
+        Some(first)
     }
 }

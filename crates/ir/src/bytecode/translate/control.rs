@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Branches, switches, returns and throws.
 
-use super::super::instruction::Cursor;
+use super::super::frame::Content;
+use super::super::instruction::{Cursor, RET};
 use super::data::TYPES;
 use super::{Result, Translator};
 use crate::{Condition, Op, Type};
@@ -42,7 +43,16 @@ impl<'a> Translator<'a, '_> {
             0xc6 | 0xc7 => {
                 self.branch_zero(CONDITIONS[usize::from(opcode - 0xc6)], Type::Ref, cursor)
             }
-            _ => Err("jsr and ret are not supported".into()),
+            RET => {
+                let local = usize::from(cursor.u8()?);
+                self.return_from_subroutine(local)
+            }
+            _ => {
+                let target = i64::from(self.at) + cursor.subroutine(opcode)?;
+                let behind = u16::try_from(cursor.at).map_err(|_| "code is too long")?;
+                self.push_content(Content::Return(behind))?;
+                self.jump(target)
+            }
         }
     }
 
@@ -50,6 +60,11 @@ impl<'a> Translator<'a, '_> {
         let target = self.jump_target(target)?;
         self.emit(Op::Jump { target });
         Ok(())
+    }
+
+    pub(super) fn return_from_subroutine(&mut self, local: usize) -> Result<()> {
+        let target = self.frame.take_return(local)?;
+        self.jump(i64::from(target))
     }
 
     fn branch_zero(

@@ -3,8 +3,8 @@
 
 use classfile::Constant;
 
-use super::super::frame::is_wide;
-use super::super::instruction::Cursor;
+use super::super::frame::{Content, is_wide};
+use super::super::instruction::{Cursor, RET};
 use super::{Place, Result, Translator};
 use crate::{BinaryOp, LoadedConstant, MemoryKind, Op, Reg, Type};
 
@@ -22,6 +22,12 @@ const ELEMENTS: [MemoryKind; 8] = [
     MemoryKind::Char,
     MemoryKind::Short,
 ];
+
+/// What was taken off the stack to be put there again.
+enum Taken {
+    Value(Reg),
+    Return(u16),
+}
 
 impl<'a> Translator<'a, '_> {
     pub(super) fn data(&mut self, opcode: u8, cursor: &mut Cursor<'a>) -> Result<()> {
@@ -60,6 +66,7 @@ impl<'a> Translator<'a, '_> {
                 let amount = i32::from(cursor.i16()?);
                 self.increment(local, amount)
             }
+            RET => self.return_from_subroutine(local),
             _ => Err("wide before an instruction that has no wide form".into()),
         }
     }
@@ -163,10 +170,17 @@ impl<'a> Translator<'a, '_> {
     }
 
     fn store(&mut self, local: usize, ty: Type) -> Result<()> {
+        if ty == Type::Ref && self.frame.store_return(local)? {
+            return Ok(());
+        }
         let src = self.pop(ty)?;
         self.frame.store(local, ty)?;
         let dst = self.reg(Place::Local(local, ty));
         self.emit(Op::Move { dst, src });
+        // A block with subroutines ends here.
+        if self.subroutines.is_some() {
+            return Ok(());
+        }
         self.flow_to_handlers()
     }
 
@@ -244,10 +258,16 @@ impl<'a> Translator<'a, '_> {
     }
 
     /// Takes one or two words off the stack into fresh registers, bottom first.
-    fn pop_words(&mut self, words: usize) -> Result<Vec<Reg>> {
+    fn pop_words(&mut self, words: usize) -> Result<Vec<Taken>> {
         let mut taken = Vec::new();
         let mut left = words;
         while left > 0 {
+            if let Some(&Content::Return(address)) = self.frame.stack.last() {
+                self.frame.stack.pop();
+                taken.push(Taken::Return(address));
+                left -= 1;
+                continue;
+            }
             let src = self.pop_any()?;
             let ty = self.function.type_of(src);
             let size = if is_wide(ty) { 2 } else { 1 };
@@ -256,16 +276,21 @@ impl<'a> Translator<'a, '_> {
                 .ok_or("half of a long or double taken")?;
             let dst = self.function.register(ty);
             self.emit(Op::Move { dst, src });
-            taken.push(dst);
+            taken.push(Taken::Value(dst));
         }
         taken.reverse();
         Ok(taken)
     }
 
-    fn push_copies(&mut self, values: &[Reg]) -> Result<()> {
-        for &src in values {
-            let dst = self.push(self.function.type_of(src))?;
-            self.emit(Op::Move { dst, src });
+    fn push_copies(&mut self, all: &[Taken]) -> Result<()> {
+        for taken in all {
+            match *taken {
+                Taken::Value(src) => {
+                    let dst = self.push(self.function.type_of(src))?;
+                    self.emit(Op::Move { dst, src });
+                }
+                Taken::Return(address) => self.push_content(Content::Return(address))?,
+            }
         }
         Ok(())
     }
