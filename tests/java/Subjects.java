@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // On whose behalf a thread acts: subjects through doAs, doPrivileged and new threads; and packages of the library.
 
+import java.lang.reflect.Proxy;
 import java.security.AccessControlContext;
 import java.security.AccessController;
 import java.security.DomainCombiner;
@@ -80,6 +81,10 @@ public class Subjects {
         System.out.println(Object.class.getPackage() + ", " + Class.forName("sun.misc.Unsafe").getPackage() + ", "
                 + Subjects.class.getPackage() + ", " + int[].class.getPackage());
         System.out.println(Package.getPackage("java.util") + " " + Package.getPackage("no.such"));
+        // A proxy of the boot loader's, in a module of its own.
+        Object proxy = Proxy.newProxyInstance(null, new Class<?>[] {Runnable.class}, (self, method, arguments) -> null);
+        Package own = proxy.getClass().getPackage();
+        System.out.println(proxy.getClass().getPackageName() + " " + own + " " + Arrays.asList(Package.getPackages()).contains(own));
         Set<String> names = new TreeSet<>();
         Arrays.stream(Package.getPackages()).forEach(it -> names.add(it.getName()));
         System.out.println(names.containsAll(Set.of("java.lang", "java.util", "java.security")));

@@ -231,13 +231,16 @@ fn boot_bytes(name: Symbol) -> Option<&'static [u8]> {
     if let Ok(index) = OWN.binary_search_by_key(&name, |(own, _)| own) {
         return Some(OWN[index].1);
     }
-    let image = IMAGE.get()?;
-    let package = name.rsplit_once('/')?.0.replace('/', ".");
-    let module = image.module_of_package(&package)?;
+    let module = image_module(name.rsplit_once('/')?.0)?;
     if !is_boot_module(module) {
         return None;
     }
-    image.find(module, &format!("{name}.class"))
+    IMAGE.get()?.find(module, &format!("{name}.class"))
+}
+
+/// The module of the JDK's image that a package, with slashes, is in.
+pub(crate) fn image_module(package: &str) -> Option<&'static str> {
+    IMAGE.get()?.module_of_package(&package.replace('/', "."))
 }
 
 /// The modules that JDK 17's build assigns to the boot loader.

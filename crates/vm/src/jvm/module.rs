@@ -75,13 +75,15 @@ extern "C" fn JVM_AddModuleExportsToAllUnnamed(_env: u64, _from: u64, _package: 
 #[unsafe(no_mangle)]
 extern "C" fn JVM_DefineArchivedModules(_env: u64, _platform: u64, _system: u64) {}
 
-/// Packages of the boot loader's classes that were loaded so far, with slashes. Those of the machine's own classes, which
-/// are in no module, have no `Package`.
+/// Packages of the boot loader's classes that were loaded so far, with slashes. Those that are not in the JDK's image (the
+/// machine's own, which are in no module, and proxies in modules of their own) have no `Package`.
 #[unsafe(no_mangle)]
 extern "C" fn JVM_GetSystemPackages(env: u64) -> u64 {
     let thread = &*of(env);
-    let in_modules = boot_classes().filter(|class| mirror::module_name(class).is_some());
-    let names: BTreeSet<&[u8]> = in_modules.map(Class::package).collect();
+    let packages = boot_classes().map(Class::package);
+    let names: BTreeSet<&[u8]> = packages
+        .filter(|package| image_module(package).is_some())
+        .collect();
     let make = || {
         let class = thread.array_class(known().string)?;
         let array = array::new(thread, class, names.len() as i32)?;
@@ -99,12 +101,16 @@ extern "C" fn JVM_GetSystemPackages(env: u64) -> u64 {
 extern "C" fn JVM_GetSystemPackage(env: u64, name: u64) -> u64 {
     let thread = &*of(env);
     let name = string::text(thread.object_of(name));
-    let mut of_package = boot_classes().filter(|class| class.package() == name.as_bytes());
-    let Some((module, _)) = of_package.find_map(mirror::module_name) else {
+    let is_loaded = boot_classes().any(|class| class.package() == name.as_bytes());
+    let Some(module) = image_module(name.as_bytes()).filter(|_| is_loaded) else {
         return 0;
     };
     let location = string::new_string(thread, &format!("jrt:/{module}"));
     outcome(location.map(|text| thread.local(text)))
+}
+
+fn image_module(package: &[u8]) -> Option<&'static str> {
+    loader::image_module(core::str::from_utf8(package).ok()?)
 }
 
 fn boot_classes() -> impl Iterator<Item = &'static Class> {
