@@ -116,7 +116,7 @@ fn boot(thread: &'static Thread) -> Result<(), Thrown> {
     let system = call_static(thread, "java/lang/ClassLoader", name, signature, &[])?;
     let _ = SYSTEM_LOADER.set(loader::of(ObjectRef(system as u32)));
     reached(Stage::Ready);
-    crate::signals::dump_on_quit();
+    crate::signals::take_own();
     Ok(())
 }
 
@@ -306,8 +306,9 @@ fn finish(thread: Option<&'static Thread>) {
     crate::realtime::profile::finish();
     crate::code_store::finish();
     crate::perf_map::finish();
+    crate::attach::finish();
     if options::get().is_reporting {
-        report::figures();
+        report::note(report::figures().trim_end());
     }
     if let Some(file) = &options::get().report_file {
         report::write(file);

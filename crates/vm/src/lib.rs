@@ -11,6 +11,7 @@ mod access;
 mod ahead;
 mod allocation;
 mod array;
+mod attach;
 mod backtrace;
 mod barrier;
 mod boot;

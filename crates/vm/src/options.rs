@@ -58,6 +58,8 @@ pub(crate) struct Options {
     pub(crate) stack_bytes: Option<u64>,
     /// `-Xrs`: HUP, INT and TERM end the process without hooks.
     pub(crate) has_reduced_signals: bool,
+    /// `-XX:+DisableAttachMechanism`: no tool may ask anything.
+    pub(crate) is_attach_disabled: bool,
     /// Arguments that are not properties, for `RuntimeMXBean`.
     pub(crate) arguments: Vec<String>,
 }
@@ -111,6 +113,7 @@ pub(crate) fn read(arguments: &[String], ignores_unknown: bool) -> Result<(), St
         arguments: arguments.to_vec(),
         code_root: crate::code_store::default_root(),
         has_reduced_signals: false,
+        is_attach_disabled: false,
         compile_list: None,
     };
     let mut numbered = HashMap::new();
@@ -215,6 +218,8 @@ impl Options {
             "-XX:-AlwaysPreTouch" => self.is_heap_touched = false,
             // What it unlocks is there anyway.
             "-XX:+UnlockDiagnosticVMOptions" => {}
+            "-XX:+DisableAttachMechanism" => self.is_attach_disabled = true,
+            "-XX:-DisableAttachMechanism" => self.is_attach_disabled = false,
             "-XX:+DumpPerfMapAtExit" => self.is_perf_mapped = true,
             "-verbose:gc" | "-Xlog:gc" => self.is_verbose_gc = true,
             "-Xtakt:report" => self.is_reporting = true,

@@ -117,8 +117,13 @@ pub(crate) fn collected(counters: &heap::Counters) {
     ));
 }
 
-/// Figures at the end, for `-Xtakt:report`.
-pub(crate) fn figures() {
+/// Figures so far, for `-Xtakt:report` and tools that ask.
+pub(crate) fn figures() -> String {
+    let mut text = String::new();
+    let mut say = |line: &str| {
+        text.push_str(line);
+        text.push('\n');
+    };
     let compiled = code_cache::COMPILED.load(Ordering::Relaxed);
     let (compile_ms, load_ms) = (ms(&code_cache::COMPILE_NS), ms(&code_cache::LOAD_NS));
     let loaded = code_cache::LOADED.load(Ordering::Relaxed);
@@ -171,6 +176,7 @@ pub(crate) fn figures() {
     ));
     say(&format!("code cache: {}", code_store::describe()));
     say(&table::text());
+    text
 }
 
 /// The same figures as JSON, for `-Xtakt:report=FILE`.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Signals for Java code: the library's shutdown on HUP, INT and TERM, the thread
-//! dump on QUIT, and `sun.misc.Signal`.
+//! dump on QUIT (or [`attach`]), and `sun.misc.Signal`.
 //!
 //! The handler counts the signal and wakes a thread of ours, nothing more. That
 //! thread attaches for the time of a delivery only, so the collector never has
@@ -8,10 +8,12 @@
 
 use core::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, Ordering};
 
+use crate::attach;
 use crate::java_thread;
 use crate::park::Parker;
 use crate::report;
 use crate::thread;
+use crate::thread_dump;
 
 const COUNT: usize = 65;
 
@@ -85,9 +87,25 @@ extern "C" fn on_signal(signal: i32) {
     }
 }
 
-/// Has SIGQUIT print a thread dump, unless the process ignores it or `-Xrs` leaves signals to the system.
-pub(crate) fn dump_on_quit() {
-    if !crate::options::get().has_reduced_signals && start() {
+/// A write to who has gone, or beyond the limit of a file's size, is an error of that write and no end of the process.
+/// Not SIG_IGN, which programs that Java starts would inherit; nor where somebody has decided otherwise.
+fn survive_writes() {
+    extern "C" fn on_write(_signal: i32) {}
+    for signal in [libc::SIGPIPE, libc::SIGXFSZ] {
+        if handler_of(signal) == Some(libc::SIG_DFL) {
+            let _ = install(signal, on_write as *const () as usize);
+        }
+    }
+}
+
+/// Takes the signals that are the machine's own. SIGQUIT prints a thread dump or lets a tool attach, unless `-Xrs` leaves
+/// signals to the system: then tools find the machine listening.
+pub(crate) fn take_own() {
+    survive_writes();
+    attach::start();
+    if crate::options::get().has_reduced_signals {
+        attach::listen();
+    } else if start() {
         // What was there before is the system's own: dumps begin with the machine.
         let _ = install(libc::SIGQUIT, on_signal as *const () as usize);
     }
@@ -178,6 +196,7 @@ fn deliver_all() {
     for (signal, pending) in PENDING.iter().enumerate() {
         for _ in 0..pending.swap(0, Ordering::Acquire) {
             match signal as i32 {
+                libc::SIGQUIT if attach::is_asked() => attach::listen(),
                 libc::SIGQUIT => dump(),
                 signal => deliver(signal),
             }
@@ -188,7 +207,7 @@ fn deliver_all() {
 /// Prints the thread dump, as a thread that has no Java object and is not in it.
 fn dump() {
     let thread = thread::attach(&[]);
-    crate::thread_dump::print(thread);
+    thread_dump::write(thread, &mut std::io::stdout());
     thread::detach(thread);
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The thread dump that SIGQUIT asks for, in the form of `java`'s: every Java thread with its stack, the process's
+//! The thread dump that SIGQUIT and tools ask for, in the form of `java`'s: every Java thread with its stack, the process's
 //! other threads by name, deadlocks, and what the heap holds.
 //!
 //! Each thread is looked at by itself ([`snapshot`]) and printed before the next one, so none waits for another, and a
@@ -24,26 +24,23 @@ use crate::thread::{self, Thread};
 /// How long one thread may take to its next safepoint before the dump goes on without it.
 const WAIT_NS: u64 = 500_000_000;
 
-/// Prints the dump on standard output. On an attached thread in managed state.
-pub(crate) fn print(own: &'static Thread) {
-    write(&header());
+/// Writes the dump. On an attached thread in managed state.
+pub(crate) fn write(own: &'static Thread, out: &mut dyn std::io::Write) {
+    // Whole texts, so that lines of the program's own output do not come between.
+    let mut write = |text: String| {
+        // Nothing is left to do when standard output is closed.
+        let _ = out.write_all(text.as_bytes()).and_then(|()| out.flush());
+    };
+    write(header());
     let threads = thread::all();
     for target in &threads {
         if !core::ptr::eq(Arc::as_ptr(target), own) {
-            write(&thread_text(target));
+            write(thread_text(target));
         }
     }
-    write(&machine_threads(&threads));
-    write(&deadlocks());
-    write(&memory_text());
-}
-
-/// Whole texts, so that lines of the program's own output do not come between.
-fn write(text: &str) {
-    use std::io::Write;
-    // Nothing is left to do when standard output is closed.
-    let _ = std::io::stdout().write_all(text.as_bytes());
-    let _ = std::io::stdout().flush();
+    write(machine_threads(&threads));
+    write(deadlocks());
+    write(memory_text());
 }
 
 fn header() -> String {
@@ -234,7 +231,8 @@ fn deadlocks() -> String {
     text
 }
 
-fn memory_text() -> String {
+/// What handles, heap and metadata take.
+pub(crate) fn memory_text() -> String {
     let (strong, weak) = handles::counts();
     let kib = |bytes: u64| bytes >> 10;
     let (used, committed) = (heap_binding::used_bytes(), heap_binding::committed_bytes());
