@@ -11,6 +11,7 @@ mod constant_pool;
 pub(crate) mod management;
 mod missing;
 mod module;
+mod reflected_array;
 mod reflection;
 mod stack;
 mod system;

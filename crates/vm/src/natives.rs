@@ -30,6 +30,7 @@ pub(crate) fn find(method: &'static Method) -> Option<u64> {
             return unsafe_access::find(&name).map(|function| function as u64);
         }
         b"jdk/internal/perf/Perf" => object::PERF,
+        b"jdk/internal/vm/vector/VectorSupport" => object::VECTOR,
         b"dalvik/system/DexCode" => dex_code::NATIVES,
         b"javax/realtime/Machine" => realtime::NATIVES,
         _ => return None,

@@ -66,13 +66,11 @@ missing! {
     JVM_GetMethodIxModifiers,
     JVM_GetMethodIxNameUTF,
     JVM_GetMethodIxSignatureUTF,
-    JVM_GetPrimitiveArrayElement,
     JVM_IsConstructorIx,
     JVM_IsSameClassPackage,
     JVM_IsVMGeneratedMethodIx,
     JVM_ReleaseUTF,
     JVM_ResumeThread,
-    JVM_SetPrimitiveArrayElement,
     JVM_StopThread,
     JVM_SuspendThread,
 }

@@ -35,6 +35,13 @@ pub(super) const PERF: &[Row] = &[
     ("highResFrequency", high_res_frequency as *const ()),
 ];
 
+pub(super) const VECTOR: &[Row] = &[("getMaxLaneCount", max_lane_count as *const ())];
+
+/// Vectors have no code of their own here: the library computes them lane by lane.
+extern "C" fn max_lane_count(_env: u64, _class: u64, _element: u64) -> i32 {
+    -1
+}
+
 /// No thread is ever inside a scope without holding it: there are no deoptimisations to wait for.
 extern "C" fn close_scope(_env: u64, _this: u64, _scope: u64, _error: u64) -> u8 {
     1
