@@ -6,7 +6,7 @@ import java.util.Arrays;
 /** Arrays by reflection: each kind of access to each kind of array, and what is no array. */
 public class Elements {
     private static final String[] KINDS = {
-        "boolean", "byte", "char", "short", "int", "long", "float", "double", "Object",
+        "boolean", "byte", "char", "short", "int", "long", "float", "double", "Object", "null",
     };
 
     private static Object[] arrays() {
@@ -67,6 +67,9 @@ public class Elements {
                 break;
             case "double":
                 Array.setDouble(array, index, -1.1e200);
+                break;
+            case "null":
+                Array.set(array, index, null);
                 break;
             default:
                 Array.set(array, index, "text");

@@ -104,7 +104,23 @@ public class Exceptions {
         }
     }
 
+    /** What an object is and what it was taken for, arrays among both. */
+    private static void casts() {
+        Object[] objects = {new int[1], new String[1][1], "text", Thread.State.NEW};
+        for (Object object : objects) {
+            for (int to = 0; to < 4; to++) {
+                try {
+                    Object cast = to == 0 ? (int[]) object : to == 1 ? (String[][]) object : to == 2 ? (Resource[]) object : (Integer) object;
+                    System.out.println(cast == object);
+                } catch (ClassCastException e) {
+                    System.out.println(e.getMessage());
+                }
+            }
+        }
+    }
+
     public static void main(String[] args) throws Exception {
+        casts();
         for (int how = 0; how < 3; how++) {
             System.out.println(order(how));
         }

@@ -45,14 +45,6 @@ pub(crate) fn method(holder: &'static Class, name: Symbol, descriptor: Symbol) -
     )
 }
 
-/// The name of an array class as the language writes it.
-fn external_name(class: &'static Class) -> String {
-    match class.info.element {
-        Some(element) => format!("{}[]", external_name(element)),
-        None => class.java_name(),
-    }
-}
-
 /// Which module and loader a class is of, for cast errors.
 fn home(class: &'static Class) -> String {
     let mut innermost = class;
@@ -91,7 +83,7 @@ fn homes_by(
     first: &'static Class,
     second: &'static Class,
 ) -> String {
-    let (first_name, second_name) = (external_name(first), external_name(second));
+    let (first_name, second_name) = (first.java_name(), second.java_name());
     let (first_home, second_home) = (home(first), home(second));
     if first_home == second_home {
         format!("{first_name} and {second_name} are in {first_home}")
@@ -103,7 +95,7 @@ fn homes_by(
 /// As [`homes`], of a class that is not there yet. Application classes have no modules of their own here.
 pub(crate) fn homes_of_heir(name: &str, loader: &'static Loader, parent: &'static Class) -> String {
     let own_home = format!("unnamed module of loader {}", mirror::loader_name(loader));
-    let (parent_name, parent_home) = (external_name(parent), home(parent));
+    let (parent_name, parent_home) = (parent.java_name(), home(parent));
     if own_home == parent_home {
         format!("{name} and {parent_name} are in {own_home}")
     } else {
@@ -113,21 +105,21 @@ pub(crate) fn homes_of_heir(name: &str, loader: &'static Loader, parent: &'stati
 
 /// `class A cannot be cast to class B (…)`.
 pub(crate) fn cast(own: &'static Class, target: &'static Class) -> String {
-    let (own_name, target_name) = (external_name(own), external_name(target));
+    let (own_name, target_name) = (own.java_name(), target.java_name());
     let homes = homes(own, target);
     format!("class {own_name} cannot be cast to class {target_name} ({homes})")
 }
 
 /// `failed to access class A from class B (…)`.
 pub(crate) fn hidden_class(from: &'static Class, class: &'static Class) -> String {
-    let (name, from_name) = (external_name(class), external_name(from));
+    let (name, from_name) = (class.java_name(), from.java_name());
     let homes = homes(class, from);
     format!("failed to access class {name} from class {from_name} ({homes})")
 }
 
 /// `class A tried to access private field B.f (…)`; `member` is the part from `private` on.
 pub(crate) fn hidden_member(from: &'static Class, holder: &'static Class, member: &str) -> String {
-    let from_name = external_name(from);
+    let from_name = from.java_name();
     let homes = homes(from, holder);
     format!("class {from_name} tried to access {member} ({homes})")
 }
@@ -159,7 +151,7 @@ fn external_kind(class: &'static Class) -> &'static str {
 }
 
 pub(crate) fn duplicate_class(loader: &Loader, class: &'static Class) -> String {
-    let (kind, name) = (external_kind(class), external_name(class));
+    let (kind, name) = (external_kind(class), class.java_name());
     let loader = mirror::loader_name(loader);
     let home = home_and_parent(class);
     format!(
@@ -169,7 +161,7 @@ pub(crate) fn duplicate_class(loader: &Loader, class: &'static Class) -> String 
 
 /// `loader` gets a class whose name it has agreed to mean `agreed`.
 pub(crate) fn other_class(loader: &Loader, agreed: &'static Class) -> String {
-    let (kind, name) = (external_kind(agreed), external_name(agreed));
+    let (kind, name) = (external_kind(agreed), agreed.java_name());
     let (loader, other) = (
         mirror::loader_name(loader),
         mirror::loader_name(agreed.info.loader),
@@ -192,9 +184,9 @@ pub(crate) fn field_disagrees(
         field.name,
         field_type.unwrap_or_default(),
         mirror::loader_name(class.info.loader),
-        external_name(class),
+        class.java_name(),
         mirror::loader_name(holder.info.loader),
-        external_name(holder),
+        holder.java_name(),
         homes_and_parents(class, holder)
     )
 }
@@ -215,9 +207,9 @@ pub(crate) fn method_disagrees(
         },
         method(holder, found.name, found.descriptor),
         mirror::loader_name(class.info.loader),
-        external_name(class),
+        class.java_name(),
         mirror::loader_name(holder.info.loader),
-        external_name(holder),
+        holder.java_name(),
         homes_and_parents(class, holder)
     )
 }
@@ -230,12 +222,12 @@ pub(crate) fn overriding_disagrees(
     let (class, parent) = (own.class(), inherited.class());
     format!(
         "loader constraint violation for class {}: when selecting overriding method '{}' the class loader {} of the selected method's type {}, and the class loader {} for its super type {} have different Class objects for the type {ty} used in the signature ({})",
-        external_name(class),
+        class.java_name(),
         method(class, own.name, own.descriptor),
         mirror::loader_name(class.info.loader),
-        external_name(class),
+        class.java_name(),
         mirror::loader_name(parent.info.loader),
-        external_name(parent),
+        parent.java_name(),
         homes_and_parents(class, parent)
     )
 }
@@ -249,13 +241,13 @@ pub(crate) fn implementing_disagrees(
     let (interface, holder) = (declared.class(), chosen.class());
     format!(
         "loader constraint violation in interface itable initialization for class {}: when selecting method '{}' the class loader {} for super interface {}, and the class loader {} of the selected method's {}, {} have different Class objects for the type {ty} used in the signature ({})",
-        external_name(class),
+        class.java_name(),
         method(interface, declared.name, declared.descriptor),
         mirror::loader_name(interface.info.loader),
-        external_name(interface),
+        interface.java_name(),
         mirror::loader_name(holder.info.loader),
         external_kind(holder),
-        external_name(holder),
+        holder.java_name(),
         homes_and_parents(interface, holder)
     )
 }

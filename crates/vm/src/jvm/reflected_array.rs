@@ -151,8 +151,12 @@ extern "C" fn JVM_GetArrayElement(env: u64, object: u64, index: i32) -> u64 {
 extern "C" fn JVM_SetArrayElement(env: u64, object: u64, index: i32, value: u64) {
     let thread = &*of(env);
     let set = || {
-        let element = Element::of(thread, object, index)?;
         let value = thread.object_of(value);
+        // No place in an array of primitive values is looked for, as on HotSpot.
+        if value.is_null() && kind_of(reflected(thread, object)?) != MemoryKind::Ref {
+            return Err(thread.throw_plain("java/lang/IllegalArgumentException"));
+        }
+        let element = Element::of(thread, object, index)?;
         if element.kind == MemoryKind::Ref {
             let class = element.array.class().info.element.expect("an array");
             if !value.is_null() && !value.is_instance_of(class) {
