@@ -16,7 +16,9 @@ use crate::collector::pacing::Pace;
 use crate::counters::{Answers, Counters};
 use crate::events::Events;
 use crate::globals::Globals;
-use crate::limits::{ALLOCATED_PART, LOG_SEGMENTS_SHARED_MAX, MUTATORS_MAX, WHOLE_MIN, WHOLE_PART};
+use crate::limits::{
+    ALLOCATED_PART, LOG_SEGMENTS_SHARED_MAX, MUTATORS_BESIDE, MUTATORS_MAX, WHOLE_MIN, WHOLE_PART,
+};
 use crate::log::LogSpace;
 use crate::memory::Memory;
 use crate::metadata::Metadata;
@@ -91,7 +93,7 @@ impl HeapConfig {
             epoch_interval_ns: 200_000_000,
             trace_interval_ns: 5_000_000_000,
             reserve_bytes: (map.heap.bytes / 32).min(8 << 20),
-            log_segments: (map.heap.bytes >> 17).clamp(64, LOG_SEGMENTS_SHARED_MAX),
+            log_segments: (map.heap.bytes >> 15).clamp(256, LOG_SEGMENTS_SHARED_MAX),
             is_locked: false,
         }
     }
@@ -135,6 +137,18 @@ impl std::fmt::Debug for BindingBox {
 pub(crate) struct Registry {
     pub(crate) records: Vec<Arc<MutatorRecord>>,
     pub(crate) joining: Joining,
+    /// [`Place`]s that there are.
+    places: u32,
+}
+
+/// Room for one mutator more, from before its thread is made until it has attached.
+#[derive(Debug)]
+pub struct Place(Arc<Heap>);
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        self.0.registry.lock().places -= 1;
+    }
 }
 
 impl Heap {
@@ -146,7 +160,7 @@ impl Heap {
         let metadata = Metadata::reserve(config.map.metadata)?;
         let blocks = BlockTable::new(config.map.heap);
         let free = FreeBlocks::new(blocks.count(), config.reserve_bytes >> BLOCK_SHIFT);
-        let log = LogSpace::reserve(config.log_segments, MUTATORS_MAX)?;
+        let log = LogSpace::reserve(config.log_segments, MUTATORS_MAX + MUTATORS_BESIDE)?;
         let start = if config.is_locked {
             config.map.heap.bytes
         } else {
@@ -163,6 +177,7 @@ impl Heap {
             pause: PiLock::default(),
             registry: PiCell::new(Registry {
                 records: Vec::new(),
+                places: 0,
                 joining: Joining {
                     epoch: 1,
                     is_snooping: false,
@@ -188,6 +203,16 @@ impl Heap {
             snoop_tag: AtomicU8::new(1),
             config,
         })
+    }
+
+    /// Room for one mutator more, if there are fewer than [`MUTATORS_MAX`]. Those that have ended go with the next
+    /// epoch.
+    pub fn place(self: &Arc<Self>) -> Option<Place> {
+        let mut registry = self.registry.lock();
+        let is_room = registry.records.len() as u32 + registry.places < MUTATORS_MAX;
+        registry.places += u32::from(is_room);
+        drop(registry);
+        is_room.then(|| Place(Arc::clone(self)))
     }
 
     /// Makes the calling thread a mutator: a real-time one if that is said, or while its policy is. `initial_roots` are

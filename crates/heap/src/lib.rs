@@ -41,7 +41,7 @@ pub use collector::thread::{Running, StartError};
 pub use counters::{Answers, Counter, Counters};
 pub use events::{EVENTS_MAX, Event, EventKind, Events};
 pub use globals::{Global, Globals};
-pub use heap::{Budget, CollectorKind, Heap, HeapConfig};
+pub use heap::{Budget, CollectorKind, Heap, HeapConfig, Place};
 pub use metadata::{LayoutRef, Metadata, MetadataFull};
 pub use mutator::{CopyRange, Local, Mutator, VisitError};
 pub use object::{ObjectRef, Slot};

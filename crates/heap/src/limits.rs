@@ -1,20 +1,28 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Every bound of the heap, with its reason.
 
-/// Bytes of a log segment: what a mutator takes at once. 64 KiB is 480 records of the largest size, so taking one is
-/// rare, and little enough that a mutator's current and spare segment cost 128 KiB.
-pub const LOG_SEGMENT_BYTES: u32 = 64 << 10;
+/// Bytes of a log segment: what a mutator takes at once. 16 KiB is 120 records of the largest size, so taking one is
+/// rare, and little enough that thousands of mutators have theirs.
+pub const LOG_SEGMENT_BYTES: u32 = 16 << 10;
 
 /// Segments in all: the whole of the record numbers that a log word can hold.
 pub const LOG_SEGMENT_COUNT: u32 = (abi::barrier::RECORD_COUNT as u64
     * abi::barrier::RECORD_UNIT_BYTES as u64
     / LOG_SEGMENT_BYTES as u64) as u32;
 
-/// Mutators that are sure of a current and a spare segment; what more of them hold, they take from what all share.
-pub const MUTATORS_MAX: u32 = 1024;
+/// Of the log, what each mutator is sure of: the current segment, the spare one, and the one that it may still fill
+/// between running low and its next poll, where it waits.
+pub const LOG_SEGMENTS_PER_MUTATOR: u32 = 3;
+
+/// Mutators at once, those included whose thread has ended since the last epoch. Half of the log is theirs.
+pub const MUTATORS_MAX: u32 = 2720;
+
+/// Threads of the machine's own that attach without a [`crate::Place`].
+pub const MUTATORS_BESIDE: u32 = 16;
 
 /// Segments that are left for all to share.
-pub const LOG_SEGMENTS_SHARED_MAX: u32 = LOG_SEGMENT_COUNT - 2 * MUTATORS_MAX;
+pub const LOG_SEGMENTS_SHARED_MAX: u32 =
+    LOG_SEGMENT_COUNT - LOG_SEGMENTS_PER_MUTATOR * (MUTATORS_MAX + MUTATORS_BESIDE);
 
 /// Bytes of address space made into memory at once when the heap grows.
 pub const COMMIT_BYTES: u32 = 4 << 20;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! [`LogSpace`]: where mutators record the old references of what they overwrite.
 //!
-//! Segments of 64 KiB, each used by one mutator in one epoch; a log word names a record by its number. A mutator
+//! Segments of 16 KiB, each used by one mutator in one epoch; a log word names a record by its number. A mutator
 //! always has a current segment and a spare one, taken without a lock from a stack that the collector refills, so
 //! recording never waits; a mutator that finds the stack empty is counted (`log_exhausted`) and waits for the
 //! collector, to which it lends its priority.
@@ -18,11 +18,11 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 use abi::barrier::{RECORD_COUNT_OFFSET, RECORD_OLD_OFFSET, RECORD_UNIT_BYTES, record_bytes};
 
-use crate::limits::{LOG_SEGMENT_BYTES, LOG_SEGMENT_COUNT};
+use crate::limits::{LOG_SEGMENT_BYTES, LOG_SEGMENT_COUNT, LOG_SEGMENTS_PER_MUTATOR};
 use crate::sys::reserve::{Access, Reservation, ReserveError};
 
-/// The current one and the spare.
-const SEGMENTS_PER_MUTATOR: u32 = 2;
+/// What a mutator holds: the current one and the spare.
+const SEGMENTS_HELD: u32 = 2;
 const SEGMENT_HEADER_BYTES: u32 = RECORD_UNIT_BYTES;
 
 /// A segment's number, never 0: record number 0 means "born".
@@ -38,7 +38,7 @@ pub(crate) struct LogSpace {
     /// Segments from here on were never used.
     fresh: AtomicU32,
     segment_count: u32,
-    /// Of those, what mutators hold: two each.
+    /// Of those, what mutators hold.
     held_count: AtomicU32,
     mutators_max: u32,
 }
@@ -53,9 +53,9 @@ pub(crate) struct LogCursor {
 }
 
 impl LogSpace {
-    /// Room for `shared_count` segments, and for those that `mutators_max` mutators hold.
+    /// Room for `shared_count` segments, and for those that `mutators_max` mutators are sure of.
     pub(crate) fn reserve(shared_count: u32, mutators_max: u32) -> Result<Self, ReserveError> {
-        let segment_count = shared_count + mutators_max * SEGMENTS_PER_MUTATOR;
+        let segment_count = shared_count + mutators_max * LOG_SEGMENTS_PER_MUTATOR;
         assert!(
             1 < segment_count && segment_count <= LOG_SEGMENT_COUNT,
             "segments that record numbers reach"
@@ -101,7 +101,7 @@ impl LogSpace {
 
     /// So many mutators there are now: what they hold is not what the log is short of.
     pub(crate) fn set_mutator_count(&self, count: usize) {
-        let held = self.mutators_max.min(count as u32) * SEGMENTS_PER_MUTATOR;
+        let held = self.mutators_max.min(count as u32) * SEGMENTS_HELD;
         self.held_count.store(held, Ordering::Relaxed);
     }
 
@@ -112,9 +112,9 @@ impl LogSpace {
             .saturating_sub(self.held_count.load(Ordering::Relaxed))
     }
 
-    /// Segments there are beyond what mutators hold.
+    /// Segments there are beyond what mutators are sure of.
     pub(crate) fn shared_count(&self) -> u32 {
-        self.segment_count - self.mutators_max * SEGMENTS_PER_MUTATOR
+        self.segment_count - self.mutators_max * LOG_SEGMENTS_PER_MUTATOR
     }
 
     /// An empty segment. Lock-free: a failed exchange means that another thread got or gave one.

@@ -15,8 +15,8 @@ use support::{Kinds, SLOTS, start};
 const SEGMENTS: u32 = 32;
 /// What two mutators may hold beside them.
 const HELD: u32 = 4;
-/// Records of a segment of 64 KiB whose holders had no references: 16 bytes each, behind a header of that size.
-const RECORDS_PER_SEGMENT: u32 = (64 << 10) / 16 - 1;
+/// Records of a segment of 16 KiB whose holders had no references: 16 bytes each, behind a header of that size.
+const RECORDS_PER_SEGMENT: u32 = (16 << 10) / 16 - 1;
 const LEAF: u32 = 1000;
 /// More objects than the log has records for.
 const LEAVES: u32 = (SEGMENTS + HELD) * RECORDS_PER_SEGMENT / LEAF;

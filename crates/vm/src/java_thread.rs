@@ -5,6 +5,8 @@ use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::ffi::CString;
 use std::sync::Arc;
 
+use heap::Place;
+
 use crate::heap_binding;
 use crate::known::{known, offset};
 use crate::monitor;
@@ -208,6 +210,20 @@ fn stack_bytes(asked: i64) -> usize {
     usize::try_from(managed.saturating_add(STACK_RESERVE_BYTES)).unwrap_or(usize::MAX)
 }
 
+/// Room in the heap for one thread more. Those that have ended make room with the next epoch.
+fn place_for(thread: &Thread) -> Result<Place, Thrown> {
+    let heap = heap_binding::heap();
+    if let Some(place) = heap.place() {
+        return Ok(place);
+    }
+    heap_binding::collect(thread);
+    heap.place().ok_or_else(|| {
+        let most = heap::limits::MUTATORS_MAX;
+        let message = format!("unable to create native thread: {most} at most at once");
+        thread.throw("java/lang/OutOfMemoryError", &message)
+    })
+}
+
 /// `Thread.start0`.
 pub(crate) fn start(thread: &Thread, object: ObjectRef) -> Result<(), Thrown> {
     if object.get::<u64>(known().thread_native) != 0 {
@@ -220,9 +236,10 @@ pub(crate) fn start(thread: &Thread, object: ObjectRef) -> Result<(), Thrown> {
     let builder = std::thread::Builder::new()
         .name(name)
         .stack_size(stack_bytes(size));
+    let place = place_for(thread)?;
     let record = realtime::record_of(object);
     let is_child = thread.real_time().is_some();
-    let spawned = builder.spawn(move || run(object, &starter, record, is_child));
+    let spawned = builder.spawn(move || run(object, &starter, place, record, is_child));
     if let Err(error) = spawned {
         let message = format!("unable to create native thread: {error}");
         return Err(thread.throw("java/lang/OutOfMemoryError", &message));
@@ -236,7 +253,13 @@ pub(crate) fn start(thread: &Thread, object: ObjectRef) -> Result<(), Thrown> {
     }
 }
 
-fn run(object: ObjectRef, ready: &Parker, record: Option<&'static Record>, is_child: bool) {
+fn run(
+    object: ObjectRef,
+    ready: &Parker,
+    place: Place,
+    record: Option<&'static Record>,
+    is_child: bool,
+) {
     if record.is_none() && is_child {
         realtime::be_ordinary();
     }
@@ -245,6 +268,7 @@ fn run(object: ObjectRef, ready: &Parker, record: Option<&'static Record>, is_ch
         return;
     }
     let thread = thread::attach_as(&[heap_binding::to_heap(object)], record);
+    drop(place);
     bind(thread, object);
     ready.unpark();
     if let Some(record) = record {

@@ -8,6 +8,7 @@ use crate::access::{self, Found};
 use crate::class::{Class, Field, Method};
 use crate::constraint;
 use crate::heap_binding;
+use crate::known;
 use crate::link;
 use crate::loader::{self, Loader};
 use crate::message;
@@ -25,8 +26,9 @@ pub(crate) fn class_by_name(
 ) -> Result<&'static Class, Thrown> {
     loader.load(thread, name).map_err(|thrown| {
         let exception = thread.exception();
-        let not_found = thread.boot_class("java/lang/ClassNotFoundException");
-        if !exception.is_instance_of(not_found) {
+        // Not loaded for this: memory may be exhausted, and then the exception is none.
+        let not_found = known::loaded("java/lang/ClassNotFoundException");
+        if not_found.is_none_or(|not_found| !exception.is_instance_of(not_found)) {
             return thrown;
         }
         thread.take_exception();

@@ -102,6 +102,28 @@ fn records_of_ended_threads_come_back() {
     assert!(left <= most && (10..100).contains(&most), "{left} {most}");
 }
 
+/// As many threads as the heap has room for, twice; one more is an OutOfMemoryError and harms nobody.
+#[test]
+fn a_crowd_of_threads_has_an_end() {
+    let Some(jdk) = jdk() else {
+        eprintln!("skipped: no JDK 17 found in JAVA_HOME or {JDKS:?}");
+        return;
+    };
+    let classes = compile(&jdk, &["memory/Crowded".to_owned()]);
+    let cache = tempfile::tempdir().expect("a directory for code");
+    let options = ["-Xtakt:verify", "-Xmx64m", "Crowded"];
+    let output = run_takt(&jdk, classes.path(), cache.path(), &options);
+    let refused = "unable to create native thread: 2720 at most at once\n";
+    let expected = format!("{refused}{refused}thousands of threads, twice\n");
+    assert_eq!(
+        String::from_utf8_lossy(&output.stdout),
+        expected,
+        "{}",
+        shown(&output)
+    );
+    assert!(output.status.success());
+}
+
 /// What the launcher says of a machine, and the libraries that a process on ours has mapped.
 #[test]
 fn no_other_machine_stands_behind() {

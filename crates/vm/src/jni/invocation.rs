@@ -5,6 +5,7 @@ use core::sync::atomic::{AtomicBool, Ordering};
 
 use super::{VERSION, c_text};
 use crate::boot;
+use crate::heap_binding;
 use crate::java_thread;
 use crate::memory;
 use crate::options;
@@ -144,6 +145,12 @@ fn attach(is_daemon: bool) -> Option<u64> {
 }
 
 fn attach_to(env: u64, is_daemon: bool) -> i32 {
+    // Not for who ends the machine: it has had its place.
+    let place = heap_binding::heap().place();
+    if place.is_none() && thread::current().is_none() {
+        report::warn("a thread cannot attach: there are as many as the heap has room for");
+        return ERROR;
+    }
     match attach(is_daemon) {
         Some(found) => {
             memory::write(env, found);
