@@ -128,7 +128,7 @@ fn fill_element(thread: &Thread, element: ObjectRef, frame: Frame) -> Result<(),
 
 /// New `StackTraceElement`s of frames that were seen in another thread.
 pub(crate) fn new_elements(thread: &Thread, frames: &[Frame]) -> Result<ObjectRef, Thrown> {
-    let class = thread.boot_class("java/lang/StackTraceElement");
+    let class = thread.boot_class("java/lang/StackTraceElement")?;
     class.initialize(thread)?;
     let count = i32::try_from(frames.len()).expect("the depth is bounded");
     let array = array::new(thread, link::array_of(thread, class)?, count)?;
@@ -232,7 +232,7 @@ pub(crate) fn walk(
     });
     let run = || {
         let end = walk_more(thread, mode, anchor, (batch, start), buffer)?;
-        let class = thread.boot_class("java/lang/StackStreamFactory$AbstractStackWalker");
+        let class = thread.boot_class("java/lang/StackStreamFactory$AbstractStackWalker")?;
         let method = class.method_named("doStackWalk", "(JIIII)Ljava/lang/Object;");
         let method = method.expect("the walker walks");
         let int = |value: i32| u64::from(value as u32);

@@ -6,7 +6,6 @@ use std::sync::{Arc, OnceLock};
 
 use classfile::Jimage;
 
-use crate::class::Class;
 use crate::java_thread;
 use crate::known::{known, offset};
 use crate::loader::{self, Loader};
@@ -89,9 +88,9 @@ fn boot(thread: &'static Thread) -> Result<(), Thrown> {
             report::fatal(&format!("{library}: {error}"));
         }
     }
-    let initialize = |name: &str| thread.boot_class(name).initialize(thread);
+    let initialize = |name: &str| thread.boot_class(name)?.initialize(thread);
     initialize("java/lang/String")?;
-    set_static(thread, "java/lang/String", "COMPACT_STRINGS", 1);
+    set_static(thread, "java/lang/String", "COMPACT_STRINGS", 1)?;
     initialize("java/lang/System")?;
     initialize("java/lang/Class")?;
     initialize("java/lang/ThreadGroup")?;
@@ -127,7 +126,7 @@ fn call_static(
     descriptor: &str,
     args: &[u64],
 ) -> Result<u64, Thrown> {
-    let class = thread.boot_class(class);
+    let class = thread.boot_class(class)?;
     class.initialize(thread)?;
     match class.method_named(name, descriptor) {
         Some(method) => thread.call(method, args),
@@ -138,14 +137,15 @@ fn call_static(
     }
 }
 
-fn set_static(thread: &Thread, class: &str, field: &str, value: u8) {
-    let class: &'static Class = thread.boot_class(class);
+fn set_static(thread: &Thread, class: &str, field: &str, value: u8) -> Result<(), Thrown> {
+    let class = thread.boot_class(class)?;
     class.statics().put(offset(class, field), value);
+    Ok(())
 }
 
 /// Thread groups, then a thread object that is current before its constructor runs.
 fn make_main_thread(thread: &'static Thread) -> Result<(), Thrown> {
-    let group_class = thread.boot_class("java/lang/ThreadGroup");
+    let group_class = thread.boot_class("java/lang/ThreadGroup")?;
     let system =
         thread.new_instance(group_class, group_class.method_named("<init>", "()V"), &[])?;
     let main = string::new_string(thread, "main")?;
@@ -154,7 +154,7 @@ fn make_main_thread(thread: &'static Thread) -> Result<(), Thrown> {
     let group = thread.new_instance(group_class, constructor, &[system.0.into(), main.0.into()])?;
     heap_binding::keep(group);
     MAIN_GROUP.store(group.0, Ordering::Release);
-    let class = thread.boot_class("java/lang/Thread");
+    let class = thread.boot_class("java/lang/Thread")?;
     let object = heap_binding::new_object(thread, class)?;
     object.put(offset(class, "priority"), 5_i32);
     java_thread::bind(thread, object);
@@ -165,7 +165,7 @@ fn make_main_thread(thread: &'static Thread) -> Result<(), Thrown> {
 }
 
 fn set_unsafe_constants(thread: &Thread) -> Result<(), Thrown> {
-    let class = thread.boot_class("jdk/internal/misc/UnsafeConstants");
+    let class = thread.boot_class("jdk/internal/misc/UnsafeConstants")?;
     class.initialize(thread)?;
     let statics = class.statics();
     statics.put(offset(class, "ADDRESS_SIZE0"), 8_i32);
@@ -177,7 +177,7 @@ fn set_unsafe_constants(thread: &Thread) -> Result<(), Thrown> {
 }
 
 fn keep_out_of_memory_error(thread: &Thread) -> Result<(), Thrown> {
-    let class = thread.boot_class("java/lang/OutOfMemoryError");
+    let class = thread.boot_class("java/lang/OutOfMemoryError")?;
     let message = string::new_string(thread, "Java heap space")?;
     let constructor = class.method_named("<init>", "(Ljava/lang/String;)V");
     let error = thread.new_instance(class, constructor, &[message.0.into()])?;

@@ -377,7 +377,10 @@ impl Cx<'_> {
         let member = self.class.info.file.constants.member(index as u16);
         let holder = member.map(|member| member.class).unwrap_or_default();
         if let Some(name) = POLYMORPHIC.iter().find(|name| name.as_bytes() == holder) {
-            self.thread.boot_class(name);
+            // Without it the call waits for a class like any other.
+            if self.thread.boot_class(name).is_err() {
+                self.thread.take_exception();
+            }
         }
     }
 }

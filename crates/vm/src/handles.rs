@@ -50,7 +50,7 @@ pub(crate) fn new_weak(thread: &Thread, object: ObjectRef) -> Result<u64, Thrown
     if object.is_null() {
         return Ok(0);
     }
-    let class = thread.boot_class("java/lang/ref/WeakReference");
+    let class = thread.boot_class("java/lang/ref/WeakReference")?;
     let constructor = class.method_named("<init>", "(Ljava/lang/Object;)V");
     let reference = thread.new_instance(class, constructor, &[object.0.into()])?;
     Ok(new(thread, reference) | WEAK)

@@ -42,7 +42,7 @@ fn upcall(
     descriptor: &str,
     args: &[u64],
 ) -> Result<ObjectRef, Thrown> {
-    let natives = thread.boot_class("java/lang/invoke/MethodHandleNatives");
+    let natives = thread.boot_class("java/lang/invoke/MethodHandleNatives")?;
     natives.initialize(thread)?;
     match natives.method_named(name, descriptor) {
         Some(method) => thread
@@ -186,7 +186,7 @@ fn set_method(
         0
     };
     let flags = u32::from(method.access) | what | sensitive | (kind << KIND_SHIFT);
-    let name_class = thread.boot_class("java/lang/invoke/ResolvedMethodName");
+    let name_class = thread.boot_class("java/lang/invoke/ResolvedMethodName")?;
     name_class.initialize(thread)?;
     let resolved = heap_binding::new_object(thread, name_class)?;
     resolved.put(offset(name_class, "$target"), method.address());
@@ -567,11 +567,11 @@ pub(crate) fn start(thread: &Thread) -> Result<(), Thrown> {
         "java/lang/invoke/MethodHandleNatives",
     ];
     for name in names {
-        thread.boot_class(name);
+        thread.boot_class(name)?;
     }
     debug_assert!(loaded(names[0]).is_some());
     let order = [names[0], names[1], names[2], names[4]];
     order
         .into_iter()
-        .try_for_each(|name| thread.boot_class(name).initialize(thread))
+        .try_for_each(|name| thread.boot_class(name)?.initialize(thread))
 }

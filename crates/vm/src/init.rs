@@ -156,14 +156,18 @@ impl Class {
 /// What an initialiser throws reaches others as an error.
 fn wrap_in_error(thread: &Thread, thrown: Thrown) -> Thrown {
     let exception = thread.exception();
-    let error = thread.boot_class("java/lang/Error");
-    if exception.is_instance_of(error) {
+    let error = crate::known::loaded("java/lang/Error");
+    if error.is_some_and(|error| exception.is_instance_of(error)) {
         return thrown;
     }
     thread.take_exception();
-    let class = thread.boot_class("java/lang/ExceptionInInitializerError");
-    let constructor = class.method_named("<init>", "(Ljava/lang/Throwable;)V");
-    match thread.new_instance(class, constructor, &[exception.0.into()]) {
+    let wrapped = thread
+        .boot_class("java/lang/ExceptionInInitializerError")
+        .and_then(|class| {
+            let constructor = class.method_named("<init>", "(Ljava/lang/Throwable;)V");
+            thread.new_instance(class, constructor, &[exception.0.into()])
+        });
+    match wrapped {
         Ok(error) => thread.set_exception(error),
         Err(thrown) => thrown,
     }

@@ -340,7 +340,7 @@ pub(crate) fn adopt(
     name: Option<&str>,
     is_daemon: bool,
 ) -> Result<(), Thrown> {
-    let class = thread.boot_class("java/lang/Thread");
+    let class = thread.boot_class("java/lang/Thread")?;
     let object = crate::heap_binding::new_object(thread, class)?;
     object.put(offset(class, "priority"), 5_i32);
     bind(thread, object);

@@ -110,8 +110,8 @@ pub(crate) fn primitives() -> Vec<&'static Class> {
 /// Links the first classes and finds the fields.
 pub(crate) fn start(thread: &Thread) -> Result<(), Thrown> {
     let boot = |name: &str| thread.boot_class(name);
-    let object = boot("java/lang/Object");
-    let array_interfaces = vec![boot("java/lang/Cloneable"), boot("java/io/Serializable")];
+    let object = boot("java/lang/Object")?;
+    let array_interfaces = vec![boot("java/lang/Cloneable")?, boot("java/io/Serializable")?];
     let _ = EARLY.set(KnownEarly {
         object,
         array_interfaces,
@@ -135,11 +135,11 @@ pub(crate) fn start(thread: &Thread) -> Result<(), Thrown> {
         )
     });
     let _ = PRIMITIVES.set(primitives.to_vec());
-    let class = boot("java/lang/Class");
-    let string = boot("java/lang/String");
-    let throwable = boot("java/lang/Throwable");
-    let class_loader = boot("java/lang/ClassLoader");
-    let java_thread = boot("java/lang/Thread");
+    let class = boot("java/lang/Class")?;
+    let string = boot("java/lang/String")?;
+    let throwable = boot("java/lang/Throwable")?;
+    let class_loader = boot("java/lang/ClassLoader")?;
+    let java_thread = boot("java/lang/Thread")?;
     let load_class =
         class_loader.method_named("loadClass", "(Ljava/lang/String;)Ljava/lang/Class;");
     let byte = primitive_of(Some(MemoryKind::Byte));

@@ -106,7 +106,7 @@ fn in_libraries(thread: &Thread, method: &'static Method) -> Result<Option<u64>,
             }
         }
     }
-    let class = thread.boot_class("java/lang/ClassLoader");
+    let class = thread.boot_class("java/lang/ClassLoader")?;
     let find = "(Ljava/lang/ClassLoader;Ljava/lang/String;)J";
     let Some(find) = class.method_named("findNative", find) else {
         return Ok(None);

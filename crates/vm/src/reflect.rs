@@ -99,7 +99,7 @@ fn set_signature(
 }
 
 fn instance(thread: &Thread, class: &str) -> Result<ObjectRef, Thrown> {
-    let class = thread.boot_class(class);
+    let class = thread.boot_class(class)?;
     class.initialize(thread)?;
     heap_binding::new_object(thread, class)
 }
@@ -232,7 +232,7 @@ pub(crate) fn box_value(
         .iter()
         .find(|(_, own)| *own == kind)
         .expect("all are there");
-    let class = thread.boot_class(name);
+    let class = thread.boot_class(name)?;
     class.initialize(thread)?;
     let letter = crate::link::primitive_code(Some(kind));
     let value_of = class.method_named("valueOf", &format!("({letter})L{name};"));
@@ -330,7 +330,7 @@ pub(crate) fn invoke(
         }
         Err(_) => {
             let cause = thread.take_exception();
-            let class = thread.boot_class("java/lang/reflect/InvocationTargetException");
+            let class = thread.boot_class("java/lang/reflect/InvocationTargetException")?;
             let constructor = class.method_named("<init>", "(Ljava/lang/Throwable;)V");
             let wrapped = thread.new_instance(class, constructor, &[cause.0.into()])?;
             Err(thread.set_exception(wrapped))

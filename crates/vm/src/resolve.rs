@@ -478,7 +478,7 @@ pub(crate) fn check_instantiable(thread: &Thread, class: &'static Class) -> Resu
 pub(crate) fn new_object(thread: &Thread, class: &'static Class) -> Result<ObjectRef, Thrown> {
     let object = heap_binding::new_object(thread, class)?;
     if class.has_finalizer() {
-        let finalizer = thread.boot_class("java/lang/ref/Finalizer");
+        let finalizer = thread.boot_class("java/lang/ref/Finalizer")?;
         finalizer.initialize(thread)?;
         let register = finalizer.method_named("register", "(Ljava/lang/Object;)V");
         thread.call(register.expect("Finalizer registers"), &[object.0.into()])?;

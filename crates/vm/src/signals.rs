@@ -215,7 +215,7 @@ fn dump() {
 fn deliver(signal: i32) {
     let thread = thread::attach(&[]);
     let outcome = java_thread::adopt(thread, Some(THREAD), true).and_then(|()| {
-        let class = thread.boot_class("jdk/internal/misc/Signal");
+        let class = thread.boot_class("jdk/internal/misc/Signal")?;
         class.initialize(thread)?;
         match class.method_named("dispatch", "(I)V") {
             Some(dispatch) => thread.call(dispatch, &[signal as u64]).map(drop),

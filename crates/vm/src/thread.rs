@@ -561,11 +561,11 @@ impl Thread {
         crate::resolve::select_interface(self, receiver.class(), method)
     }
 
-    /// A class of the boot loader that must be there.
-    pub(crate) fn boot_class(&self, name: &str) -> &'static Class {
-        match loader::find_boot(self, Symbol::new(name.as_bytes())) {
-            Ok(Some(class)) => class,
-            _ => crate::report::fatal(&format!("the class library has no {name}")),
+    /// A class of the boot loader that must be there. It is loaded on first sight, for which memory may be exhausted.
+    pub(crate) fn boot_class(&self, name: &str) -> Result<&'static Class, Thrown> {
+        match loader::find_boot(self, Symbol::new(name.as_bytes()))? {
+            Some(class) => Ok(class),
+            None => crate::report::fatal(&format!("the class library has no {name}")),
         }
     }
 

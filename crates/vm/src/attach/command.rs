@@ -178,7 +178,7 @@ fn properties() -> Answer {
 fn serialized(method: &str) -> Answer {
     let own = thread::attach(&[]);
     let outcome = java_thread::adopt(own, Some(super::THREAD), true).and_then(|()| {
-        let class = own.boot_class("jdk/internal/vm/VMSupport");
+        let class = own.boot_class("jdk/internal/vm/VMSupport")?;
         class.initialize(own)?;
         let method = class.method_named(method, "()[B");
         own.call(method.expect("JDK 17 has it"), &[])

@@ -312,20 +312,19 @@ pub(super) extern "C" fn get_java_vm(_env: u64, vm: u64) -> i32 {
 
 pub(super) extern "C" fn new_direct_byte_buffer(env: u64, address: u64, capacity: i64) -> u64 {
     let thread = &*of(env);
-    let class = thread.boot_class("java/nio/DirectByteBuffer");
-    let constructor = class.method_named("<init>", "(JI)V");
     let args = [address, capacity as u32 as u64];
-    outcome(
-        thread
-            .new_instance(class, constructor, &args)
-            .map(|buffer| thread.local(buffer)),
-    )
+    let make = || {
+        let class = thread.boot_class("java/nio/DirectByteBuffer")?;
+        let constructor = class.method_named("<init>", "(JI)V");
+        thread.new_instance(class, constructor, &args)
+    };
+    outcome(make().map(|buffer| thread.local(buffer)))
 }
 
 fn buffer_field(env: u64, buffer: u64, name: &str) -> Option<(ObjectRef, u32)> {
     let thread = &*of(env);
     let buffer = thread.object_of(buffer).some()?;
-    let direct = thread.boot_class("sun/nio/ch/DirectBuffer");
+    let direct = crate::known::loaded("sun/nio/ch/DirectBuffer")?;
     if !buffer.is_instance_of(direct) {
         return None;
     }

@@ -40,7 +40,7 @@ extern "C" fn JVM_GetInheritedAccessControlContext(env: u64, _class: u64) -> u64
 
 /// Null: the library alone, and nothing inherited.
 fn stack_context(thread: &Thread) -> Result<ObjectRef, Thrown> {
-    let class = thread.boot_class("java/security/AccessControlContext");
+    let class = thread.boot_class("java/security/AccessControlContext")?;
     let found = look(thread, class);
     let given = found.privileged.unwrap_or(ObjectRef::NULL);
     if found.domains.is_empty() && found.privileged.is_some() && given.is_null() {
@@ -49,7 +49,7 @@ fn stack_context(thread: &Thread) -> Result<ObjectRef, Thrown> {
     let domains = if found.domains.is_empty() {
         ObjectRef::NULL
     } else {
-        let element = thread.boot_class("java/security/ProtectionDomain");
+        let element = thread.boot_class("java/security/ProtectionDomain")?;
         let all = link::array_of(thread, element)?;
         let all = array::new(thread, all, found.domains.len() as i32)?;
         // Classes keep their domains: they need not be held here.

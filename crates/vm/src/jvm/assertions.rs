@@ -27,7 +27,7 @@ extern "C" fn JVM_AssertionStatusDirectives(env: u64, _unused: u64) -> u64 {
 
 fn directives(thread: &Thread) -> Result<ObjectRef, Thrown> {
     let (is_enabled, directives) = options::get().assertions.directives();
-    let class = thread.boot_class("java/lang/AssertionStatusDirectives");
+    let class = thread.boot_class("java/lang/AssertionStatusDirectives")?;
     let result = thread.new_instance(class, None, &[])?;
     for (is_package, names, states) in [
         (false, "classes", "classEnabled"),
@@ -35,7 +35,7 @@ fn directives(thread: &Thread) -> Result<ObjectRef, Thrown> {
     ] {
         let is_it = |it: &&Directive| it.is_package == is_package;
         let of_kind: Vec<_> = directives.iter().filter(is_it).collect();
-        let strings = link::array_of(thread, thread.boot_class("java/lang/String"))?;
+        let strings = link::array_of(thread, thread.boot_class("java/lang/String")?)?;
         let strings = array::new(thread, strings, of_kind.len() as i32)?;
         result.put_ref(offset(class, names), strings);
         let booleans = primitive_by_name("boolean").expect("a primitive type");

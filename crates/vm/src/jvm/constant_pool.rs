@@ -14,7 +14,7 @@ use crate::thread::Thrown;
 extern "C" fn JVM_GetClassConstantPool(env: u64, mirror: u64) -> u64 {
     let thread = &*of(env);
     let make = || {
-        let class = thread.boot_class("jdk/internal/reflect/ConstantPool");
+        let class = thread.boot_class("jdk/internal/reflect/ConstantPool")?;
         class.initialize(thread)?;
         let pool = crate::heap_binding::new_object(thread, class)?;
         pool.put_ref(offset(class, "constantPoolOop"), thread.object_of(mirror));

@@ -162,9 +162,11 @@ extern "C" fn no_names(env: u64) -> u64 {
 
 fn empty_array(env: u64, element: &str) -> u64 {
     let thread = &*of(env);
-    let class = thread.array_class(thread.boot_class(element));
-    let array = class.and_then(|class| array::new(thread, class, 0));
-    outcome(array.map(|array| thread.local(array)))
+    let make = || {
+        let class = thread.array_class(thread.boot_class(element)?)?;
+        array::new(thread, class, 0)
+    };
+    outcome(make().map(|array| thread.local(array)))
 }
 
 extern "C" fn get_memory_usage(env: u64, is_heap: u8) -> u64 {
@@ -176,10 +178,12 @@ extern "C" fn get_memory_usage(env: u64, is_heap: u8) -> u64 {
         let used = (crate::memory::metadata_bytes() + code_cache::used_bytes()) as i64;
         [0, used, used, -1]
     };
-    let class = thread.boot_class("java/lang/management/MemoryUsage");
-    let constructor = class.method_named("<init>", "(JJJJ)V");
-    let usage = thread.new_instance(class, constructor, &values.map(|value| value as u64));
-    outcome(usage.map(|usage| thread.local(usage)))
+    let make = || {
+        let class = thread.boot_class("java/lang/management/MemoryUsage")?;
+        let constructor = class.method_named("<init>", "(JJJJ)V");
+        thread.new_instance(class, constructor, &values.map(|value| value as u64))
+    };
+    outcome(make().map(|usage| thread.local(usage)))
 }
 
 static PEAK_THREADS: AtomicU32 = AtomicU32::new(0);

@@ -22,7 +22,7 @@ fn members(
     let build = || {
         let scope = thread.scope();
         let objects = make(&scope)?;
-        let class = thread.array_class(thread.boot_class(class))?;
+        let class = thread.array_class(thread.boot_class(class)?)?;
         reflect::array_of(thread, class, &objects)
     };
     outcome(build().map(|array| thread.local(array)))
@@ -133,7 +133,7 @@ extern "C" fn JVM_GetMethodParameters(env: u64, method: u64) -> u64 {
     };
     members(thread, "java/lang/reflect/Parameter", |scope| {
         let mut objects = Vec::new();
-        let class = thread.boot_class("java/lang/reflect/Parameter");
+        let class = thread.boot_class("java/lang/reflect/Parameter")?;
         class.initialize(thread)?;
         for (index, &(name, flags)) in parameters.iter().enumerate() {
             let object = crate::heap_binding::new_object(thread, class)?;
@@ -157,7 +157,7 @@ extern "C" fn JVM_GetRecordComponents(env: u64, mirror: u64) -> u64 {
         return 0;
     };
     members(thread, "java/lang/reflect/RecordComponent", |scope| {
-        let class = thread.boot_class("java/lang/reflect/RecordComponent");
+        let class = thread.boot_class("java/lang/reflect/RecordComponent")?;
         class.initialize(thread)?;
         let mut objects = Vec::new();
         for component in components {

@@ -109,7 +109,7 @@ extern "C" fn JVM_GetAllThreads(env: u64, _class: u64) -> u64 {
         .map(|object| scope.hold(object))
         .collect();
     let make = || {
-        let class = thread.array_class(thread.boot_class("java/lang/Thread"))?;
+        let class = thread.array_class(thread.boot_class("java/lang/Thread")?)?;
         reflect::array_of(thread, class, &objects)
     };
     let array = make();
@@ -128,7 +128,7 @@ extern "C" fn JVM_DumpThreads(env: u64, _class: u64, threads: u64) -> u64 {
         return 0;
     }
     let make = || {
-        let element = thread.boot_class("java/lang/StackTraceElement");
+        let element = thread.boot_class("java/lang/StackTraceElement")?;
         let row = thread.array_class(element)?;
         let stacks = array::new(thread, thread.array_class(row)?, threads.length() as i32)?;
         for index in 0..threads.length() {
@@ -192,7 +192,7 @@ extern "C" fn JVM_Clone(env: u64, object: u64) -> u64 {
     let object = thread.object_of(object);
     let copy = || {
         let class = object.class();
-        let cloneable = thread.boot_class("java/lang/Cloneable");
+        let cloneable = thread.boot_class("java/lang/Cloneable")?;
         if !class.is_subtype_of(cloneable) {
             let name = class.java_name();
             return Err(thread.throw("java/lang/CloneNotSupportedException", &name));

@@ -58,13 +58,12 @@ extern "C" fn create_long(
 ) -> u64 {
     let thread = &*of(env);
     let cell = Box::leak(Box::new(value)) as *mut i64 as u64;
-    let class = thread.boot_class("java/nio/DirectByteBuffer");
-    let constructor = class.method_named("<init>", "(JI)V");
-    outcome(
-        thread
-            .new_instance(class, constructor, &[cell, 8])
-            .map(|buffer| thread.local(buffer)),
-    )
+    let make = || {
+        let class = thread.boot_class("java/nio/DirectByteBuffer")?;
+        let constructor = class.method_named("<init>", "(JI)V");
+        thread.new_instance(class, constructor, &[cell, 8])
+    };
+    outcome(make().map(|buffer| thread.local(buffer)))
 }
 
 extern "C" fn high_res_counter(_env: u64, _this: u64) -> i64 {

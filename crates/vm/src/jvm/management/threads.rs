@@ -54,7 +54,7 @@ pub(super) extern "C" fn dump_threads(
         }
     };
     let make = || {
-        let class = thread.array_class(thread.boot_class(INFO))?;
+        let class = thread.array_class(thread.boot_class(INFO)?)?;
         let infos = array::new(thread, class, ids.len() as i32)?;
         for (index, id) in ids.iter().enumerate() {
             infos.set_ref_element(index as u32, info_of(thread, *id, depth_max)?);
@@ -110,7 +110,7 @@ fn info_of(thread: &Thread, id: i64, depth_max: i32) -> Result<ObjectRef, Thrown
     let lock = awaited.as_ref().map_or(ObjectRef::NULL, |it| it.object);
     let owner = awaited.and_then(|it| it.owner);
     let owner = owner.map_or(ObjectRef::NULL, |owner| owner.object());
-    let class = thread.boot_class(INFO);
+    let class = thread.boot_class(INFO)?;
     let signature = "(Ljava/lang/Thread;ILjava/lang/Object;Ljava/lang/Thread;JJJJ[Ljava/lang/StackTraceElement;)V";
     let args = [
         object.0.into(),
