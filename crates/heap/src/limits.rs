@@ -10,12 +10,12 @@ pub const LOG_SEGMENT_COUNT: u32 = (abi::barrier::RECORD_COUNT as u64
     * abi::barrier::RECORD_UNIT_BYTES as u64
     / LOG_SEGMENT_BYTES as u64) as u32;
 
-/// Of the log, what each mutator is sure of: the current segment, the spare one, and the one that it may still fill
-/// between running low and its next poll, where it waits.
-pub const LOG_SEGMENTS_PER_MUTATOR: u32 = 3;
+/// Of the log, what is set aside for each mutator. It counts as holding two segments, even while it holds none and
+/// others fill them; and between running low and its next poll, where it waits, it takes two.
+pub const LOG_SEGMENTS_PER_MUTATOR: u32 = 4;
 
 /// Mutators at once, those included whose thread has ended since the last epoch. Half of the log is theirs.
-pub const MUTATORS_MAX: u32 = 2720;
+pub const MUTATORS_MAX: u32 = 2032;
 
 /// Threads of the machine's own that attach without a [`crate::Place`].
 pub const MUTATORS_BESIDE: u32 = 16;

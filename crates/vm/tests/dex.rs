@@ -97,6 +97,18 @@ fn run_dex(jdk: &Path, code: &Path, cache: &Path, arguments: &[&str]) -> Output 
     run_takt(jdk, code, cache, &[&[loader], arguments].concat())
 }
 
+/// The JDK's loader has a name, Android's has none: its class and a number stand for it.
+fn without_loader(line: &str) -> String {
+    let line = line.replace("app//", "").replace("'app'", "own");
+    let mut parts = line.split("dalvik.system.PathClassLoader @");
+    let mut named = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        named += "own";
+        named += part.trim_start_matches(|it: char| it.is_ascii_hexdigit());
+    }
+    named
+}
+
 /// What a program printed, but for what D8 and the class loader say in their own way.
 fn normal(output: &Output) -> String {
     let text = shown(output);
@@ -110,8 +122,7 @@ fn normal(output: &Output) -> String {
         let name = missing.and_then(|(front, rest)| Some((front, rest.split_once('"')?.0)));
         lines.push(match name {
             Some((front, name)) => format!("{front}{name}"),
-            // The JDK's loader has a name, Android's has none.
-            None => line.replace("app//", ""),
+            None => without_loader(line),
         });
     }
     lines.join("\n")

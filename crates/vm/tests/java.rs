@@ -113,7 +113,7 @@ fn a_crowd_of_threads_has_an_end() {
     let cache = tempfile::tempdir().expect("a directory for code");
     let options = ["-Xtakt:verify", "-Xmx64m", "Crowded"];
     let output = run_takt(&jdk, classes.path(), cache.path(), &options);
-    let refused = "unable to create native thread: 2720 at most at once\n";
+    let refused = "unable to create native thread: 2032 at most at once\n";
     let expected = format!("{refused}{refused}thousands of threads, twice\n");
     assert_eq!(
         String::from_utf8_lossy(&output.stdout),

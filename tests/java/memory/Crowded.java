@@ -54,6 +54,6 @@ public class Crowded {
     public static void main(String[] args) throws InterruptedException {
         int first = crowd();
         int second = crowd();
-        System.out.println(first > 2600 && second > 2600 ? "thousands of threads, twice" : first + " and " + second);
+        System.out.println(first > 2000 && second > 2000 ? "thousands of threads, twice" : first + " and " + second);
     }
 }
