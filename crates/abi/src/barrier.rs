@@ -12,7 +12,7 @@
 //! with [`crate::context::MutatorContext::fast_epoch`]:
 //!
 //! ```text
-//! if byte[log_word] != byte[context + FAST_EPOCH] { call write_slow(object, log_word, value) }
+//! if byte[log_word] != byte[context + FAST_EPOCH] { call write_slow(object, log_word, value, slot) }
 //! store slot, value
 //! ```
 //!

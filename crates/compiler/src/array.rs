@@ -132,6 +132,6 @@ impl Lowering<'_, '_> {
         let base = self.address(array);
         let in_header = self.b.ins().iadd_imm_s(base, i64::from(header::LOG_OFFSET));
         let log_word = self.b.ins().select(is_chunked, in_chunk, in_header);
-        self.write_fast(array, log_word, value);
+        self.write_fast(array, log_word, place, value);
     }
 }

@@ -25,25 +25,29 @@ impl Lowering<'_, '_> {
             let base = self.address(object);
             self.b.ins().iadd_imm_s(base, i64::from(header::LOG_OFFSET))
         };
-        self.write_fast(object, log_word, value);
+        self.write_fast(object, log_word, place, value);
     }
 
-    /// As [`Self::write_barrier`], for an object of unknown size: the runtime
-    /// finds the log word.
+    /// As [`Self::write_barrier`], for an object of unknown size or none: the
+    /// runtime finds the log word.
     pub(crate) fn write_barrier_any(
         &mut self,
         object: clif::Value,
         place: Place,
         value: clif::Value,
     ) {
-        let slot = self.b.ins().iadd_imm_s(place.base, i64::from(place.offset));
-        let marked = self.b.ins().bor_imm_u(slot, 1);
-        self.call_entry(Entry::WriteSlow, &[object, marked, value]);
+        let unknown = self.b.ins().iconst(I64, 0);
+        let slot = self.slot_address(place);
+        self.call_entry(Entry::WriteSlow, &[object, unknown, value, slot]);
+    }
+
+    fn slot_address(&mut self, place: Place) -> clif::Value {
+        self.b.ins().iadd_imm_s(place.base, i64::from(place.offset))
     }
 
     /// The log word of the chunk that holds `place`.
     pub(crate) fn chunk_log_word(&mut self, place: Place) -> clif::Value {
-        let slot = self.b.ins().iadd_imm_s(place.base, i64::from(place.offset));
+        let slot = self.slot_address(place);
         let chunk = self
             .b
             .ins()
@@ -62,6 +66,7 @@ impl Lowering<'_, '_> {
         &mut self,
         object: clif::Value,
         log_word: clif::Value,
+        place: Place,
         value: clif::Value,
     ) {
         debug_assert_eq!(self.b.func.dfg.value_type(value), I32);
@@ -78,7 +83,8 @@ impl Lowering<'_, '_> {
         self.b.switch_to_block(cold);
         self.b.seal_block(cold);
         debug_assert_eq!(self.b.func.dfg.value_type(log_word), I64);
-        self.call_entry(Entry::WriteSlow, &[object, log_word, value]);
+        let slot = self.slot_address(place);
+        self.call_entry(Entry::WriteSlow, &[object, log_word, value, slot]);
         self.b.ins().jump(next, &[]);
         self.b.switch_to_block(next);
         self.b.seal_block(next);

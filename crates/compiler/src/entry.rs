@@ -96,8 +96,8 @@ impl Entry {
             Entry::CheckStore => (&[I32, I32], None),
             // Receiver's class record, method record.
             Entry::SelectInterface => (&[I64, I64], Some(I64)),
-            // Object, address of its log word, new value.
-            Entry::WriteSlow => (&[I32, I64, I32], None),
+            // Object, address of its log word or 0, new value, address of the slot.
+            Entry::WriteSlow => (&[I32, I64, I32, I64], None),
             // Method record.
             Entry::BindNative => (&[I64], Some(I64)),
             Entry::ArrayCopy => (&[I32, I32, I32, I32, I32], None),

@@ -88,11 +88,7 @@ pub(crate) fn each_slot(
 ) {
     match layout.shape {
         Shape::Fields => {
-            let mut map = layout.map;
-            while map != 0 {
-                visit(object.0 + HEADER_BYTES + map.trailing_zeros() * REFERENCE_BYTES);
-                map &= map - 1;
-            }
+            each_near_slot(object, layout, &mut visit);
             far_slots(layout)
                 .iter()
                 .for_each(|offset| visit(object.0 + offset));
@@ -106,7 +102,18 @@ pub(crate) fn each_slot(
     }
 }
 
-/// Calls `visit` with the address of each strong slot in `[low, high)` of an object.
+/// The slots that the layout's map holds, 64 at most.
+#[inline]
+fn each_near_slot(object: ObjectRef, layout: &Layout, visit: &mut impl FnMut(u32)) {
+    let mut map = layout.map;
+    while map != 0 {
+        visit(object.0 + HEADER_BYTES + map.trailing_zeros() * REFERENCE_BYTES);
+        map &= map - 1;
+    }
+}
+
+/// Calls `visit` with the address of each strong slot in `[low, high)` of an object. Of the others the map's are passed
+/// over, and as many as a binary search looks at.
 pub(crate) fn each_slot_within(
     memory: &Memory,
     object: ObjectRef,
@@ -114,20 +121,31 @@ pub(crate) fn each_slot_within(
     (low, high): (u32, u32),
     mut visit: impl FnMut(u32),
 ) {
-    if layout.shape == Shape::ReferenceArray {
-        let first = object.0 + ARRAY_ELEMENTS_OFFSET;
-        let end = first + length(memory, object, layout) * REFERENCE_BYTES;
-        let (low, high) = (first.max(low), end.min(high));
-        (low..high)
-            .step_by(REFERENCE_BYTES as usize)
-            .for_each(visit);
-        return;
-    }
-    each_slot(memory, object, layout, |slot| {
-        if low <= slot && slot < high {
-            visit(slot);
+    match layout.shape {
+        Shape::ReferenceArray => {
+            let first = object.0 + ARRAY_ELEMENTS_OFFSET;
+            let end = first + length(memory, object, layout) * REFERENCE_BYTES;
+            let (low, high) = (first.max(low), end.min(high));
+            (low..high)
+                .step_by(REFERENCE_BYTES as usize)
+                .for_each(visit);
         }
-    });
+        Shape::Fields => {
+            each_near_slot(object, layout, &mut |slot| {
+                if low <= slot && slot < high {
+                    visit(slot);
+                }
+            });
+            let far = far_slots(layout);
+            let begin = far.partition_point(|offset| object.0 + offset < low);
+            far[begin..]
+                .iter()
+                .map(|offset| object.0 + offset)
+                .take_while(|slot| *slot < high)
+                .for_each(visit);
+        }
+        Shape::PrimitiveArray => {}
+    }
 }
 
 /// Up to 32 references, copied out of a holder.

@@ -32,13 +32,13 @@ const _: () = {
     assert!(Shape::Fields as u8 == 0);
 };
 
-/// [`compiler::Entry::WriteSlow`]: context in rdi and r15, object in esi, address of the log word in rdx, or that of the slot
-/// with the lowest bit set, value in ecx. Keeps all registers.
+/// [`compiler::Entry::WriteSlow`]: context in rdi and r15, object in esi, address of the log word in rdx or 0, value in ecx,
+/// address of the slot in r8. Keeps all registers.
 #[unsafe(naked)]
 pub(crate) unsafe extern "C" fn write_slow() {
     naked_asm!(
-        "test dl, 1",
-        "jnz {any}",
+        "test rdx, rdx",
+        "jz {any}",
         "push rax",
         "movzx eax, byte ptr [rdx]",
         "cmp al, byte ptr [r15 + {born}]",

@@ -216,18 +216,19 @@ pub(crate) extern "C" fn select_interface(cx: Cx<'_>, class: u64, method: u64) -
     selected.map_or(0, Method::address)
 }
 
-/// `log_word` with its lowest bit set is the slot of an object of any size.
+/// The slot says which log word it is, also where compiled code looked at another one.
 pub(crate) extern "C" fn write_slow(
     cx: Cx<'_>,
     object: ObjectRef,
-    log_word: u64,
+    _log_word: u64,
     value: ObjectRef,
+    slot: u64,
 ) {
     let thread = Thread::of_context(cx);
     if let Some(ledger) = thread.ledger() {
         ledger.pass_barrier();
     }
-    heap_binding::write_slow(thread, object, log_word, value);
+    heap_binding::write_barrier_by(thread, object, slot, value);
 }
 
 pub(crate) extern "C" fn bind_native(cx: Cx<'_>, method: u64) -> u64 {

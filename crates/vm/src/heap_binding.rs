@@ -184,25 +184,6 @@ fn is_recorded(thread: &Thread, object: ObjectRef) -> bool {
     epoch == thread.context().fast_epoch.load(Ordering::Relaxed)
 }
 
-/// As [`write_barrier_by`], for compiled code: it names the log word, or the slot with the lowest bit set.
-pub(crate) fn write_slow(thread: &Thread, object: ObjectRef, log_word: u64, value: ObjectRef) {
-    if log_word & 1 != 0 {
-        return write_barrier_by(thread, object, log_word & !1, value);
-    }
-    let holder = to_heap(object);
-    let value = to_heap(value);
-    thread.with_mutator(|mutator| {
-        if log_word != u64::from(object.0) + u64::from(header::LOG_OFFSET) {
-            // Entries are 4 bytes for each chunk of the address space.
-            let base = mutator.context().chunk_log_base.load(Ordering::Relaxed);
-            let chunk = (log_word.wrapping_sub(base) / 4) << header::CHUNK_SHIFT;
-            let slot = holder.slot((chunk as u32).wrapping_sub(object.0));
-            return mutator.write_slow(holder, slot, value);
-        }
-        mutator.write_slow_in_header(holder, value);
-    });
-}
-
 /// Copies a piece of a range of references from array to array; the caller has checked types and ends.
 pub(crate) fn copy_piece(thread: &Thread, source: ObjectRef, target: ObjectRef, piece: CopyRange) {
     thread.with_mutator(|mutator| mutator.copy_piece(to_heap(source), to_heap(target), piece));

@@ -184,12 +184,7 @@ pub(crate) fn method_of(object: ObjectRef) -> &'static Method {
     let class = object.class();
     let holder = mirror::class_of(object.get_ref(offset(class, "clazz")));
     let slot: i32 = object.get(offset(class, "slot"));
-    holder
-        .info
-        .methods
-        .iter()
-        .find(|method| method.index == slot as usize)
-        .expect("a slot of ours")
+    holder.info.methods[slot as usize]
 }
 
 /// The field behind a `Field`.
@@ -197,13 +192,7 @@ pub(crate) fn field_of(object: ObjectRef) -> (&'static Class, &'static Field) {
     let class = object.class();
     let holder = mirror::class_of(object.get_ref(offset(class, "clazz")));
     let slot: i32 = object.get(offset(class, "slot"));
-    let mut fields = holder.info.fields.iter();
-    (
-        holder,
-        fields
-            .find(|field| field.index == Some(slot as usize))
-            .expect("a slot of ours"),
-    )
+    (holder, &holder.info.fields[slot as usize])
 }
 
 const BOXES: [(&str, MemoryKind); 8] = [

@@ -68,7 +68,7 @@ fn memory_comes_back_as_on_hotspot() {
         eprintln!("skipped: no JDK 17 found in JAVA_HOME or {JDKS:?}");
         return;
     };
-    let names = ["Exhausted", "Cleared", "Reclaim", "References"];
+    let names = ["Exhausted", "Cleared", "Reclaim", "References", "Wide"];
     let classes = compile(&jdk, &names.map(|name| format!("memory/{name}")));
     let differences = differences(&jdk, classes.path(), &names);
     assert!(differences.is_empty(), "{}", differences.join("\n"));

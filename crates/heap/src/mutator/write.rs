@@ -10,7 +10,7 @@ use std::sync::atomic::Ordering;
 
 use abi::barrier::{RECORD_BYTES_MAX, RECORD_COUNT_OFFSET, RECORD_OLD_OFFSET, record_bytes};
 use abi::layout::Layout;
-use abi::object::{CHUNK_BYTES, SLOTS_PER_LOG_WORD};
+use abi::object::SLOTS_PER_LOG_WORD;
 
 use crate::barrier::{self, Claim, Holder, LogCell};
 use crate::heap::Heap;
@@ -33,24 +33,6 @@ impl Mutator {
         self.note_root(value);
     }
 
-    /// As [`Self::write_slow`] for whoever looked at the log word in the object's header and may not know its size: if
-    /// the object has a log word per chunk, all of them record.
-    #[inline]
-    pub fn write_slow_in_header(&mut self, object: ObjectRef, value: ObjectRef) {
-        if !self.heap.is_counting() {
-            return;
-        }
-        let layout = self.layout_of(object);
-        let layout = layout.get();
-        let length = barrier::length(&self.heap.memory, object, layout);
-        if layout.is_chunked(length) {
-            self.record_chunks(object, layout);
-        } else {
-            self.record_old(object, layout, Holder(object.0));
-        }
-        self.note_root(value);
-    }
-
     /// Before the elements from `first` to `last`, at most 32, are stored to.
     pub(crate) fn record_elements(&mut self, array: ObjectRef, first: Slot, last: Slot) {
         let layout = self.layout_of(array);
@@ -59,15 +41,6 @@ impl Mutator {
         self.record_old(array, layout.get(), first);
         if last != first {
             self.record_old(array, layout.get(), last);
-        }
-    }
-
-    #[cold]
-    fn record_chunks(&mut self, object: ObjectRef, layout: &Layout) {
-        let bytes = barrier::object_bytes(&self.heap.memory, object, layout);
-        for offset in (0..bytes).step_by(CHUNK_BYTES as usize) {
-            let holder = Holder::of(&self.heap.memory, object, object.0 + offset);
-            self.record_old(object, layout, holder);
         }
     }
 
