@@ -32,6 +32,21 @@ pub enum MemoryKind {
 }
 
 impl MemoryKind {
+    /// The kind that `newarray` has the number `code` for, as JNI's libraries do; none for references.
+    pub fn of_array_code(code: u8) -> Option<Self> {
+        Some(match code {
+            4 => MemoryKind::Boolean,
+            5 => MemoryKind::Char,
+            6 => MemoryKind::Float,
+            7 => MemoryKind::Double,
+            8 => MemoryKind::Byte,
+            9 => MemoryKind::Short,
+            10 => MemoryKind::Int,
+            11 => MemoryKind::Long,
+            _ => return None,
+        })
+    }
+
     /// The type of a register that holds such a value.
     pub fn register_type(self) -> Type {
         match self {

@@ -42,8 +42,8 @@ fn socket_path() -> PathBuf {
     Path::new(DIRECTORY).join(format!(".java_pid{}", std::process::id()))
 }
 
-/// Removes what an earlier process of this number has left: tools would ask there.
-pub(crate) fn start() {
+/// Removes the socket that an earlier process of this number has left: tools would ask there.
+pub(crate) fn remove_left_over() {
     if !options::get().is_attach_disabled {
         let _ = fs::remove_file(socket_path());
     }

@@ -102,7 +102,7 @@ fn survive_writes() {
 /// signals to the system: then tools find the machine listening.
 pub(crate) fn take_own() {
     survive_writes();
-    attach::start();
+    attach::remove_left_over();
     if crate::options::get().has_reduced_signals {
         attach::listen();
     } else if start() {
@@ -197,18 +197,11 @@ fn deliver_all() {
         for _ in 0..pending.swap(0, Ordering::Acquire) {
             match signal as i32 {
                 libc::SIGQUIT if attach::is_asked() => attach::listen(),
-                libc::SIGQUIT => dump(),
+                libc::SIGQUIT => thread_dump::write(&mut std::io::stdout()),
                 signal => deliver(signal),
             }
         }
     }
-}
-
-/// Prints the thread dump, as a thread that has no Java object and is not in it.
-fn dump() {
-    let thread = thread::attach(&[]);
-    thread_dump::write(thread, &mut std::io::stdout());
-    thread::detach(thread);
 }
 
 /// Runs `jdk.internal.misc.Signal.dispatch`, which starts a thread for the handler.

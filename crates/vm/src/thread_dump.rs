@@ -24,8 +24,9 @@ use crate::thread::{self, Thread};
 /// How long one thread may take to its next safepoint before the dump goes on without it.
 const WAIT_NS: u64 = 500_000_000;
 
-/// Writes the dump. On an attached thread in managed state.
-pub(crate) fn write(own: &'static Thread, out: &mut dyn std::io::Write) {
+/// Writes the dump, by a thread that is attached for it, has no Java object and is not in it.
+pub(crate) fn write(out: &mut dyn std::io::Write) {
+    let own = thread::attach(&[]);
     // Whole texts, so that lines of the program's own output do not come between.
     let mut write = |text: String| {
         // Nothing is left to do when standard output is closed.
@@ -41,6 +42,7 @@ pub(crate) fn write(own: &'static Thread, out: &mut dyn std::io::Write) {
     write(machine_threads(&threads));
     write(deadlocks());
     write(memory_text());
+    thread::detach(own);
 }
 
 fn header() -> String {

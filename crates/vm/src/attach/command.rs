@@ -8,7 +8,7 @@ use crate::java_thread;
 use crate::object::ObjectRef;
 use crate::options;
 use crate::report;
-use crate::thread::{self, Thread};
+use crate::thread;
 use crate::thread_dump;
 
 /// What a tool is told. A code other than 0 makes it fail with the text.
@@ -62,10 +62,7 @@ static COMMANDS: [Command; 8] = [
     Command {
         name: "GC.run",
         what: "A full collection, as System.gc() makes one.",
-        run: || {
-            attached(heap_binding::collect);
-            Answer::done("")
-        },
+        run: collect,
     },
     Command {
         name: "Takt.report",
@@ -156,17 +153,16 @@ fn version() -> String {
     )
 }
 
-/// Runs `answer` on a thread without a Java object, which no dump shows.
-fn attached<T>(answer: impl FnOnce(&'static Thread) -> T) -> T {
+fn collect() -> Answer {
     let own = thread::attach(&[]);
-    let outcome = answer(own);
+    heap_binding::collect(own);
     thread::detach(own);
-    outcome
+    Answer::done("")
 }
 
 fn thread_dump() -> Answer {
     let mut text = Vec::new();
-    attached(|own| thread_dump::write(own, &mut text));
+    thread_dump::write(&mut text);
     Answer::done(text)
 }
 

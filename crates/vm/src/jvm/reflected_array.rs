@@ -184,31 +184,14 @@ fn set_widened(
     Ok(())
 }
 
-/// Kinds by the numbers that class files and libjava have for them.
-fn kind_by_code(code: i32) -> Option<MemoryKind> {
-    const KINDS: [MemoryKind; 8] = [
-        MemoryKind::Boolean,
-        MemoryKind::Char,
-        MemoryKind::Float,
-        MemoryKind::Double,
-        MemoryKind::Byte,
-        MemoryKind::Short,
-        MemoryKind::Int,
-        MemoryKind::Long,
-    ];
-    KINDS
-        .get(usize::try_from(code).ok()?.checked_sub(4)?)
-        .copied()
-}
-
 /// The element as a value of the kind `code`, in the low bytes of a `jvalue`.
 #[unsafe(no_mangle)]
 extern "C" fn JVM_GetPrimitiveArrayElement(env: u64, object: u64, index: i32, code: i32) -> u64 {
     let thread = &*of(env);
     let get = || {
         let element = Element::primitive(thread, object, index)?;
-        let widened = kind_by_code(code)
-            .and_then(|wanted| reflect::widen(element.kind, wanted, element.raw()));
+        let wanted = u8::try_from(code).ok().and_then(MemoryKind::of_array_code);
+        let widened = wanted.and_then(|wanted| reflect::widen(element.kind, wanted, element.raw()));
         widened.ok_or_else(|| illegal(thread, "argument type mismatch"))
     };
     outcome(get())
@@ -226,7 +209,7 @@ extern "C" fn JVM_SetPrimitiveArrayElement(
     let thread = &*of(env);
     let set = || {
         let element = Element::primitive(thread, object, index)?;
-        let own = kind_by_code(code.into());
+        let own = MemoryKind::of_array_code(code);
         let own = own.ok_or_else(|| illegal(thread, "argument type mismatch"))?;
         let raw = match own {
             MemoryKind::Boolean => value & 1,

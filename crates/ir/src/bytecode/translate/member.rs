@@ -171,7 +171,8 @@ impl<'a> Translator<'a, '_> {
                 }
             }
             0xbc => {
-                let kind = primitive_array_kind(cursor.u8()?)?;
+                let kind = MemoryKind::of_array_code(cursor.u8()?)
+                    .ok_or("newarray of no primitive type")?;
                 let length = self.pop(Type::Int)?;
                 Op::NewPrimitiveArray {
                     length,
@@ -240,18 +241,4 @@ impl<'a> Translator<'a, '_> {
             index,
         })
     }
-}
-
-fn primitive_array_kind(code: u8) -> Result<MemoryKind> {
-    Ok(match code {
-        4 => MemoryKind::Boolean,
-        5 => MemoryKind::Char,
-        6 => MemoryKind::Float,
-        7 => MemoryKind::Double,
-        8 => MemoryKind::Byte,
-        9 => MemoryKind::Short,
-        10 => MemoryKind::Int,
-        11 => MemoryKind::Long,
-        _ => return Err("newarray of no primitive type".into()),
-    })
 }
