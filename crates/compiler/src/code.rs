@@ -100,12 +100,22 @@ impl Compiler {
             .map_err(|error| CompileError(error.into()))?
             .finish(settings::Flags::new(flags))
             .map_err(|error| CompileError(error.to_string()))?;
-        Ok(Self {
+        Ok(Self::of(isa))
+    }
+
+    fn of(isa: OwnedTargetIsa) -> Self {
+        Self {
             isa,
             context: Context::new(),
             builder: FunctionBuilderContext::new(),
             control: ControlPlane::default(),
-        })
+        }
+    }
+
+    /// One more that makes the same code, for another thread.
+    #[must_use]
+    pub fn another(&self) -> Self {
+        Self::of(self.isa.clone())
     }
 
     /// The instruction set and every setting that code depends on.

@@ -176,6 +176,21 @@ pub(crate) fn copy_elements(
     }
 }
 
+/// Bytes copied between two polls: some 20 µs where each page of the copy is new.
+const POLLED_BYTES: usize = 64 << 10;
+
+/// The content of a byte array that a reference of the caller's keeps.
+pub(crate) fn bytes(thread: &Thread, array: ObjectRef) -> Vec<u8> {
+    let (start, count) = (array.elements(), array.length() as usize);
+    let mut bytes = thread.outside(|| vec![0; count]);
+    for at in (0..count).step_by(POLLED_BYTES) {
+        let piece = &mut bytes[at..count.min(at + POLLED_BYTES)];
+        memory::copy(start + at as u64, piece.as_mut_ptr() as u64, piece.len());
+        heap_binding::poll(thread);
+    }
+    bytes
+}
+
 /// One poll for as many elements as a log word covers.
 pub(crate) fn poll_after(thread: &Thread, step: u32) {
     if (step + 1).is_multiple_of(abi::object::SLOTS_PER_LOG_WORD) {

@@ -20,7 +20,7 @@ use crate::dex_class::DexClass;
 use crate::init::InitState;
 use crate::jni::member::FieldId;
 use crate::loader::Loader;
-use crate::lock::Lock;
+use crate::lock::{Lock, Turn};
 use crate::memory;
 use crate::object::ObjectRef;
 use crate::site::Site;
@@ -159,6 +159,8 @@ pub(crate) struct Method {
     pub(crate) flags: MethodFlags,
     /// Address of the adapter for its shape, once made.
     pub(crate) adapter: AtomicU64,
+    /// Whose turn it is to compile it.
+    pub(crate) turn: Turn,
 }
 
 // SAFETY: 1. `class` is set once, before the method is published with its class.
@@ -212,6 +214,15 @@ impl Method {
         debug_assert!(address != 0);
         // SAFETY: 1. Method addresses come from `address` only, and methods are immortal.
         unsafe { &*(address as *const Method) }
+    }
+
+    /// Its code, if it was called before or compiled ahead.
+    pub(crate) fn compiled(&self) -> Option<u64> {
+        // Pairs with Release in `compile::make`: publishes the code.
+        let entry = self.entry.load(Ordering::Acquire);
+        // Until then it is a stub, and what lies before a stub may cover it.
+        let code = crate::code_cache::find(entry)?;
+        (code.start == entry).then_some(entry)
     }
 
     /// Offset of its vtable place in a class record; none if calls go to it directly.

@@ -19,6 +19,8 @@ use crate::lock::Lock;
 use crate::memory;
 use crate::report;
 
+/// Compilers kept for the next who needs one; each holds the memory of the largest method that it has seen.
+const IDLE_MAX: usize = 2;
 /// Code starts at multiples of this; the index has an entry for each.
 const GRANULE_BYTES: u64 = 32;
 
@@ -48,7 +50,10 @@ struct Space {
 static SPACE: Lock<Space> = Lock::new(Space { shift: 0, next: 0 });
 /// For each granule the address of the [`Code`] that covers it, or 0; untouched pages cost nothing.
 static INDEX: AtomicU64 = AtomicU64::new(0);
-static COMPILER: OnceLock<Lock<Compiler>> = OnceLock::new();
+/// What the others are copies of.
+static COMPILER: OnceLock<Compiler> = OnceLock::new();
+/// Compilers that nobody uses now. No lock is held while one works: as many threads compile at once as like.
+static IDLE: Lock<Vec<Compiler>> = Lock::new(Vec::new());
 static ADAPTERS: OnceLock<Lock<HashMap<Shape, u64>>> = OnceLock::new();
 /// Methods compiled since start.
 pub(crate) static COMPILED: AtomicU32 = AtomicU32::new(0);
@@ -102,7 +107,7 @@ pub(crate) fn start() -> Result<(), Box<dyn std::error::Error>> {
     // Code is the same under both collectors.
     let target = compiler.target();
     code_store::start(crate::options::get().code_root.as_deref(), &target);
-    COMPILER.get_or_init(|| Lock::new(compiler));
+    COMPILER.get_or_init(|| compiler);
     ADAPTERS.get_or_init(|| Lock::new(HashMap::new()));
     Ok(())
 }
@@ -202,8 +207,22 @@ pub(crate) fn stub_for(method: &'static Method) -> u64 {
     install(&bytes)
 }
 
-fn compiler() -> &'static Lock<Compiler> {
-    COMPILER.get().expect("started")
+/// Lends `work` a compiler of its own.
+fn with_compiler<T>(work: impl FnOnce(&mut Compiler) -> T) -> T {
+    let idle = IDLE.lock().pop();
+    let mut compiler = idle.unwrap_or_else(|| COMPILER.get().expect("started").another());
+    let result = work(&mut compiler);
+    let mut idle = IDLE.lock();
+    let surplus = if idle.len() < IDLE_MAX {
+        idle.push(compiler);
+        None
+    } else {
+        Some(compiler)
+    };
+    drop(idle);
+    // Memory goes back when no lock is held.
+    drop(surplus);
+    result
 }
 
 /// Puts a method's code from disk into place, if there is some whose questions have the same answers now.
@@ -231,7 +250,7 @@ pub(crate) fn compile(
     function: &ir::Function,
     cx: &mut Cx<'_>,
 ) -> Result<u64, CompileError> {
-    let code = compiler().lock().method(function, cx)?;
+    let code = with_compiler(|compiler| compiler.method(function, cx))?;
     COMPILED.fetch_add(1, Ordering::Relaxed);
     if let Some(key) = key_of(method) {
         code_store::keep(key, &Piece::new(cx.asked(), &code));
@@ -245,7 +264,7 @@ pub(crate) fn compile_apart(
     cx: &mut Cx<'_>,
     method: &'static Method,
 ) -> Piece {
-    match compiler().lock().method(function, cx) {
+    match with_compiler(|compiler| compiler.method(function, cx)) {
         Ok(code) => Piece::new(cx.asked(), &code),
         Err(error) => report::fatal(&format!("cannot compile {}: {error}", method.full_name())),
     }
@@ -277,7 +296,7 @@ fn shared(
     if let Some(piece) = code_store::find(&key).next() {
         return Ok(piece.code);
     }
-    let code = compile(&mut compiler().lock())?;
+    let code = with_compiler(compile)?;
     code_store::keep(key, &Piece::new(&[], &code));
     Ok(code)
 }
@@ -299,12 +318,8 @@ pub(crate) fn native_bridge(
     Ok(publish(code, addresses, CodeKind::Native(method)))
 }
 
-/// The adapter for a method's shape.
+/// The adapter for a method's shape, in native state.
 pub(crate) fn adapter_for(method: &'static Method) -> u64 {
-    match method.adapter.load(Ordering::Acquire) {
-        0 => {}
-        adapter => return adapter,
-    }
     let adapters = ADAPTERS.get().expect("started");
     let found = adapters.lock().get(&method.shape).copied();
     let adapter = found.unwrap_or_else(|| {

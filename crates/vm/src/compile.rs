@@ -10,6 +10,7 @@ use compiler::{
     Address, ClassLink, ConstantLink, FieldLink, HandleLayout, Linker, MethodLink, NativeMethod,
     NewLink, SubtypeTest, class_record,
 };
+use ir::bytecode::TranslateError;
 use ir::{InvokeKind, LoadedConstant, MemoryKind};
 
 use crate::class::{Class, ClassKind, Field, Method};
@@ -26,16 +27,35 @@ use crate::site::{Site, SiteKind};
 use crate::thread::{Thread, Thrown};
 
 /// The code of `method`, compiled if this is its first call.
+///
+/// What a method costs here grows with its size. So nobody waits for it but those who call the same method at the same
+/// time, and they lend their priority: the thread is in native state, and no lock but the method's own is held.
 pub(crate) fn entry_of(thread: &Thread, method: &'static Method) -> Result<u64, Thrown> {
     if method.is_abstract() {
         let message = crate::message::abstract_method(method.class(), method);
         return Err(thread.throw("java/lang/AbstractMethodError", &message));
     }
+    let made = thread.outside(|| {
+        let _turn = method.turn.take();
+        match method.compiled() {
+            Some(entry) => Ok(entry),
+            None => make(thread, method),
+        }
+    });
+    made.map_err(|error| {
+        let message = format!("{error} in {}", method.full_name());
+        thread.throw("java/lang/VerifyError", &message)
+    })
+}
+
+/// Compiles or loads `method`, which nobody else does meanwhile.
+fn make(thread: &Thread, method: &'static Method) -> Result<u64, TranslateError> {
     let entry = if method.is_native() {
         native(method)
     } else {
         managed(thread, method)?
     };
+    // Pairs with Acquire in `Method::compiled`: publishes the code.
     method.entry.store(entry, Ordering::Release);
     Ok(entry)
 }
@@ -46,7 +66,7 @@ fn tell(how: &str, method: &'static Method, entry: u64) {
     }
 }
 
-fn managed(thread: &Thread, method: &'static Method) -> Result<u64, Thrown> {
+fn managed(thread: &Thread, method: &'static Method) -> Result<u64, TranslateError> {
     let started_ns = report::now_ns();
     let mut cx = Cx::new(thread, method);
     if let Some(entry) = code_cache::load(method, &mut cx) {
@@ -54,10 +74,7 @@ fn managed(thread: &Thread, method: &'static Method) -> Result<u64, Thrown> {
         tell("load", method, entry);
         return Ok(entry);
     }
-    let function = method.translate().map_err(|error| {
-        let message = format!("{error} in {}", method.full_name());
-        thread.throw("java/lang/VerifyError", &message)
-    })?;
+    let function = method.translate()?;
     cx.forget();
     let entry = code_cache::compile(method, &function, &mut cx).unwrap_or_else(|error| {
         report::fatal(&format!("cannot compile {}: {error}", method.full_name()))
@@ -93,7 +110,8 @@ fn native(method: &'static Method) -> u64 {
     }
 }
 
-/// Answers for one method being compiled. Loads nothing and runs no Java code.
+/// Answers for one method being compiled. Loads nothing and runs no Java code. The thread is in native state: what
+/// makes an object comes back for that.
 pub(crate) struct Cx<'a> {
     thread: &'a Thread,
     /// Whose constants questions are about now, and which code of it asks.
@@ -377,10 +395,12 @@ impl Cx<'_> {
         let member = self.class.info.file.constants.member(index as u16);
         let holder = member.map(|member| member.class).unwrap_or_default();
         if let Some(name) = POLYMORPHIC.iter().find(|name| name.as_bytes() == holder) {
-            // Without it the call waits for a class like any other.
-            if self.thread.boot_class(name).is_err() {
-                self.thread.take_exception();
-            }
+            self.thread.inside(|| {
+                // Without it the call waits for a class like any other.
+                if self.thread.boot_class(name).is_err() {
+                    self.thread.take_exception();
+                }
+            });
         }
     }
 }
@@ -480,7 +500,7 @@ impl Cx<'_> {
 
     fn primitive_array_link(&mut self, kind: MemoryKind) -> Address {
         let element = known::primitive_of(Some(kind));
-        match link::array_of(self.thread, element) {
+        match self.thread.inside(|| link::array_of(self.thread, element)) {
             Ok(array) => self.number(array.address()),
             Err(_) => report::fatal("no memory for the classes of primitive arrays"),
         }

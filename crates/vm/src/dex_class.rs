@@ -71,7 +71,8 @@ pub(crate) fn define(
     let Some(&index) = opened.classes.get(name.bytes()) else {
         return Ok(None);
     };
-    let outline = Outline::new(&opened.file, &opened.file.class(index)).map_err(|what| {
+    let outline = thread.outside(|| Outline::new(&opened.file, &opened.file.class(index)));
+    let outline = outline.map_err(|what| {
         let message = format!("{what} in DEX class {name}");
         thread.throw("java/lang/ClassFormatError", &message)
     })?;

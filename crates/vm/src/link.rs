@@ -107,13 +107,16 @@ fn define_now(thread: &Thread, definition: Definition) -> Result<&'static Class,
         heritage::check(thread, &definition, &file, super_class, &interfaces)?;
         check_package(thread, loader, own_name)?;
     }
-    let class = build::instance_class(
-        definition.loader,
-        file,
-        super_class,
-        interfaces,
-        &definition,
-    );
+    // Takes as long as the class is large, and touches no object.
+    let class = thread.outside(|| {
+        build::instance_class(
+            definition.loader,
+            file,
+            super_class,
+            interfaces,
+            &definition,
+        )
+    });
     mirror::attach(thread, class)?;
     heap_binding::keep(definition.protection_domain);
     class
@@ -168,7 +171,8 @@ fn parse(thread: &Thread, definition: &Definition) -> Result<ClassFile<'static>,
         }
         Ok(file)
     };
-    let file = read().map_err(|error| match error {
+    // The bytes may still be on disk.
+    let file = thread.outside(read).map_err(|error| match error {
         classfile::Error::Module => {
             let message = format!("{} is {error}", name());
             thread.throw("java/lang/NoClassDefFoundError", &message)

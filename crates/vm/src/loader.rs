@@ -205,7 +205,7 @@ pub(crate) fn find_boot(thread: &Thread, name: Symbol) -> Result<Option<&'static
     if let Some(found) = boot.loaded(name) {
         return Ok(Some(found));
     }
-    let Some(bytes) = boot_bytes(name) else {
+    let Some(bytes) = thread.outside(|| boot_bytes(name)) else {
         return Ok(None);
     };
     let definition = Definition::plain(boot, Some(name), bytes);

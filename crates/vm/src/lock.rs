@@ -88,6 +88,27 @@ impl<T> DerefMut for Guard<'_, T> {
     }
 }
 
+/// A lock without a value, four bytes wide: whose turn it is to do something once.
+#[derive(Default)]
+pub(crate) struct Turn(Futex<Private>);
+
+/// Has the turn until dropped.
+pub(crate) struct Taken<'a>(&'a Turn);
+
+impl Turn {
+    /// Waits in native state and lends its priority to whoever has the turn.
+    pub(crate) fn take(&self) -> Taken<'_> {
+        lock_futex(&self.0);
+        Taken(self)
+    }
+}
+
+impl Drop for Taken<'_> {
+    fn drop(&mut self) {
+        unlock_futex(&self.0.0);
+    }
+}
+
 /// Takes a PI futex: one compare-and-swap, or a wait in native state that lends priority.
 pub(crate) fn lock_futex(futex: &Futex<Private>) {
     if try_lock_futex(futex) {

@@ -63,6 +63,8 @@ const LOCALS_BYTES: usize = 2 << 20;
 pub(crate) const STACK_RESERVE_BYTES: u64 = 640 << 10;
 /// Of the reserve, what is kept when an error about the stack itself is being made.
 const STACK_LAST_BYTES: u64 = 256 << 10;
+/// Values that a call passes at most: the class file format's limit, a receiver and 255 words.
+const PARAMETERS_MAX: usize = 256;
 /// What a thread that others made must have at least.
 const STACK_BYTES_MIN: u64 = STACK_RESERVE_BYTES + (128 << 10);
 
@@ -455,6 +457,20 @@ impl Thread {
         result
     }
 
+    /// Runs `work`, which touches objects, in managed state: the way back for a while from within [`Self::outside`].
+    #[inline(never)]
+    pub(crate) fn inside<T>(&self, work: impl FnOnce() -> T) -> T {
+        if !self.with_mutator(|mutator| mutator.is_native()) {
+            return work();
+        }
+        self.leave_native();
+        let result = work();
+        // The frames of `outside` and of its caller lie above this one: what they hold is found as it was.
+        self.save(Holds::Any);
+        self.with_mutator(Mutator::enter_native);
+        result
+    }
+
     /// Nanoseconds that it has run, in user code only or with the kernel's share.
     pub(crate) fn cpu_ns(&self, with_system: bool) -> Option<i64> {
         const USER: i32 = 1;
@@ -517,7 +533,10 @@ impl Thread {
             "{}",
             method.full_name()
         );
-        let adapter = crate::code_cache::adapter_for(method);
+        let adapter = match method.adapter.load(Ordering::Acquire) {
+            0 => self.adapter_for(method, args),
+            adapter => adapter,
+        };
         let frame = UpcallFrame {
             previous: self.upcalls.get(),
             last_frame: self.context().last_frame.load(Ordering::Relaxed),
@@ -534,6 +553,17 @@ impl Thread {
         self.set_word(machine_word::LAST_METHOD, frame.last_method);
         self.check()?;
         Ok(value)
+    }
+
+    /// The adapter for `method`, found or made. No scan looks at where `args` may lie: meanwhile they are here too.
+    #[cold]
+    #[inline(never)]
+    fn adapter_for(&self, method: &'static Method, args: &[u64]) -> u64 {
+        let mut held = [0; PARAMETERS_MAX];
+        held[..args.len()].copy_from_slice(args);
+        let adapter = self.outside(|| crate::code_cache::adapter_for(method));
+        core::hint::black_box(&held);
+        adapter
     }
 
     /// Calls the receiver's version of `method`.

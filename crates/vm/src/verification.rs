@@ -44,7 +44,8 @@ pub(crate) fn verify(thread: &Thread, class: &'static Class) -> Result<(), Throw
     }
     if !is_trusted(class) {
         let started_ns = report::now_ns();
-        let outcome = verify_methods(thread, class);
+        // As long as the class's code: nobody waits for it, but where it asks for other classes.
+        let outcome = thread.outside(|| verify_methods(thread, class));
         VERIFY_NS.fetch_add(report::now_ns() - started_ns, Ordering::Relaxed);
         outcome?;
     }
@@ -85,14 +86,14 @@ fn prove(classes: &mut Classes<'_>, method: &'static Method) -> Result<(), Throw
     let (thread, class) = (classes.thread, classes.class);
     let refuse = |error: &dyn core::fmt::Display| {
         let message = format!("{error} in {}", method.full_name());
-        thread.throw("java/lang/VerifyError", &message)
+        thread.inside(|| thread.throw("java/lang/VerifyError", &message))
     };
     let file = &class.info.file;
     if class.info.dex.is_none() {
         check_frames(&class.info.file, method.file()).map_err(|error| match error {
             FrameError::Format(_) => {
                 let message = format!("{error} in {}", method.full_name());
-                thread.throw("java/lang/ClassFormatError", &message)
+                thread.inside(|| thread.throw("java/lang/ClassFormatError", &message))
             }
             _ => refuse(&error),
         })?;
@@ -142,10 +143,10 @@ impl Classes<'_> {
         let holds = |(question, answer): (&Question, &bool)| match self.answer(question) {
             Ok(found) => found == *answer,
             // A new proof meets the same exception, and throws it.
-            Err(_) => {
+            Err(_) => self.thread.inside(|| {
                 self.thread.take_exception();
                 false
-            }
+            }),
         };
         code_store::find_bytes(key)
             .filter_map(Proof::parse)
@@ -162,9 +163,13 @@ impl Classes<'_> {
 }
 
 impl Classes<'_> {
+    /// May load classes, by their loaders' Java code.
     fn answer(&self, question: &Question) -> Result<bool, Thrown> {
         match question {
-            Question::IsAssignable { from, to } => self.look_whether_assignable(from, to),
+            Question::IsAssignable { from, to } => {
+                let look = || self.look_whether_assignable(from, to);
+                self.thread.inside(look)
+            }
             Question::IsProtectedElsewhere {
                 class,
                 name,

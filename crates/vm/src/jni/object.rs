@@ -31,7 +31,8 @@ pub(super) extern "C" fn define_class(
 ) -> u64 {
     let thread = &*of(env);
     let name = (name != 0).then(|| Symbol::new(&c_bytes(name)));
-    let bytes = Box::leak(memory::bytes_at(bytes, size as usize).into_boxed_slice());
+    let copy = || memory::bytes_at(bytes, size as usize);
+    let bytes = Box::leak(thread.outside(copy).into_boxed_slice());
     let loader = loader::of(thread.object_of(loader));
     let class = link::define(thread, Definition::plain(loader, name, bytes));
     outcome(class.map(|class| thread.local(class.mirror())))

@@ -103,7 +103,7 @@ extern "C" fn JVM_DefineClassWithSource(
     let loader = loader::of(thread.object_of(loader));
     let definition = Definition {
         protection_domain: thread.object_of(protection_domain),
-        ..Definition::plain(loader, name, leak(bytes, size))
+        ..Definition::plain(loader, name, thread.outside(|| leak(bytes, size)))
     };
     local_mirror(env, link::define(thread, definition))
 }

@@ -19,7 +19,7 @@ use crate::code_cache;
 use crate::dex_class::DexClass;
 use crate::init::InitState;
 use crate::loader::Loader;
-use crate::lock::Lock;
+use crate::lock::{Lock, Turn};
 use crate::memory;
 use crate::symbol::Symbol;
 
@@ -308,6 +308,7 @@ fn with_place(method: &Method, place: u32) -> &'static Method {
         class: core::cell::OnceCell::new(),
         shape: method.shape.clone(),
         adapter: AtomicU64::new(0),
+        turn: Turn::default(),
         ..*method
     };
     let method: &'static Method = Box::leak(Box::new(copy));
@@ -361,6 +362,7 @@ fn build_method(
         shape,
         flags,
         adapter: AtomicU64::new(0),
+        turn: Turn::default(),
     }));
     method
         .entry

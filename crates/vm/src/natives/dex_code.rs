@@ -2,10 +2,10 @@
 //! `dalvik.system.DexCode`: opening DEX files and defining their classes.
 
 use super::Row;
+use crate::array;
 use crate::dex_class;
 use crate::jni::{of, outcome};
 use crate::loader;
-use crate::memory;
 use crate::string;
 use crate::symbol::Symbol;
 
@@ -15,8 +15,8 @@ pub(super) const NATIVES: &[Row] = &[("open", open as *const ()), ("define", def
 extern "C" fn open(env: u64, _class: u64, name: u64, bytes: u64) -> u64 {
     let thread = &*of(env);
     let bytes = thread.object_of(bytes);
-    let bytes = memory::bytes_at(bytes.elements(), bytes.length() as usize);
-    let opened = dex_class::open(Box::leak(bytes.into_boxed_slice()));
+    let bytes = array::bytes(thread, bytes);
+    let opened = thread.outside(|| dex_class::open(Box::leak(bytes.into_boxed_slice())));
     outcome(opened.map_err(|error| {
         let message = format!("{}: {error}", string::text(thread.object_of(name)));
         thread.throw("java/io/IOException", &message)

@@ -13,7 +13,6 @@ use ir::{InvokeKind, LoadedConstant, Op};
 
 use super::purity;
 use crate::class::{Class, ClassKind, Method};
-use crate::code_cache;
 use crate::compile;
 use crate::indy;
 use crate::loader;
@@ -295,7 +294,7 @@ impl<'a> Closure<'a> {
     }
 
     fn compile(&mut self, method: &'static Method) {
-        if code_cache::find(method.entry.load(Ordering::Acquire)).is_some() {
+        if method.compiled().is_some() {
             return;
         }
         let is_right = self.attempt(|thread| {
