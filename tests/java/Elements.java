@@ -120,5 +120,22 @@ public class Elements {
         for (Object array : arrays()) {
             System.out.println(outcome(() -> Array.getLength(array)));
         }
+        overlaps();
+    }
+
+    /** Copies within an array that is longer than what is copied at once, in both directions and by odd distances. */
+    private static void overlaps() {
+        int length = 200_000;
+        for (int distance : new int[] {1, 7, 4096, 65_536, 99_999}) {
+            byte[] up = new byte[length];
+            long[] down = new long[length];
+            for (int i = 0; i < length; i++) {
+                up[i] = (byte) (i * 31 >> 3);
+                down[i] = i * 31L;
+            }
+            System.arraycopy(up, 0, up, distance, length - distance);
+            System.arraycopy(down, distance, down, 0, length - distance);
+            System.out.println(distance + " " + Arrays.hashCode(up) + " " + Arrays.hashCode(down.clone()));
+        }
     }
 }

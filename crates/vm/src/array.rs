@@ -74,7 +74,8 @@ pub(crate) fn copy(
     }
     let shift = kind.size_log2();
     let at = |array: ObjectRef, index: i32| array.elements() + ((index as u64) << shift);
-    memory::copy(at(source, from), at(target, to), (count as usize) << shift);
+    let bytes = (count as usize) << shift;
+    copy_bytes(thread, at(source, from), at(target, to), bytes);
     Ok(())
 }
 
@@ -176,18 +177,41 @@ pub(crate) fn copy_elements(
     }
 }
 
-/// Bytes copied between two polls: some 20 µs where each page of the copy is new.
+/// Bytes copied or filled between two polls: some 20 µs where each page is new.
 const POLLED_BYTES: usize = 64 << 10;
+
+/// Copies bytes that hold no references, overlapping or not, with polls between pieces.
+pub(crate) fn copy_bytes(thread: &Thread, source: u64, target: u64, bytes: usize) {
+    let is_backwards = source < target && target < source + bytes as u64;
+    let mut done = 0;
+    while done < bytes {
+        let piece = (bytes - done).min(POLLED_BYTES);
+        let at = if is_backwards {
+            bytes - done - piece
+        } else {
+            done
+        } as u64;
+        memory::copy(source + at, target + at, piece);
+        done += piece;
+        if done < bytes {
+            heap_binding::poll(thread);
+        }
+    }
+}
+
+/// Fills bytes that hold no references, with polls between pieces.
+pub(crate) fn fill_bytes(thread: &Thread, target: u64, byte: u8, bytes: usize) {
+    for at in (0..bytes).step_by(POLLED_BYTES) {
+        memory::fill(target + at as u64, byte, POLLED_BYTES.min(bytes - at));
+        heap_binding::poll(thread);
+    }
+}
 
 /// The content of a byte array that a reference of the caller's keeps.
 pub(crate) fn bytes(thread: &Thread, array: ObjectRef) -> Vec<u8> {
-    let (start, count) = (array.elements(), array.length() as usize);
+    let count = array.length() as usize;
     let mut bytes = thread.outside(|| vec![0; count]);
-    for at in (0..count).step_by(POLLED_BYTES) {
-        let piece = &mut bytes[at..count.min(at + POLLED_BYTES)];
-        memory::copy(start + at as u64, piece.as_mut_ptr() as u64, piece.len());
-        heap_binding::poll(thread);
-    }
+    copy_bytes(thread, array.elements(), bytes.as_mut_ptr() as u64, count);
     bytes
 }
 

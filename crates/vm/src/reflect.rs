@@ -9,7 +9,6 @@ use crate::array;
 use crate::class::{Class, Field, Method};
 use crate::heap_binding;
 use crate::known::{known, offset, primitive_of};
-use crate::memory;
 use crate::mirror;
 use crate::object::ObjectRef;
 use crate::resolve;
@@ -348,7 +347,7 @@ pub(crate) fn shallow_copy(thread: &Thread, object: ObjectRef) -> Result<ObjectR
         array::copy_elements(thread, (object, 0), (copy, 0), length);
     } else {
         let bytes = (length as usize) << class.layout.element_shift;
-        memory::copy(object.elements(), copy.elements(), bytes);
+        array::copy_bytes(thread, object.elements(), copy.elements(), bytes);
     }
     Ok(copy)
 }

@@ -56,14 +56,14 @@ fn region(
 fn get_region(env: u64, array: u64, start: i32, count: i32, buffer: u64, shift: u8) {
     let thread = &*of(env);
     if let Ok((at, bytes)) = region(thread, thread.object_of(array), start, count, shift) {
-        memory::copy(at, buffer, bytes);
+        array::copy_bytes(thread, at, buffer, bytes);
     }
 }
 
 fn set_region(env: u64, array: u64, start: i32, count: i32, buffer: u64, shift: u8) {
     let thread = &*of(env);
     if let Ok((at, bytes)) = region(thread, thread.object_of(array), start, count, shift) {
-        memory::copy(buffer, at, bytes);
+        array::copy_bytes(thread, buffer, at, bytes);
     }
 }
 

@@ -4,6 +4,7 @@
 
 use core::sync::atomic::Ordering;
 
+use crate::array;
 use crate::class::Class;
 use crate::heap_binding;
 use crate::java_thread::{self, Wait};
@@ -258,7 +259,7 @@ extern "C" fn free_memory(_env: u64, _this: u64, at: u64) {
 }
 
 extern "C" fn set_memory(env: u64, _this: u64, object: u64, offset: i64, bytes: i64, value: u8) {
-    memory::fill(place(env, object, offset), value, bytes as usize);
+    array::fill_bytes(&of(env), place(env, object, offset), value, bytes as usize);
 }
 
 extern "C" fn copy_memory(
@@ -270,11 +271,9 @@ extern "C" fn copy_memory(
     to: i64,
     bytes: i64,
 ) {
-    memory::copy(
-        place(env, source, from),
-        place(env, target, to),
-        bytes as usize,
-    );
+    let thread = &*of(env);
+    let (source, target) = (place(env, source, from), place(env, target, to));
+    array::copy_bytes(thread, source, target, bytes as usize);
 }
 
 extern "C" fn copy_swap_memory(
