@@ -20,6 +20,9 @@ use crate::framework::{Framework, Front};
 use crate::java;
 use crate::jdk::Jdk;
 
+/// Nothing confines an application yet: docs/security.md.
+const ROOT_WARNING: &str = "running as root: the package may do everything to this machine, since applications are not confined yet";
+
 /// Runs an Android application from its package, without a screen
 ///
 /// Starts the launcher's activity, or what the options name, and writes the log in logcat's form to standard error.
@@ -180,6 +183,9 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
         bail!(
             "--gc, --report, --realtime and --realtime-strict are of Takt's machine, not of HotSpot"
         );
+    }
+    if rustix::process::geteuid().is_root() {
+        eprintln!("takt: {ROOT_WARNING}");
     }
     let manifest = &package.manifest;
     let framework = Framework::find(args.framework.as_deref())?;

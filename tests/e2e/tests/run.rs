@@ -194,6 +194,16 @@ fn a_broken_package_is_refused_with_the_fault() {
     assert!(run.stderr.contains("refused: "), "{run:#?}");
 }
 
+/// Once, and only root: a package has all the rights of its user.
+#[test]
+fn root_is_warned() {
+    let warnings = |run: &Run| run.stderr.matches("takt: running as root").count();
+    let id = Command::new("id").arg("-u").output().expect("id starts");
+    let expected = usize::from(id.stdout == b"0\n");
+    let as_we_are = run(Way::Hotspot, "life", &["--service", ".Nobody"]);
+    assert_eq!(warnings(&as_we_are), expected, "{as_we_are:#?}");
+}
+
 #[test]
 fn a_component_that_is_not_there_is_named() {
     for way in WAYS {
