@@ -18,6 +18,14 @@ pub const ENTRIES_MAX: u64 = 65_535;
 /// Unpacked bytes of one entry: the largest DEX files and native libraries in the field stay well below.
 pub const ENTRY_BYTES_MAX: u64 = 256 << 20;
 
+/// Unpacked bytes of all entries: so many per byte of the file. Packages in the field have at most
+/// five.
+pub const UNPACKED_PER_BYTE_MAX: u64 = 100;
+/// And these besides, for small packages with an empty database or a blank picture.
+pub const UNPACKED_SLACK_BYTES: u64 = 64 << 20;
+/// Of an entry that is parsed, which costs a multiple of its size.
+pub const DENSE_SLACK_BYTES: u64 = 1 << 20;
+
 const LOCAL_HEADER_MAGIC: u32 = 0x0403_4b50;
 
 /// An archive whose directory has been checked.
@@ -72,6 +80,7 @@ impl<'a> Archive<'a> {
         };
         archive.entries = archive.directory()?;
         archive.check_overlaps()?;
+        archive.check_unpacked_size()?;
         Ok(archive)
     }
 
@@ -149,6 +158,18 @@ impl<'a> Archive<'a> {
         Ok(())
     }
 
+    /// Whatever is unpacked of a package, time and space stay in proportion to its file.
+    fn check_unpacked_size(&self) -> Result<(), Error> {
+        let limit = self.bytes.len() as u64 * UNPACKED_PER_BYTE_MAX + UNPACKED_SLACK_BYTES;
+        let sizes = self.entries.values().map(|it| it.bytes);
+        let value = sizes.fold(0, u64::saturating_add);
+        if value <= limit {
+            return Ok(());
+        }
+        let what = "unpacked bytes of all entries";
+        Err(Error::new("", 0, Fault::Limit { what, value, limit }))
+    }
+
     /// Every entry by name, in the order of the names.
     pub fn entries(&self) -> impl Iterator<Item = (&str, &Entry)> {
         self.entries
@@ -159,6 +180,21 @@ impl<'a> Archive<'a> {
     /// Is there such an entry?
     pub fn contains(&self, name: &str) -> bool {
         self.entries.contains_key(name)
+    }
+
+    /// As [`Self::read`], for what is parsed or written to disk: it may unpack to
+    /// [`UNPACKED_PER_BYTE_MAX`] times its packed size and [`DENSE_SLACK_BYTES`].
+    pub fn read_dense(&self, name: &str) -> Result<Cow<'a, [u8]>, Error> {
+        if let Some(entry) = self.entries.get(name) {
+            let limit = entry.packed_bytes.saturating_mul(UNPACKED_PER_BYTE_MAX);
+            let limit = limit.saturating_add(DENSE_SLACK_BYTES);
+            if entry.bytes > limit {
+                let (what, value) = ("unpacked bytes for its packed size", entry.bytes);
+                let fault = Fault::Limit { what, value, limit };
+                return Err(Error::new(name, entry.data_offset, fault));
+            }
+        }
+        self.read(name)
     }
 
     /// The unpacked bytes of an entry, length and CRC-32 checked; borrowed when it is stored.

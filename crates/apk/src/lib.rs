@@ -21,7 +21,10 @@ mod xml;
 
 use std::collections::BTreeSet;
 
-pub use archive::{Archive, ENTRIES_MAX, ENTRY_BYTES_MAX, Entry};
+pub use archive::{
+    Archive, DENSE_SLACK_BYTES, ENTRIES_MAX, ENTRY_BYTES_MAX, Entry, UNPACKED_PER_BYTE_MAX,
+    UNPACKED_SLACK_BYTES,
+};
 pub use error::{Error, Fault};
 pub use manifest::{
     Application, Component, ComponentKind, DataPattern, ENTRY as MANIFEST_ENTRY, Extension,
@@ -34,6 +37,9 @@ pub use xml::{ANDROID, Attribute, Document, Element};
 
 /// Working memory per byte of an unpacked entry, at most; asserted by the mutation tests.
 pub const MEMORY_PER_BYTE_MAX: usize = 64;
+
+/// An unpacked manifest; the largest in the field have one megabyte.
+pub const MANIFEST_BYTES_MAX: u64 = 8 << 20;
 
 const RESOURCES: &str = "resources.arsc";
 
@@ -49,9 +55,15 @@ impl<'a> Apk<'a> {
     /// Reads archive, manifest and resource table.
     pub fn parse(bytes: &'a [u8]) -> Result<Self, Error> {
         let archive = Archive::parse(bytes)?;
-        let manifest = archive.read(MANIFEST_ENTRY)?;
+        let manifest = archive.read_dense(MANIFEST_ENTRY)?;
+        let value = manifest.len() as u64;
+        if value > MANIFEST_BYTES_MAX {
+            let (what, limit) = ("unpacked bytes", MANIFEST_BYTES_MAX);
+            let fault = Fault::Limit { what, value, limit };
+            return Err(Error::new(MANIFEST_ENTRY, 0, fault));
+        }
         let resources = match archive.contains(RESOURCES) {
-            true => Some(archive.read(RESOURCES)?),
+            true => Some(archive.read_dense(RESOURCES)?),
             false => None,
         };
         let table = match &resources {

@@ -5,7 +5,7 @@
 //! counts what it hands out: a small file cannot become gigabytes of text.
 
 use std::cell::{Cell, RefCell};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use crate::chunk::{Chunk, STRING_POOL};
@@ -24,6 +24,8 @@ pub(crate) struct StringPool<'a> {
     count: u32,
     is_utf8: bool,
     decoded: RefCell<HashMap<u32, Arc<str>>>,
+    /// Equal texts are one, however many indices name them: so they compare by address.
+    texts: RefCell<HashSet<Arc<str>>>,
     budget: Cell<usize>,
 }
 
@@ -49,6 +51,7 @@ impl<'a> StringPool<'a> {
             count,
             is_utf8: flags & FLAG_UTF8 != 0,
             decoded: RefCell::default(),
+            texts: RefCell::default(),
             budget: Cell::new(budget),
         })
     }
@@ -88,7 +91,12 @@ impl<'a> StringPool<'a> {
             }));
         };
         self.budget.set(left);
-        let text: Arc<str> = text.into();
+        let known = self.texts.borrow().get(text.as_str()).cloned();
+        let text = known.unwrap_or_else(|| {
+            let text: Arc<str> = text.into();
+            self.texts.borrow_mut().insert(text.clone());
+            text
+        });
         self.decoded.borrow_mut().insert(index, text.clone());
         Ok(text)
     }

@@ -4,10 +4,14 @@
 //! [`Table::resolve`] follows references to a plain value for a device without locale or screen; bags (styles,
 //! arrays, plurals) are not read.
 
+use std::cell::Cell;
+use std::cmp::{Ordering, Reverse};
+use std::collections::HashMap;
+
 use crate::chunk::{self, Chunk};
 use crate::reader::Reader;
 use crate::strings::StringPool;
-use crate::{Error, Value};
+use crate::{Error, Fault, Value};
 
 /// A reference that leads to a reference, and so on: as many as Android follows.
 const REFERENCES_MAX: usize = 20;
@@ -20,12 +24,32 @@ const ENTRY_COMPACT: u16 = 8;
 /// A parsed resource table.
 pub struct Table<'a> {
     strings: StringPool<'a>,
-    types: Vec<TypeChunk<'a>>,
+    /// By package and type, the best configurations first; of equal ones in the file's order.
+    types: HashMap<(u8, u8), Vec<TypeChunk<'a>>>,
+    bytes: usize,
+}
+
+/// How many configurations may still be looked at: each reference of a manifest may lead through
+/// all of a type.
+pub(crate) struct Steps {
+    limit: u64,
+    left: Cell<u64>,
+}
+
+impl Steps {
+    pub(crate) fn new(limit: u64) -> Self {
+        let left = Cell::new(limit);
+        Self { limit, left }
+    }
+
+    fn take(&self) -> Option<()> {
+        self.left.set(self.left.get().checked_sub(1)?);
+        Some(())
+    }
 }
 
 /// The values of one type for one configuration.
 struct TypeChunk<'a> {
-    package: u8,
     id: u8,
     flags: u8,
     entry_count: u32,
@@ -50,7 +74,7 @@ impl<'a> Table<'a> {
         let root = Chunk::next(&mut reader)?.expect(chunk::TABLE, "resource table")?;
         let mut body = root.body;
         let mut strings = None;
-        let mut types = Vec::new();
+        let mut types = HashMap::new();
         while !body.is_empty() {
             let next = Chunk::next(&mut body)?;
             match next.kind {
@@ -61,14 +85,36 @@ impl<'a> Table<'a> {
         }
         let strings =
             strings.ok_or_else(|| reader.malformed("a resource table without strings"))?;
-        Ok(Self { strings, types })
+        for chunks in types.values_mut() {
+            // A stable sort: the first of equals wins.
+            chunks.sort_by_key(|it: &TypeChunk<'_>| Reverse(it.rank));
+        }
+        Ok(Self {
+            strings,
+            types,
+            bytes: bytes.len(),
+        })
+    }
+
+    pub(crate) fn bytes(&self) -> usize {
+        self.bytes
     }
 
     /// The value behind `id` for a device of API level `sdk`; none if the table has no plain one.
     pub fn resolve(&self, id: u32, sdk: u16) -> Result<Option<Value>, Error> {
+        self.resolve_within(id, sdk, &Steps::new(u64::MAX))
+    }
+
+    /// The same for one of many.
+    pub(crate) fn resolve_within(
+        &self,
+        id: u32,
+        sdk: u16,
+        steps: &Steps,
+    ) -> Result<Option<Value>, Error> {
         let mut id = id;
         for _ in 0..REFERENCES_MAX {
-            match self.value(id, sdk)? {
+            match self.value(id, sdk, steps)? {
                 Some(Value::Reference(next)) => id = next,
                 other => return Ok(other),
             }
@@ -76,28 +122,31 @@ impl<'a> Table<'a> {
         Ok(None)
     }
 
-    fn value(&self, id: u32, sdk: u16) -> Result<Option<Value>, Error> {
+    fn value(&self, id: u32, sdk: u16, steps: &Steps) -> Result<Option<Value>, Error> {
         let [package, type_id, high, low] = id.to_be_bytes();
         let index = u32::from(u16::from_be_bytes([high, low]));
-        let mut best: Option<(Rank, Value)> = None;
-        let suitable = self
-            .types
-            .iter()
-            .filter(|it| it.package == package && it.id == type_id && it.rank.sdk <= sdk);
-        for chunk in suitable {
-            let is_better = best.as_ref().is_none_or(|(rank, _)| chunk.rank > *rank);
-            if !is_better {
-                continue;
-            }
-            if let Some(value) = chunk.value(index, &self.strings)? {
-                best = Some((chunk.rank, value));
+        for chunk in self.types.get(&(package, type_id)).into_iter().flatten() {
+            steps.take().ok_or_else(|| {
+                chunk.whole.fault(Fault::Limit {
+                    what: "configurations to look through for all references",
+                    value: steps.limit.saturating_add(1),
+                    limit: steps.limit,
+                })
+            })?;
+            if chunk.rank.sdk <= sdk
+                && let Some(value) = chunk.value(index, &self.strings)?
+            {
+                return Ok(Some(value));
             }
         }
-        Ok(best.map(|(_, value)| value))
+        Ok(None)
     }
 }
 
-fn package<'a>(chunk: Chunk<'a>, types: &mut Vec<TypeChunk<'a>>) -> Result<(), Error> {
+fn package<'a>(
+    chunk: Chunk<'a>,
+    types: &mut HashMap<(u8, u8), Vec<TypeChunk<'a>>>,
+) -> Result<(), Error> {
     let mut header = chunk.header;
     let id = header.u32("package id")?;
     let Ok(id) = u8::try_from(id) else {
@@ -107,14 +156,15 @@ fn package<'a>(chunk: Chunk<'a>, types: &mut Vec<TypeChunk<'a>>) -> Result<(), E
     while !body.is_empty() {
         let next = Chunk::next(&mut body)?;
         if next.kind == chunk::TABLE_TYPE {
-            types.push(TypeChunk::parse(id, next)?);
+            let chunk = TypeChunk::parse(next)?;
+            types.entry((id, chunk.id)).or_default().push(chunk);
         }
     }
     Ok(())
 }
 
 impl<'a> TypeChunk<'a> {
-    fn parse(package: u8, chunk: Chunk<'a>) -> Result<Self, Error> {
+    fn parse(chunk: Chunk<'a>) -> Result<Self, Error> {
         let mut header = chunk.header;
         let id = header.u8("type id")?;
         let flags = header.u8("type flags")?;
@@ -134,7 +184,6 @@ impl<'a> TypeChunk<'a> {
             "entry offsets",
         )?;
         Ok(Self {
-            package,
             id,
             flags,
             entry_count,
@@ -169,14 +218,7 @@ impl<'a> TypeChunk<'a> {
     fn entry_offset(&self, index: u32) -> Result<Option<usize>, Error> {
         let mut offsets = self.offsets;
         if self.flags & TYPE_SPARSE != 0 {
-            for _ in 0..self.entry_count {
-                let at = offsets.u16("sparse index")?;
-                let offset = usize::from(offsets.u16("sparse offset")?) * 4;
-                if u32::from(at) == index {
-                    return Ok(Some(offset));
-                }
-            }
-            return Ok(None);
+            return self.sparse_offset(index);
         }
         if index >= self.entry_count {
             return Ok(None);
@@ -189,6 +231,29 @@ impl<'a> TypeChunk<'a> {
         offsets.take(index as usize * 4, "entry offset")?;
         let offset = offsets.u32("entry offset")?;
         Ok((offset != NO_ENTRY).then_some(offset as usize))
+    }
+}
+
+impl TypeChunk<'_> {
+    /// Pairs of index and offset, in the order of the indices: as Android, found by halving.
+    /// [`Self::parse`] took all of them.
+    fn sparse_offset(&self, index: u32) -> Result<Option<usize>, Error> {
+        let pairs = self.offsets.rest();
+        let (mut low, mut high) = (0, self.entry_count as usize);
+        while low < high {
+            let middle = low + (high - low) / 2;
+            let Some([a, b, c, d]) = pairs.get(middle * 4..).and_then(|it| it.first_chunk()) else {
+                return Err(self.offsets.malformed("a sparse type's offsets are short"));
+            };
+            match u32::from(u16::from_le_bytes([*a, *b])).cmp(&index) {
+                Ordering::Less => low = middle + 1,
+                Ordering::Greater => high = middle,
+                Ordering::Equal => {
+                    return Ok(Some(usize::from(u16::from_le_bytes([*c, *d])) * 4));
+                }
+            }
+        }
+        Ok(None)
     }
 }
 

@@ -154,7 +154,9 @@ impl Builder {
             body.u32("namespace")?;
             let name = strings.get(body.u32("element name")?)?;
             let opened = self.open.pop().map(|it| &self.elements[it].name);
-            if opened != Some(&name) {
+            // A pool gives equal texts once: comparing long ones again and again would be
+            // quadratic.
+            if !opened.is_some_and(|it| Arc::ptr_eq(it, &name)) {
                 let text = format!("</{name}> does not close the open element");
                 return Err(chunk.whole.malformed(text));
             }

@@ -3,8 +3,11 @@
 //!
 //! References go through the resource table; without one they stay what they are and read as absent.
 
+use std::cell::Cell;
+
+use crate::table::Steps;
 use crate::xml::Element;
-use crate::{Error, Table, Value};
+use crate::{Error, Fault, Table, Value};
 
 pub(super) const LABEL: u32 = 0x0101_0001;
 pub(super) const NAME: u32 = 0x0101_0003;
@@ -37,19 +40,64 @@ pub(super) const REQUIRED: u32 = 0x0101_028e;
 pub(super) const VERSION_CODE_MAJOR: u32 = 0x0101_0576;
 pub(super) const APP_COMPONENT_FACTORY: u32 = 0x0101_057a;
 
+/// Text that a manifest may give per byte of it and of the table: each use of a string is a copy,
+/// and a string may be used by every attribute.
+pub(super) const TEXT_PER_BYTE_MAX: u64 = 8;
+/// And this besides, for small manifests that repeat one name.
+pub(super) const TEXT_SLACK_BYTES: u64 = 256 << 10;
+/// What a string costs beside its bytes.
+const STRING_BYTES: u64 = 32;
+/// Configurations of the table that are looked at per byte of both: apps of a hundred languages
+/// need a tenth.
+pub(super) const STEPS_PER_BYTE_MAX: u64 = 4;
+
+/// What references lead to, and how much of it one manifest may take.
+pub(super) struct Resources<'a> {
+    table: Option<&'a Table<'a>>,
+    text_limit: u64,
+    text_left: Cell<u64>,
+    steps: Steps,
+}
+
+impl<'a> Resources<'a> {
+    pub(super) fn new(manifest_bytes: usize, table: Option<&'a Table<'a>>) -> Self {
+        let bytes = (manifest_bytes + table.map_or(0, Table::bytes)) as u64;
+        let text_limit = bytes * TEXT_PER_BYTE_MAX + TEXT_SLACK_BYTES;
+        Self {
+            table,
+            text_limit,
+            text_left: Cell::new(text_limit),
+            steps: Steps::new(bytes * STEPS_PER_BYTE_MAX),
+        }
+    }
+
+    /// To be asked before a text is copied; `count` is of the strings that become of it.
+    pub(super) fn take_text(&self, at: &Element, text: &str, count: usize) -> Result<(), Error> {
+        let bytes = text.len() as u64 + count as u64 * STRING_BYTES;
+        let Some(left) = self.text_left.get().checked_sub(bytes) else {
+            let what = "text of all attributes";
+            let (limit, value) = (self.text_limit, self.text_limit + 1);
+            let fault = Fault::Limit { what, value, limit };
+            return Err(Error::new(super::ENTRY, at.offset, fault));
+        };
+        self.text_left.set(left);
+        Ok(())
+    }
+}
+
 /// One element's attributes, with the means to follow references.
 #[derive(Clone, Copy)]
 pub(super) struct Attributes<'a> {
     pub(super) element: &'a Element,
-    pub(super) table: Option<&'a Table<'a>>,
+    pub(super) resources: &'a Resources<'a>,
 }
 
 impl Attributes<'_> {
     /// The value, references followed; none where the attribute or what it refers to is absent.
     pub(super) fn value(&self, id: u32) -> Result<Option<Value>, Error> {
         match self.element.by_id(id) {
-            Some(Value::Reference(target)) => match self.table {
-                Some(table) => table.resolve(*target, super::SDK),
+            Some(Value::Reference(target)) => match self.resources.table {
+                Some(table) => table.resolve_within(*target, super::SDK, &self.resources.steps),
                 None => Ok(None),
             },
             other => Ok(other.cloned()),
@@ -57,12 +105,15 @@ impl Attributes<'_> {
     }
 
     pub(super) fn text(&self, id: u32) -> Result<Option<String>, Error> {
-        Ok(self.value(id)?.and_then(|it| match it {
-            Value::String(text) => Some(text.to_string()),
-            Value::Integer(number) => Some(number.to_string()),
-            Value::Float(number) => Some(number.to_string()),
-            Value::Boolean(is_set) => Some(is_set.to_string()),
-            _ => None,
+        Ok(Some(match self.value(id)? {
+            Some(Value::String(text)) => {
+                self.resources.take_text(self.element, &text, 1)?;
+                text.to_string()
+            }
+            Some(Value::Integer(number)) => number.to_string(),
+            Some(Value::Float(number)) => number.to_string(),
+            Some(Value::Boolean(is_set)) => is_set.to_string(),
+            _ => return Ok(None),
         }))
     }
 

@@ -3,10 +3,10 @@
 
 use serde::Serialize;
 
-use super::attribute::{self, Attributes};
+use super::attribute::{self, Attributes, Resources};
 use super::{class_name, wrong};
-use crate::xml::{Document, Element};
-use crate::{Error, Table, Value};
+use crate::xml::Document;
+use crate::{Error, Value};
 
 /// What kind of component.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -79,10 +79,10 @@ impl Component {
         package: &str,
         document: &Document,
         index: usize,
-        table: Option<&Table<'_>>,
+        resources: &Resources<'_>,
     ) -> Result<Self, Error> {
         let element = &document.elements()[index];
-        let at = Attributes { element, table };
+        let at = Attributes { element, resources };
         let tag = &element.name;
         let name = at.text(attribute::NAME)?.filter(|it| !it.is_empty());
         let name = name.ok_or_else(|| wrong(element, format!("<{tag}> without android:name")))?;
@@ -99,6 +99,10 @@ impl Component {
                 element,
                 format!("<{tag}> without android:authorities"),
             ));
+        }
+        if let Some(text) = &authorities {
+            let count = text.split(';').count();
+            resources.take_text(element, text, count)?;
         }
         let mut component = Self {
             kind,
@@ -120,15 +124,15 @@ impl Component {
             extensions: Vec::new(),
         };
         for (index, element) in document.children(index) {
-            let at = Attributes { element, table };
+            let at = Attributes { element, resources };
             match &*element.name {
                 _ if element.namespace.is_some() => {
-                    component.extensions.push(Extension::of(element));
+                    component.extensions.push(Extension::of(at)?);
                 }
                 "intent-filter" => {
                     component
                         .intent_filters
-                        .push(IntentFilter::parse(document, index, table)?);
+                        .push(IntentFilter::parse(document, index, resources)?);
                 }
                 "meta-data" => component.meta_data.push(MetaData::parse(at)?),
                 _ => {}
@@ -155,10 +159,10 @@ pub struct IntentFilter {
 }
 
 impl IntentFilter {
-    fn parse(document: &Document, index: usize, table: Option<&Table<'_>>) -> Result<Self, Error> {
+    fn parse(document: &Document, index: usize, resources: &Resources<'_>) -> Result<Self, Error> {
         let at = Attributes {
             element: &document.elements()[index],
-            table,
+            resources,
         };
         let mut filter = Self {
             priority: at.integer(attribute::PRIORITY)?.unwrap_or(0),
@@ -167,7 +171,7 @@ impl IntentFilter {
             data: Vec::new(),
         };
         for (_, element) in document.children(index) {
-            let at = Attributes { element, table };
+            let at = Attributes { element, resources };
             match &*element.name {
                 "action" => filter.actions.extend(at.text(attribute::NAME)?),
                 "category" => filter.categories.extend(at.text(attribute::NAME)?),
@@ -255,22 +259,27 @@ pub struct Extension {
 }
 
 impl Extension {
-    pub(super) fn of(element: &Element) -> Self {
-        let text = |value: &Value| match value {
-            Value::String(text) => text.to_string(),
-            Value::Integer(number) => number.to_string(),
-            Value::Boolean(is_set) => is_set.to_string(),
-            Value::Float(number) => number.to_string(),
-            other => format!("{other:?}"),
+    pub(super) fn of(at: Attributes<'_>) -> Result<Self, Error> {
+        let element = at.element;
+        let copied = |text: &str| {
+            at.resources.take_text(element, text, 1)?;
+            Ok(text.to_owned())
         };
-        Self {
-            namespace: element.namespace.as_deref().unwrap_or_default().to_owned(),
-            name: element.name.to_string(),
+        let text = |value: &Value| match value {
+            Value::String(text) => copied(text),
+            Value::Integer(number) => Ok(number.to_string()),
+            Value::Boolean(is_set) => Ok(is_set.to_string()),
+            Value::Float(number) => Ok(number.to_string()),
+            other => Ok(format!("{other:?}")),
+        };
+        Ok(Self {
+            namespace: copied(element.namespace.as_deref().unwrap_or_default())?,
+            name: copied(&element.name)?,
             attributes: element
                 .attributes
                 .iter()
-                .map(|it| (it.name.to_string(), text(&it.value)))
-                .collect(),
-        }
+                .map(|it| Ok((copied(&it.name)?, text(&it.value)?)))
+                .collect::<Result<_, Error>>()?,
+        })
     }
 }

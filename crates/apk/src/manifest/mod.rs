@@ -7,11 +7,13 @@
 mod attribute;
 mod component;
 
+use std::collections::HashSet;
+
 use serde::Serialize;
 
 pub use component::{Component, ComponentKind, DataPattern, Extension, IntentFilter, MetaData};
 
-use crate::manifest::attribute::Attributes;
+use crate::manifest::attribute::{Attributes, Resources};
 use crate::xml::{Document, Element};
 use crate::{Error, Fault, Table};
 
@@ -100,9 +102,10 @@ impl Manifest {
                 format!("the root element is <{}>, not <manifest>", root.name),
             ));
         }
+        let resources = &Resources::new(bytes.len(), table);
         let at = Attributes {
             element: root,
-            table,
+            resources,
         };
         let package = plain_text(root, "package").unwrap_or_default();
         if !is_package_name(&package) {
@@ -136,14 +139,17 @@ impl Manifest {
             instrumentation: Vec::new(),
         };
         let mut application = None;
+        let mut asked_for = HashSet::new();
         for (index, element) in document.children(0) {
-            let at = Attributes { element, table };
+            let at = Attributes { element, resources };
             match &*element.name {
                 "application" if application.is_some() => {
                     return Err(wrong(element, "a second <application>"));
                 }
-                "application" => application = Some(manifest.application(&document, index, table)?),
-                _ => manifest.declaration(at)?,
+                "application" => {
+                    application = Some(manifest.application(&document, index, resources)?);
+                }
+                _ => manifest.declaration(at, &mut asked_for)?,
             }
         }
         match application {
@@ -156,13 +162,18 @@ impl Manifest {
         Ok(manifest)
     }
 
-    fn declaration(&mut self, at: Attributes<'_>) -> Result<(), Error> {
+    /// `asked_for` holds the permissions that were named before.
+    fn declaration(
+        &mut self,
+        at: Attributes<'_>,
+        asked_for: &mut HashSet<String>,
+    ) -> Result<(), Error> {
         let name = at.text(attribute::NAME)?;
         match &*at.element.name {
             "uses-sdk" => self.uses_sdk(at)?,
             "uses-permission" | "uses-permission-sdk-23" => {
                 // Twice the same is common; the platform keeps one.
-                let name = name.filter(|it| !self.uses_permissions.contains(it));
+                let name = name.filter(|it| asked_for.insert(it.clone()));
                 self.uses_permissions.extend(name);
             }
             "permission" => self.permissions.extend(name),
@@ -194,10 +205,10 @@ impl Manifest {
         &self,
         document: &Document,
         index: usize,
-        table: Option<&Table<'_>>,
+        resources: &Resources<'_>,
     ) -> Result<Application, Error> {
         let element = &document.elements()[index];
-        let at = Attributes { element, table };
+        let at = Attributes { element, resources };
         let mut application = Application {
             name: at
                 .text(attribute::NAME)?
@@ -213,13 +224,13 @@ impl Manifest {
             ..Application::default()
         };
         for (index, element) in document.children(index) {
-            let at = Attributes { element, table };
+            let at = Attributes { element, resources };
             if element.namespace.is_some() {
-                application.extensions.push(Extension::of(element));
+                application.extensions.push(Extension::of(at)?);
                 continue;
             }
             if let Some(kind) = ComponentKind::of(&element.name) {
-                let component = Component::parse(kind, &self.package, document, index, table)?;
+                let component = Component::parse(kind, &self.package, document, index, resources)?;
                 application.components.push(component);
             } else if &*element.name == "meta-data" {
                 application.meta_data.push(MetaData::parse(at)?);
