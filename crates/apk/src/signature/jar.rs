@@ -6,21 +6,23 @@ use std::collections::{BTreeMap, BTreeSet};
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
 use cms::content_info::ContentInfo;
-use cms::signed_data::{SignedData, SignerIdentifier, SignerInfo};
+use cms::signed_data::{SignedAttributes, SignedData, SignerIdentifier, SignerInfo};
 use der::asn1::OctetString;
 use der::{Decode as _, Encode as _};
 use spki::{ObjectIdentifier, SubjectPublicKeyInfoRef};
 use x509_cert::Certificate;
 
-use super::key::{self, Hash, Padding};
-use super::{Doubt, refused, unchecked};
+use super::key::{self, Family, Hash, Padding};
+use super::{Doubt, refused, shape, unchecked};
 use crate::Archive;
 
 const MANIFEST: &str = "META-INF/MANIFEST.MF";
 const SIGNERS_MAX: usize = 10;
 
 const SIGNED_DATA: ObjectIdentifier = ObjectIdentifier::new_unwrap("1.2.840.113549.1.7.2");
+const CONTENT_TYPE: ObjectIdentifier = ObjectIdentifier::new_unwrap("1.2.840.113549.1.9.3");
 const MESSAGE_DIGEST: ObjectIdentifier = ObjectIdentifier::new_unwrap("1.2.840.113549.1.9.4");
+const RSA_PSS: ObjectIdentifier = ObjectIdentifier::new_unwrap("1.2.840.113549.1.1.10");
 const MD5: ObjectIdentifier = ObjectIdentifier::new_unwrap("1.2.840.113549.2.5");
 const SHA1: ObjectIdentifier = ObjectIdentifier::new_unwrap("1.3.14.3.2.26");
 const SHA256: ObjectIdentifier = ObjectIdentifier::new_unwrap("2.16.840.1.101.3.4.2.1");
@@ -44,14 +46,14 @@ pub(super) fn check(
     if signature_files.len() > SIGNERS_MAX {
         return refused(format!("more than {SIGNERS_MAX} signers"));
     }
-    let manifest = archive.read(MANIFEST)?;
+    let manifest = archive.read_dense(MANIFEST)?;
     let sections = Sections::parse(MANIFEST, &manifest)?;
     let mut certificates = Vec::new();
     for name in signature_files {
         let stem = &name[..name.rfind('.').unwrap_or(name.len())];
         let file = format!("{stem}.SF");
-        let text = archive.read(&file)?;
-        let block = archive.read(name)?;
+        let text = archive.read_dense(&file)?;
+        let block = archive.read_dense(name)?;
         certificates.push(check_block(name, &block, &text)?);
         check_signature_file(&file, &text, &manifest, &sections, has_v2, has_v3)?;
     }
@@ -163,7 +165,8 @@ fn digest_of(section: &Section<'_>, suffix: &str) -> Option<(Hash, Vec<u8>)> {
     ];
     names.into_iter().find_map(|(name, hash)| {
         let text = section.attributes.get(&format!("{name}-digest{suffix}"))?;
-        Some((hash, BASE64_STANDARD.decode(text).ok()?))
+        // One that does not decode is equal to nothing, and no weaker one stands in for it.
+        Some((hash, BASE64_STANDARD.decode(text).unwrap_or_default()))
     })
 }
 
@@ -177,13 +180,28 @@ fn check_signature_file(
 ) -> Result<(), Doubt> {
     let signed = Sections::parse(file, text)?;
     if let Some(schemes) = signed.main.attributes.get("x-android-apk-signed") {
-        for scheme in schemes.split(',').map(str::trim) {
-            if (scheme == "2" && !has_v2) || (scheme == "3" && !has_v3) {
+        // Numbers as the platform reads them: what is none counts for nothing.
+        for scheme in schemes
+            .split(',')
+            .filter_map(|it| it.trim().parse::<i32>().ok())
+        {
+            if (scheme == 2 && !has_v2) || (scheme == 3 && !has_v3) {
                 return refused(format!(
                     "{file} says that the package is also signed by v{scheme}, and that signature was removed"
                 ));
             }
         }
+    }
+    // The platform does not ask this of an old tool's packages.
+    let creator = signed.main.attributes.get("created-by");
+    let is_asked = !creator.is_some_and(|it| it.contains("signtool"));
+    if is_asked
+        && let Some((hash, expected)) = digest_of(&signed.main, "-manifest-main-attributes")
+        && *hash.digest(sections.main.raw) != *expected
+    {
+        return refused(format!(
+            "{MANIFEST}: its main section was changed after {file} was signed"
+        ));
     }
     if let Some((hash, expected)) = digest_of(&signed.main, "-manifest")
         && *hash.digest(manifest) == *expected
@@ -239,18 +257,22 @@ fn check_entries(archive: &Archive<'_>, sections: &Sections<'_>) -> Result<(), D
 
 fn check_block(name: &str, block: &[u8], signed_file: &[u8]) -> Result<Vec<u8>, Doubt> {
     let not_der = |error: der::Error| Doubt::Unchecked(format!("{name} is not plain DER: {error}"));
+    shape::check(name, block)?;
     let content = ContentInfo::from_der(block).map_err(not_der)?;
     if content.content_type != SIGNED_DATA {
         return refused(format!("{name} holds no PKCS #7 signed data"));
     }
     let data: SignedData = content.content.decode_as().map_err(not_der)?;
-    let Some(signer) = data.signer_infos.0.iter().next() else {
-        return refused(format!("{name} has no signer"));
+    // Which one of several counts is a matter of the reader.
+    let [signer] = data.signer_infos.0.as_slice() else {
+        let count = data.signer_infos.0.len();
+        return refused(format!("{name} has {count} signers, and one is wanted"));
     };
     let Some(certificate) = certificate_of(&data, signer) else {
         return refused(format!("{name} lacks the signer's certificate"));
     };
-    check_signer(name, signer, &certificate, signed_file)?;
+    let content_type = data.encap_content_info.econtent_type;
+    check_signer(name, signer, &certificate, content_type, signed_file)?;
     certificate.to_der().map_err(not_der)
 }
 
@@ -277,8 +299,13 @@ fn check_signer(
     name: &str,
     signer: &SignerInfo,
     certificate: &Certificate,
+    content_type: ObjectIdentifier,
     signed_file: &[u8],
 ) -> Result<(), Doubt> {
+    let Some(family) = family_of(signer.signature_algorithm.oid) else {
+        let oid = signer.signature_algorithm.oid;
+        return unchecked(format!("{name}: signature algorithm {oid}"));
+    };
     let hash = match signer.digest_alg.oid {
         SHA1 => Hash::Sha1,
         SHA256 => Hash::Sha256,
@@ -291,10 +318,14 @@ fn check_signer(
     let attributes = match &signer.signed_attrs {
         None => None,
         Some(attributes) => {
-            let digest = attributes
-                .iter()
-                .find(|it| it.oid == MESSAGE_DIGEST)
-                .and_then(|it| it.values.iter().next()?.decode_as::<OctetString>().ok());
+            let is_of_type = only_value::<ObjectIdentifier>(attributes, CONTENT_TYPE)
+                .is_some_and(|it| it == content_type);
+            if !is_of_type {
+                return refused(format!(
+                    "{name}: the signed attributes lack the content's type"
+                ));
+            }
+            let digest = only_value::<OctetString>(attributes, MESSAGE_DIGEST);
             if digest.is_none_or(|it| it.as_bytes() != &*hash.digest(signed_file)) {
                 return refused(format!(
                     "{name}: the signed digest is not that of the signature file"
@@ -313,17 +344,51 @@ fn check_signer(
         return refused(format!("{name}: the signer's public key does not parse"));
     };
     let named = |text: String| format!("{name}: {text}");
-    key::verify(
-        key,
+    let way = key::Way {
+        family,
         hash,
-        Padding::Pkcs1,
-        message,
-        signer.signature.as_bytes(),
-    )
-    .map_err(|doubt| match doubt {
+        padding: Padding::Pkcs1,
+    };
+    key::verify(key, way, message, signer.signature.as_bytes()).map_err(|doubt| match doubt {
         Doubt::Refused(text) => Doubt::Refused(named(text)),
         Doubt::Unchecked(text) => Doubt::Unchecked(named(text)),
     })
+}
+
+/// The value of an attribute that is there once, with one value.
+fn only_value<'a, T: der::Choice<'a> + der::DecodeValue<'a>>(
+    attributes: &'a SignedAttributes,
+    oid: ObjectIdentifier,
+) -> Option<T> {
+    let mut found = attributes.iter().filter(|it| it.oid == oid);
+    let attribute = found.next().filter(|_| found.next().is_none())?;
+    match attribute.values.as_slice() {
+        [value] => value.decode_as().ok(),
+        _ => None,
+    }
+}
+
+/// What kind of key a signature algorithm is of; of names such as sha256WithRSAEncryption the key's
+/// part alone counts, as on the platform.
+fn family_of(oid: ObjectIdentifier) -> Option<Family> {
+    let name = oid.to_string();
+    let is_below = |parent: &str| {
+        name.strip_prefix(parent)
+            .is_some_and(|it| it.starts_with('.'))
+    };
+    if RSA_PSS == oid {
+        None
+    } else if is_below("1.2.840.113549.1.1") {
+        Some(Family::Rsa)
+    } else if is_below("1.2.840.10040.4")
+        || ["2.16.840.1.101.3.4.3.1", "2.16.840.1.101.3.4.3.2"].contains(&name.as_str())
+    {
+        Some(Family::Dsa)
+    } else if is_below("1.2.840.10045.2") || is_below("1.2.840.10045.4") {
+        Some(Family::Ec)
+    } else {
+        None
+    }
 }
 
 #[cfg(test)]

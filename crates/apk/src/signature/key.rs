@@ -8,7 +8,8 @@ use rsa::sha2::{Sha256, Sha384, Sha512};
 use rsa::traits::SignatureScheme as _;
 use rsa::{Pkcs1v15Sign, Pss, RsaPublicKey};
 use sha1::Sha1;
-use spki::der::Encode as _;
+use spki::der::asn1::UintRef;
+use spki::der::{Decode as _, Encode as _};
 use spki::{ObjectIdentifier, SubjectPublicKeyInfoRef};
 
 use super::{Doubt, refused, unchecked};
@@ -19,6 +20,25 @@ const EC: ObjectIdentifier = ObjectIdentifier::new_unwrap("1.2.840.10045.2.1");
 
 /// Keys longer than the platform's own limit cost minutes to check.
 const RSA_BITS_MAX: usize = 16_384;
+/// The largest sizes that the standard names (FIPS 186-4, 4.2); the cost grows with their product.
+const DSA_PRIME_BITS_MAX: u32 = 3072;
+const DSA_ORDER_BITS_MAX: u32 = 256;
+
+/// What kind of key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Family {
+    Rsa,
+    Dsa,
+    Ec,
+}
+
+/// How a signature is to be checked.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Way {
+    pub(super) family: Family,
+    pub(super) hash: Hash,
+    pub(super) padding: Padding,
+}
 
 /// A digest algorithm.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -76,24 +96,55 @@ impl Hash {
     }
 }
 
+impl Family {
+    /// Of a key's algorithm.
+    pub(super) fn of(key: &SubjectPublicKeyInfoRef<'_>) -> Option<Self> {
+        match key.algorithm.oid {
+            RSA => Some(Self::Rsa),
+            DSA => Some(Self::Dsa),
+            EC => Some(Self::Ec),
+            _ => None,
+        }
+    }
+
+    /// The platform has no DSA with more than SHA-256, and MD5 with RSA alone.
+    fn takes(self, hash: Hash) -> bool {
+        match self {
+            Self::Rsa => true,
+            Self::Dsa => matches!(hash, Hash::Sha1 | Hash::Sha256),
+            Self::Ec => hash != Hash::Md5,
+        }
+    }
+}
+
 /// Is `signature` the key's signature of `message`?
 pub(super) fn verify(
     key: SubjectPublicKeyInfoRef<'_>,
-    hash: Hash,
-    padding: Padding,
+    way: Way,
     message: &[u8],
     signature: &[u8],
 ) -> Result<(), Doubt> {
-    let algorithm = key.algorithm.oid;
     let Ok(der) = key.to_der() else {
         return refused("the signer's public key cannot be encoded");
     };
+    let Some(family) = Family::of(&key) else {
+        return unchecked(format!("public key algorithm {}", key.algorithm.oid));
+    };
+    let Way { hash, padding, .. } = way;
+    if family != way.family {
+        let text = format!("a signature by {:?} with a key of {family:?}", way.family);
+        return refused(text);
+    }
+    if !family.takes(hash) {
+        return refused(format!(
+            "a signature by {family:?} with {hash:?}, which Android has not"
+        ));
+    }
     let digest = hash.digest(message);
-    let is_good = match algorithm {
-        RSA => rsa_verify(&der, hash, padding, &digest, signature)?,
-        DSA => dsa_verify(&der, &digest, signature)?,
-        EC => ec_verify(&der, &digest, signature)?,
-        other => return unchecked(format!("public key algorithm {other}")),
+    let is_good = match family {
+        Family::Rsa => rsa_verify(&der, hash, padding, &digest, signature)?,
+        Family::Dsa => dsa_verify(&der, &digest, signature)?,
+        Family::Ec => ec_verify(&der, &digest, signature)?,
     };
     if is_good {
         Ok(())
@@ -139,6 +190,14 @@ fn large_rsa_key(info: &SubjectPublicKeyInfoRef<'_>) -> Option<RsaPublicKey> {
 
 fn dsa_verify(der: &[u8], digest: &[u8], signature: &[u8]) -> Result<bool, Doubt> {
     use dsa::signature::hazmat::PrehashVerifier as _;
+    let Some([prime, order, generator, public]) = dsa_sizes(der) else {
+        return refused("the DSA public key does not parse");
+    };
+    if order > DSA_ORDER_BITS_MAX || prime.max(generator).max(public) > DSA_PRIME_BITS_MAX {
+        return unchecked(format!(
+            "a DSA key of more than {DSA_PRIME_BITS_MAX} and {DSA_ORDER_BITS_MAX} bits"
+        ));
+    }
     let Ok(key) = dsa::VerifyingKey::from_public_key_der(der) else {
         return refused("the DSA public key does not parse");
     };
@@ -146,6 +205,19 @@ fn dsa_verify(der: &[u8], digest: &[u8], signature: &[u8]) -> Result<bool, Doubt
         return refused("the DSA signature does not parse");
     };
     Ok(key.verify_prehash(digest, &signature).is_ok())
+}
+
+/// Bits of the prime, the order, the generator and the public number; none if they do not parse.
+fn dsa_sizes(der: &[u8]) -> Option<[u32; 4]> {
+    use spki::der::Reader as _;
+    let bits = |it: UintRef<'_>| it.as_bytes().len() as u32 * 8;
+    let info = SubjectPublicKeyInfoRef::try_from(der).ok()?;
+    let parameters = info.algorithm.parameters?;
+    let [prime, order, generator] = parameters
+        .sequence(|it| Ok([it.decode()?, it.decode()?, it.decode()?].map(bits)))
+        .ok()?;
+    let public = UintRef::from_der(info.subject_public_key.as_bytes()?).ok()?;
+    Some([prime, order, generator, bits(public)])
 }
 
 fn ec_verify(der: &[u8], digest: &[u8], signature: &[u8]) -> Result<bool, Doubt> {

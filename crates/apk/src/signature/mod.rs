@@ -9,6 +9,7 @@ mod block;
 mod content;
 mod jar;
 mod key;
+mod shape;
 
 use rsa::sha2::{Digest, Sha256};
 use serde::Serialize;
