@@ -37,15 +37,11 @@ impl Apps<'_> {
             std::fs::remove_dir_all(&apps)?;
         }
         std::fs::create_dir_all(&apps)?;
-        let key = apps.join("test.p12");
-        command(
-            Command::new("keytool")
-                .args(["-genkeypair", "-alias", "test", "-keyalg", "RSA"])
-                .args(["-dname", "CN=Takt tests", "-validity", "36500"])
-                .args(["-storepass", PASSWORD, "-keystore"])
-                .arg(&key)
-                .stderr(std::process::Stdio::null()),
-        )?;
+        // Kept from build to build: data folders belong to a signer.
+        let key = self.out.join("test.p12");
+        if !key.exists() {
+            Self::make_key(&key)?;
+        }
         for parent in PARENTS {
             let entries = std::fs::read_dir(parent).with_context(|| format!("no {parent}"))?;
             for entry in entries {
@@ -56,6 +52,17 @@ impl Apps<'_> {
             }
         }
         Ok(())
+    }
+
+    fn make_key(key: &Path) -> Result<()> {
+        command(
+            Command::new("keytool")
+                .args(["-genkeypair", "-alias", "test", "-keyalg", "RSA"])
+                .args(["-dname", "CN=Takt tests", "-validity", "36500"])
+                .args(["-storepass", PASSWORD, "-keystore"])
+                .arg(key)
+                .stderr(std::process::Stdio::null()),
+        )
     }
 
     fn app(&self, source: &Path, apps: &Path, key: &Path) -> Result<()> {

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //! `takt apk info`: what is in a package, does it hold, and what of it does Takt support?
 
+use std::fs::File;
+use std::io::Read as _;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, ensure};
 use apk::{Apk, Component, ComponentKind, Manifest, Scheme, Signatures};
 use clap::Subcommand;
 use dex::DexFile;
@@ -14,6 +16,8 @@ use crate::EXIT_FAILED;
 
 /// The API level of the framework that applications run on here.
 const FRAMEWORK_SDK: u32 = 34;
+/// Of a package: it is held in memory as a whole, and the format ends at twice as much.
+const PACKAGE_BYTES_MAX: u64 = 2 << 30;
 /// The machine architecture of native libraries that could be loaded.
 pub(crate) const HOST_ABI: &str = "x86_64";
 
@@ -82,7 +86,7 @@ struct DexSummary {
 /// Runs the subcommand.
 pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     let Command::Info { file, json } = &args.command;
-    let bytes = std::fs::read(file).with_context(|| format!("cannot read {}", file.display()))?;
+    let bytes = read(file)?;
     let package = Apk::parse(&bytes);
     let outcome = match &package {
         Err(error) => Err(error.to_string()),
@@ -117,9 +121,33 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     Ok(code)
 }
 
-/// Refuses a package whose code or signature does not hold; the error is the fault.
-pub(crate) fn verify(package: &Apk<'_>) -> Result<(), String> {
-    examine(package).map(drop)
+/// The file at once: of a size that an archive can have, and no device or pipe.
+pub(crate) fn read(file: &Path) -> Result<Vec<u8>> {
+    let cannot_read = || format!("cannot read {}", file.display());
+    let metadata = std::fs::metadata(file).with_context(cannot_read)?;
+    ensure!(metadata.is_file(), "{} is not a file", file.display());
+    let mut bytes = Vec::new();
+    let mut content = File::open(file)
+        .with_context(cannot_read)?
+        .take(PACKAGE_BYTES_MAX + 1);
+    content.read_to_end(&mut bytes).with_context(cannot_read)?;
+    let is_too_large = bytes.len() as u64 > PACKAGE_BYTES_MAX;
+    ensure!(
+        !is_too_large,
+        "{}: more than {PACKAGE_BYTES_MAX} bytes",
+        file.display()
+    );
+    Ok(bytes)
+}
+
+/// Refuses a package whose code or signature does not hold, the error is the fault; gives the
+/// certificates of the signers that were verified.
+pub(crate) fn verify(package: &Apk<'_>) -> Result<Vec<String>, String> {
+    let report = examine(package)?;
+    Ok(match report.signatures.verdict() {
+        (_, Scheme::Verified(certificates)) => certificates.clone(),
+        _ => Vec::new(),
+    })
 }
 
 /// Verifies what `Apk::parse` has left: code and signatures. The error is the fault.
@@ -159,7 +187,10 @@ fn examine<'a>(package: &'a Apk<'_>) -> Result<Report<'a>, String> {
 
 impl DexSummary {
     fn of(package: &Apk<'_>, entry: String) -> Result<Self, String> {
-        let bytes = package.archive.read(&entry).map_err(|it| it.to_string())?;
+        let bytes = package
+            .archive
+            .read_dense(&entry)
+            .map_err(|it| it.to_string())?;
         let file = DexFile::parse(&bytes).map_err(|it| format!("{entry}: {it}"))?;
         let mut summary = Self {
             version: format!("{:03}", file.version()),

@@ -3,6 +3,9 @@
 //!
 //! The package is verified here; `takt.server.Launcher` in framework/src is told what it declares and what to start.
 
+mod folder;
+mod sealed;
+
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::os::unix::process::CommandExt;
@@ -15,6 +18,8 @@ use apk::{Apk, Manifest};
 use clap::ValueEnum;
 use serde::Serialize;
 
+use self::folder::{DataFolder, Owner};
+use self::sealed::Sealed;
 use crate::apk::HOST_ABI;
 use crate::framework::{Framework, Front};
 use crate::java;
@@ -142,8 +147,11 @@ impl Collector {
 #[derive(Serialize)]
 struct Run<'a> {
     manifest: &'a Manifest,
+    /// The package as it was checked, by the name of an open descriptor.
     apk: PathBuf,
     data: &'a Path,
+    /// Where native libraries lie.
+    libraries: PathBuf,
     framework_resources: PathBuf,
     classes: Option<PathBuf>,
     starts: Vec<Start<'a>>,
@@ -170,10 +178,11 @@ fn extra(text: &str) -> Result<(String, String), String> {
 /// Becomes the application's process; comes back only when that fails.
 pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     let file = &args.file;
-    let bytes = std::fs::read(file).with_context(|| format!("cannot read {}", file.display()))?;
+    // Read once: what is checked here is what runs, whatever becomes of the file meanwhile.
+    let bytes = crate::apk::read(file)?;
     let refused = |fault: String| anyhow!("{}: refused: {fault}", file.display());
     let package = Apk::parse(&bytes).map_err(|it| refused(it.to_string()))?;
-    crate::apk::verify(&package).map_err(refused)?;
+    let signers = crate::apk::verify(&package).map_err(refused)?;
     if args.machine == Machine::Hotspot && args.classes.is_none() {
         bail!("HotSpot runs no DEX: give --classes");
     }
@@ -189,12 +198,15 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     }
     let manifest = &package.manifest;
     let framework = Framework::find(args.framework.as_deref())?;
-    let data = data_directory(args, &manifest.package)?;
-    unpack_libraries(&package, &data)?;
+    let data = data_folder(args, &Owner::new(&manifest.package, signers))?;
+    warn_of_other_libraries(&package);
+    data.unpack_libraries(&package)?;
+    let apk = Sealed::of(&format!("{}.apk", manifest.package), &bytes)?;
     let run = Run {
         manifest,
-        apk: std::path::absolute(file)?,
-        data: &data,
+        apk: apk.path(),
+        data: data.path(),
+        libraries: data.libraries(),
         framework_resources: framework.resources(),
         classes: args.classes.as_ref().map(std::path::absolute).transpose()?,
         starts: starts(&args.intents, manifest),
@@ -202,10 +214,8 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
         answer_millis: args.anr.as_millis(),
         until_started: args.until_started,
     };
-    let description = data.join("run.json");
-    std::fs::write(&description, serde_json::to_vec(&run)?)
-        .with_context(|| format!("cannot write {}", description.display()))?;
-    start(args, &framework, &description)
+    let description = Sealed::of("run.json", &serde_json::to_vec(&run)?)?;
+    start(args, &framework, &description.path())
 }
 
 fn start(args: &Args, framework: &Framework, description: &Path) -> Result<ExitCode> {
@@ -245,16 +255,8 @@ fn report_option(file: &Option<PathBuf>) -> OsString {
     option
 }
 
-/// Puts the package's native libraries for this machine where its class loader looks, in place of those of an earlier run, as an
-/// installation does.
-fn unpack_libraries(package: &Apk<'_>, data: &Path) -> Result<()> {
-    let folder = data.join("lib");
-    match std::fs::remove_dir_all(&folder) {
-        Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
-            return Err(error).with_context(|| format!("cannot empty {}", folder.display()));
-        }
-        _ => {}
-    }
+/// Native libraries for other machines only are not found, as those of a package without any.
+fn warn_of_other_libraries(package: &Apk<'_>) {
     let abis = package.native_abis();
     if !abis.is_empty() && !abis.contains(HOST_ABI) {
         let abis: Vec<&str> = abis.into_iter().collect();
@@ -262,40 +264,21 @@ fn unpack_libraries(package: &Apk<'_>, data: &Path) -> Result<()> {
             "takt: the package's native libraries are for {}, not for {HOST_ABI}: they are not found",
             abis.join(", ")
         );
-        return Ok(());
     }
-    for (name, _) in package.archive.entries() {
-        let file = name
-            .strip_prefix("lib/")
-            .and_then(|it| it.strip_prefix(HOST_ABI)?.strip_prefix('/'));
-        // Deeper ones are not looked for on Android either; this way no name leads out of the folder.
-        let Some(file) = file.filter(|it| it.ends_with(".so") && !it.contains('/')) else {
-            continue;
-        };
-        std::fs::create_dir_all(&folder)?;
-        let path = folder.join(file);
-        std::fs::write(&path, package.archive.read(name)?)
-            .with_context(|| format!("cannot write {}", path.display()))?;
-    }
-    Ok(())
 }
 
 /// Made if it is not there; the same for each run of a package.
-fn data_directory(args: &Args, package: &str) -> Result<PathBuf> {
-    let data = match &args.data {
-        Some(data) => std::path::absolute(data)?,
+fn data_folder(args: &Args, owner: &Owner) -> Result<DataFolder> {
+    if let Some(data) = &args.data {
+        return DataFolder::named(data, owner);
+    }
+    let home = match std::env::var_os("XDG_DATA_HOME").map(PathBuf::from) {
+        Some(home) => home,
         None => {
-            let home = std::env::var_os("XDG_DATA_HOME").map(PathBuf::from);
-            let home = match home {
-                Some(home) => home,
-                None => PathBuf::from(std::env::var_os("HOME").context("HOME is not set")?)
-                    .join(".local/share"),
-            };
-            home.join("takt/data").join(package)
+            PathBuf::from(std::env::var_os("HOME").context("HOME is not set")?).join(".local/share")
         }
     };
-    std::fs::create_dir_all(&data).with_context(|| format!("cannot make {}", data.display()))?;
-    Ok(data)
+    DataFolder::below(&std::path::absolute(home)?.join("takt/data"), owner)
 }
 
 /// What the options name, or else what a launcher would start: nothing, if the package has nothing for it.

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //! `takt run`: the life of applications, told by their own log. Applications come from `cargo xtask framework`.
 
+use std::os::unix::fs::{PermissionsExt, symlink};
+use std::path::Path;
 use std::process::{Command, Stdio};
 
 use e2e::Run;
-use e2e::apps::{WAYS, Way, command, run, said};
+use e2e::apps::{WAYS, Way, command, folder, run, said};
 
 const BORN: [&str; 2] = ["Facts.onCreate", "App.onCreate in org.example.life"];
 
@@ -223,4 +225,111 @@ fn the_heartbeat_beats_from_its_package() {
     assert!(said[0].starts_with("50 releases ("), "{run:#?}");
     assert!(said[0].contains(" 5 messages, "), "{run:#?}");
     assert_eq!(said[1], "ended", "{run:#?}");
+}
+
+/// Runs a service of `life`, or what is unsigned of it, with this data folder and until it has
+/// started.
+fn run_in(data: &Path, package: &Path) -> Run {
+    let mut words = command(Way::Takt, "life", data);
+    words.args(["--service", ".Worker", "--until-started"]);
+    let arguments: Vec<_> = words.get_args().map(ToOwned::to_owned).collect();
+    let mut takt = Command::new(words.get_program());
+    Run::of(takt.arg("run").arg(package).args(&arguments[2..]))
+}
+
+#[test]
+fn only_our_own_folder_in_the_data_folder_is_written() {
+    let data = tempfile::tempdir().expect("a temporary directory");
+    let elsewhere = tempfile::tempdir().expect("a temporary directory");
+    let kept = [data.path().join("lib/kept"), elsewhere.path().join("kept")];
+    std::fs::create_dir(data.path().join("lib")).expect("it is ours");
+    for file in &kept {
+        std::fs::write(file, "kept").expect("it is ours");
+    }
+    // What an application may leave behind.
+    symlink(&kept[1], data.path().join("run.json")).expect("it is ours");
+    let life = folder().join("life.apk");
+    let run = run_in(data.path(), &life);
+    assert_eq!(run.code, 0, "{run:#?}");
+    for file in &kept {
+        assert_eq!(std::fs::read_to_string(file).expect("it is there"), "kept");
+    }
+    std::fs::remove_dir_all(data.path().join(".takt")).expect("it is there");
+    symlink(elsewhere.path(), data.path().join(".takt")).expect("it is ours");
+    let run = run_in(data.path(), &life);
+    assert_eq!(run.code, 2, "{run:#?}");
+    let text = ".takt is not a folder that takt run has made";
+    assert!(run.stderr.contains(text), "{run:#?}");
+    let entries = std::fs::read_dir(elsewhere.path()).expect("it is ours");
+    assert_eq!(entries.count(), 1);
+}
+
+#[test]
+fn a_data_folder_belongs_to_a_package_and_its_signer() {
+    let data = tempfile::tempdir().expect("a temporary directory");
+    let signed = folder().join("life.apk");
+    let unsigned = folder().join("life/aligned.apk");
+    for _ in 0..2 {
+        let run = run_in(data.path(), &signed);
+        assert_eq!(run.code, 0, "{run:#?}");
+    }
+    let run = run_in(data.path(), &unsigned);
+    assert_eq!(run.code, 2, "{run:#?}");
+    for text in [
+        "belong to org.example.life signed by ",
+        "this is org.example.life without a verified signature: give another folder by --data",
+    ] {
+        assert!(run.stderr.contains(text), "{run:#?}");
+    }
+    assert!(said(&run.stderr, "Life").is_empty(), "{run:#?}");
+}
+
+/// The package's file becomes another one after it was checked, right before the Java machine
+/// starts.
+#[test]
+fn what_runs_is_what_was_checked() {
+    let place = tempfile::tempdir().expect("a temporary directory");
+    let (home, package) = (place.path().join("jdk"), place.path().join("life.apk"));
+    std::fs::create_dir_all(home.join("bin")).expect("it is ours");
+    std::fs::copy(folder().join("life.apk"), &package).expect("it copies");
+    std::fs::write(home.join("release"), "JAVA_VERSION=\"17.0.0\"\n").expect("it is ours");
+    let output = Command::new("java")
+        .args(["-XshowSettings:properties", "-version"])
+        .output();
+    let settings = String::from_utf8(output.expect("java starts").stderr).expect("text");
+    let is_home = |line: &&str| line.trim().starts_with("java.home = ");
+    let line = settings.lines().find(is_home).expect("java names its home");
+    let java = line.trim().trim_start_matches("java.home = ");
+    let script = format!(
+        "#!/bin/sh\necho changed > '{}'\nexec '{java}/bin/java' \"$@\"\n",
+        package.display()
+    );
+    let starter = home.join("bin/java");
+    std::fs::write(&starter, script).expect("it is ours");
+    std::fs::set_permissions(&starter, PermissionsExt::from_mode(0o755)).expect("it is ours");
+    let data = place.path().join("data");
+    let mut words = Command::new(e2e::takt_path());
+    words.arg("run").arg(&package).arg("--data").arg(&data);
+    words.args(["--service", ".Worker", "--until-started"]);
+    let run = Run::of(words.env("JAVA_HOME", &home));
+    assert_eq!(std::fs::read(&package).expect("it is there"), b"changed\n");
+    assert_eq!(run.code, 0, "{run:#?}");
+    assert_eq!(said(&run.stderr, "Life")[..2], BORN, "{run:#?}");
+}
+
+#[test]
+fn a_full_disk_is_named_and_leaves_nothing_behind() {
+    let data = tempfile::tempdir().expect("a temporary directory");
+    let whole = command(Way::Takt, "parts", data.path());
+    let mut limited = Command::new("sh");
+    // Files of at most eight blocks: the library has more.
+    limited.args(["-c", "trap '' XFSZ; ulimit -f 8; exec \"$@\"", "sh"]);
+    limited.arg(whole.get_program()).args(whole.get_args());
+    let run = Run::of(limited.args(["--service", ".Whole"]));
+    assert_eq!(run.code, 2, "{run:#?}");
+    let is_named = run.stderr.contains("cannot write ") && run.stderr.contains("File too large");
+    assert!(is_named, "{run:#?}");
+    let left = std::fs::read_dir(data.path().join(".takt")).expect("it was made");
+    let names: Vec<_> = left.map(|it| it.expect("an entry").file_name()).collect();
+    assert_eq!(names, ["owner.json"]);
 }

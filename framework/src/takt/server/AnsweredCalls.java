@@ -11,7 +11,7 @@ import takt.framework.Natives;
 public final class AnsweredCalls implements AppProcess.Owner {
     /** As little as `takt run` can say of a package. */
     private static final String PACKAGE = """
-            {"data": "/", "apk": "/", "manifest": {"package": "takt.none", "version_code": 1, "uses_permissions": [],
+            {"data": "/", "libraries": "/", "apk": "/", "manifest": {"package": "takt.none", "version_code": 1, "uses_permissions": [],
              "min_sdk": 26, "target_sdk": 34, "application": {"is_enabled": true, "has_code": false,
              "is_debuggable": false, "meta_data": [], "components": []}}}""";
 

@@ -86,7 +86,7 @@ public final class InstalledPackage {
         application.dataDir = data;
         application.deviceProtectedDataDir = data;
         application.credentialProtectedDataDir = data;
-        application.nativeLibraryDir = data + "/lib";
+        application.nativeLibraryDir = run.getString("libraries");
         application.primaryCpuAbi = "x86_64";
         application.uid = Process.myUid();
         application.enabled = declared.getBoolean("is_enabled");
