@@ -82,7 +82,7 @@ impl Seeds {
         if place.exists() {
             std::fs::remove_dir_all(&place)?;
         }
-        for kind in ["apk", "axml", "class", "dex"] {
+        for kind in ["apk", "axml", "class", "dex", "signed", "table"] {
             std::fs::create_dir_all(place.join(kind))?;
         }
         let seeds = Self(place);
@@ -129,6 +129,11 @@ impl Seeds {
         let Ok(archive) = Archive::parse(bytes) else {
             return Ok(());
         };
+        let blocks = archive.entries().map(|(name, _)| name);
+        for name in blocks.filter(|it| it.starts_with("META-INF/") && it.ends_with("SA")) {
+            let block = archive.read(name)?;
+            self.keep("signed", number, &[&[2], &*block].concat())?;
+        }
         if let Ok(code) = archive.read("classes.dex") {
             self.keep("dex", number, &code)?;
         }
@@ -137,6 +142,9 @@ impl Seeds {
             let size = u16::try_from(manifest.len()).unwrap_or(u16::MAX);
             let both = [&size.to_le_bytes()[..], &manifest, &resources].concat();
             self.keep("axml", number, &both)?;
+            // Eight ids of the first types.
+            let ids: Vec<u8> = (1..=8u8).flat_map(|it| [0, 0, it, 0x7f]).collect();
+            self.keep("table", number, &[ids, resources.into_owned()].concat())?;
         }
         Ok(())
     }
