@@ -1,7 +1,29 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Blocks that find out which of several handlers takes an exception.
 
+use std::collections::HashMap;
+
 use crate::{Block, BlockId, Condition, Function, Inst, Op, Reg, Type};
+
+/// Handlers of one place up to which its tests are its own. More of them come from ranges in ranges, whose tests all
+/// end alike and are shared.
+const OWN_MAX: usize = 8;
+
+/// Tests that several places share.
+#[derive(Default)]
+pub(crate) struct Chains {
+    /// Where they find the exception.
+    caught: Option<Reg>,
+    matches: Option<Reg>,
+    /// By class, handler and the test behind it.
+    tests: HashMap<(Option<u32>, BlockId, BlockId), BlockId>,
+    /// Blocks that enter a handler.
+    enters: HashMap<BlockId, BlockId>,
+    /// By the handler that takes everything.
+    rescues: HashMap<Option<BlockId>, Option<BlockId>>,
+    /// Throws on what no test took.
+    end: Option<BlockId>,
+}
 
 /// The handlers that cover a place, and what surrounds them.
 pub(crate) struct Dispatch<'h> {
@@ -18,7 +40,10 @@ pub(crate) struct Dispatch<'h> {
 
 impl Dispatch<'_> {
     /// Adds the blocks to `function`; gives the first.
-    pub(crate) fn build(self, function: &mut Function) -> BlockId {
+    pub(crate) fn build(self, function: &mut Function, chains: &mut Chains) -> BlockId {
+        if self.handlers.len() > OWN_MAX {
+            return self.build_shared(function, chains);
+        }
         let first = function.block();
         let caught = function.register(Type::Ref);
         let rescue = self.rescue(function);
@@ -54,6 +79,82 @@ impl Dispatch<'_> {
         // What is thrown on from here has left already.
         self.fill(function, current, ops, None);
         first
+    }
+
+    /// As [`Self::build`], with tests of other places where theirs end like these.
+    fn build_shared(&self, function: &mut Function, chains: &mut Chains) -> BlockId {
+        let caught = *chains
+            .caught
+            .get_or_insert_with(|| function.register(Type::Ref));
+        let last = self.handlers.last().filter(|(class, _)| class.is_none());
+        let rescues = &mut chains.rescues;
+        let rescue = *rescues
+            .entry(last.map(|&(_, target)| target))
+            .or_insert_with(|| self.rescue(function));
+        let mut next = self.end(function, chains, caught);
+        for &(class, target) in self.handlers.iter().rev() {
+            let key = (class, target, next);
+            next = match chains.tests.get(&key) {
+                Some(&known) => known,
+                None => {
+                    let test = self.test(function, chains, (class, target, next), rescue);
+                    chains.tests.insert(key, test);
+                    test
+                }
+            };
+        }
+        let first = function.block();
+        let ops = vec![Op::Caught { dst: caught }, Op::Jump { target: next }];
+        self.fill(function, first, ops, rescue);
+        first
+    }
+
+    fn end(&self, function: &mut Function, chains: &mut Chains, caught: Reg) -> BlockId {
+        *chains.end.get_or_insert_with(|| {
+            let end = function.block();
+            let mut ops: Vec<Op> = self.leave.iter().cloned().collect();
+            ops.push(Op::Throw { src: caught });
+            self.fill(function, end, ops, None);
+            end
+        })
+    }
+
+    fn test(
+        &self,
+        function: &mut Function,
+        chains: &mut Chains,
+        (class, target, otherwise): (Option<u32>, BlockId, BlockId),
+        rescue: Option<BlockId>,
+    ) -> BlockId {
+        let (dst, object) = (self.landing, chains.caught.expect("made above"));
+        let then = *chains.enters.entry(target).or_insert_with(|| {
+            let then = function.block();
+            let ops = vec![Op::Move { dst, src: object }, Op::Jump { target }];
+            self.fill(function, then, ops, self.outer);
+            then
+        });
+        let Some(index) = class else {
+            return then;
+        };
+        let matches = *chains
+            .matches
+            .get_or_insert_with(|| function.register(Type::Int));
+        let test = function.block();
+        let ops = vec![
+            Op::InstanceOf {
+                dst: matches,
+                object,
+                index,
+            },
+            Op::BranchZero {
+                condition: Condition::NotEqual,
+                src: matches,
+                then,
+                otherwise,
+            },
+        ];
+        self.fill(function, test, ops, rescue);
+        test
     }
 
     /// Who catches what the tests throw: the handler that takes everything, if there is one, so that what it gives back

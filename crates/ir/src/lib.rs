@@ -19,11 +19,13 @@ mod function;
 mod inst;
 mod locks;
 mod references;
+mod sparse;
 mod types;
 mod verify;
+mod worklist;
 
 pub use function::{Block, BlockId, Function, Reg};
 pub use inst::{BinaryOp, CompareOp, Condition, Inst, InvokeKind, LoadedConstant, Op, UnaryOp};
 pub use references::{Hierarchy, MemberRef, Names, ReferenceError, Subject, check_references};
 pub use types::{MemoryKind, Type};
-pub use verify::{VerifyError, verify};
+pub use verify::{VerifyError, for_each_read, verify};

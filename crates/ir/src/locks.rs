@@ -5,12 +5,18 @@
 //! of Java make no other code. A method without a proof notes its locks when it runs, and what it does
 //! with them throws IllegalMonitorStateException where it must.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
 
+use crate::worklist::Worklist;
 use crate::{Block, BlockId, Function, Inst, Op, Reg, Type};
 
 /// Held locks, the first one first: registers that certainly hold each one's object.
 type Held = Vec<BTreeSet<Reg>>;
+
+/// Locks held at once, and names looked at, beyond which there is no proof: nobody's code comes near, and
+/// without one the method runs all the same.
+const HELD_MAX: usize = 64;
+const STEPS_MAX: usize = 1 << 22;
 
 /// What the data flow could not prove.
 struct Unproven;
@@ -30,7 +36,9 @@ pub(crate) fn structure(function: &mut Function) {
 struct Proof<'a> {
     function: &'a Function,
     entries: Vec<Option<Held>>,
-    pending: Vec<BlockId>,
+    pending: Worklist,
+    /// Names looked at so far.
+    steps: usize,
 }
 
 impl<'a> Proof<'a> {
@@ -40,7 +48,8 @@ impl<'a> Proof<'a> {
         Self {
             function,
             entries,
-            pending: vec![BlockId(0)],
+            pending: Worklist::new(function),
+            steps: 0,
         }
     }
 
@@ -76,6 +85,10 @@ impl<'a> Proof<'a> {
                 Op::MonitorEnter { object } => held.push(copies.of(*object)),
                 _ => rename(&mut held, op),
             }
+            self.steps += held.len() + 1;
+            if held.len() > HELD_MAX || self.steps > STEPS_MAX {
+                return Err(Unproven);
+            }
             copies.step(op);
             if matches!(op, Op::Return { .. }) && !held.is_empty() {
                 return Err(Unproven);
@@ -102,14 +115,18 @@ impl<'a> Proof<'a> {
                 let mut has_changed = false;
                 for (own, new) in entry.iter_mut().zip(held) {
                     let count = own.len();
+                    self.steps += count;
                     own.retain(|name| new.contains(name));
                     has_changed |= own.len() != count;
                 }
                 has_changed
             }
         };
-        if has_changed && !self.pending.contains(&target) {
+        if has_changed {
             self.pending.push(target);
+        }
+        if self.steps > STEPS_MAX {
+            return Err(Unproven);
         }
         Ok(())
     }
@@ -117,21 +134,38 @@ impl<'a> Proof<'a> {
 
 /// Registers of one block that hold the same object, by its moves so far.
 #[derive(Default)]
-struct Copies(Vec<BTreeSet<Reg>>);
+struct Copies {
+    of: HashMap<Reg, usize>,
+    all: Vec<BTreeSet<Reg>>,
+}
 
 impl Copies {
     fn of(&self, reg: Reg) -> BTreeSet<Reg> {
-        let found = self.0.iter().find(|copies| copies.contains(&reg));
-        found.cloned().unwrap_or_else(|| BTreeSet::from([reg]))
+        match self.of.get(&reg) {
+            Some(&number) => self.all[number].clone(),
+            None => BTreeSet::from([reg]),
+        }
     }
 
     fn step(&mut self, op: &Op) {
-        if let Op::Move { src, .. } = *op
-            && !self.0.iter().any(|copies| copies.contains(&src))
-        {
-            self.0.push(BTreeSet::from([src]));
+        let Some(dst) = op.written() else {
+            return;
+        };
+        let source = match *op {
+            Op::Move { src, .. } if src == dst => return,
+            Op::Move { src, .. } => Some(*self.of.entry(src).or_insert_with(|| {
+                self.all.push(BTreeSet::from([src]));
+                self.all.len() - 1
+            })),
+            _ => None,
+        };
+        if let Some(number) = self.of.remove(&dst) {
+            self.all[number].remove(&dst);
         }
-        rename(&mut self.0, op);
+        if let Some(number) = source {
+            self.of.insert(dst, number);
+            self.all[number].insert(dst);
+        }
     }
 }
 

@@ -7,6 +7,8 @@
 
 use core::fmt;
 
+use crate::sparse::Sparse;
+use crate::worklist::Worklist;
 use crate::{BlockId, CompareOp, Condition, Function, Op, Reg, Type};
 
 /// Why a function was refused.
@@ -89,7 +91,7 @@ fn is_handler(function: &Function, block: BlockId) -> bool {
 }
 
 /// Registers read, each with the type it is read at.
-pub(crate) fn for_each_read(function: &Function, op: &Op, mut each: impl FnMut(Reg, Type)) {
+pub fn for_each_read(function: &Function, op: &Op, mut each: impl FnMut(Reg, Type)) {
     use Type::{Int, Ref};
     let own = |reg: Reg| {
         function
@@ -242,40 +244,41 @@ fn check_types(function: &Function, op: &Op) -> Result<(), String> {
     Ok(())
 }
 
-/// A set of registers.
-#[derive(Clone, PartialEq)]
-struct RegSet(Vec<u64>);
+/// A set of registers, 64 a word.
+#[derive(Clone)]
+struct RegSet(Sparse<u64>);
 
 impl RegSet {
-    fn with(count: usize, fill: u64) -> Self {
-        Self(vec![fill; count.div_ceil(64)])
+    fn new(count: usize) -> Self {
+        Self(Sparse::new(count.div_ceil(64)))
+    }
+
+    fn word(&self, reg: Reg) -> u64 {
+        self.0.get(reg.0 as usize / 64).copied().unwrap_or(0)
     }
 
     fn insert(&mut self, reg: Reg) {
-        self.0[reg.0 as usize / 64] |= 1 << (reg.0 % 64);
+        let (word, bit) = (self.word(reg), 1 << (reg.0 % 64));
+        if word & bit == 0 {
+            self.0.set(reg.0 as usize / 64, word | bit);
+        }
     }
 
     fn contains(&self, reg: Reg) -> bool {
-        self.0[reg.0 as usize / 64] >> (reg.0 % 64) & 1 == 1
+        self.word(reg) >> (reg.0 % 64) & 1 == 1
     }
 
     /// Keeps what is in both; says whether anything fell out.
     fn intersect(&mut self, other: &Self) -> bool {
-        let mut changed = false;
-        for (word, other) in self.0.iter_mut().zip(&other.0) {
-            let both = *word & other;
-            changed |= both != *word;
-            *word = both;
-        }
-        changed
+        let both = |own: &u64, other: &u64| Some(own & other).filter(|it| it != own);
+        self.0.join(&other.0, &both)
     }
 }
 
 fn check_written_before_read(function: &Function) -> Result<(), VerifyError> {
     let register_count = function.registers.len();
-    let mut at_entry = vec![RegSet::with(register_count, u64::MAX); function.blocks.len()];
-    let mut is_reached = vec![false; function.blocks.len()];
-    at_entry[0] = RegSet::with(register_count, 0);
+    let mut at_entry: Vec<Option<RegSet>> = vec![None; function.blocks.len()];
+    let mut given = RegSet::new(register_count);
     for &param in &function.params {
         if param.0 as usize >= register_count {
             return Err(VerifyError {
@@ -283,13 +286,14 @@ fn check_written_before_read(function: &Function) -> Result<(), VerifyError> {
                 what: "no such register".into(),
             });
         }
-        at_entry[0].insert(param);
+        given.insert(param);
     }
-    is_reached[0] = true;
-    let mut pending = vec![BlockId(0)];
+    at_entry[0] = Some(given);
+    let mut pending = Worklist::new(function);
     while let Some(id) = pending.pop() {
         let block = &function.blocks[id.0 as usize];
         let start = at_entry[id.0 as usize].clone();
+        let start = start.expect("a pending block was reached");
         let mut written = start.clone();
         block
             .insts
@@ -297,10 +301,14 @@ fn check_written_before_read(function: &Function) -> Result<(), VerifyError> {
             .filter_map(|inst| inst.op.written())
             .for_each(|reg| written.insert(reg));
         let mut flow = |target: BlockId, set: &RegSet| {
-            let index = target.0 as usize;
-            let changed = at_entry[index].intersect(set);
-            if changed || !is_reached[index] {
-                is_reached[index] = true;
+            let has_changed = match &mut at_entry[target.0 as usize] {
+                Some(entry) => entry.intersect(set),
+                empty => {
+                    *empty = Some(set.clone());
+                    true
+                }
+            };
+            if has_changed {
                 pending.push(target);
             }
         };
@@ -319,21 +327,14 @@ fn check_written_before_read(function: &Function) -> Result<(), VerifyError> {
             last.op.for_each_target(|target| flow(target, &written));
         }
     }
-    check_reads(function, &at_entry, &is_reached)
+    check_reads(function, &at_entry)
 }
 
-fn check_reads(
-    function: &Function,
-    at_entry: &[RegSet],
-    is_reached: &[bool],
-) -> Result<(), VerifyError> {
-    for (index, block) in function
-        .blocks
-        .iter()
-        .enumerate()
-        .filter(|(i, _)| is_reached[*i])
-    {
-        let mut written = at_entry[index].clone();
+fn check_reads(function: &Function, at_entry: &[Option<RegSet>]) -> Result<(), VerifyError> {
+    for (block, entry) in function.blocks.iter().zip(at_entry) {
+        let Some(mut written) = entry.clone() else {
+            continue;
+        };
         for inst in &block.insts {
             let mut unwritten = None;
             for_each_read(function, &inst.op, |reg, _| {

@@ -106,7 +106,9 @@ fn frame_offsets(
         flow,
         bytes,
         locals: first_locals(method)?,
+        words: 0,
     };
+    table.words = table.locals.iter().sum();
     let mut at = None;
     for _ in 0..table.u16()? {
         let delta = u32::from(table.frame()?);
@@ -138,6 +140,8 @@ struct Table<'a> {
     flow: &'a Meetings,
     bytes: &'a [u8],
     locals: Vec<usize>,
+    /// Of all of them.
+    words: usize,
 }
 
 impl Table<'_> {
@@ -171,7 +175,8 @@ impl Table<'_> {
             }
             248..=250 => {
                 let left = self.locals.len().checked_sub(usize::from(251 - tag));
-                self.locals.truncate(left.ok_or(SIZE)?);
+                let gone = self.locals.drain(left.ok_or(SIZE)?..);
+                self.words -= gone.sum::<usize>();
                 self.u16()
             }
             251 => self.u16(),
@@ -184,6 +189,7 @@ impl Table<'_> {
                 let delta = self.u16()?;
                 let count = self.u16()?;
                 self.locals.clear();
+                self.words = 0;
                 self.append_locals(count)?;
                 let count = self.u16()?;
                 self.stack(count)?;
@@ -196,9 +202,9 @@ impl Table<'_> {
         for _ in 0..count {
             let words = self.verification_type()?;
             self.locals.push(words);
+            self.words += words;
         }
-        let words: usize = self.locals.iter().sum();
-        fits(words, self.code.local_count)
+        fits(self.words, self.code.local_count)
     }
 
     fn stack(&mut self, count: u16) -> Result<(), FrameError> {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! [`Layout`]: where blocks start and which handlers cover them.
+//! [`Layout`]: where blocks start, and [`Ranges`]: which handlers cover them.
 
 use std::collections::{BTreeSet, HashSet};
 
@@ -13,6 +13,7 @@ pub(super) struct Layout {
     pub(super) starts: Vec<u32>,
     /// Blocks end behind each store too, so that a block has the same return addresses throughout.
     pub(super) has_subroutines: bool,
+    pub(super) ranges: Ranges,
 }
 
 impl Layout {
@@ -55,6 +56,7 @@ impl Layout {
         Ok(Self {
             starts: starts.into_iter().collect(),
             has_subroutines,
+            ranges: Ranges::new(&code.exceptions),
         })
     }
 
@@ -67,17 +69,55 @@ impl Layout {
     }
 }
 
-/// The handlers that cover `offset`, in search order, up to the first that
-/// takes everything.
-pub(super) fn covering(exceptions: &[ExceptionEntry], offset: u32) -> Vec<(u16, u32)> {
-    let mut list = Vec::new();
-    for entry in exceptions {
-        if (u32::from(entry.start)..u32::from(entry.end)).contains(&offset) {
-            list.push((entry.class, u32::from(entry.handler)));
+/// Which handlers cover a place: asked for each block, however many ranges there are.
+pub(super) struct Ranges {
+    /// A tree over places in the code: each node has the entries that cover all of its part but not all of its parent's.
+    nodes: Vec<Vec<u32>>,
+    /// Places at the bottom.
+    width: usize,
+}
+
+impl Ranges {
+    pub(super) fn new(exceptions: &[ExceptionEntry]) -> Self {
+        let width = if exceptions.is_empty() { 1 } else { 1 << 16 };
+        let mut nodes = vec![Vec::new(); if width == 1 { 0 } else { 2 * width }];
+        for (number, entry) in exceptions.iter().enumerate() {
+            let mut low = usize::from(entry.start) + width;
+            let mut high = usize::from(entry.end) + width;
+            while low < high {
+                if low % 2 == 1 {
+                    nodes[low].push(number as u32);
+                    low += 1;
+                }
+                if high % 2 == 1 {
+                    high -= 1;
+                    nodes[high].push(number as u32);
+                }
+                (low, high) = (low / 2, high / 2);
+            }
+        }
+        Self { nodes, width }
+    }
+
+    /// The handlers that cover `offset`, in search order, up to the first that takes everything. Of several for one
+    /// class only the first is ever found.
+    pub(super) fn covering(&self, exceptions: &[ExceptionEntry], offset: u32) -> Vec<(u16, u32)> {
+        let mut numbers = Vec::new();
+        let mut node = offset as usize + self.width;
+        while node > 0 && !self.nodes.is_empty() {
+            numbers.extend_from_slice(&self.nodes[node]);
+            node /= 2;
+        }
+        numbers.sort_unstable();
+        let (mut list, mut classes) = (Vec::new(), HashSet::new());
+        for entry in numbers.iter().map(|&number| &exceptions[number as usize]) {
+            if classes.insert(entry.class) {
+                list.push((entry.class, u32::from(entry.handler)));
+            }
             if entry.class == 0 {
                 break;
             }
         }
+        list
     }
-    list
 }

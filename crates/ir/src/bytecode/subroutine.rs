@@ -10,9 +10,9 @@ use std::collections::HashMap;
 
 use classfile::Code;
 
-use super::frame::Content;
+use super::frame::Frame;
 use super::instruction::{Cursor, JSR, JSR_W, RET, WIDE, step};
-use super::layout::{Layout, covering};
+use super::layout::Layout;
 
 /// Blocks within subroutines that a method may have: nested ones multiply, and somebody may have nested many.
 const BLOCKS_MAX: usize = 16_384;
@@ -56,7 +56,7 @@ impl Subroutines {
         let mut handlers = 0;
         for &start in &layout.starts {
             let end = layout.end_of(start, code.bytes.len());
-            let (effect, is_call) = all.effect(code, start as usize..end)?;
+            let (effect, is_call) = all.effect(code, layout, start as usize..end)?;
             if is_call {
                 let any_call = effects.entry(ANY_CALL).or_default();
                 any_call.next.push(end as u32);
@@ -72,9 +72,15 @@ impl Subroutines {
     }
 
     /// The effect of the block in `range`, and whether it ends with a call of a subroutine.
-    fn effect(&self, code: &Code<'_>, range: Range<usize>) -> Result<(Effect, bool), String> {
+    fn effect(
+        &self,
+        code: &Code<'_>,
+        layout: &Layout,
+        range: Range<usize>,
+    ) -> Result<(Effect, bool), String> {
         let bit = |local: usize| self.bits.get(&local).map_or(0, |bit| 1 << bit);
-        let covering = covering(&code.exceptions, range.start as u32);
+        let ranges = &layout.ranges;
+        let covering = ranges.covering(&code.exceptions, range.start as u32);
         let mut effect = Effect {
             handlers: covering.into_iter().map(|(_, handler)| handler).collect(),
             ..Effect::default()
@@ -124,14 +130,12 @@ impl Subroutines {
     }
 
     /// Forgets the addresses that no `ret` reads from `start` on.
-    pub(super) fn forget_dead(&self, start: u32, locals: &mut [Content]) {
+    pub(super) fn forget_dead(&self, start: u32, frame: &mut Frame) {
         let live = self.live.get(&start).copied().unwrap_or(0);
-        for (local, content) in locals.iter_mut().enumerate() {
+        frame.forget_returns(|local| {
             let bit = self.bits.get(&local).map_or(0, |bit| 1 << bit);
-            if matches!(content, Content::Return(_)) && live & bit == 0 {
-                *content = Content::Unusable;
-            }
-        }
+            live & bit == 0
+        });
     }
 }
 

@@ -7,15 +7,15 @@ mod data;
 mod member;
 
 use core::fmt;
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 
 use classfile::{ClassFile, Code, FieldType, Method, MethodDescriptor, Primitive, access};
 
-use super::frame::{Content, Frame, is_wide};
+use super::frame::{Content, Frame, Stack, is_wide};
 use super::instruction::Cursor;
-use super::layout::{Layout, covering};
+use super::layout::Layout;
 use super::subroutine::Subroutines;
-use crate::dispatch::{Dispatch, fill_unreached};
+use crate::dispatch::{Chains, Dispatch, fill_unreached};
 use crate::{Block, BlockId, Function, Inst, MemoryKind, Op, Reg, Type};
 
 /// Why a method could not be translated: it does not verify.
@@ -79,8 +79,8 @@ pub fn translate(
         .as_ref()
         .ok_or_else(|| fail(None, "no code".into()))?;
     let mut translator = Translator::new(class, method, code).map_err(|what| fail(None, what))?;
-    while let Some(block) = translator.pending.pop() {
-        translator.is_pending.insert(block, false);
+    // What comes first in the code goes first: most blocks are then translated once.
+    while let Some((_, block)) = translator.pending.pop_first() {
         translator
             .block(block)
             .map_err(|what| fail(Some(translator.at), what))?;
@@ -123,8 +123,11 @@ struct Translator<'a, 'b> {
     registers: HashMap<Place, Reg>,
     entries: HashMap<BlockId, Entry>,
     dispatchers: HashMap<Handlers, BlockId>,
-    pending: Vec<BlockId>,
-    is_pending: HashMap<BlockId, bool>,
+    chains: Chains,
+    /// With their places in the code.
+    pending: BTreeSet<(u32, BlockId)>,
+    /// The stack at the start of every handler.
+    caught: Stack,
     synchronized: Option<Synchronized>,
     /// State of the block being translated.
     frame: Frame,
@@ -143,7 +146,8 @@ impl<'a, 'b> Translator<'a, 'b> {
         let subroutines = layout
             .has_subroutines
             .then(|| Subroutines::new(code, &layout));
-        let frame = Frame::new(usize::from(code.local_count));
+        let (locals, stack) = (code.local_count.into(), code.stack_max.into());
+        let frame = Frame::new(locals, stack);
         let mut translator = Translator {
             class,
             code,
@@ -155,8 +159,9 @@ impl<'a, 'b> Translator<'a, 'b> {
             registers: HashMap::new(),
             entries: HashMap::new(),
             dispatchers: HashMap::new(),
-            pending: Vec::new(),
-            is_pending: HashMap::new(),
+            chains: Chains::default(),
+            pending: BTreeSet::new(),
+            caught: frame.stack.clone(),
             synchronized: None,
             frame,
             covering: Vec::new(),
@@ -164,6 +169,9 @@ impl<'a, 'b> Translator<'a, 'b> {
             insts: Vec::new(),
             at: 0,
         };
+        let exception = Content::Value(Type::Ref);
+        // A handler of a method without a stack is refused where something is done with it.
+        translator.caught.push(exception, usize::MAX);
         translator.enter(method)?;
         Ok(translator)
     }
@@ -180,7 +188,7 @@ impl<'a, 'b> Translator<'a, 'b> {
         };
         let kinds = descriptor.parameters.iter().filter_map(memory_kind);
         types.extend(kinds.map(MemoryKind::register_type));
-        let mut frame = Frame::new(usize::from(self.code.local_count));
+        let mut frame = self.frame.clone();
         let mut local = 0;
         for ty in types {
             frame.store(local, ty)?;
@@ -204,7 +212,7 @@ impl<'a, 'b> Translator<'a, 'b> {
             op: Op::Jump { target },
         });
         self.entries.insert(target, Entry { start: 0, frame });
-        self.pending.push(target);
+        self.pending.insert((0, target));
         Ok(())
     }
 
@@ -264,8 +272,8 @@ impl<'a, 'b> Translator<'a, 'b> {
     }
 
     fn push_content(&mut self, content: Content) -> Result<()> {
-        self.frame.stack.push(content);
-        if self.frame.stack_words() > usize::from(self.code.stack_max) {
+        let stack_max = self.code.stack_max.into();
+        if !self.frame.stack.push(content, stack_max) {
             return Err("operand stack overflow".into());
         }
         Ok(())
@@ -295,7 +303,8 @@ impl<'a, 'b> Translator<'a, 'b> {
         self.at = start;
         self.frame = frame;
         self.insts.clear();
-        self.covering = covering(&self.code.exceptions, start);
+        let ranges = &self.layout.ranges;
+        self.covering = ranges.covering(&self.code.exceptions, start);
         self.flow_to_handlers()?;
         let handler = self.dispatcher();
         let end = self.layout.end_of(start, self.code.bytes.len());
@@ -340,21 +349,21 @@ impl<'a, 'b> Translator<'a, 'b> {
     /// Has `frame` reach the block that starts at `start`.
     fn flow(&mut self, start: u32, mut frame: Frame) -> Result<BlockId> {
         if let Some(subroutines) = &self.subroutines {
-            subroutines.forget_dead(start, &mut frame.locals);
+            subroutines.forget_dead(start, &mut frame);
         }
         let block = self.block_for(start, &frame)?;
         let changed = match self.entries.get_mut(&block) {
             Some(entry) if entry.frame.stack != frame.stack => {
                 return Err("operand stacks differ where paths meet".into());
             }
-            Some(entry) => entry.frame.join_locals(&frame.locals),
+            Some(entry) => entry.frame.join_locals(&frame),
             None => {
                 self.entries.insert(block, Entry { start, frame });
                 true
             }
         };
-        if changed && !self.is_pending.insert(block, true).unwrap_or(false) {
-            self.pending.push(block);
+        if changed {
+            self.pending.insert((start, block));
         }
         Ok(block)
     }
@@ -383,10 +392,8 @@ impl<'a, 'b> Translator<'a, 'b> {
     fn flow_to_handlers(&mut self) -> Result<()> {
         self.handlers.clear();
         for (class, handler) in self.covering.clone() {
-            let frame = Frame {
-                locals: self.frame.locals.clone(),
-                stack: vec![Content::Value(Type::Ref)],
-            };
+            let mut frame = self.frame.clone();
+            frame.stack = self.caught.clone();
             let block = self.flow(handler, frame)?;
             self.handlers.push((class, block));
         }
@@ -420,7 +427,7 @@ impl<'a, 'b> Translator<'a, 'b> {
                 .map(|it| Op::MonitorExit { object: it.lock }),
             outer,
         };
-        let first = dispatch.build(&mut self.function);
+        let first = dispatch.build(&mut self.function, &mut self.chains);
         self.dispatchers.insert(self.handlers.clone(), first);
         Some(first)
     }

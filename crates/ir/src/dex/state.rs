@@ -6,6 +6,7 @@
 //! may be read; where paths meet, it is what both sets have.
 
 use crate::Type;
+use crate::sparse::Sparse;
 
 /// Every type, in the order of the bits of [`Value`].
 const TYPES: [Type; 5] = [Type::Int, Type::Float, Type::Ref, Type::Long, Type::Double];
@@ -103,6 +104,18 @@ impl<'a> Value<'a> {
         self.bits & bit(ty) != 0
     }
 
+    /// What both have; nothing if that is this one.
+    fn joined(&self, other: &Self) -> Option<Self> {
+        let mut joined = Value {
+            bits: self.bits & other.bits,
+            refers: Refers::Null,
+        };
+        if joined.is(Type::Ref) {
+            joined.refers = self.refers.join(other.refers);
+        }
+        (joined != *self).then_some(joined)
+    }
+
     pub(super) fn is_wide(self) -> bool {
         self.bits & WIDE != 0
     }
@@ -115,7 +128,7 @@ impl<'a> Value<'a> {
 /// All registers, and behind them those that only exist between instructions.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct State<'a> {
-    values: Vec<Value<'a>>,
+    values: Sparse<Value<'a>>,
 }
 
 /// Registers behind the method's own.
@@ -124,7 +137,7 @@ pub(super) const EXTRA: usize = 3;
 impl<'a> State<'a> {
     pub(super) fn new(register_count: usize) -> Self {
         Self {
-            values: vec![Value::UNUSABLE; register_count + EXTRA],
+            values: Sparse::new(register_count + EXTRA),
         }
     }
 
@@ -142,40 +155,33 @@ impl<'a> State<'a> {
         self.part(register);
         if value.is_wide() {
             self.part(register + 1);
-            self.values[register + 1] = Value {
+            let high = Value {
                 bits: HIGH,
                 refers: Refers::Null,
             };
+            self.values.set(register + 1, high);
         }
-        self.values[register] = value;
+        if self.get(register) != value {
+            self.values.set(register, value);
+        }
     }
 
     /// What lies across `register` and a neighbour is lost.
     fn part(&mut self, register: usize) {
-        let own = self.values[register];
-        if own.bits == HIGH && self.values[register - 1].is_wide() {
-            self.values[register - 1] = Value::UNUSABLE;
+        let own = self.get(register);
+        if own.bits == HIGH && self.get(register - 1).is_wide() {
+            self.values.set(register - 1, Value::UNUSABLE);
         }
-        if own.is_wide() && self.values[register + 1].bits == HIGH {
-            self.values[register + 1] = Value::UNUSABLE;
+        if own.is_wide() && self.get(register + 1).bits == HIGH {
+            self.values.set(register + 1, Value::UNUSABLE);
         }
-        self.values[register] = Value::UNUSABLE;
+        if own.bits == HIGH || own.is_wide() {
+            self.values.set(register, Value::UNUSABLE);
+        }
     }
 
     /// Keeps what both states have; says whether this one lost anything.
     pub(super) fn join(&mut self, other: &Self) -> bool {
-        let mut changed = false;
-        for (own, other) in self.values.iter_mut().zip(&other.values) {
-            let mut joined = Value {
-                bits: own.bits & other.bits,
-                refers: Refers::Null,
-            };
-            if joined.is(Type::Ref) {
-                joined.refers = own.refers.join(other.refers);
-            }
-            changed |= joined != *own;
-            *own = joined;
-        }
-        changed
+        self.values.join(&other.values, &Value::joined)
     }
 }

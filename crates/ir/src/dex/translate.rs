@@ -15,7 +15,7 @@ use dex::{Code, DexFile, Flow, Instruction, Method, Opcode, Operands, Unit, deco
 use super::outline::{Outline, THROWABLE, descriptor};
 use super::state::{State, Value};
 use crate::bytecode::TranslateError;
-use crate::dispatch::{Dispatch, fill_unreached};
+use crate::dispatch::{Chains, Dispatch, fill_unreached};
 use crate::{Block, BlockId, Function, Inst, MemoryKind, Op, Reg, Type};
 
 type Result<T> = core::result::Result<T, String>;
@@ -31,7 +31,8 @@ pub fn translate(
     let code = code.as_ref().ok_or_else(|| fail(None, "no code".into()))?;
     let mut translator =
         Translator::new(file, outline, method, code).map_err(|what| fail(None, what))?;
-    while let Some(start) = translator.pending.pop_last() {
+    // What comes first in the code goes first: most blocks are then translated once.
+    while let Some(start) = translator.pending.pop_first() {
         translator
             .block(start)
             .map_err(|what| fail(Some(translator.at), what))?;
@@ -56,6 +57,7 @@ struct Translator<'f, 'a> {
     registers: HashMap<(usize, Type), Reg>,
     entries: HashMap<u32, State<'a>>,
     dispatchers: HashMap<Handlers, BlockId>,
+    chains: Chains,
     pending: BTreeSet<u32>,
     /// State of the block being translated.
     state: State<'a>,
@@ -83,6 +85,7 @@ impl<'f, 'a> Translator<'f, 'a> {
             registers: HashMap::new(),
             entries: HashMap::new(),
             dispatchers: HashMap::new(),
+            chains: Chains::default(),
             pending: BTreeSet::new(),
             state: State::new(code.registers.into()),
             handlers: Vec::new(),
@@ -318,7 +321,7 @@ impl<'f, 'a> Translator<'f, 'a> {
             leave: None,
             outer: None,
         };
-        let first = dispatch.build(&mut self.function);
+        let first = dispatch.build(&mut self.function, &mut self.chains);
         self.dispatchers.insert(self.handlers.clone(), first);
         Ok(Some(first))
     }
@@ -373,8 +376,11 @@ fn starts_of(code: &Code<'_>) -> Result<Vec<u32>> {
 
 /// The handlers of the try that `pc` lies in, in the order they are asked.
 fn covering(code: &Code<'_>, pc: u32) -> Handlers {
-    let covers = |it: &&dex::Try| (it.start..it.start + u32::from(it.count)).contains(&pc);
-    let Some(found) = code.tries.iter().find(covers) else {
+    // They lie one behind the other: the file was looked at.
+    let behind = code.tries.partition_point(|it| it.start <= pc);
+    let last = behind.checked_sub(1).map(|index| &code.tries[index]);
+    let covers = |it: &&dex::Try| pc < it.start + u32::from(it.count);
+    let Some(found) = last.filter(covers) else {
         return Vec::new();
     };
     let handlers = &code.handlers[found.handlers];

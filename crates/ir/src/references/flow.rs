@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //! [`Checker`]: the data flow over blocks.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use super::state::{Content, Interner, TypeId, name_of};
 use super::{Hierarchy, Names, ReferenceError, Subject};
+use crate::sparse::Sparse;
+use crate::worklist::Worklist;
 use crate::{BlockId, Condition, Function, Op, Reg, Type};
 
 pub(super) type Result<T, H> = core::result::Result<T, ReferenceError<<H as Hierarchy>::Error>>;
@@ -13,7 +15,7 @@ pub(super) type Result<T, H> = core::result::Result<T, ReferenceError<<H as Hier
 #[derive(Clone)]
 pub(super) struct State {
     /// Of registers that live across blocks, by their slot.
-    shared: Vec<Content>,
+    shared: Sparse<Content>,
     /// The receiver of a constructor, however its register is used.
     pub(super) this: Content,
 }
@@ -36,12 +38,14 @@ pub(super) struct Checker<'a, N, H: Hierarchy> {
     pub(super) assignable: HashMap<(TypeId, TypeId), bool>,
     slots: Vec<Slot>,
     entries: Vec<Option<State>>,
-    pending: Vec<BlockId>,
-    is_pending: Vec<bool>,
+    pending: Worklist,
     pub(super) state: State,
     local: HashMap<Reg, Content>,
     /// Numbers and classes of the `New`s seen.
     pub(super) news: HashMap<u64, TypeId>,
+    /// New objects with the registers that ever held them: few, while a state may have many registers.
+    holders: HashMap<Content, Vec<Reg>>,
+    holds: HashSet<(Content, Reg)>,
     pub(super) at: u32,
     /// What the current block changed since its handler last saw it.
     is_changed: bool,
@@ -56,7 +60,7 @@ impl<'a, N: Names, H: Hierarchy> Checker<'a, N, H> {
     ) -> Self {
         let (slots, shared_count) = slots(function);
         let state = State {
-            shared: vec![Content::Unusable; shared_count],
+            shared: Sparse::new(shared_count),
             this: Content::Null,
         };
         Self {
@@ -68,11 +72,12 @@ impl<'a, N: Names, H: Hierarchy> Checker<'a, N, H> {
             assignable: HashMap::new(),
             slots,
             entries: vec![None; function.blocks.len()],
-            pending: vec![BlockId(0)],
-            is_pending: vec![false; function.blocks.len()],
+            pending: Worklist::new(function),
             state,
             local: HashMap::new(),
             news: HashMap::new(),
+            holders: HashMap::new(),
+            holds: HashSet::new(),
             at: 0,
             is_changed: false,
         }
@@ -82,7 +87,6 @@ impl<'a, N: Names, H: Hierarchy> Checker<'a, N, H> {
         self.enter()?;
         self.entries[0] = Some(self.state.clone());
         while let Some(id) = self.pending.pop() {
-            self.is_pending[id.0 as usize] = false;
             self.block(id)?;
         }
         Ok(())
@@ -123,15 +127,24 @@ impl<'a, N: Names, H: Hierarchy> Checker<'a, N, H> {
     /// What `reg` refers to here.
     pub(super) fn get(&self, reg: Reg) -> Content {
         match self.slots[reg.0 as usize] {
-            Slot::Shared(slot) => self.state.shared[slot as usize].clone(),
+            Slot::Shared(slot) => {
+                let found = self.state.shared.get(slot as usize);
+                found.cloned().unwrap_or_default()
+            }
             Slot::Local => self.local.get(&reg).cloned().unwrap_or(Content::Unusable),
         }
     }
 
     pub(super) fn set(&mut self, reg: Reg, content: Content) {
+        if let Content::New(_) | Content::NewThis = content
+            && self.holds.insert((content.clone(), reg))
+        {
+            let holders = self.holders.entry(content.clone()).or_default();
+            holders.push(reg);
+        }
         match self.slots[reg.0 as usize] {
             Slot::Shared(slot) => {
-                self.state.shared[slot as usize] = content;
+                self.state.shared.set(slot as usize, content);
                 self.is_changed = true;
             }
             Slot::Local => {
@@ -140,14 +153,16 @@ impl<'a, N: Names, H: Hierarchy> Checker<'a, N, H> {
         }
     }
 
-    /// Puts `with` wherever `what` is.
+    /// Puts `with` wherever the new object `what` is.
     pub(super) fn replace(&mut self, what: &Content, with: &Content) {
-        let everywhere = self.state.shared.iter_mut().chain(self.local.values_mut());
-        for content in everywhere.chain([&mut self.state.this]) {
-            if content == what {
-                *content = with.clone();
-                self.is_changed = true;
+        for reg in self.holders.get(what).cloned().unwrap_or_default() {
+            if self.get(reg) == *what {
+                self.set(reg, with.clone());
             }
+        }
+        if self.state.this == *what {
+            self.state.this = with.clone();
+            self.is_changed = true;
         }
     }
 
@@ -217,9 +232,7 @@ impl<'a, N: Names, H: Hierarchy> Checker<'a, N, H> {
         let changed = match &mut self.entries[target.0 as usize] {
             Some(entry) => {
                 let mut changed = entry.this.join(&self.state.this);
-                for (own, new) in entry.shared.iter_mut().zip(&self.state.shared) {
-                    changed |= own.join(new);
-                }
+                changed |= entry.shared.join(&self.state.shared, &Content::joined);
                 changed
             }
             empty => {
@@ -227,9 +240,7 @@ impl<'a, N: Names, H: Hierarchy> Checker<'a, N, H> {
                 true
             }
         };
-        let is_pending = &mut self.is_pending[target.0 as usize];
-        if changed && !*is_pending {
-            *is_pending = true;
+        if changed {
             self.pending.push(target);
         }
     }

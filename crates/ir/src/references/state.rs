@@ -2,6 +2,7 @@
 //! What a register may refer to, and how it joins where paths meet.
 
 use std::collections::HashMap;
+use std::rc::Rc;
 
 use classfile::FieldType;
 
@@ -10,9 +11,10 @@ use classfile::FieldType;
 pub(super) struct TypeId(pub(super) u32);
 
 /// The content of a register that holds a reference.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub(super) enum Content {
     /// Not the same kind of thing on every path: must not be read.
+    #[default]
     Unusable,
     /// Null on every path.
     Null,
@@ -21,7 +23,7 @@ pub(super) enum Content {
     /// The receiver of a constructor that has not called another constructor yet.
     NewThis,
     /// Null or an object of one of these classes; sorted.
-    OneOf(Vec<TypeId>),
+    OneOf(Rc<[TypeId]>),
 }
 
 /// More classes than this become `Object`: bounds the work on hostile code.
@@ -29,36 +31,44 @@ const CLASSES_MAX: usize = 64;
 
 impl Content {
     pub(super) fn of(class: TypeId) -> Self {
-        Content::OneOf(vec![class])
+        Content::OneOf(Rc::new([class]))
     }
 
     pub(super) fn is_initialized(&self) -> bool {
         matches!(self, Content::Null | Content::OneOf(_))
     }
 
-    /// Takes in what another path brings; says whether anything changed.
-    pub(super) fn join(&mut self, other: &Content) -> bool {
-        let joined = match (&*self, other) {
-            (own, other) if own == other => return false,
+    /// What it is where another path brings `other`; nothing if that changes nothing.
+    pub(super) fn joined(&self, other: &Content) -> Option<Content> {
+        let joined = match (self, other) {
+            (own, other) if own == other => return None,
             (Content::Null, Content::OneOf(_)) => other.clone(),
-            (Content::OneOf(_), Content::Null) => return false,
+            (Content::OneOf(_), Content::Null) => return None,
             (Content::OneOf(own), Content::OneOf(more)) => {
-                let mut all = own.clone();
+                let mut all = own.to_vec();
                 all.extend(more.iter().filter(|class| !own.contains(class)));
                 if all.len() == own.len() {
-                    return false;
+                    return None;
                 }
                 if all.len() > CLASSES_MAX {
                     all = vec![Interner::OBJECT];
                 }
                 all.sort_unstable();
-                Content::OneOf(all)
+                Content::OneOf(all.into())
             }
             _ => Content::Unusable,
         };
-        let changed = *self != joined;
-        *self = joined;
-        changed
+        (*self != joined).then_some(joined)
+    }
+
+    /// Takes in what another path brings; says whether anything changed.
+    pub(super) fn join(&mut self, other: &Content) -> bool {
+        let joined = self.joined(other);
+        let has_changed = joined.is_some();
+        if let Some(joined) = joined {
+            *self = joined;
+        }
+        has_changed
     }
 }
 
@@ -127,7 +137,7 @@ mod tests {
         let (a, b) = (Content::of(TypeId(3)), Content::of(TypeId(2)));
         let mut joined = a.clone();
         assert!(joined.join(&b));
-        assert_eq!(joined, Content::OneOf(vec![TypeId(2), TypeId(3)]));
+        assert_eq!(joined, Content::OneOf(Rc::new([TypeId(2), TypeId(3)])));
         assert!(!joined.join(&Content::Null), "null is of every class");
         assert!(!joined.join(&a));
     }

@@ -117,7 +117,7 @@ impl<N: Names, H: Hierarchy> Checker<'_, N, H> {
         let Content::OneOf(classes) = self.initialized(reg)? else {
             return Ok(());
         };
-        for from in classes {
+        for &from in classes.iter() {
             if !self.is_assignable(from, class)? {
                 let name = |id| String::from_utf8_lossy(self.types.name(id)).into_owned();
                 let what = format!("'{}' where '{}' is expected", name(from), name(class));
@@ -225,14 +225,14 @@ impl<N: Names, H: Hierarchy> Checker<'_, N, H> {
         };
         let classes = match self.initialized(*array)? {
             Content::OneOf(classes) => classes,
-            _ => Vec::new(),
+            _ => [].into(),
         };
         let kind = match op {
             Op::ArrayLoad { kind, .. } | Op::ArrayStore { kind, .. } => Some(*kind),
             _ => None,
         };
         let mut loaded = Content::Null;
-        for class in classes {
+        for &class in classes.iter() {
             let name = self.types.name(class);
             let fits = match (element_of(name), kind) {
                 (None, _) => false,

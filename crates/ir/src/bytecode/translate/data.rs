@@ -262,7 +262,7 @@ impl<'a> Translator<'a, '_> {
         let mut taken = Vec::new();
         let mut left = words;
         while left > 0 {
-            if let Some(&Content::Return(address)) = self.frame.stack.last() {
+            if let Some(Content::Return(address)) = self.frame.stack.last() {
                 self.frame.stack.pop();
                 taken.push(Taken::Return(address));
                 left -= 1;
