@@ -18,7 +18,7 @@ impl Lowering<'_, '_> {
                 class,
                 bytes,
                 is_chunked,
-            } => match alloc::size_class(bytes).filter(|_| !is_chunked) {
+            } => match alloc::size_class(bytes).filter(|_| !is_chunked && self.memory.is_none()) {
                 Some(size_class) => self.bump(class, size_class),
                 None => self.new_by_runtime(class),
             },

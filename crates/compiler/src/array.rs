@@ -58,6 +58,11 @@ impl Lowering<'_, '_> {
     }
 
     pub(crate) fn array_store(&mut self, array: Reg, element: Reg, src: Reg, kind: MemoryKind) {
+        if kind == MemoryKind::Ref && self.memory.is_some() {
+            let args = [self.get(array), self.get(element), self.get(src)];
+            self.call_entry(Entry::StoreElement, &args);
+            return;
+        }
         let (object, place) = self.element(array, element, kind);
         let value = self.get(src);
         if kind == MemoryKind::Ref {

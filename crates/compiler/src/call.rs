@@ -99,13 +99,26 @@ impl Lowering<'_, '_> {
     }
 
     /// Calls the method whose record is at `method`.
-    fn call_method(
+    fn call_method(&mut self, method: clif::Value, dst: Option<Reg>, args: &[Reg]) {
+        let value = self.call_for_value(method, dst, args, None);
+        if let (Some(dst), Some(value)) = (dst, value) {
+            self.set(dst, value);
+        }
+    }
+
+    fn jump_with(&mut self, next: clif::Block, value: Option<clif::Value>) {
+        let value = value.map(BlockArg::from);
+        self.b.ins().jump(next, value.as_slice());
+    }
+
+    /// The value for `dst`, which is not set yet.
+    fn call_for_value(
         &mut self,
         method: clif::Value,
         dst: Option<Reg>,
         args: &[Reg],
         extra: Option<clif::Value>,
-    ) {
+    ) -> Option<clif::Value> {
         let mut types = self.types_of(args);
         let mut values = self.values_of(args);
         if let Some(extra) = extra {
@@ -118,10 +131,7 @@ impl Lowering<'_, '_> {
             .b
             .ins()
             .load(I64, Self::plain(), method, method_record::ENTRY);
-        let value = self.call(signature, target, &values);
-        if let (Some(dst), Some(value)) = (dst, value) {
-            self.set(dst, value);
-        }
+        self.call(signature, target, &values)
     }
 
     pub(crate) fn invoke(&mut self, kind: InvokeKind, dst: Option<Reg>, index: u32, args: &[Reg]) {
@@ -134,7 +144,7 @@ impl Lowering<'_, '_> {
                     return;
                 }
                 let method = self.long_at(method);
-                self.call_method(method, dst, args, None);
+                self.call_method(method, dst, args);
             }
             MethodLink::Intrinsic(intrinsic, method) => {
                 if kind != InvokeKind::Static {
@@ -142,19 +152,19 @@ impl Lowering<'_, '_> {
                 }
                 if !self.intrinsic(intrinsic, dst, args) {
                     let method = self.long_at(method);
-                    self.call_method(method, dst, args, None);
+                    self.call_method(method, dst, args);
                 }
             }
             MethodLink::Virtual(offset) => {
                 let receiver = self.get_non_null(args[0]);
                 let class = self.class_of(receiver);
                 let method = self.b.ins().load(I64, Self::plain(), class, offset as i32);
-                self.call_method(method, dst, args, None);
+                self.call_method(method, dst, args);
             }
             MethodLink::Interface { id, place, method } => {
                 let receiver = self.get_non_null(args[0]);
                 let method = self.by_interface(receiver, id, place, method);
-                self.call_method(method, dst, args, None);
+                self.call_method(method, dst, args);
             }
             MethodLink::Site(site) => self.invoke_site(kind, dst, site, args),
             MethodLink::Appending(site) => {
@@ -164,7 +174,7 @@ impl Lowering<'_, '_> {
             MethodLink::InvokeBasic(layout) => {
                 let handle = self.get_non_null(args[0]);
                 let method = self.method_of_handle(handle, layout);
-                self.call_method(method, dst, args, None);
+                self.call_method(method, dst, args);
             }
             MethodLink::LinkTo(kind, layout) => self.link_to(kind, layout, dst, args),
         }
@@ -236,7 +246,7 @@ impl Lowering<'_, '_> {
                     .expect("a method record")
             }
         };
-        self.call_method(method, dst, args, None);
+        self.call_method(method, dst, args);
     }
 
     /// The receiver's own version of a method that may be virtual or not.
@@ -285,17 +295,25 @@ impl Lowering<'_, '_> {
             .load(I32, Self::plain(), at, site_record::EXTRA);
         let (with, without) = (self.b.create_block(), self.b.create_block());
         let next = self.b.create_block();
+        if let Some(dst) = dst {
+            let ty = machine_type(self.type_of(dst));
+            self.b.append_block_param(next, ty);
+        }
         self.b.ins().brif(appendix, with, &[], without, &[]);
         self.b.switch_to_block(with);
         self.b.seal_block(with);
-        self.call_method(method, dst, args, Some(appendix));
-        self.b.ins().jump(next, &[]);
+        let value = self.call_for_value(method, dst, args, Some(appendix));
+        self.jump_with(next, value);
         self.b.switch_to_block(without);
         self.b.seal_block(without);
-        self.call_method(method, dst, args, None);
-        self.b.ins().jump(next, &[]);
+        let value = self.call_for_value(method, dst, args, None);
+        self.jump_with(next, value);
         self.b.switch_to_block(next);
         self.b.seal_block(next);
+        if let Some(dst) = dst {
+            let value = self.b.block_params(next)[0];
+            self.set(dst, value);
+        }
     }
 
     fn load_ref(&mut self, object: clif::Value, offset: u32) -> clif::Value {
@@ -335,6 +353,6 @@ impl Lowering<'_, '_> {
             }
         };
         debug_assert_eq!(header::REFERENCE_BYTES, 4);
-        self.call_method(method, dst, args, None);
+        self.call_method(method, dst, args);
     }
 }

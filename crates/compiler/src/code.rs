@@ -8,12 +8,12 @@ use cranelift_codegen::{
     binemit::Reloc,
     control::ControlPlane,
     ir::{self, InstBuilder},
-    isa::{CallConv, OwnedTargetIsa},
+    isa::{CallConv, OwnedTargetIsa, TargetIsa},
     settings::{self, Configurable},
 };
 use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext};
 
-use crate::Address;
+use crate::{Address, piecewise::PARTS};
 
 /// Code with its tables. Offsets are from the code's start.
 #[derive(Clone, Debug, Default)]
@@ -71,9 +71,23 @@ impl fmt::Display for CompileError {
 
 impl std::error::Error for CompileError {}
 
+/// In place of an instruction's offset: the call of a large method's first piece, whose frame is no method's.
+pub const HIDDEN: u32 = u32::MAX - 1;
+
+/// One function of Cranelift's: a method's whole code, or a part of it.
+pub(crate) struct Part {
+    pub(crate) code: CompiledCode,
+    /// Where the distance to another part goes, and which.
+    pub(crate) jumps: Vec<(u32, u32)>,
+}
+
 /// Reusable state of one compiling thread.
 pub struct Compiler {
     pub(crate) isa: OwnedTargetIsa,
+    /// For pieces of large methods: as little work as may be.
+    quick: OwnedTargetIsa,
+    /// Every method is compiled in pieces.
+    pub(crate) cuts_all: bool,
     context: Context,
     builder: FunctionBuilderContext,
     control: ControlPlane,
@@ -82,30 +96,17 @@ pub struct Compiler {
 impl Compiler {
     /// For the processor this runs on, or for every one of its kind.
     pub fn host(is_portable: bool) -> Result<Self, CompileError> {
-        let mut flags = settings::builder();
-        for (name, value) in [
-            ("opt_level", "speed"),
-            ("preserve_frame_pointers", "true"),
-            ("enable_pinned_reg", "true"),
-            ("unwind_info", "false"),
-            ("enable_heap_access_spectre_mitigation", "false"),
-            ("enable_table_access_spectre_mitigation", "false"),
-            ("enable_verifier", if cfg!(test) { "true" } else { "false" }),
-        ] {
-            flags
-                .set(name, value)
-                .map_err(|error| CompileError(error.to_string()))?;
-        }
-        let isa = cranelift_native::builder_with_options(!is_portable)
-            .map_err(|error| CompileError(error.into()))?
-            .finish(settings::Flags::new(flags))
-            .map_err(|error| CompileError(error.to_string()))?;
-        Ok(Self::of(isa))
+        Ok(Self::of(
+            target(is_portable, &[("opt_level", "speed")])?,
+            target(is_portable, &QUICK)?,
+        ))
     }
 
-    fn of(isa: OwnedTargetIsa) -> Self {
+    fn of(isa: OwnedTargetIsa, quick: OwnedTargetIsa) -> Self {
         Self {
             isa,
+            quick,
+            cuts_all: false,
             context: Context::new(),
             builder: FunctionBuilderContext::new(),
             control: ControlPlane::default(),
@@ -115,7 +116,18 @@ impl Compiler {
     /// One more that makes the same code, for another thread.
     #[must_use]
     pub fn another(&self) -> Self {
-        Self::of(self.isa.clone())
+        Self {
+            cuts_all: self.cuts_all,
+            ..Self::of(self.isa.clone(), self.quick.clone())
+        }
+    }
+
+    /// Compiles every method as if it were large: for tests of that.
+    pub fn cutting_all(self) -> Self {
+        Self {
+            cuts_all: true,
+            ..self
+        }
     }
 
     /// The instruction set and every setting that code depends on.
@@ -126,7 +138,9 @@ impl Compiler {
             .iter()
             .map(ToString::to_string)
             .collect();
-        format!("{} {} {settings:?}", self.isa.triple(), self.isa.flags())
+        let (triple, flags) = (self.isa.triple(), self.isa.flags());
+        let (quick, cuts_all) = (self.quick.flags(), self.cuts_all);
+        format!("{triple} {flags} {settings:?} {quick} {cuts_all}")
     }
 
     /// Builds one function by `build` and compiles it.
@@ -135,37 +149,51 @@ impl Compiler {
         signature: ir::Signature,
         build: impl FnOnce(&mut FunctionBuilder<'_>),
     ) -> Result<CompiledCode, CompileError> {
+        self.build(signature, build);
+        run(&*self.isa, &mut self.context, &mut self.control)?;
+        let part = self.finished()?;
+        debug_assert!(part.jumps.is_empty(), "one function is the whole");
+        Ok(part.code)
+    }
+
+    /// As [`Self::compile`], for a part of a large method.
+    pub(crate) fn part(
+        &mut self,
+        signature: ir::Signature,
+        build: impl FnOnce(&mut FunctionBuilder<'_>),
+    ) -> Result<Part, CompileError> {
+        self.build(signature, build);
+        run(&*self.quick, &mut self.context, &mut self.control)?;
+        self.finished()
+    }
+
+    fn build(&mut self, signature: ir::Signature, build: impl FnOnce(&mut FunctionBuilder<'_>)) {
         self.context.clear();
         self.context.func.signature = signature;
         let mut builder = FunctionBuilder::new(&mut self.context.func, &mut self.builder);
         build(&mut builder);
         builder.seal_all_blocks();
         builder.finalize(self.isa.frontend_config());
-        if let Err(error) = self.context.compile(&*self.isa, &mut self.control) {
-            let text = error.func.display().to_string();
-            return Err(CompileError(format!("{:?} in {text}", error.inner)));
-        }
-        self.finished()
     }
 
     /// What the context has compiled, in our terms.
-    fn finished(&self) -> Result<CompiledCode, CompileError> {
+    fn finished(&self) -> Result<Part, CompileError> {
         let compiled = self.context.compiled_code().expect("just compiled");
         let buffer = &compiled.buffer;
-        let relocations = buffer.relocs().iter().map(|found| {
+        let (mut relocations, mut jumps) = (Vec::new(), Vec::new());
+        for found in buffer.relocs() {
             let FinalizedRelocTarget::ExternalName(ir::ExternalName::User(name)) = found.target
             else {
                 return Err(CompileError(format!("a relocation of our own: {found:?}")));
             };
-            if found.kind != Reloc::Abs8 || found.addend != 0 {
-                return Err(CompileError(format!("a relocation in full: {found:?}")));
+            let name = &self.context.func.params.user_named_funcs()[name];
+            let (offset, address) = (found.offset, Address(name.index));
+            match (found.kind, found.addend, name.namespace) {
+                (Reloc::Abs8, 0, ADDRESSES) => relocations.push(Relocation { offset, address }),
+                (Reloc::X86CallPCRel4, -4, PARTS) => jumps.push((offset, name.index)),
+                _ => return Err(CompileError(format!("a relocation in full: {found:?}"))),
             }
-            Ok(Relocation {
-                offset: found.offset,
-                address: Address(self.context.func.params.user_named_funcs()[name].index),
-            })
-        });
-        let relocations = relocations.collect::<Result<Vec<_>, _>>()?;
+        }
         let lines = buffer.get_srclocs_sorted();
         let line_of = |offset: u32| {
             let next = lines.partition_point(|line| line.start < offset);
@@ -192,20 +220,60 @@ impl Compiler {
                 return_offset: *offset,
                 slots: map.entries().map(|(_, slot)| slot).collect(),
             });
-        Ok(CompiledCode {
+        let code = CompiledCode {
             call_sites: call_sites.collect(),
             stack_maps: stack_maps.collect(),
             relocations,
             bytes: compiled.code_buffer().to_vec(),
-        })
+        };
+        Ok(Part { code, jumps })
     }
 }
+
+/// Settings for pieces.
+const QUICK: [(&str, &str); 2] = [("opt_level", "none"), ("regalloc_algorithm", "single_pass")];
+
+/// The processor with our settings and `more`.
+fn target(is_portable: bool, more: &[(&str, &str)]) -> Result<OwnedTargetIsa, CompileError> {
+    let mut flags = settings::builder();
+    let settings = [
+        ("preserve_frame_pointers", "true"),
+        ("enable_pinned_reg", "true"),
+        ("unwind_info", "false"),
+        ("enable_heap_access_spectre_mitigation", "false"),
+        ("enable_table_access_spectre_mitigation", "false"),
+        ("enable_verifier", if cfg!(test) { "true" } else { "false" }),
+    ];
+    for (name, value) in settings.iter().chain(more) {
+        flags
+            .set(name, value)
+            .map_err(|error| CompileError(error.to_string()))?;
+    }
+    cranelift_native::builder_with_options(!is_portable)
+        .map_err(|error| CompileError(error.into()))?
+        .finish(settings::Flags::new(flags))
+        .map_err(|error| CompileError(error.to_string()))
+}
+
+fn run(
+    isa: &dyn TargetIsa,
+    context: &mut Context,
+    control: &mut ControlPlane,
+) -> Result<(), CompileError> {
+    match context.compile(isa, control) {
+        Ok(_) => Ok(()),
+        Err(error) => Err(CompileError(format!("{:?}", error.inner))),
+    }
+}
+
+/// The name space of addresses that are known when code is installed.
+const ADDRESSES: u32 = 0;
 
 /// The value of an address that is known when the code is installed.
 pub(crate) fn address_value(b: &mut FunctionBuilder<'_>, address: Address) -> ir::Value {
     let name = b
         .func
-        .declare_imported_user_function(ir::UserExternalName::new(0, address.0));
+        .declare_imported_user_function(ir::UserExternalName::new(ADDRESSES, address.0));
     let symbol = b.create_global_value(ir::GlobalValueData::Symbol {
         name: ir::ExternalName::User(name),
         offset: 0.into(),

@@ -47,6 +47,8 @@ pub enum Entry {
     UnlockNoted,
     LocksReturn,
     LocksUnwind,
+    StoreElement,
+    CheckCast,
 }
 
 type Types = (
@@ -56,7 +58,7 @@ type Types = (
 
 impl Entry {
     /// How many there are.
-    pub const COUNT: usize = Entry::LocksUnwind as usize + 1;
+    pub const COUNT: usize = Entry::CheckCast as usize + 1;
 
     /// Whether every register is as before when it returns. It throws nothing then.
     pub fn is_preserving(self) -> bool {
@@ -74,7 +76,7 @@ impl Entry {
             // Index, length.
             Entry::ThrowBounds => (&[I32, I32], None),
             // Object, class record.
-            Entry::ThrowCast => (&[I32, I64], None),
+            Entry::ThrowCast | Entry::CheckCast => (&[I32, I64], None),
             Entry::Throw | Entry::MonitorEnter | Entry::MonitorExit | Entry::LockNoted => {
                 (&[I32], None)
             }
@@ -94,6 +96,8 @@ impl Entry {
             Entry::IsSubtype => (&[I64, I64], Some(I32)),
             // Array, value.
             Entry::CheckStore => (&[I32, I32], None),
+            // Array, index, value: all that `aastore` does.
+            Entry::StoreElement => (&[I32, I32, I32], None),
             // Receiver's class record, method record.
             Entry::SelectInterface => (&[I64, I64], Some(I64)),
             // Object, address of its log word or 0, new value, address of the slot.

@@ -98,6 +98,10 @@ impl Lowering<'_, '_> {
         index: u32,
         args: &[Reg],
     ) -> bool {
+        // Pieces are for short compilation: calls are calls there.
+        if self.memory.is_some() {
+            return false;
+        }
         let Some(callee) = self.linker.enter(kind, index) else {
             return false;
         };

@@ -26,11 +26,13 @@ mod linker;
 mod lower;
 mod native;
 mod object;
+mod pieces;
+mod piecewise;
 mod poll;
 mod record;
 
 pub use adapter::Shape;
-pub use code::{CallSite, CompileError, CompiledCode, Compiler, Relocation, StackMap};
+pub use code::{CallSite, CompileError, CompiledCode, Compiler, HIDDEN, Relocation, StackMap};
 pub use entry::Entry;
 pub use inline::inlinable;
 pub use intrinsic::Intrinsic;

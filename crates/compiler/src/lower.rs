@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! [`Lowering`]: one IR function becomes one CLIF function.
 
+use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 
 use cranelift_codegen::ir::{
@@ -14,6 +15,8 @@ use ir::{BlockId, CompareOp, Condition, Function, Op, Reg, Type};
 use crate::{
     Address, CompileError, CompiledCode, Compiler, Linker,
     code::{address_value, managed},
+    pieces::{Plan, is_large},
+    piecewise::Memory,
 };
 
 /// The machine type of a register.
@@ -31,8 +34,10 @@ pub(crate) struct Lowering<'a, 'b> {
     pub(crate) linker: &'a mut dyn Linker,
     pub(crate) b: &'a mut FunctionBuilder<'b>,
     variables: Vec<Variable>,
-    types: Vec<Type>,
-    blocks: Vec<clif::Block>,
+    pub(crate) types: Cow<'a, [Type]>,
+    pub(crate) blocks: Vec<clif::Block>,
+    /// Set in a piece of a large method: where its registers lie.
+    pub(crate) memory: Option<Memory<'a>>,
     /// Where exceptions land, by handler block.
     pub(crate) pads: HashMap<BlockId, clif::Block>,
     pub(crate) signatures: HashMap<clif::Signature, clif::SigRef>,
@@ -41,7 +46,7 @@ pub(crate) struct Lowering<'a, 'b> {
     /// What a block may take over from its only predecessor, which ends with these.
     inherited: HashMap<BlockId, HashSet<Reg>>,
     /// Blocks that one branch leads to, and no exception.
-    single: HashSet<BlockId>,
+    single: Cow<'a, HashSet<BlockId>>,
     /// Registers that hold the outcome of a comparison made in this block.
     pub(crate) compared: HashMap<Reg, (CompareOp, clif::Value, clif::Value)>,
     /// The receiver, if no instruction writes its register.
@@ -51,7 +56,7 @@ pub(crate) struct Lowering<'a, 'b> {
     pub(crate) current: BlockId,
     pub(crate) handler: Option<BlockId>,
     /// What a landing pad was given.
-    caught: Option<clif::Value>,
+    pub(crate) caught: Option<clif::Value>,
 }
 
 impl Compiler {
@@ -61,6 +66,9 @@ impl Compiler {
         function: &Function,
         linker: &mut dyn Linker,
     ) -> Result<CompiledCode, CompileError> {
+        if self.cuts_all || is_large(function) {
+            return self.in_pieces(function, linker);
+        }
         let params = function
             .params
             .iter()
@@ -79,20 +87,48 @@ impl<'a, 'b> Lowering<'a, 'b> {
         let variables = declare(b, function);
         let blocks = function.blocks.iter().map(|_| b.create_block()).collect();
         Lowering {
+            variables,
+            blocks,
+            single: Cow::Owned(single_targets(function)),
+            receiver: receiver_of(function),
+            ..Self::bare(function, linker, b)
+        }
+    }
+
+    /// For a part of a large method.
+    pub(crate) fn in_piece(
+        function: &'a Function,
+        plan: &'a Plan,
+        linker: &'a mut dyn Linker,
+        b: &'a mut FunctionBuilder<'b>,
+    ) -> Self {
+        Lowering {
+            receiver: plan.receiver,
+            ..Self::bare(function, linker, b)
+        }
+    }
+
+    fn bare(
+        function: &'a Function,
+        linker: &'a mut dyn Linker,
+        b: &'a mut FunctionBuilder<'b>,
+    ) -> Self {
+        Lowering {
             function,
             linker,
             b,
-            variables,
-            types: function.registers.clone(),
-            blocks,
+            variables: Vec::new(),
+            types: Cow::Borrowed(&function.registers),
+            blocks: Vec::new(),
+            memory: None,
             pads: HashMap::new(),
             signatures: HashMap::new(),
             non_null: HashSet::new(),
             inherited: HashMap::new(),
-            single: single_targets(function),
+            single: Cow::Owned(HashSet::new()),
             compared: HashMap::new(),
             safe_divisors: HashSet::new(),
-            receiver: receiver_of(function),
+            receiver: None,
             current: BlockId(0),
             handler: None,
             caught: None,
@@ -138,11 +174,11 @@ impl<'a, 'b> Lowering<'a, 'b> {
     }
 
     /// Registers are `callee`'s from here on; gives back the caller's.
-    pub(crate) fn registers_of(&mut self, callee: &Function) -> Registers {
+    pub(crate) fn registers_of(&mut self, callee: &Function) -> Registers<'a> {
         let variables = declare(self.b, callee);
         Registers {
             variables: core::mem::replace(&mut self.variables, variables),
-            types: core::mem::replace(&mut self.types, callee.registers.clone()),
+            types: core::mem::replace(&mut self.types, Cow::Owned(callee.registers.clone())),
             non_null: core::mem::take(&mut self.non_null),
             compared: core::mem::take(&mut self.compared),
             safe_divisors: core::mem::take(&mut self.safe_divisors),
@@ -151,7 +187,7 @@ impl<'a, 'b> Lowering<'a, 'b> {
     }
 
     /// Back to the caller's registers.
-    pub(crate) fn restore(&mut self, own: Registers) {
+    pub(crate) fn restore(&mut self, own: Registers<'a>) {
         self.variables = own.variables;
         self.types = own.types;
         self.non_null = own.non_null;
@@ -166,6 +202,9 @@ impl<'a, 'b> Lowering<'a, 'b> {
 
     /// The value of a register.
     pub(crate) fn get(&mut self, reg: Reg) -> clif::Value {
+        if self.memory.is_some() {
+            return self.get_in_piece(reg);
+        }
         self.b.use_var(self.variables[reg.0 as usize])
     }
 
@@ -174,6 +213,9 @@ impl<'a, 'b> Lowering<'a, 'b> {
         self.non_null.remove(&reg);
         self.compared.remove(&reg);
         self.safe_divisors.remove(&reg);
+        if self.memory.is_some() {
+            return self.set_in_piece(reg, value);
+        }
         self.b.def_var(self.variables[reg.0 as usize], value);
     }
 
@@ -290,6 +332,10 @@ impl<'a, 'b> Lowering<'a, 'b> {
 
     /// What is known at the end of a block is known where only it leads.
     fn hand_down(&mut self, op: &Op) {
+        // Pieces take nothing over: sets would be as many as targets.
+        if self.memory.is_some() {
+            return;
+        }
         op.for_each_target(|target| {
             if self.single.contains(&target) && target > self.current {
                 self.inherited.insert(target, self.non_null.clone());
@@ -373,18 +419,28 @@ impl<'a, 'b> Lowering<'a, 'b> {
         }
     }
 
-    fn target(&self, target: BlockId) -> clif::Block {
+    fn target(&mut self, target: BlockId) -> clif::Block {
+        if self.memory.is_some() {
+            return self.target_in_piece(target);
+        }
         self.blocks[target.0 as usize]
     }
 
     /// Landing pads: the payload becomes the handler's parameter.
-    fn fill_pads(&mut self) {
-        for (handler, pad) in std::mem::take(&mut self.pads) {
+    pub(crate) fn fill_pads(&mut self) {
+        let mut pads: Vec<_> = std::mem::take(&mut self.pads).into_iter().collect();
+        // The same code each time.
+        pads.sort_unstable();
+        for (handler, pad) in pads {
             self.b.switch_to_block(pad);
             self.b.set_cold_block(pad);
             self.b.append_block_param(pad, I64);
             let payload = self.b.block_params(pad)[0];
             let exception = self.b.ins().ireduce(I32, payload);
+            if self.memory.is_some() {
+                self.handle_in_piece(handler, exception);
+                continue;
+            }
             let target = self.target(handler);
             self.b.ins().jump(target, &[exception.into()]);
         }
@@ -392,9 +448,9 @@ impl<'a, 'b> Lowering<'a, 'b> {
 }
 
 /// What is known of one function's registers.
-pub(crate) struct Registers {
+pub(crate) struct Registers<'a> {
     variables: Vec<Variable>,
-    types: Vec<Type>,
+    types: Cow<'a, [Type]>,
     non_null: HashSet<Reg>,
     compared: HashMap<Reg, (CompareOp, clif::Value, clif::Value)>,
     safe_divisors: HashSet<Reg>,
@@ -422,7 +478,7 @@ pub(crate) fn receiver_of(function: &Function) -> Option<Reg> {
 }
 
 /// Blocks that are one branch's target once, and neither the entry nor a handler.
-fn single_targets(function: &Function) -> HashSet<BlockId> {
+pub(crate) fn single_targets(function: &Function) -> HashSet<BlockId> {
     let mut counts = vec![0_u32; function.blocks.len()];
     counts[0] += 1;
     for block in &function.blocks {

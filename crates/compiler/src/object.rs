@@ -158,8 +158,13 @@ impl Lowering<'_, '_> {
         self.b.seal_block(some);
         let link = self.linker.class(index);
         let class = self.class_record(link);
-        let is_subtype = self.subtype_test(value, class, link);
-        self.b.ins().brif(is_subtype, next, &[], fail, &[]);
+        if self.memory.is_some() {
+            self.call_entry(Entry::CheckCast, &[value, class]);
+            self.b.ins().jump(next, &[]);
+        } else {
+            let is_subtype = self.subtype_test(value, class, link);
+            self.b.ins().brif(is_subtype, next, &[], fail, &[]);
+        }
         self.b.switch_to_block(fail);
         self.b.seal_block(fail);
         self.throw_by(Entry::ThrowCast, &[value, class]);

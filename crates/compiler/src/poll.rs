@@ -43,7 +43,7 @@ impl Lowering<'_, '_> {
         }
     }
 
-    fn poll(&mut self) {
+    pub(crate) fn poll(&mut self) {
         let base = self.context();
         let at = self.b.ins().iadd_imm_s(base, i64::from(context::POLL));
         // Atomic, or one poll's load would serve the next as well.

@@ -102,8 +102,11 @@ pub(crate) fn start() -> Result<(), Box<dyn std::error::Error>> {
     let count = u64::from(CODE_BYTES) / GRANULE_BYTES;
     let index = memory::map_at(0, count as usize * 8, "the index of code")?;
     INDEX.store(index, Ordering::Release);
-    let compiler = Compiler::host(crate::options::get().is_code_portable)
+    let mut compiler = Compiler::host(crate::options::get().is_code_portable)
         .map_err(|error| format!("no code for this processor: {error}"))?;
+    if crate::options::get().is_cutting_all {
+        compiler = compiler.cutting_all();
+    }
     // Code is the same under both collectors.
     let target = compiler.target();
     code_store::start(crate::options::get().code_root.as_deref(), &target);

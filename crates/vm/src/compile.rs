@@ -76,9 +76,10 @@ fn managed(thread: &Thread, method: &'static Method) -> Result<u64, TranslateErr
     }
     let function = method.translate()?;
     cx.forget();
-    let entry = code_cache::compile(method, &function, &mut cx).unwrap_or_else(|error| {
-        report::fatal(&format!("cannot compile {}: {error}", method.full_name()))
-    });
+    let entry = code_cache::compile(method, &function, &mut cx).map_err(|error| {
+        let message = format!("cannot compile {}: {error}", method.full_name());
+        thread.throw("java/lang/InternalError", &message)
+    })?;
     code_cache::COMPILE_NS.fetch_add(report::now_ns() - started_ns, Ordering::Relaxed);
     tell("compile", method, entry);
     Ok(entry)

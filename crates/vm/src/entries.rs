@@ -155,6 +155,33 @@ pub(crate) extern "C" fn check_store(cx: Cx<'_>, array: ObjectRef, value: Object
     }
 }
 
+/// All that storing a reference in an array does, for code that does it many times.
+pub(crate) extern "C" fn store_element(cx: Cx<'_>, array: ObjectRef, index: i32, value: ObjectRef) {
+    if array.is_null() {
+        return throw_null(cx);
+    }
+    let length = array.length();
+    if index as u32 >= length {
+        return throw_bounds(cx, index, length as i32);
+    }
+    if !value.is_null() {
+        check_store(cx, array, value);
+        if !Thread::of_context(cx).exception().is_null() {
+            return;
+        }
+    }
+    let slot = array.elements() + u64::from(index as u32) * 4;
+    write_slow(cx, array, 0, value, slot);
+    memory::write(slot, value.0);
+}
+
+/// A cast of an object that is not null.
+pub(crate) extern "C" fn check_cast(cx: Cx<'_>, object: ObjectRef, class: u64) {
+    if !object.is_instance_of(Class::at(class as u32)) {
+        throw_cast(cx, object, class);
+    }
+}
+
 pub(crate) extern "C" fn monitor_enter(cx: Cx<'_>, object: ObjectRef) {
     monitor::enter(Thread::of_context(cx), object);
 }

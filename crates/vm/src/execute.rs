@@ -225,6 +225,8 @@ trampolines! {
     unlock_noted => entries::unlock_noted,
     locks_return => entries::locks_return,
     locks_unwind => entries::locks_unwind,
+    store_element => entries::store_element,
+    check_cast => entries::check_cast,
 }
 
 macro_rules! passages {
@@ -291,6 +293,8 @@ static ENTRIES: [Trampoline; Entry::COUNT] = [
     unlock_noted,
     locks_return,
     locks_unwind,
+    store_element,
+    check_cast,
 ];
 
 pub(crate) fn entries_address() -> u64 {

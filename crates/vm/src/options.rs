@@ -46,6 +46,8 @@ pub(crate) struct Options {
     pub(crate) real_time_list: Option<PathBuf>,
     /// `--realtime-strict`: real-time threads run in real time or not at all.
     pub(crate) is_strictly_real_time: bool,
+    /// Every method is compiled as large ones are, piece by piece: for tests of that.
+    pub(crate) is_cutting_all: bool,
     /// Code uses no instruction that only some processors have: it is made here and runs elsewhere.
     pub(crate) is_code_portable: bool,
     /// Where compiled code is kept; nowhere if there is no such place.
@@ -107,6 +109,7 @@ pub(crate) fn read(arguments: &[String], ignores_unknown: bool) -> Result<(), St
         report_file: None,
         is_strictly_real_time: false,
         real_time_list: None,
+        is_cutting_all: false,
         is_code_portable: false,
         assertions: Assertions::default(),
         stack_bytes: None,
@@ -224,6 +227,7 @@ impl Options {
             "-verbose:gc" | "-Xlog:gc" => self.is_verbose_gc = true,
             "-Xtakt:report" => self.is_reporting = true,
             "-Xtakt:realtime-strict" => self.is_strictly_real_time = true,
+            "-Xtakt:pieces" => self.is_cutting_all = true,
             "-Xtakt:portable-code" => self.is_code_portable = true,
             "-Xtakt:no-code-cache" => self.code_root = None,
             "-Xrs" => self.has_reduced_signals = true,

@@ -5,7 +5,7 @@ use core::ops::Range;
 use core::sync::atomic::Ordering;
 
 use abi::context::MutatorContext;
-use compiler::machine_word;
+use compiler::{HIDDEN, machine_word};
 
 use crate::class::Method;
 use crate::code_cache::{self, CodeKind};
@@ -76,20 +76,37 @@ pub(crate) struct Record(u64);
 impl Record {
     /// Where the frame keeps its values.
     pub(crate) fn span(self) -> Range<u64> {
-        self.0 + 16..memory::read(self.0)
+        self.0 + 16..memory::read(self.behind().unwrap_or(self).0)
     }
 
     /// What it holds during the call that it is in.
     pub(crate) fn references(self) -> impl Iterator<Item = ObjectRef> {
+        let behind = self.behind().into_iter().flat_map(Self::own_references);
+        self.own_references().chain(behind)
+    }
+
+    fn own_references(self) -> impl Iterator<Item = ObjectRef> {
         let return_address: u64 = memory::read(self.0 + 8);
         let slots = code_cache::find(return_address).and_then(|code| code.slots(return_address));
-        let word = move |&slot: &u32| ObjectRef(memory::read(self.span().start + u64::from(slot)));
+        let word = move |&slot: &u32| ObjectRef(memory::read(self.0 + 16 + u64::from(slot)));
         slots
             .unwrap_or_default()
             .iter()
             .map(word)
             .filter(|object| !object.is_null())
     }
+
+    /// In a piece of a large method: where the frame lies that its pieces share.
+    fn behind(self) -> Option<Self> {
+        let caller: u64 = memory::read(self.0);
+        is_hidden(memory::read(caller + 8)).then_some(Self(caller))
+    }
+}
+
+/// Whether a call that returns there is of a large method's first piece: its frame is a part of that one's.
+fn is_hidden(return_address: u64) -> bool {
+    let site = code_cache::find(return_address).and_then(|code| code.site(return_address));
+    site.is_some_and(|site| site.at == HIDDEN)
 }
 
 /// As [`walk_from`]; `each` is also told where the frame is, unless it is a native method's.
@@ -120,6 +137,10 @@ pub(crate) fn walk_records(
         let goes_on = match code.kind {
             CodeKind::Method(method) => {
                 let at = code.site(return_address).map(|site| site.at);
+                if at == Some(HIDDEN) {
+                    frame = memory::read(frame);
+                    continue;
+                }
                 each(Frame { method, at }, Some(Record(frame)))
             }
             CodeKind::Native(method) => each(Frame { method, at: None }, None),
