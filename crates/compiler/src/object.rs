@@ -58,6 +58,12 @@ impl Lowering<'_, '_> {
             } => {
                 self.array_store(*array, *element, *src, *kind);
             }
+            Op::FillArray {
+                array,
+                kind,
+                first,
+                data,
+            } => self.fill_array(*array, *kind, *first, data),
             Op::New { dst, index } => self.new_object(*dst, *index),
             Op::NewPrimitiveArray { dst, length, kind } => {
                 let class = self.linker.primitive_array(*kind);

@@ -8,7 +8,7 @@
 
 use core::ops::Range;
 
-use ir::{BlockId, Function, Reg, Type};
+use ir::{BlockId, Function, Op, Reg, Type};
 
 use crate::{CompileError, lower::receiver_of};
 
@@ -165,6 +165,11 @@ fn pieces_of(function: &Function, segments: &[Segment]) -> Vec<Range<usize>> {
     let weight = |it: &Segment| {
         let block = &function.blocks[it.block.0 as usize];
         let mut weight = it.insts.len();
+        for inst in &block.insts[it.insts.clone()] {
+            if let Op::FillArray { data, .. } = &inst.op {
+                weight += data.len() / 8;
+            }
+        }
         let last = &block.insts[it.insts.end - 1];
         last.op.for_each_target(|_| weight += 1);
         weight

@@ -191,6 +191,13 @@ pub enum Op {
         src: Reg,
         kind: MemoryKind,
     },
+    /// Sets primitive elements from the one at `first` on, as `data` has them in memory; none if not all are there.
+    FillArray {
+        array: Reg,
+        kind: MemoryKind,
+        first: u32,
+        data: Vec<u8>,
+    },
     New {
         dst: Reg,
         index: u32,

@@ -9,7 +9,7 @@ use core::fmt;
 
 use crate::sparse::Sparse;
 use crate::worklist::Worklist;
-use crate::{BlockId, CompareOp, Condition, Function, Op, Reg, Type};
+use crate::{BlockId, CompareOp, Condition, Function, MemoryKind, Op, Reg, Type};
 
 /// Why a function was refused.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -126,7 +126,7 @@ pub fn for_each_read(function: &Function, op: &Op, mut each: impl FnMut(Reg, Typ
             each(*src, kind.register_type());
         }
         Op::PutStatic { src, kind, .. } => each(*src, kind.register_type()),
-        Op::ArrayLength { array, .. } => each(*array, Ref),
+        Op::ArrayLength { array, .. } | Op::FillArray { array, .. } => each(*array, Ref),
         Op::ArrayLoad { array, element, .. } => {
             each(*array, Ref);
             each(*element, Int);
@@ -235,6 +235,11 @@ fn check_types(function: &Function, op: &Op) -> Result<(), String> {
         }
         Op::Return { src } if src.is_some() != function.result.is_some() => {
             return Err("return does not match the result".into());
+        }
+        Op::FillArray { kind, data, .. }
+            if *kind == MemoryKind::Ref || data.len() % (1 << kind.size_log2()) != 0 =>
+        {
+            return Err("data that is no whole elements".into());
         }
         Op::Binary { dst, .. } if function.type_of(*dst) == Type::Ref => {
             return Err("arithmetic on references".into());

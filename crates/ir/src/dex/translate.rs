@@ -20,6 +20,10 @@ use crate::{Block, BlockId, Function, Inst, MemoryKind, Op, Reg, Type};
 
 type Result<T> = core::result::Result<T, String>;
 
+/// Code units of a method. The format has room for 2^32; no compiler of Java makes more than 2^18, and the time that
+/// a method takes is linear in them.
+const UNITS_MAX: u32 = 1 << 20;
+
 /// Translates `method` of the class that `outline` is of. The method must have code.
 pub fn translate(
     file: &DexFile<'_>,
@@ -29,6 +33,13 @@ pub fn translate(
     let fail = |at, what| TranslateError { at, what };
     let code = method.code(file);
     let code = code.as_ref().ok_or_else(|| fail(None, "no code".into()))?;
+    if code.unit_count() > UNITS_MAX {
+        let what = format!(
+            "code of {} units, where {UNITS_MAX} are allowed",
+            code.unit_count()
+        );
+        return Err(fail(None, what));
+    }
     let mut translator =
         Translator::new(file, outline, method, code).map_err(|what| fail(None, what))?;
     // What comes first in the code goes first: most blocks are then translated once.
@@ -59,6 +70,8 @@ struct Translator<'f, 'a> {
     dispatchers: HashMap<Handlers, BlockId>,
     chains: Chains,
     pending: BTreeSet<u32>,
+    /// Bytes that arrays are filled with, so far.
+    filled: usize,
     /// State of the block being translated.
     state: State<'a>,
     handlers: Handlers,
@@ -87,6 +100,7 @@ impl<'f, 'a> Translator<'f, 'a> {
             dispatchers: HashMap::new(),
             chains: Chains::default(),
             pending: BTreeSet::new(),
+            filled: 0,
             state: State::new(code.registers.into()),
             handlers: Vec::new(),
             insts: Vec::new(),

@@ -16,7 +16,10 @@ impl<N: Names, H: Hierarchy> Checker<'_, N, H> {
             | Op::PutField { .. }
             | Op::GetStatic { .. }
             | Op::PutStatic { .. } => self.field(op),
-            Op::ArrayLength { .. } | Op::ArrayLoad { .. } | Op::ArrayStore { .. } => self.array(op),
+            Op::ArrayLength { .. }
+            | Op::ArrayLoad { .. }
+            | Op::ArrayStore { .. }
+            | Op::FillArray { .. } => self.array(op),
             Op::New { .. }
             | Op::NewPrimitiveArray { .. }
             | Op::NewArray { .. }
@@ -219,7 +222,8 @@ impl<N: Names, H: Hierarchy> Checker<'_, N, H> {
     fn array(&mut self, op: &Op) -> Result<(), H> {
         let (Op::ArrayLength { array, .. }
         | Op::ArrayLoad { array, .. }
-        | Op::ArrayStore { array, .. }) = op
+        | Op::ArrayStore { array, .. }
+        | Op::FillArray { array, .. }) = op
         else {
             unreachable!("only instructions of arrays come here")
         };
@@ -228,7 +232,9 @@ impl<N: Names, H: Hierarchy> Checker<'_, N, H> {
             _ => [].into(),
         };
         let kind = match op {
-            Op::ArrayLoad { kind, .. } | Op::ArrayStore { kind, .. } => Some(*kind),
+            Op::ArrayLoad { kind, .. }
+            | Op::ArrayStore { kind, .. }
+            | Op::FillArray { kind, .. } => Some(*kind),
             _ => None,
         };
         let mut loaded = Content::Null;

@@ -19,6 +19,11 @@ pub(super) const KINDS: [MemoryKind; 7] = [
     MemoryKind::Short,
 ];
 
+/// Bytes of one instruction that fills: many stores, so that more would make a large block. A multiple of every width.
+const FILL_BYTES: usize = 1024;
+/// Bytes in all of a method: several instructions may name the same payload. A method at its limit has half of that.
+const FILLED_BYTES_MAX: usize = 4 << 20;
+
 /// Whether an instruction for `kind` may access values of `own`.
 pub(super) fn fits(kind: MemoryKind, own: MemoryKind) -> bool {
     match kind {
@@ -145,33 +150,16 @@ impl<'a> Translator<'_, 'a> {
         if data.is_empty() {
             return self.fail_on_null(array);
         }
-        let ty = kind.register_type();
-        for (place, bytes) in data.chunks_exact(width.into()).enumerate().rev() {
-            let src = self.scratch(ty);
-            let mut raw = [0; 8];
-            raw[..bytes.len()].copy_from_slice(bytes);
-            let bits = u64::from_le_bytes(raw);
-            self.emit(match ty {
-                Type::Long => Op::Long {
-                    dst: src,
-                    value: bits as i64,
-                },
-                Type::Double => Op::Double { dst: src, bits },
-                Type::Float => Op::Float {
-                    dst: src,
-                    bits: bits as u32,
-                },
-                _ => Op::Int {
-                    dst: src,
-                    value: bits as i32,
-                },
-            });
-            let element = self.int(place as i32);
-            self.emit(Op::ArrayStore {
+        self.filled += data.len();
+        if self.filled > FILLED_BYTES_MAX {
+            return Err("arrays are filled with too much data".into());
+        }
+        for (place, data) in data.chunks(FILL_BYTES).enumerate().rev() {
+            self.emit(Op::FillArray {
                 array,
-                element,
-                src,
                 kind,
+                first: (place * FILL_BYTES / usize::from(width)) as u32,
+                data: data.to_vec(),
             });
         }
         Ok(())
