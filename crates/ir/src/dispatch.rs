@@ -199,3 +199,39 @@ pub(crate) fn fill_unreached(function: &mut Function) {
         };
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Blocks that `count` ranges in ranges take, the innermost first.
+    fn blocks(count: u32) -> usize {
+        let mut function = Function::default();
+        let landing = function.register(Type::Ref);
+        let mut chains = Chains::default();
+        let handlers: Vec<(Option<u32>, BlockId)> = (0..count)
+            .map(|class| (Some(class), BlockId(class)))
+            .collect();
+        for _ in 0..count {
+            function.block();
+        }
+        for inner in 0..count as usize {
+            let dispatch = Dispatch {
+                at: 0,
+                handlers: &handlers[inner..],
+                landing,
+                leave: None,
+                outer: None,
+            };
+            dispatch.build(&mut function, &mut chains);
+        }
+        function.blocks.len()
+    }
+
+    #[test]
+    fn ranges_in_ranges_share_their_tests() {
+        let counts = [250, 500, 1000].map(blocks);
+        let grows = |few: &usize, many: &usize| *many < 2 * few + few / 10;
+        assert!(counts.is_sorted_by(grows), "{counts:?}");
+    }
+}

@@ -162,7 +162,9 @@ impl Ahead<'_> {
             return;
         };
         let mut cx = Cx::new(self.thread, method).in_mode(Mode::Sites);
-        let general = code_cache::compile_apart(&function, &mut cx, method);
+        let Some(general) = code_cache::compile_apart(&function, &mut cx) else {
+            return;
+        };
         let asked: Vec<Question> = cx
             .asked()
             .iter()
@@ -176,9 +178,11 @@ impl Ahead<'_> {
             return;
         }
         let mut cx = Cx::new(self.thread, method).in_mode(Mode::Ready);
-        let best = code_cache::compile_apart(&function, &mut cx, method);
+        let best = code_cache::compile_apart(&function, &mut cx);
         // The better one is looked at first.
-        code_cache::keep(method, &best);
+        if let Some(best) = best {
+            code_cache::keep(method, &best);
+        }
         code_cache::keep(method, &general);
         self.compiled_count += 1;
     }

@@ -261,16 +261,10 @@ pub(crate) fn compile(
     Ok(publish(code, cx.addresses(), CodeKind::Method(method)))
 }
 
-/// Compiles without installing.
-pub(crate) fn compile_apart(
-    function: &ir::Function,
-    cx: &mut Cx<'_>,
-    method: &'static Method,
-) -> Piece {
-    match with_compiler(|compiler| compiler.method(function, cx)) {
-        Ok(code) => Piece::new(cx.asked(), &code),
-        Err(error) => report::fatal(&format!("cannot compile {}: {error}", method.full_name())),
-    }
+/// Compiles without installing; nothing if the method is beyond a limit, which its first call says.
+pub(crate) fn compile_apart(function: &ir::Function, cx: &mut Cx<'_>) -> Option<Piece> {
+    let code = with_compiler(|compiler| compiler.method(function, cx)).ok()?;
+    Some(Piece::new(cx.asked(), &code))
 }
 
 /// Keeps a method's code for other processes.

@@ -7,8 +7,8 @@ use std::sync::atomic::Ordering;
 
 use classfile::access;
 use compiler::{
-    Address, ClassLink, ConstantLink, FieldLink, HandleLayout, Linker, MethodLink, NativeMethod,
-    NewLink, SubtypeTest, class_record,
+    Address, ClassLink, CompileError, ConstantLink, FieldLink, HandleLayout, Linker, MethodLink,
+    NativeMethod, NewLink, SubtypeTest, class_record,
 };
 use ir::bytecode::TranslateError;
 use ir::{InvokeKind, LoadedConstant, MemoryKind};
@@ -43,13 +43,28 @@ pub(crate) fn entry_of(thread: &Thread, method: &'static Method) -> Result<u64, 
         }
     });
     made.map_err(|error| {
-        let message = format!("{error} in {}", method.full_name());
-        thread.throw("java/lang/VerifyError", &message)
+        let name = method.full_name();
+        match error {
+            Unmade::Unverified(error) => {
+                thread.throw("java/lang/VerifyError", &format!("{error} in {name}"))
+            }
+            Unmade::Refused(error) => {
+                let message = format!("cannot compile {name}: {error}");
+                thread.throw("java/lang/InternalError", &message)
+            }
+        }
     })
 }
 
+/// Why a method has no code.
+enum Unmade {
+    Unverified(TranslateError),
+    /// A limit of the compiler's.
+    Refused(CompileError),
+}
+
 /// Compiles or loads `method`, which nobody else does meanwhile.
-fn make(thread: &Thread, method: &'static Method) -> Result<u64, TranslateError> {
+fn make(thread: &Thread, method: &'static Method) -> Result<u64, Unmade> {
     let entry = if method.is_native() {
         native(method)
     } else {
@@ -66,7 +81,7 @@ fn tell(how: &str, method: &'static Method, entry: u64) {
     }
 }
 
-fn managed(thread: &Thread, method: &'static Method) -> Result<u64, TranslateError> {
+fn managed(thread: &Thread, method: &'static Method) -> Result<u64, Unmade> {
     let started_ns = report::now_ns();
     let mut cx = Cx::new(thread, method);
     if let Some(entry) = code_cache::load(method, &mut cx) {
@@ -74,12 +89,9 @@ fn managed(thread: &Thread, method: &'static Method) -> Result<u64, TranslateErr
         tell("load", method, entry);
         return Ok(entry);
     }
-    let function = method.translate()?;
+    let function = method.translate().map_err(Unmade::Unverified)?;
     cx.forget();
-    let entry = code_cache::compile(method, &function, &mut cx).map_err(|error| {
-        let message = format!("cannot compile {}: {error}", method.full_name());
-        thread.throw("java/lang/InternalError", &message)
-    })?;
+    let entry = code_cache::compile(method, &function, &mut cx).map_err(Unmade::Refused)?;
     code_cache::COMPILE_NS.fetch_add(report::now_ns() - started_ns, Ordering::Relaxed);
     tell("compile", method, entry);
     Ok(entry)
