@@ -41,29 +41,10 @@ impl Lowering<'_, '_> {
             }
             Op::GetStatic { dst, index, kind } => self.get_static(*dst, *index, *kind),
             Op::PutStatic { src, index, kind } => self.put_static(*src, *index, *kind),
-            Op::ArrayLength { dst, array } => self.array_length(*dst, *array),
-            Op::ArrayLoad {
-                dst,
-                array,
-                element,
-                kind,
-            } => {
-                self.array_load(*dst, *array, *element, *kind);
-            }
-            Op::ArrayStore {
-                array,
-                element,
-                src,
-                kind,
-            } => {
-                self.array_store(*array, *element, *src, *kind);
-            }
-            Op::FillArray {
-                array,
-                kind,
-                first,
-                data,
-            } => self.fill_array(*array, *kind, *first, data),
+            Op::ArrayLength { .. }
+            | Op::ArrayLoad { .. }
+            | Op::ArrayStore { .. }
+            | Op::FillArray { .. } => self.array(op),
             Op::New { dst, index } => self.new_object(*dst, *index),
             Op::NewPrimitiveArray { dst, length, kind } => {
                 let class = self.linker.primitive_array(*kind);
@@ -87,6 +68,35 @@ impl Lowering<'_, '_> {
             Op::CheckCast { object, index } => self.check_cast(*object, *index),
             Op::InstanceOf { dst, object, index } => self.instance_of(*dst, *object, *index),
             _ => self.locks(op),
+        }
+    }
+
+    fn array(&mut self, op: &Op) {
+        match op {
+            Op::ArrayLength { dst, array } => self.array_length(*dst, *array),
+            Op::ArrayLoad {
+                dst,
+                array,
+                element,
+                kind,
+            } => {
+                self.array_load(*dst, *array, *element, *kind);
+            }
+            Op::ArrayStore {
+                array,
+                element,
+                src,
+                kind,
+            } => {
+                self.array_store(*array, *element, *src, *kind);
+            }
+            Op::FillArray {
+                array,
+                kind,
+                first,
+                data,
+            } => self.fill_array(*array, *kind, *first, data),
+            _ => unreachable!("operations on arrays only"),
         }
     }
 
