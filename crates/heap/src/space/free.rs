@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-//! [`FreeBlocks`]: blocks that nobody uses, all zero; the heap's growth; the reserve of real-time mutators.
+//! [`FreeBlocks`]: blocks that nobody uses, all zero; the heap's growth; the reserve of real-time
+//! mutators.
 //!
-//! A bit map under a priority-inheritance lock, held for a scan of at most `blocks / 64` words (512 for a heap of
-//! 1 GiB). Ordinary mutators take single blocks here. Real-time mutators take theirs from [`FreeBlocks::reserve`], a
-//! lock-free stack that the collector fills, and come here only when it is empty; that is counted.
+//! A bit map under a priority-inheritance lock, held for a scan of at most `blocks / 64` words (512
+//! for a heap of 1 GiB), whatever is asked for or given back. Ordinary mutators take single blocks
+//! here. Real-time mutators take theirs from [`FreeBlocks::reserve`], a lock-free stack that the
+//! collector fills, and come here only when it is empty; that is counted.
 
 use crate::limits::COMMIT_BYTES;
 use crate::memory::Memory;
@@ -110,7 +112,8 @@ impl FreeBlocks {
         block
     }
 
-    /// `count` blocks in a row: first fit, O(blocks of the heap).
+    /// `count` blocks in a row: first fit. The lock is held for one pass over the map's words, as
+    /// for a single block.
     pub(crate) fn take_span(&self, memory: &Memory, count: u32) -> Option<BlockIndex> {
         let mut map = self.map.lock();
         let first = map.find_span(count).or_else(|| {
@@ -177,41 +180,38 @@ impl FreeMap {
         Some(word as u32 * 64 + bit)
     }
 
+    /// A word at a time, as everything here: at most 512 of them for a heap of 1 GiB.
     fn put(&mut self, first: BlockIndex, count: u32) {
-        for block in first..first + count {
-            let bit = 1 << (block % 64);
-            assert_eq!(
-                self.words[block as usize / 64] & bit,
-                0,
-                "block {block} is given back once"
-            );
-            self.words[block as usize / 64] |= bit;
+        for (word, mask) in masks(first, count) {
+            let given = self.words[word] & mask;
+            assert_eq!(given, 0, "blocks of word {word} are given back once");
+            self.words[word] |= mask;
         }
         self.first_word = self.first_word.min(first as usize / 64);
         self.free += count;
     }
 
     fn clear(&mut self, first: BlockIndex, count: u32) {
-        for block in first..first + count {
-            self.words[block as usize / 64] &= !(1 << (block % 64));
-        }
+        masks(first, count).for_each(|(word, mask)| self.words[word] &= !mask);
         self.free -= count;
     }
 
+    /// The first free row of so many. O(words): some ten operations for each.
     fn find_span(&self, count: u32) -> Option<BlockIndex> {
-        let (mut first, mut length) = (0, 0);
-        for block in self.first_word as u32 * 64..self.committed {
-            if self.words[block as usize / 64] & 1 << (block % 64) == 0 {
-                length = 0;
-                continue;
+        // Free blocks in a row that end where the word begins.
+        let mut before = 0;
+        for (index, &word) in self.words.iter().enumerate().skip(self.first_word) {
+            let start = index as u32 * 64;
+            if before + word.trailing_ones() >= count {
+                return Some(start - before);
             }
-            if length == 0 {
-                first = block;
+            if let Some(bit) = row_within(word, count) {
+                return Some(start + bit);
             }
-            length += 1;
-            if length == count {
-                return Some(first);
-            }
+            before = match word {
+                u64::MAX => before + 64,
+                _ => word.leading_ones(),
+            };
         }
         None
     }
@@ -230,6 +230,32 @@ impl FreeMap {
         self.committed += step;
         Some(())
     }
+}
+
+/// The words that a row of blocks lies in, and which bits of each.
+fn masks(first: BlockIndex, count: u32) -> impl Iterator<Item = (usize, u64)> {
+    let end = first + count;
+    let words = first / 64..end.div_ceil(64);
+    words.map(move |word| {
+        let low = first.saturating_sub(word * 64);
+        let high = (end - word * 64).min(64);
+        (word as usize, u64::MAX >> (64 - (high - low)) << low)
+    })
+}
+
+/// The lowest bit of `word` from which on `count` bits are set: each step makes known rows up to
+/// twice as long.
+fn row_within(word: u64, count: u32) -> Option<u32> {
+    if count > 64 {
+        return None;
+    }
+    let (mut rows, mut length) = (word, 1);
+    while length < count {
+        let more = length.min(count - length);
+        rows &= rows >> more;
+        length += more;
+    }
+    (rows != 0).then(|| rows.trailing_zeros())
 }
 
 fn longest_span(words: &[u64]) -> u32 {
@@ -265,6 +291,59 @@ mod tests {
         assert_eq!(map.find_span(3), Some(63));
         assert_eq!(map.find_span(4), None);
         assert_eq!(longest_span(&map.words), 3);
+    }
+
+    /// The definition: block after block.
+    fn first_fit(words: &[u64], count: u32) -> Option<u32> {
+        let is_free = |block: &u32| words[*block as usize / 64] & 1 << (block % 64) != 0;
+        let last = (words.len() as u32 * 64).checked_sub(count)?;
+        (0..=last).find(|first| (*first..first + count).all(|it| is_free(&it)))
+    }
+
+    /// Rows within words, across them, and over whole ones: what is found and what is left is as
+    /// the definition says.
+    #[test]
+    fn a_word_at_a_time_finds_the_same_spans() {
+        let mut state = 1_u64;
+        let mut random = |below: u32| {
+            state = state
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(1);
+            (state >> 33) as u32 % below
+        };
+        for _ in 0..300 {
+            let mut map = FreeMap {
+                words: vec![0; 6],
+                first_word: 0,
+                free: 0,
+                committed: 384,
+                block_count: 384,
+            };
+            let mut at = random(9);
+            while at < 384 {
+                let length = (1 + random(150)).min(384 - at);
+                map.put(at, length);
+                at += length + 1 + random(40);
+            }
+            for _ in 0..20 {
+                let count = 1 + random(160);
+                let found = map.find_span(count);
+                assert_eq!(found, first_fit(&map.words, count), "{count} of {map:x?}");
+                let free = map.free;
+                if let Some(first) = found {
+                    map.clear(first, count);
+                    assert_eq!(map.free, free - count);
+                }
+                let set: u32 = map.words.iter().map(|it| it.count_ones()).sum();
+                assert_eq!(set, map.free);
+            }
+        }
+    }
+
+    #[test]
+    #[should_panic(expected = "given back once")]
+    fn what_is_free_is_not_given_back() {
+        map(&[3, 4, 5]).put(2, 2);
     }
 
     #[test]
