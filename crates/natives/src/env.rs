@@ -30,6 +30,7 @@ static MACHINE: OnceLock<Machine> = OnceLock::new();
 #[unsafe(no_mangle)]
 extern "system" fn JNI_OnLoad(machine: *mut JavaVM, _reserved: *mut core::ffi::c_void) -> jint {
     MACHINE.get_or_init(|| Machine(machine));
+    rt::lines::prepare();
     JNI_VERSION_1_6
 }
 

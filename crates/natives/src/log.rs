@@ -79,8 +79,9 @@ fn write(priority: jint, tag: &str, text: &str) -> jint {
     let pid = std::process::id().cast_signed();
     let time = now_ns(libc::CLOCK_REALTIME);
     let lines = format(time, pid, thread_id(), priority, tag, text);
-    // One write for all lines, so that those of two threads do not mix. A closed stderr loses the log, not the application.
-    let _ = std::io::stderr().lock().write_all(lines.as_bytes());
+    // One write for all lines, so that those of two threads do not mix. A real-time thread leaves
+    // it to another.
+    rt::lines::say(&lines);
     lines.len() as jint
 }
 

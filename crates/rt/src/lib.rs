@@ -7,6 +7,7 @@
 pub mod affinity;
 pub mod clock;
 pub mod guard;
+pub mod lines;
 pub mod memory;
 pub mod periodic;
 pub mod policy;

@@ -134,6 +134,7 @@ fn make(
 ) -> &'static Record {
     FACE.get_or_init(|| {
         lock_memory();
+        rt::lines::prepare();
         let face = known::loaded("javax/realtime/RealtimeThread").expect("its start calls this");
         (face, offset(face, "record"))
     });

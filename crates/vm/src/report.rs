@@ -47,7 +47,14 @@ pub(crate) fn local_time() -> String {
     )
 }
 
+/// A real-time thread leaves the writing to another: standard error may be a pipe that nobody
+/// reads.
 fn say(text: &str) {
+    rt::lines::say(&format!("{text}\n"));
+}
+
+/// Before the end: by whoever it is, at once.
+fn say_last(text: &str) {
     // Nothing is left to do when standard error is closed.
     let _ = std::io::stderr().write_all(format!("{text}\n").as_bytes());
 }
@@ -64,10 +71,10 @@ pub(crate) fn warn(text: &str) {
 
 /// The machine cannot go on: says why and where, and ends the process.
 pub(crate) fn fatal(text: &str) -> ! {
-    say(&format!("Takt: fatal: {text}"));
+    say_last(&format!("Takt: fatal: {text}"));
     if let Some(thread) = crate::thread::current() {
         for frame in crate::unwind::frames(thread).iter().take(40) {
-            say(&format!(
+            say_last(&format!(
                 "  at {} @{:?}",
                 frame.method.full_name(),
                 frame.at
@@ -175,6 +182,8 @@ pub(crate) fn figures() -> String {
         code_store::DROPPED.load(Ordering::Relaxed)
     ));
     say(&format!("code cache: {}", code_store::describe()));
+    let dropped = rt::lines::dropped_count();
+    say(&format!("lines of real-time threads dropped: {dropped}"));
     say(&table::text());
     text
 }
