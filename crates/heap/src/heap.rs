@@ -268,6 +268,16 @@ impl Heap {
         }
     }
 
+    /// The first real-time thread is about to start. Unless all memory is there already, what it
+    /// touches first comes in small pages from now on: the kernel zeroes a huge one within the
+    /// fault.
+    pub fn expect_real_time(&self) {
+        if !self.config.is_locked {
+            self.memory.touch_small_pages();
+            self.log.touch_small_pages();
+        }
+    }
+
     /// Bytes that a mutator has taken to allocate in, to the run of cells or the block; none if it has ended.
     pub fn taken_bytes(&self, is_wanted: impl Fn(&MutatorContext) -> bool) -> Option<u64> {
         let registry = self.registry.lock();

@@ -73,6 +73,10 @@ impl LogSpace {
     }
 
     /// Faults in and locks the first `count` segments.
+    pub(crate) fn touch_small_pages(&self) {
+        self.reservation.touch_small_pages();
+    }
+
     pub(crate) fn populate_and_lock(&self, count: u32) -> Result<(), ReserveError> {
         let bytes = count.min(self.segment_count) as usize * LOG_SEGMENT_BYTES as usize;
         self.reservation.populate_and_lock(0, bytes)

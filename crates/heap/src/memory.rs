@@ -84,6 +84,12 @@ impl Memory {
             .commit((start - self.span.start) as usize, bytes as usize)
     }
 
+    /// What is touched first from now on comes in small pages.
+    pub(crate) fn touch_small_pages(&self) {
+        self.heap.touch_small_pages();
+        self.tables.iter().for_each(Reservation::touch_small_pages);
+    }
+
     /// Faults in and locks the first `bytes` of the heap and the tables that belong to them.
     pub(crate) fn populate_and_lock(&self, bytes: u32) -> Result<(), ReserveError> {
         self.heap.populate_and_lock(0, bytes as usize)?;

@@ -22,6 +22,7 @@ use closure::{Closure, Reached};
 pub(crate) use ledger::{Ledger, timed};
 
 use crate::class::Class;
+use crate::heap_binding;
 use crate::java_thread;
 use crate::known::{self, offset};
 use crate::lock::Lock;
@@ -135,6 +136,7 @@ fn make(
     FACE.get_or_init(|| {
         lock_memory();
         rt::lines::prepare();
+        heap_binding::heap().expect_real_time();
         let face = known::loaded("javax/realtime/RealtimeThread").expect("its start calls this");
         (face, offset(face, "record"))
     });
