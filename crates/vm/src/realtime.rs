@@ -18,7 +18,7 @@ use rt::clock::{Clock, Monotonic, thread_time_ns};
 use rt::memory::{LockScope, ProcessLock};
 use rt::policy::{Policy, Priority, Tid};
 
-use closure::{Closure, Reached};
+use closure::{Closure, METHODS_MAX, Reached};
 pub(crate) use ledger::{Ledger, timed};
 
 use crate::class::Class;
@@ -93,6 +93,13 @@ pub(crate) fn prepare(
 ) -> &'static Record {
     let class = class_of(object, roots);
     let reached = reach(thread, class, roots);
+    if reached.left_out > 0 {
+        report::warn(&format!(
+            "{} reaches more than {METHODS_MAX} methods: {} and what they lead to are compiled when they are called first",
+            class.java_name(),
+            reached.left_out
+        ));
+    }
     make(object, class, priority, reached)
 }
 

@@ -25,7 +25,7 @@ use crate::thread::{Thread, Thrown};
 use crate::verification;
 
 /// Methods that one thread's closure holds: some 2 s of compiling at the first start.
-const METHODS_MAX: usize = 2000;
+pub(super) const METHODS_MAX: usize = 2000;
 /// Callees of one virtual call; a call with more is open: a profile tells which of them it needs.
 const CALLEES_MAX: usize = 16;
 
@@ -38,7 +38,8 @@ pub(crate) struct Reached {
     /// Classes loaded and initialised for this.
     pub(crate) loaded: u32,
     pub(crate) initialized: u32,
-    /// Methods beyond the limit, calls with too many callees, classes whose initialisers can be seen.
+    /// Methods beyond the limit (those that they lead to are not known), calls with too many
+    /// callees, classes whose initialisers can be seen.
     pub(crate) left_out: u32,
     pub(crate) open_calls: u32,
     pub(crate) uninitialized: u32,
@@ -49,6 +50,8 @@ pub(crate) struct Reached {
 pub(crate) struct Closure<'a> {
     thread: &'a Thread,
     found: HashSet<u64>,
+    /// Methods beyond the limit.
+    left_out: HashSet<u64>,
     order: Vec<&'static Method>,
     work: VecDeque<&'static Method>,
     /// Classes that have or may get instances, and what is called on any of them.
@@ -68,6 +71,7 @@ impl<'a> Closure<'a> {
         let mut closure = Self {
             thread,
             found: HashSet::new(),
+            left_out: HashSet::new(),
             order: Vec::new(),
             work: VecDeque::new(),
             instantiated: Vec::new(),
@@ -93,7 +97,7 @@ impl<'a> Closure<'a> {
             return;
         }
         if self.found.len() >= METHODS_MAX {
-            self.reached.left_out += 1;
+            self.left_out.insert(method.address());
             return;
         }
         self.found.insert(method.address());
@@ -147,6 +151,7 @@ impl<'a> Closure<'a> {
             self.resolve(class, kind, index);
         }
         self.reached.methods = self.order.len() as u32;
+        self.reached.left_out = self.left_out.len() as u32;
         self.reached.loaded = loader::defined_count() - loaded_before;
         self.reached.uninitialized = self.uninitialized.len() as u32;
         self.reached.ns = report::now_ns() - started_ns;
