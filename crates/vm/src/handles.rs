@@ -6,26 +6,17 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::heap_binding;
-use crate::lock::Lock;
 use crate::object::ObjectRef;
+use crate::table::Table;
 use crate::thread::{Thread, Thrown};
-
-/// Slots made at once.
-const CHUNK_SLOTS: usize = 512;
 
 /// The lowest bit of a weak handle.
 pub(crate) const WEAK: u64 = 1;
 
-struct Table {
-    chunks: Vec<&'static [AtomicU64; CHUNK_SLOTS]>,
-    free: Vec<&'static AtomicU64>,
-}
-
-/// The collector takes it as well: nobody may reach a safepoint while holding it, hence always `lock_bare`.
-static TABLE: Lock<Table> = Lock::new(Table {
-    chunks: Vec::new(),
-    free: Vec::new(),
-});
+/// A handle is its slot's address. The collector looks at the slots without the table's lock: what
+/// becomes a root while it does is noted, and what it finds empty was a root of the thread that
+/// gave it up.
+static TABLE: Table<AtomicU64> = Table::new();
 
 /// A new global reference; null for null.
 pub(crate) fn new(thread: &Thread, object: ObjectRef) -> u64 {
@@ -33,14 +24,14 @@ pub(crate) fn new(thread: &Thread, object: ObjectRef) -> u64 {
         return 0;
     }
     thread.with_mutator(|mutator| mutator.note_root(heap_binding::to_heap(object)));
-    let mut table = TABLE.lock_bare();
-    if table.free.is_empty() {
-        let chunk: &'static [AtomicU64; CHUNK_SLOTS] =
-            Box::leak(Box::new([const { AtomicU64::new(0) }; CHUNK_SLOTS]));
-        table.chunks.push(chunk);
-        table.free.extend(chunk.iter().rev());
+    if thread.ledger().is_none() {
+        TABLE.prepare();
     }
-    let slot = table.free.pop().expect("there are free slots now");
+    place(object)
+}
+
+fn place(object: ObjectRef) -> u64 {
+    let slot = TABLE.at(TABLE.take());
     slot.store(u64::from(object.0), Ordering::Release);
     core::ptr::from_ref(slot) as u64
 }
@@ -56,18 +47,13 @@ pub(crate) fn new_weak(thread: &Thread, object: ObjectRef) -> Result<u64, Thrown
     Ok(new(thread, reference) | WEAK)
 }
 
-/// Gives a global reference up, weak or not.
+/// Gives a global reference up, weak or not. What is none is left alone.
 pub(crate) fn free(handle: u64) {
-    let mut table = TABLE.lock_bare();
-    let address = handle & !WEAK;
-    let chunk = table.chunks.iter().copied().find(|chunk| {
-        let start = chunk.as_ptr() as u64;
-        start <= address && address < start + (CHUNK_SLOTS * 8) as u64
-    });
-    let Some(chunk) = chunk else { return };
-    let slot = &chunk[(address - chunk.as_ptr() as u64) as usize / 8];
-    if slot.swap(0, Ordering::Relaxed) != 0 {
-        table.free.push(slot);
+    let Some(index) = TABLE.index_of(handle & !WEAK) else {
+        return;
+    };
+    if TABLE.at(index).swap(0, Ordering::Relaxed) != 0 {
+        TABLE.give_back(index);
     }
 }
 
@@ -85,13 +71,42 @@ pub(crate) fn counts() -> (usize, usize) {
     counts
 }
 
-/// Calls `visit` with what every global reference holds. On the collector's thread.
+/// Calls `visit` with what every global reference holds, without a lock. On the collector's thread.
 pub(crate) fn each(visit: &mut dyn FnMut(ObjectRef)) {
-    let table = TABLE.lock_bare();
-    for slot in table.chunks.iter().flat_map(|chunk| chunk.iter()) {
-        let object = ObjectRef(slot.load(Ordering::Acquire) as u32);
+    for index in 0..TABLE.count() {
+        let object = ObjectRef(TABLE.at(index).load(Ordering::Acquire) as u32);
         if !object.is_null() {
             visit(object);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// While the collector looks at all of them, references come and go, and nobody waits for a
+    /// lock.
+    #[test]
+    fn a_visit_holds_no_lock() {
+        let handles: Vec<u64> = (1..=5000).map(|it| place(ObjectRef(it * 8))).collect();
+        let mut seen = 0;
+        each(&mut |object| {
+            seen += 1;
+            free(handles[object.0 as usize / 8 - 1] | WEAK);
+            if seen == 1 {
+                free(place(ObjectRef(8)));
+            }
+        });
+        assert_eq!(seen, 5000);
+        each(&mut |object| panic!("{:#x} was given up", object.0));
+    }
+
+    #[test]
+    fn what_is_no_handle_is_left_alone() {
+        let other = AtomicU64::new(7);
+        free(core::ptr::from_ref(&other) as u64);
+        assert_eq!(other.load(Ordering::Relaxed), 7);
+        free(0);
     }
 }

@@ -53,6 +53,20 @@ impl<T: Default> Table<T> {
         (!chunk.is_null()).then(|| unsafe { &*chunk.add(place) })
     }
 
+    /// The number of the record at an address. O(chunks), without a lock.
+    pub(crate) fn index_of(&self, address: u64) -> Option<u32> {
+        let bytes = (CHUNK_RECORDS * size_of::<T>()) as u64;
+        let used = self.count().div_ceil(CHUNK_RECORDS as u32) as usize;
+        let chunks = self.chunks[..used].iter().enumerate();
+        chunks
+            .map(|(chunk, start)| (chunk, start.load(Ordering::Acquire) as u64))
+            .find(|(_, start)| *start != 0 && (*start..start + bytes).contains(&address))
+            .map(|(chunk, start)| {
+                let place = (address - start) as usize / size_of::<T>();
+                (chunk * CHUNK_RECORDS + place) as u32
+            })
+    }
+
     /// A number whose record nobody uses. Takes a lock whose holders wait for nobody.
     pub(crate) fn take(&self) -> u32 {
         let mut free = self.free.lock_bare();
@@ -147,6 +161,11 @@ mod tests {
                 .iter()
                 .all(|&index| TABLE.find(index).is_none())
         );
+        for index in [0, 7, many - 1] {
+            let address = core::ptr::from_ref(TABLE.at(index)) as u64;
+            assert_eq!(TABLE.index_of(address), Some(index));
+        }
+        assert_eq!(TABLE.index_of(8), None);
         TABLE.give_back(7);
         assert_eq!(TABLE.take(), 7);
         assert_eq!((TABLE.take(), TABLE.count()), (many, many + 1));
