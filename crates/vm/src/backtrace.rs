@@ -37,7 +37,9 @@ fn unpacked(word: u64) -> Frame {
 pub(crate) fn fill(thread: &Thread, throwable: ObjectRef) -> Result<(), Thrown> {
     let known = known();
     let class = throwable.class();
-    let mut words = Vec::new();
+    // On the stack: who throws in real time meets no allocator.
+    let mut words = [0; snapshot::DEPTH_MAX];
+    let mut depth = 0;
     // First the frames of filling in, then those of constructing, are left out.
     let mut is_filling = true;
     let mut is_constructing = true;
@@ -52,10 +54,12 @@ pub(crate) fn fill(thread: &Thread, throwable: ObjectRef) -> Result<(), Thrown> 
         }
         is_constructing = false;
         if !frame.method.flags.is_hidden {
-            words.push(packed(&frame));
+            words[depth] = packed(&frame);
+            depth += 1;
         }
-        words.len() < snapshot::DEPTH_MAX
+        depth < words.len()
     });
+    let words = &words[..depth];
     let longs = link::array_of(thread, primitive_of(Some(MemoryKind::Long)))?;
     let trace = array::new(thread, longs, words.len() as i32)?;
     for (index, word) in words.iter().enumerate() {
