@@ -359,7 +359,8 @@ impl Record {
         if is_over {
             self.cost_overruns_untold.fetch_add(1, Ordering::AcqRel);
         }
-        self.ledger.end_work(now_ns, is_over);
+        self.ledger
+            .end_work(self.due_ns.load(Ordering::Acquire), now_ns, is_over);
         now_ns
     }
 

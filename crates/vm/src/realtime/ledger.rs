@@ -4,8 +4,9 @@
 //! Filled by its own thread between [`Ledger::open`] and [`Ledger::close`], without allocation, and without a lock that
 //! anyone holds for long: the histograms' is shared with the report alone. Read by others at any time.
 
-use core::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use core::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 
+use rt::clock::thread_time_ns;
 use rt::memory::{Usage, usage};
 use rt::recorder::Recorder;
 use rt::sync::PiMutex;
@@ -18,6 +19,11 @@ use crate::thread::Thread;
 pub(crate) const NAMES_MAX: usize = 256;
 /// Times beyond this are counted and their maximum is exact.
 const TIME_NS_MAX: u64 = 1_000_000_000;
+
+/// Releases in which the machine itself used more processor time than this are kept one by one.
+pub(crate) const MACHINE_NS_USUAL: u64 = 100_000;
+/// So many of them; more are counted.
+const MACHINE_RELEASES_MAX: usize = 256;
 
 /// Things done late: how many, which, and how long all of them took.
 pub(crate) struct Late {
@@ -36,9 +42,24 @@ pub(crate) struct Wait {
     worst: AtomicU64,
 }
 
+/// Processor time that the machine used in a release for what the ledger names: its own causes, not
+/// the program's work.
+pub(crate) struct MachineTime {
+    /// What is timed lies within something that is timed.
+    depth: AtomicU32,
+    /// In the release under way.
+    current_ns: AtomicU64,
+    ns_max: AtomicU64,
+    /// Releases above [`MACHINE_NS_USUAL`]: how many, and of the first ones the due time and the
+    /// processor time.
+    count: AtomicU64,
+    releases: Box<[[AtomicU64; 2]]>,
+}
+
 /// See the module.
 pub(crate) struct Ledger {
     is_open: AtomicBool,
+    pub(crate) machine: MachineTime,
     /// Methods that had to be compiled, or fetched from the code cache.
     pub(crate) methods: Late,
     /// Classes that had to be loaded.
@@ -169,12 +190,77 @@ impl Wait {
     }
 }
 
+impl MachineTime {
+    fn new(has_releases: bool) -> Self {
+        let kept = if has_releases {
+            MACHINE_RELEASES_MAX
+        } else {
+            0
+        };
+        Self {
+            depth: AtomicU32::new(0),
+            current_ns: AtomicU64::new(0),
+            ns_max: AtomicU64::new(0),
+            count: AtomicU64::new(0),
+            releases: (0..kept).map(|_| Default::default()).collect(),
+        }
+    }
+
+    /// On the ledger's own thread: charges the processor time of `work`, unless it lies within
+    /// other such work.
+    fn charge<T>(&self, work: impl FnOnce() -> T) -> T {
+        if self.depth.fetch_add(1, Ordering::Relaxed) > 0 {
+            let result = work();
+            self.depth.fetch_sub(1, Ordering::Relaxed);
+            return result;
+        }
+        let started_ns = thread_time_ns();
+        let result = work();
+        let used_ns = thread_time_ns() - started_ns;
+        self.current_ns.fetch_add(used_ns, Ordering::Relaxed);
+        self.depth.fetch_sub(1, Ordering::Relaxed);
+        result
+    }
+
+    /// The release that was due then is over.
+    fn close_release(&self, due_ns: u64) {
+        let ns = self.current_ns.swap(0, Ordering::Relaxed);
+        self.ns_max.fetch_max(ns, Ordering::Relaxed);
+        if ns <= MACHINE_NS_USUAL {
+            return;
+        }
+        let index = self.count.load(Ordering::Relaxed);
+        if let Some([due, used]) = self.releases.get(index as usize) {
+            due.store(due_ns, Ordering::Relaxed);
+            used.store(ns, Ordering::Relaxed);
+        }
+        // Pairs with Acquire in `releases`: publishes the entry.
+        self.count.store(index + 1, Ordering::Release);
+    }
+
+    /// The most of one release, and how many were above [`MACHINE_NS_USUAL`].
+    pub(crate) fn most(&self) -> (u64, u64) {
+        (
+            self.ns_max.load(Ordering::Relaxed),
+            self.count.load(Ordering::Relaxed),
+        )
+    }
+
+    /// Of the first of those: when it was due, and its processor time.
+    pub(crate) fn releases(&self) -> impl Iterator<Item = (u64, u64)> + '_ {
+        let count = self.count.load(Ordering::Acquire) as usize;
+        let kept = self.releases.iter().take(count);
+        kept.map(|[due, ns]| (due.load(Ordering::Relaxed), ns.load(Ordering::Relaxed)))
+    }
+}
+
 impl Ledger {
     /// With histograms and names, or with counts alone.
     pub(crate) fn new(is_whole: bool) -> Self {
         let recorder = || is_whole.then(|| Recorder::new(TIME_NS_MAX, 0));
         Self {
             is_open: AtomicBool::new(false),
+            machine: MachineTime::new(is_whole),
             methods: Late::new(is_whole),
             classes: Late::new(is_whole),
             initializations: Late::new(is_whole),
@@ -232,7 +318,9 @@ impl Ledger {
         }
     }
 
-    pub(super) fn end_work(&self, now_ns: u64, is_over_cost: bool) {
+    /// The release that was due at `due_ns` is done.
+    pub(super) fn end_work(&self, due_ns: u64, now_ns: u64, is_over_cost: bool) {
+        self.machine.close_release(due_ns);
         let woken_ns = self.woken_ns.load(Ordering::Relaxed);
         self.cost_overruns
             .fetch_add(u64::from(is_over_cost), Ordering::Relaxed);
@@ -336,7 +424,7 @@ pub(crate) fn timed<T>(
         return work();
     };
     let started_ns = report::now_ns();
-    let result = work();
+    let result = ledger.machine.charge(work);
     note(ledger, report::now_ns() - started_ns, &result);
     result
 }

@@ -6,7 +6,7 @@
 use std::fmt::Write;
 
 use super::closure::Reached;
-use super::ledger::{Late, Ledger, QUANTILES, Wait};
+use super::ledger::{Late, Ledger, MACHINE_NS_USUAL, QUANTILES, Wait};
 use super::{Record, records};
 
 /// Names of one kind in text; JSON has them all.
@@ -70,6 +70,13 @@ fn add_thread(text: &mut String, record: &Record) {
         text,
         "  page faults: {} minor, {} major; switches: {} involuntary",
         usage.minor_faults, usage.major_faults, usage.involuntary_switches
+    );
+    let (ns_max, count) = ledger.machine.most();
+    let _ = writeln!(
+        text,
+        "  processor time of the machine's own in a release: {} µs at most, above {} µs in {count}",
+        us(ns_max),
+        us(MACHINE_NS_USUAL)
     );
     for (name, late) in lates(ledger) {
         let _ = writeln!(
@@ -176,6 +183,18 @@ fn early_json(early: Reached) -> String {
     format!("\"early\": {{{}\"ns\": {}}}", counts.concat(), early.ns)
 }
 
+fn machine_json(ledger: &Ledger) -> String {
+    let (ns_max, count) = ledger.machine.most();
+    let releases = ledger.machine.releases();
+    let releases: Vec<String> = releases
+        .map(|(due_ns, ns)| format!("[{due_ns}, {ns}]"))
+        .collect();
+    let releases = releases.join(", ");
+    format!(
+        "\"machine_ns\": {{\"max\": {ns_max}, \"above_usual\": {count}, \"releases\": [{releases}]}}"
+    )
+}
+
 fn thread_json(record: &Record) -> String {
     let ledger = &record.ledger;
     let (asked, granted) = record.priorities();
@@ -221,6 +240,7 @@ fn thread_json(record: &Record) -> String {
     ] {
         fields.push(format!("\"{name}\": {count}"));
     }
+    fields.push(machine_json(ledger));
     for (name, late) in lates(ledger) {
         let names: Vec<String> = names(name, late).iter().map(|name| quoted(name)).collect();
         let (count, ns, names) = (late.count(), late.ns(), names.join(", "));
