@@ -86,6 +86,11 @@ pub(crate) fn run(only: Option<String>) -> Result<()> {
     stages.run("fuzz", fuzz::run)?;
     stages.run("handler-lab", || handler_lab(&takt))?;
     stages.run("lateness-lab", || lateness_lab(&takt))?;
+    // A real-time thread beside the worst of ordinary ones: every load in guests of four seeds.
+    stages.run("stall-lab", || {
+        let words = ["bench", "stall", "--lab", "--seeds", "4", "--check"];
+        command(Command::new(&takt).args(words))
+    })?;
     stages.run("heartbeat", || heartbeat(&takt))?;
     stages.finish()
 }

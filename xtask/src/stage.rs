@@ -76,7 +76,7 @@ pub(crate) fn target_dir() -> Result<PathBuf> {
     Ok(metadata.target_directory.into_std_path_buf())
 }
 
-/// The `takt` command with its machine, built for release.
+/// The `takt` command with its machine and Android's natives, built for release.
 pub(crate) fn takt() -> Result<PathBuf> {
     cargo([
         "build",
@@ -89,6 +89,8 @@ pub(crate) fn takt() -> Result<PathBuf> {
         "vm",
         "--package",
         "pause",
+        "--package",
+        "natives",
     ])?;
     Ok(target_dir()?.join("release/takt"))
 }

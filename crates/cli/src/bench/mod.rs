@@ -8,6 +8,7 @@ mod gc;
 mod handler;
 mod java;
 mod sched;
+mod stall;
 mod steal;
 
 use std::process::ExitCode;
@@ -29,6 +30,7 @@ enum Experiment {
     Handler(handler::Args),
     Java(java::Args),
     Sched(sched::Args),
+    Stall(stall::Args),
 }
 
 pub(crate) fn run(args: &Args) -> Result<ExitCode> {
@@ -38,5 +40,6 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
         Experiment::Handler(args) => handler::run(args),
         Experiment::Java(args) => java::run(args),
         Experiment::Sched(args) => sched::run(args),
+        Experiment::Stall(args) => stall::run(args),
     }
 }

@@ -32,30 +32,30 @@ const CALIBRATION: usize = 1000;
 
 /// One release, nanoseconds.
 #[derive(Clone, Copy)]
-pub(super) struct Sample {
-    pub(super) due_ns: u64,
-    pub(super) late_ns: u64,
-    pub(super) work_ns: u64,
+pub(in crate::bench) struct Sample {
+    pub(in crate::bench) due_ns: u64,
+    pub(in crate::bench) late_ns: u64,
+    pub(in crate::bench) work_ns: u64,
 }
 
 /// See the module.
-pub(super) struct Control {
+pub(in crate::bench) struct Control {
     thread: Thread<Vec<Sample>>,
     is_stopping: Arc<AtomicBool>,
 }
 
 /// How the thread runs; nanoseconds.
 #[derive(Clone, Copy)]
-pub(super) struct Plan {
-    pub(super) period_ns: u64,
+pub(in crate::bench) struct Plan {
+    pub(in crate::bench) period_ns: u64,
     /// It is released so long after each multiple of the period on the monotonic clock.
-    pub(super) phase_ns: u64,
+    pub(in crate::bench) phase_ns: u64,
     /// It wakes this long before its release and looks at the clock until then.
-    pub(super) spin_ns: u64,
+    pub(in crate::bench) spin_ns: u64,
     /// It works about this long in each release.
-    pub(super) work_ns: u64,
+    pub(in crate::bench) work_ns: u64,
     /// A run is over by then.
-    pub(super) seconds_max: u64,
+    pub(in crate::bench) seconds_max: u64,
 }
 
 /// Nodes without a heap.
@@ -96,7 +96,7 @@ fn place(node: usize) -> usize {
 
 impl Control {
     /// Its first release is the plan's next but one.
-    pub(super) fn start(policy: Policy, plan: Plan) -> Result<Self> {
+    pub(in crate::bench) fn start(policy: Policy, plan: Plan) -> Result<Self> {
         let is_stopping = Arc::new(AtomicBool::new(false));
         let stop = Arc::clone(&is_stopping);
         let pool = Pool::new()?;
@@ -111,7 +111,7 @@ impl Control {
     }
 
     /// Ends it; what it found between two times.
-    pub(super) fn stop(self, from_ns: u64, to_ns: u64) -> Vec<Sample> {
+    pub(in crate::bench) fn stop(self, from_ns: u64, to_ns: u64) -> Vec<Sample> {
         self.is_stopping.store(true, Ordering::Relaxed);
         let mut samples = self.thread.join();
         samples.retain(|it| from_ns <= it.due_ns && it.due_ns <= to_ns);

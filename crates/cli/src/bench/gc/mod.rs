@@ -4,7 +4,7 @@
 //! Java program, on Takt and on other collectors ([`java`]).
 
 mod child;
-mod control;
+pub(super) mod control;
 mod cost;
 mod figures;
 mod java;
