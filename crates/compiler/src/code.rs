@@ -18,23 +18,40 @@ use crate::{Address, piecewise::PARTS};
 /// Code with its tables. Offsets are from the code's start.
 #[derive(Clone, Debug, Default)]
 pub struct CompiledCode {
-    /// Position-independent machine code.
+    /// Machine code that reads addresses from a table, wherever both lie.
     pub bytes: Vec<u8>,
     /// Every call, by return address.
     pub call_sites: Vec<CallSite>,
     /// References in the frame, by return address.
     pub stack_maps: Vec<StackMap>,
-    /// Where addresses go, 64 bits each.
+    /// Where code reads an address from its table.
     pub relocations: Vec<Relocation>,
 }
 
-/// A place in code that waits for an address.
+/// A place in code that waits for the way to an address in the table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Relocation {
-    /// Where its eight bytes are.
+    /// Where its four bytes are.
     pub offset: u32,
     /// Which.
     pub address: Address,
+}
+
+impl CompiledCode {
+    /// Has code that will lie at `code` read its addresses from a table at `table`: address by number, 8 bytes each.
+    ///
+    /// # Panics
+    /// When they are more than 2 GiB apart.
+    pub fn link(&mut self, code: u64, table: u64) {
+        for relocation in &self.relocations {
+            let Address(number) = relocation.address;
+            let next = code + u64::from(relocation.offset) + 4;
+            let distance = (table + u64::from(number) * 8) as i64 - next as i64;
+            let distance = i32::try_from(distance).expect("a table is near its code");
+            let at = relocation.offset as usize;
+            self.bytes[at..at + 4].copy_from_slice(&distance.to_le_bytes());
+        }
+    }
 }
 
 /// One call.
@@ -189,9 +206,9 @@ impl Compiler {
             let name = &self.context.func.params.user_named_funcs()[name];
             let (offset, address) = (found.offset, Address(name.index));
             match (found.kind, found.addend, name.namespace) {
-                (Reloc::Abs8, 0, ADDRESSES) => relocations.push(Relocation { offset, address }),
+                (Reloc::X86GOTPCRel4, -4, ADDRESSES) => relocations.push(Relocation { offset, address }),
                 (Reloc::X86CallPCRel4, -4, PARTS) => jumps.push((offset, name.index)),
-                _ => return Err(CompileError(format!("a relocation in full: {found:?}"))),
+                _ => return Err(CompileError(format!("a relocation of another kind: {found:?}"))),
             }
         }
         let lines = buffer.get_srclocs_sorted();
@@ -239,6 +256,8 @@ fn target(is_portable: bool, more: &[(&str, &str)]) -> Result<OwnedTargetIsa, Co
     let settings = [
         ("preserve_frame_pointers", "true"),
         ("enable_pinned_reg", "true"),
+        // Addresses come from a table near the code (`CompiledCode::link`), so all processes can map one file of code.
+        ("is_pic", "true"),
         ("unwind_info", "false"),
         ("enable_heap_access_spectre_mitigation", "false"),
         ("enable_table_access_spectre_mitigation", "false"),
@@ -269,7 +288,7 @@ fn run(
 /// The name space of addresses that are known when code is installed.
 const ADDRESSES: u32 = 0;
 
-/// The value of an address that is known when the code is installed.
+/// The value of an address that is known when the code is installed: one load from the code's table.
 pub(crate) fn address_value(b: &mut FunctionBuilder<'_>, address: Address) -> ir::Value {
     let name = b
         .func

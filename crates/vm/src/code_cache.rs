@@ -1,28 +1,30 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Where compiled code lies: one span, mapped writable at one place and
-//! executable at another, so that no page is ever both.
+//! Compiled code of this process: from disk or compiled now, and found by address.
+//!
+//! Where it lies is `code_space`'s matter, what is kept on disk `code_store`'s.
 
 use std::collections::HashMap;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
-use abi::address_map::{CODE_BYTES, CODE_START};
-use compiler::{Address, CallSite, CompileError, CompiledCode, Compiler, NativeMethod, Shape};
+use compiler::{
+    Address, CallSite, CompileError, CompiledCode, Compiler, NativeMethod, Relocation, Shape,
+};
 
 use crate::call_table::CallTable;
 use crate::class::Method;
 use crate::code_file::{Key, Piece, Sum};
+use crate::code_space::{self, Room};
 use crate::code_store;
 use crate::compile::Cx;
 use crate::execute;
 use crate::lock::Lock;
-use crate::memory;
 use crate::report;
+
+pub(crate) use crate::code_space::{find, for_each, used_bytes};
 
 /// Compilers kept for the next who needs one; each holds the memory of the largest method that it has seen.
 const IDLE_MAX: usize = 2;
-/// Code starts at multiples of this; the index has an entry for each.
-const GRANULE_BYTES: u64 = 32;
 
 /// What a piece of code is.
 #[derive(Clone, Copy)]
@@ -41,15 +43,6 @@ pub(crate) struct Code {
     calls: CallTable,
 }
 
-struct Space {
-    /// Writable address less executable address.
-    shift: i64,
-    next: u64,
-}
-
-static SPACE: Lock<Space> = Lock::new(Space { shift: 0, next: 0 });
-/// For each granule the address of the [`Code`] that covers it, or 0; untouched pages cost nothing.
-static INDEX: AtomicU64 = AtomicU64::new(0);
 /// What the others are copies of.
 static COMPILER: OnceLock<Compiler> = OnceLock::new();
 /// Compilers that nobody uses now. No lock is held while one works: as many threads compile at once as like.
@@ -66,42 +59,9 @@ pub(crate) static LOAD_NS: AtomicU64 = AtomicU64::new(0);
 /// Pieces found there that rest on answers that were not given this time.
 pub(crate) static UNFIT: AtomicU32 = AtomicU32::new(0);
 
-/// Maps the code span twice: `(writable, executable)`. Shared anonymous memory, whose second name `mremap` gives for an old size
-/// of 0; perf looks for names of compiled code (`perf_map`) in anonymous memory only, and takes a memfd for a file.
-fn map_twice() -> std::io::Result<(u64, u64)> {
-    let bytes = CODE_BYTES as usize;
-    let place = CODE_START as *mut libc::c_void;
-    // SAFETY: 1. Both mappings are fresh: any address, or MAP_FIXED_NOREPLACE. 2. `mremap` replaces the second one, which
-    // nobody else has seen, by the pages of the first, and leaves that as it is.
-    unsafe {
-        let access = libc::PROT_READ | libc::PROT_WRITE;
-        let shared = libc::MAP_SHARED | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE;
-        let writable = libc::mmap(core::ptr::null_mut(), bytes, access, shared, -1, 0);
-        let kept = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_FIXED_NOREPLACE;
-        let reserved = libc::mmap(place, bytes, libc::PROT_NONE, kept, -1, 0);
-        if writable == libc::MAP_FAILED || reserved != place {
-            return Err(std::io::Error::last_os_error());
-        }
-        let how = libc::MREMAP_MAYMOVE | libc::MREMAP_FIXED;
-        let executable = libc::mremap(writable, 0, bytes, how, place);
-        let access = libc::PROT_READ | libc::PROT_EXEC;
-        if executable != place || libc::mprotect(place, bytes, access) != 0 {
-            return Err(std::io::Error::last_os_error());
-        }
-        Ok((writable as u64, executable as u64))
-    }
-}
-
-/// Maps the span and reads what lies on disk.
+/// Reserves room and reads what lies on disk.
 pub(crate) fn start() -> Result<(), Box<dyn std::error::Error>> {
-    let (writable, executable) =
-        map_twice().map_err(|error| format!("cannot map code: {error}"))?;
-    let mut space = SPACE.lock();
-    space.shift = writable as i64 - executable as i64;
-    space.next = executable;
-    let count = u64::from(CODE_BYTES) / GRANULE_BYTES;
-    let index = memory::map_at(0, count as usize * 8, "the index of code")?;
-    INDEX.store(index, Ordering::Release);
+    code_space::start().map_err(|error| format!("cannot map code: {error}"))?;
     let mut compiler = Compiler::host(crate::options::get().is_code_portable)
         .map_err(|error| format!("no code for this processor: {error}"))?;
     if crate::options::get().is_cutting_all {
@@ -115,78 +75,21 @@ pub(crate) fn start() -> Result<(), Box<dyn std::error::Error>> {
     Ok(())
 }
 
-/// Bytes of code so far.
-pub(crate) fn used_bytes() -> u64 {
-    SPACE.lock().next - u64::from(CODE_START)
-}
-
-/// Puts bytes into the space and gives their executable address.
-fn install(bytes: &[u8]) -> u64 {
-    let mut space = SPACE.lock();
-    let at = space.next;
-    space.next = (at + bytes.len() as u64).next_multiple_of(GRANULE_BYTES);
-    let end = u64::from(CODE_START) + u64::from(CODE_BYTES);
-    if space.next > end {
-        report::fatal("the code span is full (128 MiB)");
-    }
-    let target = (at as i64 + space.shift) as u64;
-    memory::copy(bytes.as_ptr() as u64, target, bytes.len());
-    at
+/// Puts code with the addresses it names where it can run.
+fn install(code: &mut CompiledCode, addresses: &[u64]) -> Room {
+    code_space::install(code, addresses).unwrap_or_else(|error| report::fatal(&error.to_string()))
 }
 
 /// Gives code its addresses and its place.
 fn publish(mut code: CompiledCode, addresses: &[u64], kind: CodeKind) -> u64 {
-    for relocation in &code.relocations {
-        let Address(number) = relocation.address;
-        let at = relocation.offset as usize;
-        code.bytes[at..at + 8].copy_from_slice(&addresses[number as usize].to_le_bytes());
-    }
-    let start = install(&code.bytes);
+    let start = install(&mut code, addresses).code;
     let record = Box::leak(Box::new(Code {
         start,
         kind,
         calls: CallTable::new(code.call_sites, code.stack_maps),
     }));
-    let first = (start - u64::from(CODE_START)) / GRANULE_BYTES;
-    // The return address of a last call may be the end itself.
-    let count = (code.bytes.len() as u64 + 1).div_ceil(GRANULE_BYTES);
-    for granule in first..first + count {
-        // Pairs with Acquire in `find`: publishes the record.
-        covering(granule).store(core::ptr::from_ref(record) as u64, Ordering::Release);
-    }
+    code_space::publish(record, code.bytes.len());
     start
-}
-
-/// What covers a granule of the span.
-fn covering(granule: u64) -> &'static AtomicU64 {
-    memory::atomic_u64(INDEX.load(Ordering::Acquire) + granule * 8)
-}
-
-/// The code that `address` lies in. O(1), no lock.
-pub(crate) fn find(address: u64) -> Option<&'static Code> {
-    let offset = address.checked_sub(u64::from(CODE_START))?;
-    if offset >= u64::from(CODE_BYTES) {
-        return None;
-    }
-    let code = covering(offset / GRANULE_BYTES).load(Ordering::Acquire) as *const Code;
-    // SAFETY: 1. Null or a leaked record: see `publish`.
-    unsafe { code.as_ref() }
-}
-
-/// Runs `work` on every piece of code and its size, up to 31 bytes too much, in the order of their addresses.
-pub(crate) fn for_each(mut work: impl FnMut(&'static Code, u64)) {
-    let end = SPACE.lock().next;
-    let mut at = u64::from(CODE_START);
-    while at < end {
-        let first = at;
-        at += GRANULE_BYTES;
-        // Stubs lie between.
-        let Some(code) = find(first) else { continue };
-        while at < end && find(at).is_some_and(|next| core::ptr::eq(next, code)) {
-            at += GRANULE_BYTES;
-        }
-        work(code, at - first);
-    }
 }
 
 impl Code {
@@ -201,13 +104,57 @@ impl Code {
     }
 }
 
-/// A stub that has `method` compiled: `mov r11, record; jmp [r15 + stub]`.
+/// Stubs that are made at once.
+const STUBS_PER_BATCH: u32 = 512;
+/// Code bytes from one stub to the next.
+const STUB_BYTES: u32 = 16;
+
+/// Stubs that are there and nobody's yet.
+struct Stubs {
+    room: Option<Room>,
+    next: u32,
+}
+
+static STUBS: Lock<Stubs> = Lock::new(Stubs {
+    room: None,
+    next: 0,
+});
+
+/// A stub that has `method` compiled: `mov r11, record; jmp [r15 + stub]`, the record from the table.
 pub(crate) fn stub_for(method: &'static Method) -> u64 {
-    let mut bytes = vec![0x49, 0xbb];
-    bytes.extend(method.address().to_le_bytes());
-    bytes.extend([0x41, 0xff, 0xa7]);
-    bytes.extend(execute::COMPILE_STUB_OFFSET.to_le_bytes());
-    install(&bytes)
+    let mut stubs = STUBS.lock();
+    if stubs.room.is_none() || stubs.next == STUBS_PER_BATCH {
+        stubs.room = Some(install(&mut batch(), &[0; STUBS_PER_BATCH as usize]));
+        stubs.next = 0;
+    }
+    let room = stubs.room.expect("there is a batch");
+    let number = stubs.next;
+    stubs.next += 1;
+    let stub = Room {
+        code: room.code + u64::from(number * STUB_BYTES),
+        table: room.table + u64::from(number) * 8,
+    };
+    stub.fill(&[method.address()]);
+    stub.code
+}
+
+fn batch() -> CompiledCode {
+    let mut batch = CompiledCode::default();
+    for number in 0..STUBS_PER_BATCH {
+        batch.relocations.push(Relocation {
+            offset: number * STUB_BYTES + 3,
+            address: Address(number),
+        });
+        batch.bytes.extend([0x4c, 0x8b, 0x1d, 0, 0, 0, 0]);
+        batch.bytes.extend([0x41, 0xff, 0xa7]);
+        batch
+            .bytes
+            .extend(execute::COMPILE_STUB_OFFSET.to_le_bytes());
+        batch
+            .bytes
+            .resize(((number + 1) * STUB_BYTES) as usize, 0xcc);
+    }
+    batch
 }
 
 /// Lends `work` a compiler of its own.

@@ -129,7 +129,7 @@ impl Piece {
         })?;
         let count = input.word()? as usize;
         let bytes = input.0.get(..count)?.to_vec();
-        let fits = |relocation: &Relocation| relocation.offset as usize + 8 <= count;
+        let fits = |relocation: &Relocation| relocation.offset as usize + 4 <= count;
         if input.0.len() != count || !relocations.iter().all(fits) {
             return None;
         }

@@ -19,6 +19,7 @@ mod call_table;
 mod class;
 mod code_cache;
 mod code_file;
+mod code_space;
 mod code_store;
 mod compile;
 mod constraint;
