@@ -52,6 +52,14 @@ impl CompiledCode {
             self.bytes[at..at + 4].copy_from_slice(&distance.to_le_bytes());
         }
     }
+
+    /// As it was before [`Self::link`].
+    pub fn unlink(&mut self) {
+        for relocation in &self.relocations {
+            let at = relocation.offset as usize;
+            self.bytes[at..at + 4].fill(0);
+        }
+    }
 }
 
 /// One call.

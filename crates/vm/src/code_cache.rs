@@ -15,10 +15,11 @@ use crate::call_table::CallTable;
 use crate::class::Method;
 use crate::code_file::{Key, Piece, Sum};
 use crate::code_space::{self, Room};
-use crate::code_store;
+use crate::code_store::{self, Stored};
 use crate::compile::Cx;
 use crate::execute;
 use crate::lock::Lock;
+use crate::options;
 use crate::report;
 
 pub(crate) use crate::code_space::{find, for_each, used_bytes};
@@ -62,14 +63,14 @@ pub(crate) static UNFIT: AtomicU32 = AtomicU32::new(0);
 /// Reserves room and reads what lies on disk.
 pub(crate) fn start() -> Result<(), Box<dyn std::error::Error>> {
     code_space::start().map_err(|error| format!("cannot map code: {error}"))?;
-    let mut compiler = Compiler::host(crate::options::get().is_code_portable)
+    let mut compiler = Compiler::host(options::get().is_code_portable)
         .map_err(|error| format!("no code for this processor: {error}"))?;
     if crate::options::get().is_cutting_all {
         compiler = compiler.cutting_all();
     }
     // Code is the same under both collectors.
     let target = compiler.target();
-    code_store::start(crate::options::get().code_root.as_deref(), &target);
+    code_store::start(&target);
     COMPILER.get_or_init(|| compiler);
     ADAPTERS.get_or_init(|| Lock::new(HashMap::new()));
     Ok(())
@@ -82,14 +83,43 @@ fn install(code: &mut CompiledCode, addresses: &[u64]) -> Room {
 
 /// Gives code its addresses and its place.
 fn publish(mut code: CompiledCode, addresses: &[u64], kind: CodeKind) -> u64 {
-    let start = install(&mut code, addresses).code;
+    let room = install(&mut code, addresses);
+    let bytes = code.bytes.len();
+    announce(room, bytes, code, kind)
+}
+
+/// Makes known what lies at a place that has its addresses: so many bytes with the tables of `code`.
+fn announce(room: Room, bytes: usize, code: CompiledCode, kind: CodeKind) -> u64 {
     let record = Box::leak(Box::new(Code {
-        start,
+        start: room.code,
         kind,
         calls: CallTable::new(code.call_sites, code.stack_maps),
     }));
-    code_space::publish(record, code.bytes.len());
-    start
+    code_space::publish(record, bytes);
+    room.code
+}
+
+/// Runs code from a store where it is mapped, or a copy if another method runs it there.
+fn run_stored(stored: Stored, addresses: &[u64], kind: CodeKind) -> u64 {
+    let count = stored.piece.slot_count();
+    if !stored.claim() {
+        return publish(stored.copy(), &addresses[..count], kind);
+    }
+    stored.room.fill(&addresses[..count]);
+    let bytes = stored.code_bytes();
+    announce(stored.room, bytes, stored.piece.code, kind)
+}
+
+/// Keeps new code and runs it where it is kept, or else where only this process has it.
+fn run_new(key: Option<Key>, piece: Piece, addresses: &[u64], kind: CodeKind) -> u64 {
+    let kept = key.and_then(|key| code_store::keep(key, &piece));
+    // perf knows names in anonymous memory only.
+    let Some(room) = kept.filter(|_| !options::get().is_perf_mapped) else {
+        return publish(piece.code, addresses, kind);
+    };
+    room.fill(&addresses[..piece.slot_count()]);
+    let bytes = piece.code.bytes.len();
+    announce(room, bytes, piece.code, kind)
 }
 
 impl Code {
@@ -177,17 +207,13 @@ fn with_compiler<T>(work: impl FnOnce(&mut Compiler) -> T) -> T {
 
 /// Puts a method's code from disk into place, if there is some whose questions have the same answers now.
 pub(crate) fn load(method: &'static Method, cx: &mut Cx<'_>) -> Option<u64> {
-    let piece = code_store::find(&key_of(method)?).find(|piece| {
-        let fits = cx.answers_as(piece);
+    let stored = code_store::find(&key_of(method)?).find(|stored| {
+        let fits = cx.answers_as(&stored.piece);
         UNFIT.fetch_add(u32::from(!fits), Ordering::Relaxed);
         fits
     })?;
     LOADED.fetch_add(1, Ordering::Relaxed);
-    Some(publish(
-        piece.code,
-        cx.addresses(),
-        CodeKind::Method(method),
-    ))
+    Some(run_stored(stored, cx.addresses(), CodeKind::Method(method)))
 }
 
 fn key_of(method: &'static Method) -> Option<Key> {
@@ -202,16 +228,15 @@ pub(crate) fn compile(
 ) -> Result<u64, CompileError> {
     let code = with_compiler(|compiler| compiler.method(function, cx))?;
     COMPILED.fetch_add(1, Ordering::Relaxed);
-    if let Some(key) = key_of(method) {
-        code_store::keep(key, &Piece::new(cx.asked(), &code));
-    }
-    Ok(publish(code, cx.addresses(), CodeKind::Method(method)))
+    let piece = Piece::new(cx.asked(), code);
+    let kind = CodeKind::Method(method);
+    Ok(run_new(key_of(method), piece, cx.addresses(), kind))
 }
 
 /// Compiles without installing; nothing if the method is beyond a limit, which its first call says.
 pub(crate) fn compile_apart(function: &ir::Function, cx: &mut Cx<'_>) -> Option<Piece> {
     let code = with_compiler(|compiler| compiler.method(function, cx)).ok()?;
-    Some(Piece::new(cx.asked(), &code))
+    Some(Piece::new(cx.asked(), code))
 }
 
 /// Keeps a method's code for other processes.
@@ -223,26 +248,24 @@ pub(crate) fn keep(method: &'static Method, piece: &Piece) {
 
 /// Whether the same code is on disk already.
 pub(crate) fn is_kept(method: &'static Method, piece: &Piece) -> bool {
-    let bytes = piece.to_bytes();
-    let is_same = |key| code_store::find(&key).any(|other| other.to_bytes() == bytes);
-    key_of(method).is_some_and(is_same)
+    key_of(method).is_some_and(|key| code_store::has(&key, piece))
 }
 
-/// Code that depends on nothing but what `sum` is of: from disk, or compiled now.
+/// Code that depends on nothing but what `sum` is of: from disk, or compiled now. It runs with `addresses`.
 fn shared(
     sum: Sum,
+    (addresses, kind): (&[u64], CodeKind),
     compile: impl FnOnce(&mut Compiler) -> Result<CompiledCode, CompileError>,
-) -> Result<CompiledCode, CompileError> {
+) -> Result<u64, CompileError> {
     let key = Key {
         content: sum,
         index: 0,
     };
-    if let Some(piece) = code_store::find(&key).next() {
-        return Ok(piece.code);
+    if let Some(stored) = code_store::find(&key).next() {
+        return Ok(run_stored(stored, addresses, kind));
     }
     let code = with_compiler(compile)?;
-    code_store::keep(key, &Piece::new(&[], &code));
-    Ok(code)
+    Ok(run_new(Some(key), Piece::new(&[], code), addresses, kind))
 }
 
 /// The bridge to a native method; `addresses` are those that `native` names.
@@ -253,13 +276,13 @@ pub(crate) fn native_bridge(
 ) -> Result<u64, CompileError> {
     let sum = code_store::sum_of(&[b"native", format!("{native:?}").as_bytes()]);
     let mut is_compiled = false;
-    let code = shared(sum, |compiler| {
+    let entry = shared(sum, (addresses, CodeKind::Native(method)), |compiler| {
         is_compiled = true;
         compiler.native(native)
     })?;
     let count = if is_compiled { &COMPILED } else { &LOADED };
     count.fetch_add(1, Ordering::Relaxed);
-    Ok(publish(code, addresses, CodeKind::Native(method)))
+    Ok(entry)
 }
 
 /// The adapter for a method's shape, in native state.
@@ -268,8 +291,9 @@ pub(crate) fn adapter_for(method: &'static Method) -> u64 {
     let found = adapters.lock().get(&method.shape).copied();
     let adapter = found.unwrap_or_else(|| {
         let sum = code_store::sum_of(&[b"adapter", format!("{:?}", method.shape).as_bytes()]);
-        match shared(sum, |compiler| compiler.adapter(&method.shape)) {
-            Ok(code) => publish(code, &[], CodeKind::Adapter),
+        let runs = (&[][..], CodeKind::Adapter);
+        match shared(sum, runs, |compiler| compiler.adapter(&method.shape)) {
+            Ok(entry) => entry,
             Err(error) => report::fatal(&format!("no adapter for {}: {error}", method.full_name())),
         }
     });

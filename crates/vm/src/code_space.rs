@@ -12,7 +12,7 @@ use std::fs::File;
 use std::io;
 use std::os::fd::{AsRawFd, FromRawFd};
 use std::os::unix::fs::FileExt;
-use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 
 use abi::address_map::{
     CODE_REGION_BYTES, CODE_REGION_CODE_BYTES, CODE_REGION_COUNT, CODE_SPAN_BYTES, CodeArea,
@@ -43,6 +43,8 @@ struct Index {
     entries: AtomicU64,
     /// Bytes up to the end of the last code.
     end: AtomicU32,
+    /// Its file system lets nothing be executed: code is copied from here.
+    is_readable_only: AtomicBool,
 }
 
 static SPANS: [Span; 3] = [const { Span::new() }; 3];
@@ -57,6 +59,7 @@ impl Span {
                 Index {
                     entries: AtomicU64::new(0),
                     end: AtomicU32::new(0),
+                    is_readable_only: AtomicBool::new(false),
                 }
             }; CODE_REGION_COUNT],
         }
@@ -89,30 +92,59 @@ impl Span {
 
     /// Maps a file of code as a region; without a file, anonymous memory.
     pub(crate) fn map(&self, region: usize, file: Option<&File>) -> io::Result<()> {
-        let start = self.start_of(region);
-        assert_eq!(
-            self.regions[region].entries.load(Ordering::Relaxed),
-            0,
-            "mapped once"
-        );
+        if region >= CODE_REGION_COUNT || self.is_mapped(region) {
+            return Err(io::Error::from(io::ErrorKind::AddrInUse));
+        }
+        let (start, index) = (self.start_of(region), &self.regions[region]);
         let access = libc::PROT_READ | libc::PROT_EXEC;
-        map_over(start, CODE_REGION_CODE_BYTES, access, file)?;
+        if map_over(start, CODE_REGION_CODE_BYTES, access, file).is_err() {
+            map_over(start, CODE_REGION_CODE_BYTES, libc::PROT_READ, file)?;
+            index.is_readable_only.store(true, Ordering::Relaxed);
+        }
         let table = start + CODE_REGION_CODE_BYTES;
         map_over(table, TABLE_BYTES, libc::PROT_READ | libc::PROT_WRITE, None)?;
-        let index = memory::map_at(0, INDEX_BYTES as usize, "the index of code")
+        let entries = memory::map_at(0, INDEX_BYTES as usize, "the index of code")
             .map_err(io::Error::other)?;
         // Pairs with Acquire in `entry`.
-        self.regions[region].entries.store(index, Ordering::Release);
+        index.entries.store(entries, Ordering::Release);
         Ok(())
     }
 
+    pub(crate) fn is_mapped(&self, region: usize) -> bool {
+        self.regions[region].entries.load(Ordering::Acquire) != 0
+    }
+
+    /// Whether the code of a region that is mapped may run there.
+    pub(crate) fn is_executable(&self, region: usize) -> bool {
+        !self.regions[region]
+            .is_readable_only
+            .load(Ordering::Relaxed)
+    }
+
+    /// What is mapped in a region. The caller knows that the file is so long.
+    pub(crate) fn code(&self, region: usize, offset: u32, bytes: u32) -> Option<&'static [u8]> {
+        let end = u64::from(offset) + u64::from(bytes);
+        let is_code = offset.is_multiple_of(GRANULE_BYTES as u32) && end < CODE_REGION_CODE_BYTES;
+        (is_code && self.is_mapped(region))
+            .then(|| memory::mapped(self.code_at(region, offset), bytes as usize))
+    }
+
+    /// Where code and addresses of a region are.
+    pub(crate) fn room(&self, region: usize, offset: u32, slot: u32, count: u32) -> Option<Room> {
+        let end = u64::from(slot) + u64::from(count);
+        (end * 8 <= TABLE_BYTES).then(|| Room {
+            code: self.code_at(region, offset),
+            table: self.slot_at(region, slot),
+        })
+    }
+
     /// The address of offset `offset` in a region's code.
-    pub(crate) fn code_at(&self, region: usize, offset: u32) -> u64 {
+    fn code_at(&self, region: usize, offset: u32) -> u64 {
         self.start_of(region) + u64::from(offset)
     }
 
     /// The address of place `slot` in a region's table.
-    pub(crate) fn slot_at(&self, region: usize, slot: u32) -> u64 {
+    fn slot_at(&self, region: usize, slot: u32) -> u64 {
         self.start_of(region) + CODE_REGION_CODE_BYTES + u64::from(slot) * 8
     }
 
@@ -236,12 +268,12 @@ impl Room {
 /// A region and the file behind it, while code is added.
 pub(crate) struct Region {
     span: &'static Span,
-    pub(crate) number: usize,
+    number: usize,
     file: File,
     /// What address is at the file's start: zero for memory by its own addresses.
     file_start: u64,
-    pub(crate) code_next: u32,
-    pub(crate) slot_next: u32,
+    code_next: u32,
+    slot_next: u32,
     /// The process that may write it.
     owner: u32,
 }
@@ -263,6 +295,13 @@ impl Region {
             slot_next,
             owner: std::process::id(),
         }
+    }
+
+    /// From the region's start to `room`: in its code, and in its table.
+    pub(crate) fn offsets(&self, room: Room) -> (u32, u32) {
+        let start = self.span.start_of(self.number);
+        let slot = (room.table - self.span.slot_at(self.number, 0)) / 8;
+        ((room.code - start) as u32, slot as u32)
     }
 
     /// Whether the calling process is the one that writes here.

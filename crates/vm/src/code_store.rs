@@ -1,34 +1,33 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Compiled code kept on disk, for all processes of one user.
 //!
-//! A directory per target (instruction set, settings, collector, and the sources
-//! that code depends on) holds files in the form of `code_file`, which never change once they
-//! have their name. A process maps all it finds at start and, when it ends, adds one file with what
-//! it had to compile itself. Too many files become one. Whatever cannot be read or
-//! written is as if it were not there: code is then compiled again.
+//! A directory per target (instruction set, settings, and the sources that code depends on) holds
+//! files in the form of `code_file`: each is a region of the store's span (`code_space`) and has at
+//! most one writer at a time. A process maps all it finds at start. What it has to compile itself it
+//! adds to a file of its own at once, or to one whose writer has ended: a process that is killed
+//! loses nothing. Whatever cannot be read or written is as if it were not there: code is compiled
+//! again. Neighbour: `code_writer`.
 
-use std::io::Write;
+use std::collections::HashSet;
+use std::fs::File;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
-use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::sync::atomic::AtomicU32;
 
+use abi::address_map::CodeArea;
+use compiler::CompiledCode;
 use sha2::{Digest, Sha256};
 
 use crate::class::Class;
-use crate::code_file::{self, CodeFile, Key, Piece, Sum};
+use crate::code_base;
+use crate::code_file::{self, HEADER_BYTES, Index, Key, Piece, Record, Sum};
+use crate::code_space::{self, Room, Span};
+use crate::code_writer::Writing;
 use crate::lock::Lock;
 use crate::memory;
+use crate::options;
 use crate::report;
-
-/// Files beyond this many are merged into one when another is written.
-const FILES_MAX: usize = 6;
-/// Versions of one method that rest on different answers: before and after classes were initialised, say.
-const VERSIONS_MAX: usize = 4;
-/// Bytes of one process's new code that are kept; a javac run makes some 15 MiB.
-const FRESH_BYTES_MAX: u64 = 128 << 20;
-/// Bytes in all files of a target; the oldest are left out when they are merged.
-const STORE_BYTES_MAX: usize = 512 << 20;
 
 /// Directories of other targets (other versions, processors, settings) beside one's own: those used last are kept.
 const OTHERS_MAX: usize = 7;
@@ -36,18 +35,38 @@ const OTHERS_MAX: usize = 7;
 /// Pieces that could not be kept for lack of room.
 pub(crate) static DROPPED: AtomicU32 = AtomicU32::new(0);
 
-struct Store {
-    directory: PathBuf,
-    target: Sum,
+/// One directory of code.
+pub(crate) struct Store {
+    pub(crate) directory: PathBuf,
+    pub(crate) target: Sum,
+    pub(crate) span: &'static Span,
     /// Newest first.
-    files: Vec<(PathBuf, CodeFile<'static>)>,
-    /// Files that were there but are not whole files of this target's.
+    pub(crate) files: Vec<CodeFile>,
+    /// Files that were there but are not files of this target's.
     refused_count: usize,
-    fresh: Lock<Vec<(Key, Vec<u8>)>>,
-    fresh_bytes: AtomicU64,
+    writing: Lock<Writing>,
+}
+
+/// A file of code that was there at start, and its records.
+pub(crate) struct CodeFile {
+    /// Of the records; the others have the same name but for the ending.
+    pub(crate) path: PathBuf,
+    records: &'static [u8],
+    pub(crate) region: usize,
+    /// Code behind this was not there.
+    code_bytes: u64,
+    index: Option<Index<'static>>,
+    /// By key, what the index does not cover.
+    tail: Vec<(Key, u32)>,
+    /// Where code and addresses end.
+    pub(crate) ends: (u32, u32),
 }
 
 static STORE: OnceLock<Option<Store>> = OnceLock::new();
+/// The store that was delivered.
+static LIBRARY: OnceLock<Option<Store>> = OnceLock::new();
+/// Pieces that run where they are mapped; another method of the same content gets a copy.
+static CLAIMED: OnceLock<Lock<HashSet<u64>>> = OnceLock::new();
 
 /// The first half of the SHA-256 sum of all `parts`.
 pub(crate) fn sum_of(parts: &[&[u8]]) -> Sum {
@@ -60,21 +79,37 @@ pub(crate) fn sum_of(parts: &[&[u8]]) -> Sum {
     *sum.first_chunk().expect("it is twice as long")
 }
 
-/// Opens the store under `root` for code of `target`. Without one every method is compiled.
-pub(crate) fn start(root: Option<&Path>, target: &str) {
+/// Opens the stores for code of `target`. Without one every method is compiled.
+pub(crate) fn start(target: &str) {
     let target = sum_of(&[env!("TAKT_CODE_VERSION").as_bytes(), target.as_bytes()]);
-    let store = root.and_then(|root| match open(root, target) {
-        Ok(store) => Some(store),
-        Err(error) => {
-            report::warn(&format!("no code cache in {}: {error}", root.display()));
-            None
-        }
-    });
-    let _ = STORE.set(store);
+    let said = |root: &Path, store: Result<Store, String>| {
+        store
+            .map_err(|error| {
+                report::warn(&format!("no code cache in {}: {error}", root.display()));
+            })
+            .ok()
+    };
+    let options = options::get();
+    if let Some(root) = &options.code_install {
+        install(root, &target);
+    }
+    let library = options.code_library.as_deref();
+    let library = library.and_then(|root| said(root, open_library(root, target)));
+    let own = options.code_root.as_deref();
+    let own = own.and_then(|root| said(root, open_own(root, target)));
+    CLAIMED.get_or_init(Lock::default);
+    let _ = LIBRARY.set(library);
+    let _ = STORE.set(own);
 }
 
-fn store() -> Option<&'static Store> {
+pub(crate) fn own() -> Option<&'static Store> {
     STORE.get()?.as_ref()
+}
+
+/// The stores, in the order in which they are asked.
+fn stores() -> impl Iterator<Item = &'static Store> {
+    let of = |store: &'static OnceLock<Option<Store>>| store.get()?.as_ref();
+    [of(&STORE), of(&LIBRARY)].into_iter().flatten()
 }
 
 /// Where code lies unless an option says otherwise.
@@ -87,38 +122,205 @@ pub(crate) fn default_root() -> Option<PathBuf> {
     Some(caches.join("takt/code"))
 }
 
-fn open(root: &Path, target: Sum) -> Result<Store, String> {
+fn directory_in(root: &Path, target: &Sum) -> PathBuf {
     let name: String = target.iter().map(|byte| format!("{byte:02x}")).collect();
-    let directory = root.join(name);
+    root.join(name)
+}
+
+fn open_own(root: &Path, target: Sum) -> Result<Store, String> {
+    let directory = directory_in(root, &target);
     let mut builder = std::fs::DirBuilder::new();
     let made = builder.recursive(true).mode(0o700).create(&directory);
     made.map_err(|error| error.to_string())?;
-    check_owner(&directory)?;
+    let own = std::fs::metadata("/proc/self").map_err(|error| error.to_string())?;
+    check_owner(&directory, &[own.uid()])?;
     mark_used(&directory);
+    let base = code_base::of(&directory, CodeArea::Own).map_err(|error| error.to_string())?;
+    // Another thing may lie there, in a process that somebody else started: code does not depend on the place.
+    let span = Span::reserve(CodeArea::Own, base).or_else(|_| {
+        let base = CodeArea::Own.base(code_space::draw()?);
+        Span::reserve(CodeArea::Own, base)
+    });
+    let span = span.map_err(|error| format!("no room at its place: {error}"))?;
+    open(directory, target, span)
+}
+
+/// One that was installed: it has its base, and nobody writes to it.
+fn open_library(root: &Path, target: Sum) -> Result<Store, String> {
+    let directory = directory_in(root, &target);
+    let own = std::fs::metadata("/proc/self").map_err(|error| error.to_string())?;
+    check_owner(&directory, &[own.uid(), 0])?;
+    let base = code_base::read(&directory, CodeArea::Library);
+    let base = base.ok_or("it was not installed (takt compile --install)")?;
+    let span = Span::reserve(CodeArea::Library, base);
+    let span = span.map_err(|error| format!("no room at its place: {error}"))?;
+    open(directory, target, span)
+}
+
+/// Gives a delivered store its place and ends the process.
+fn install(root: &Path, target: &Sum) -> ! {
+    let directory = directory_in(root, target);
+    if let Err(error) = code_base::draw(&directory, CodeArea::Library) {
+        let directory = directory.display();
+        report::fatal(&format!("cannot install {directory}: {error}"));
+    }
+    // SAFETY: 1. _exit has no preconditions; nothing has started yet.
+    unsafe { libc::_exit(0) }
+}
+
+fn open(directory: PathBuf, target: Sum, span: &'static Span) -> Result<Store, String> {
     let mut paths: Vec<(std::time::SystemTime, PathBuf)> = std::fs::read_dir(&directory)
         .map_err(|error| error.to_string())?
         .filter_map(|entry| {
             let entry = entry.ok()?;
-            let is_code = entry.path().extension().is_some_and(|end| end == "code");
-            Some((entry.metadata().ok()?.modified().ok()?, entry.path())).filter(|_| is_code)
+            let is_records = entry.path().extension().is_some_and(|end| end == "data");
+            Some((entry.metadata().ok()?.modified().ok()?, entry.path())).filter(|_| is_records)
         })
         .collect();
     paths.sort_by(|a, b| b.cmp(a));
-    let (count, mut files) = (paths.len(), Vec::new());
-    for (_, path) in paths {
-        let bytes = memory::map_file(&path);
-        if let Some(file) = bytes.ok().and_then(|bytes| CodeFile::parse(bytes, &target)) {
-            files.push((path, file));
-        }
-    }
+    let count = paths.len();
+    let files: Vec<CodeFile> = paths
+        .into_iter()
+        .filter_map(|(_, path)| CodeFile::open(path, &target, span))
+        .collect();
     Ok(Store {
         directory,
         target,
+        span,
         refused_count: count - files.len(),
         files,
-        fresh: Lock::new(Vec::new()),
-        fresh_bytes: AtomicU64::new(0),
+        writing: Lock::default(),
     })
+}
+
+impl CodeFile {
+    /// `None` for what is no file of `target`'s, or one that lies where another does.
+    fn open(path: PathBuf, target: &Sum, span: &'static Span) -> Option<Self> {
+        let records = memory::map_file(&path).ok()?;
+        let region = code_file::region_of(records, target)? as usize;
+        let code = File::open(path.with_extension("code")).ok()?;
+        let code_bytes = code.metadata().ok()?.len();
+        let mapped = memory::map_file(&path.with_extension("index")).ok();
+        let index = mapped
+            .and_then(|bytes| Index::parse(bytes, target))
+            .filter(|index| index.covered_bytes <= records.len() as u64);
+        span.map(region, Some(&code)).ok()?;
+        let (start, mut ends) = match &index {
+            Some(index) => (index.covered_bytes as usize, index.ends),
+            None => (HEADER_BYTES, (0, 0)),
+        };
+        let mut tail = Vec::new();
+        for (offset, record) in code_file::records(records, start) {
+            ends = (ends.0.max(record.ends().0), ends.1.max(record.ends().1));
+            tail.push((record.key, offset));
+        }
+        tail.sort_by_key(|row| row.0);
+        Some(Self {
+            path,
+            records,
+            region,
+            code_bytes,
+            index,
+            tail,
+            ends,
+        })
+    }
+
+    /// Records that the index does not cover.
+    pub(crate) fn tail_count(&self) -> usize {
+        self.tail.len()
+    }
+
+    /// What was seen of the file of records.
+    pub(crate) fn seen_bytes(&self) -> usize {
+        self.records.len()
+    }
+
+    fn count(&self) -> usize {
+        self.index.map_or(0, |index| index.count()) + self.tail.len()
+    }
+
+    /// The records under `key` with what follows each, intact ones only.
+    fn find(&self, key: Key) -> impl Iterator<Item = (Record, &'static [u8])> {
+        let start = self.tail.partition_point(|row| row.0 < key);
+        let tail = self.tail[start..].iter();
+        let tail = tail.take_while(move |row| row.0 == key).map(|row| row.1);
+        let indexed = self.index.into_iter().flat_map(move |it| it.find(&key));
+        let records = self.records;
+        tail.chain(indexed).filter_map(move |offset| {
+            let record = code_file::record_at(records, offset)?;
+            let body = record.body(records, offset)?;
+            (record.key == key).then_some((record, body))
+        })
+    }
+}
+
+impl Store {
+    /// How many records there are under `key`.
+    pub(crate) fn count(&self, key: &Key) -> usize {
+        self.files.iter().map(|file| file.find(*key).count()).sum()
+    }
+}
+
+/// A piece of code in a store.
+pub(crate) struct Stored {
+    /// Without its machine code.
+    pub(crate) piece: Piece,
+    pub(crate) room: Room,
+    code: &'static [u8],
+    is_executable: bool,
+}
+
+impl Stored {
+    fn of(store: &'static Store, file: &CodeFile, record: &Record, body: &[u8]) -> Option<Self> {
+        let end = u64::from(record.code_offset) + u64::from(record.code_bytes);
+        if end > file.code_bytes || record.code_bytes == 0 {
+            return None;
+        }
+        let code = store
+            .span
+            .code(file.region, record.code_offset, record.code_bytes)?;
+        let piece = Piece::parse(body, code.len())?;
+        let room = store.span.room(
+            file.region,
+            record.code_offset,
+            record.slot,
+            record.slot_count,
+        )?;
+        let is_right = piece.slot_count() <= record.slot_count as usize && record.is_code(code);
+        is_right.then(|| Self {
+            piece,
+            room,
+            code,
+            is_executable: store.span.is_executable(file.region),
+        })
+    }
+
+    /// Whether it may run where it is mapped: once, and with one table.
+    pub(crate) fn claim(&self) -> bool {
+        let claimed = CLAIMED.get().expect("started");
+        // perf knows names in anonymous memory only.
+        self.is_executable
+            && !options::get().is_perf_mapped
+            && claimed.lock().insert(self.room.code)
+    }
+
+    /// A copy of the code, not yet linked.
+    pub(crate) fn copy(self) -> CompiledCode {
+        let mut code = self.piece.code;
+        code.bytes = self.code.to_vec();
+        code.unlink();
+        code
+    }
+
+    fn is_same(self, other: &Piece) -> bool {
+        let body = self.piece.to_bytes();
+        body == other.to_bytes() && self.copy().bytes == other.code.bytes
+    }
+
+    pub(crate) fn code_bytes(&self) -> usize {
+        self.code.len()
+    }
 }
 
 /// Makes this the directory that was used last: what comes and goes in it sets its time.
@@ -131,7 +333,7 @@ fn mark_used(directory: &Path) {
 }
 
 /// Removes the directories beside `own` but those used last. A process that still runs code of one has it mapped.
-fn prune(own: &Path) {
+pub(crate) fn prune(own: &Path) {
     let entries = own.parent().map(std::fs::read_dir);
     let mut others: Vec<(std::time::SystemTime, PathBuf)> = entries
         .into_iter()
@@ -155,10 +357,9 @@ fn prune(own: &Path) {
 }
 
 /// Whoever may write here may run code as this user.
-fn check_owner(directory: &Path) -> Result<(), String> {
+fn check_owner(directory: &Path, owners: &[u32]) -> Result<(), String> {
     let found = std::fs::metadata(directory).map_err(|error| error.to_string())?;
-    let own = std::fs::metadata("/proc/self").map_err(|error| error.to_string())?;
-    if found.uid() != own.uid() || found.mode() & 0o022 != 0 {
+    if !owners.contains(&found.uid()) || found.mode() & 0o022 != 0 {
         return Err(format!(
             "{} must belong to this user and be writable by no one else",
             directory.display()
@@ -168,15 +369,31 @@ fn check_owner(directory: &Path) -> Result<(), String> {
 }
 
 /// All intact pieces of code under `key`, newest first.
-pub(crate) fn find(key: &Key) -> impl Iterator<Item = Piece> + use<> {
-    find_bytes(key).filter_map(Piece::parse)
+pub(crate) fn find(key: &Key) -> impl Iterator<Item = Stored> + use<> {
+    let key = *key;
+    each(key).filter_map(|(store, file, record, body)| Stored::of(store, file, &record, body))
 }
 
 /// The same for what [`keep_bytes`] kept.
 pub(crate) fn find_bytes(key: &Key) -> impl Iterator<Item = &'static [u8]> + use<> {
-    let files = store().map_or(&[][..], |store| &store.files[..]);
-    let key = *key;
-    files.iter().flat_map(move |(_, file)| file.find(&key))
+    each(*key).map(|(.., body)| body)
+}
+
+type Found = (&'static Store, &'static CodeFile, Record, &'static [u8]);
+
+fn each(key: Key) -> impl Iterator<Item = Found> {
+    stores().flat_map(move |store| {
+        let files = store.files.iter();
+        files.flat_map(move |file| {
+            let found = file.find(key);
+            found.map(move |(record, body)| (store, file, record, body))
+        })
+    })
+}
+
+/// Whether the same piece is there already.
+pub(crate) fn has(key: &Key, piece: &Piece) -> bool {
+    find(key).any(|stored| stored.is_same(piece))
 }
 
 /// What a class's code and proof are kept under, `index` telling which; `None` if nothing of it is kept.
@@ -196,111 +413,48 @@ pub(crate) fn proof_key(class: &'static Class) -> Option<Key> {
 
 /// Whether pieces are kept at all.
 pub(crate) fn is_open() -> bool {
-    store().is_some()
+    stores().next().is_some()
 }
 
-/// Keeps a piece for the next process.
-pub(crate) fn keep(key: Key, piece: &Piece) {
-    if is_open() {
-        keep_bytes(key, piece.to_bytes());
-    }
+/// Keeps a piece for other processes. Where it lies, if this process can run it there; its table is not filled.
+pub(crate) fn keep(key: Key, piece: &Piece) -> Option<Room> {
+    let store = own()?;
+    let body = piece.to_bytes();
+    store.writing.lock().keep(store, key, Some(piece), &body)
 }
 
-/// Keeps something else than code for the next process.
-pub(crate) fn keep_bytes(key: Key, bytes: Vec<u8>) {
-    let Some(store) = store() else {
-        return;
-    };
-    let total = store
-        .fresh_bytes
-        .fetch_add(bytes.len() as u64, Ordering::Relaxed);
-    if total > FRESH_BYTES_MAX {
-        DROPPED.fetch_add(1, Ordering::Relaxed);
-        return;
+/// Keeps something else than code for other processes.
+pub(crate) fn keep_bytes(key: Key, bytes: &[u8]) {
+    if let Some(store) = own() {
+        store.writing.lock().keep(store, key, None, bytes);
     }
-    store.fresh.lock().push((key, bytes));
 }
 
 /// Where this machine's code lies.
 pub(crate) fn directory() -> Option<&'static Path> {
-    Some(&store()?.directory)
+    Some(&own()?.directory)
 }
 
 /// One line for reports.
 pub(crate) fn describe() -> String {
-    let Some(store) = store() else {
-        return "none".into();
-    };
-    let pieces: usize = store.files.iter().map(|(_, file)| file.count()).sum();
-    let (files, refused) = (store.files.len(), store.refused_count);
-    let directory = store.directory.display();
-    format!("{directory}: {pieces} pieces in {files} files, {refused} files refused")
+    let each = stores().map(|store| {
+        let pieces: usize = store.files.iter().map(CodeFile::count).sum();
+        let (files, refused) = (store.files.len(), store.refused_count);
+        let directory = store.directory.display();
+        format!("{directory}: {pieces} pieces in {files} files, {refused} files refused")
+    });
+    let each: Vec<String> = each.collect();
+    match each.is_empty() {
+        true => "none".into(),
+        false => each.join("; "),
+    }
 }
 
-/// Writes what was kept. Done once, when the process ends.
+/// Makes the next start quicker, when the process ends. Nothing that was kept depends on it.
 pub(crate) fn finish() {
-    let Some(store) = store() else {
-        return;
-    };
-    let fresh = std::mem::take(&mut *store.fresh.lock());
-    if fresh.is_empty() {
-        return;
+    if let Some(store) = own() {
+        store.writing.lock().finish(store);
     }
-    if let Err(error) = store.write(&fresh) {
-        report::warn(&format!("code is not kept: {error}"));
-    }
-    prune(&store.directory);
-}
-
-impl Store {
-    fn write(&self, fresh: &[(Key, Vec<u8>)]) -> std::io::Result<()> {
-        let mut pieces: Vec<(Key, &[u8])> = fresh
-            .iter()
-            .map(|(key, bytes)| (*key, &bytes[..]))
-            .collect();
-        let is_merging = self.files.len() >= FILES_MAX;
-        if is_merging {
-            let mut total: usize = pieces.iter().map(|(_, bytes)| bytes.len()).sum();
-            let old = self.files.iter().flat_map(|(_, file)| file.pieces());
-            pieces.extend(old.take_while(|(_, bytes)| {
-                total += bytes.len();
-                total <= STORE_BYTES_MAX
-            }));
-        }
-        let pieces = sorted(pieces);
-        let bytes = code_file::to_bytes(&self.target, &pieces);
-        let name = format!("{:x}-{}", report::now_ns(), std::process::id());
-        let temporary = self.directory.join(format!("{name}.new"));
-        // Processes of many other versions may have removed it as the one used longest ago.
-        std::fs::DirBuilder::new()
-            .recursive(true)
-            .mode(0o700)
-            .create(&self.directory)?;
-        let mut file = std::fs::File::create_new(&temporary)?;
-        file.write_all(&bytes)?;
-        std::fs::rename(&temporary, self.directory.join(format!("{name}.code")))?;
-        if is_merging {
-            for (path, _) in &self.files {
-                // Another process may have merged it too.
-                let _ = std::fs::remove_file(path);
-            }
-        }
-        Ok(())
-    }
-}
-
-/// By key; newer versions first, each once, not too many.
-fn sorted(mut pieces: Vec<(Key, &[u8])>) -> Vec<(Key, &[u8])> {
-    pieces.sort_by_key(|(key, _)| *key);
-    let mut kept: Vec<(Key, &[u8])> = Vec::with_capacity(pieces.len());
-    for (key, bytes) in pieces {
-        let same = kept.iter().rev().take_while(|(other, _)| *other == key);
-        let is_known = same.clone().any(|(_, other)| *other == bytes);
-        if !is_known && same.count() < VERSIONS_MAX {
-            kept.push((key, bytes));
-        }
-    }
-    kept
 }
 
 #[cfg(test)]
@@ -309,48 +463,27 @@ mod tests {
 
     use super::*;
 
-    fn key(index: u32) -> Key {
-        Key {
-            content: [1; 16],
-            index,
-        }
-    }
-
-    #[test]
-    fn newer_versions_stay_and_copies_go() {
-        let pieces: Vec<(Key, &[u8])> = vec![
-            (key(2), b"new"),
-            (key(1), b"one"),
-            (key(2), b"old"),
-            (key(2), b"new"),
-            (key(2), b"older"),
-            (key(2), b"oldest"),
-            (key(2), b"forgotten"),
-        ];
-        let kept: Vec<&[u8]> = sorted(pieces).into_iter().map(|(_, bytes)| bytes).collect();
-        assert_eq!(kept, [&b"one"[..], b"new", b"old", b"older", b"oldest"]);
-    }
-
     #[test]
     fn parts_are_not_run_together() {
         assert_ne!(sum_of(&[b"ab", b"c"]), sum_of(&[b"a", b"bc"]));
     }
 
-    #[test]
-    fn a_directory_that_others_may_write_is_refused() {
+    fn open_to(mode: u32) -> Result<(), String> {
         use std::os::unix::fs::PermissionsExt;
         let directory = tempfile::tempdir().expect("a directory");
-        let open_to_all = std::fs::Permissions::from_mode(0o777);
-        let root = directory.path();
-        let target = [3; 16];
-        let store = open(root, target).expect("it is ours");
-        std::fs::set_permissions(&store.directory, open_to_all).expect("it is ours");
-        assert!(
-            open(root, target)
-                .err()
-                .expect("refused")
-                .contains("no one else")
-        );
+        let mode = std::fs::Permissions::from_mode(mode);
+        std::fs::set_permissions(directory.path(), mode).expect("it is ours");
+        let own = std::fs::metadata("/proc/self").expect("it is there").uid();
+        check_owner(directory.path(), &[own])
+    }
+
+    #[test]
+    fn a_directory_that_others_may_write_is_refused() {
+        assert!(open_to(0o700).is_ok() && open_to(0o755).is_ok());
+        for mode in [0o777, 0o770, 0o702] {
+            assert!(open_to(mode).expect_err("refused").contains("no one else"));
+        }
+        assert!(check_owner(Path::new("/proc/self"), &[]).is_err());
     }
 
     #[test]
@@ -358,45 +491,20 @@ mod tests {
         let root = tempfile::tempdir().expect("a directory");
         std::fs::create_dir(root.path().join("another's")).expect("a directory");
         let count = OTHERS_MAX as u8 + 5;
-        let open = |number| open(root.path(), [number; 16]).expect("it is ours");
+        let directory = |number: u8| directory_in(root.path(), &[number; 16]);
+        let visit = |number| {
+            std::fs::create_dir_all(directory(number)).expect("it is ours");
+            mark_used(&directory(number));
+        };
         for number in 0..count {
-            open(number);
+            visit(number);
             // Times of files are as coarse as the kernel's tick.
             Monotonic.sleep_until(Monotonic.now_ns() + 12_000_000);
         }
-        let first = open(0);
-        prune(&first.directory);
-        let is_there = |number: &u8| {
-            let name: String = [*number; 16].iter().map(|it| format!("{it:02x}")).collect();
-            root.path().join(name).exists()
-        };
-        let left: Vec<u8> = (0..count).filter(is_there).collect();
+        visit(0);
+        prune(&directory(0));
+        let left: Vec<u8> = (0..count).filter(|it| directory(*it).exists()).collect();
         assert_eq!(left, [&[0][..], &(5..count).collect::<Vec<_>>()].concat());
         assert!(root.path().join("another's").exists());
-        std::fs::remove_dir_all(&first.directory).expect("it is there");
-        let piece = (key(1), Piece::default().to_bytes());
-        first
-            .write(&[piece])
-            .expect("a directory that is gone is made again");
-    }
-
-    /// Processes that know nothing of each other: each adds a file, and in the end there are few.
-    #[test]
-    fn files_add_up_and_are_merged() {
-        let directory = tempfile::tempdir().expect("a directory");
-        let target = [3; 16];
-        for number in 0..20 {
-            let store = open(directory.path(), target).expect("it is ours");
-            assert!(store.files.len() <= FILES_MAX);
-            let known = |index| {
-                store
-                    .files
-                    .iter()
-                    .any(|(_, f)| f.find(&key(index)).count() == 1)
-            };
-            assert!((0..number).all(known), "{number}");
-            let piece = (key(number), Piece::default().to_bytes());
-            store.write(&[piece]).expect("it is written");
-        }
     }
 }

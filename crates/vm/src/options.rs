@@ -52,6 +52,10 @@ pub(crate) struct Options {
     pub(crate) is_code_portable: bool,
     /// Where compiled code is kept; nowhere if there is no such place.
     pub(crate) code_root: Option<PathBuf>,
+    /// `-Xtakt:code-library=DIR`: a store that was delivered and installed.
+    pub(crate) code_library: Option<PathBuf>,
+    /// `-Xtakt:install-code=DIR`: gives such a store its place, and ends.
+    pub(crate) code_install: Option<PathBuf>,
     /// Names of classes to be compiled instead of running a program.
     pub(crate) compile_list: Option<PathBuf>,
     /// `-ea`, `-da`, `-esa`, `-dsa`.
@@ -115,6 +119,8 @@ pub(crate) fn read(arguments: &[String], ignores_unknown: bool) -> Result<(), St
         stack_bytes: None,
         arguments: arguments.to_vec(),
         code_root: crate::code_store::default_root(),
+        code_library: None,
+        code_install: None,
         has_reduced_signals: false,
         is_attach_disabled: false,
         compile_list: None,
@@ -246,6 +252,8 @@ impl Options {
         };
         let place = match name {
             "code-cache" => &mut self.code_root,
+            "code-library" => &mut self.code_library,
+            "install-code" => &mut self.code_install,
             "compile-list" => &mut self.compile_list,
             "realtime-list" => &mut self.real_time_list,
             "report" => &mut self.report_file,

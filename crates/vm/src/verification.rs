@@ -77,7 +77,7 @@ fn verify_methods(thread: &Thread, class: &'static Class) -> Result<(), Thrown> 
         prove(&mut classes, method)?;
     }
     if let Some(key) = key {
-        code_store::keep_bytes(key, classes.asked.to_bytes());
+        code_store::keep_bytes(key, &classes.asked.to_bytes());
     }
     Ok(())
 }

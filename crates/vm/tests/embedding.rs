@@ -6,27 +6,7 @@ mod programs;
 use std::path::Path;
 use std::process::{Command, Output};
 
-use programs::{JDKS, compile, jdk, machine, shown};
-
-/// A program of this folder, linked with the machine that was built with this test.
-fn build(jdk: &Path, source: &str, program: &Path) {
-    let include = jdk.join("include");
-    let libraries = machine();
-    let cc = Command::new("cc")
-        .args(["-Wall", "-Werror", "-pthread", "-o"])
-        .arg(program)
-        .arg(format!("{}/tests/{source}", env!("CARGO_MANIFEST_DIR")))
-        .arg(format!("-I{}", include.display()))
-        .arg(format!("-I{}/linux", include.display()))
-        .arg(format!("-L{}", libraries.display()))
-        // Goes before LD_LIBRARY_PATH, where cargo also names a directory with the library of an earlier build.
-        .arg("-Wl,--disable-new-dtags")
-        .arg(format!("-Wl,-rpath,{}", libraries.display()))
-        .arg("-ljvm")
-        .output()
-        .expect("a C compiler");
-    assert!(cc.status.success(), "{}", shown(&cc));
-}
+use programs::{JDKS, build, compile, jdk, shown};
 
 /// Runs it over the classes beside it, where its code is kept too.
 fn run(jdk: &Path, program: &Path, options: &[&str]) -> Output {

@@ -11,7 +11,7 @@ use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-use programs::{JDKS, compile, jdk, machine, names, run, run_takt, shown};
+use programs::{JDKS, compile, figures, jdk, machine, names, run, run_takt, shown};
 
 /// Each program runs under both collectors, in a heap so small that they have work, and the heap is checked at the
 /// end: a heap out of order ends the process. One of them with the class library's own assertions, which say what it expects of a machine.
@@ -153,26 +153,6 @@ fn no_other_machine_stands_behind() {
     assert_eq!(mapped.trim(), own.join("libjvm.so").to_string_lossy());
 }
 
-/// Figures of `-Xtakt:report`: methods compiled, methods from the cache, files of the cache refused.
-fn figures(output: &Output) -> (u32, u32, u32) {
-    let report = String::from_utf8_lossy(&output.stderr).into_owned();
-    let number_before = |mark: &str| {
-        let front = report
-            .split(mark)
-            .next()
-            .filter(|front| front.len() < report.len());
-        let number = front.and_then(|front| front.rsplit(' ').next()?.parse().ok());
-        number.unwrap_or_else(|| panic!("no number before {mark:?} in {report}"))
-    };
-    let loaded = report.split("from the code cache: ").nth(1);
-    let loaded = loaded.and_then(|rest| rest.split(' ').next()?.parse().ok());
-    (
-        number_before(" methods in"),
-        loaded.unwrap_or_else(|| panic!("nothing of the cache in {report}")),
-        number_before(" files refused"),
-    )
-}
-
 fn hello(jdk: &Path) -> (tempfile::TempDir, impl Fn(&Path) -> (u32, u32, u32)) {
     let classes = compile(jdk, &["Hello".to_owned()]);
     let (jdk, directory) = (jdk.to_owned(), classes.path().to_owned());
@@ -243,66 +223,6 @@ fn a_kept_proof_holds_until_an_answer_changes() {
     assert!(found.stdout.is_empty() && found.status.code() == Some(1));
     let said = String::from_utf8_lossy(&found.stderr).into_owned();
     assert!(said.contains("java.lang.VerifyError"), "{said}");
-}
-
-/// The files of code in `cache`.
-fn code_files(cache: &Path) -> Vec<PathBuf> {
-    let list = |directory: &Path| -> Vec<PathBuf> {
-        let entries = std::fs::read_dir(directory).expect("the directory is there");
-        entries
-            .map(|entry| entry.expect("an entry").path())
-            .collect()
-    };
-    list(cache).iter().flat_map(|target| list(target)).collect()
-}
-
-#[test]
-fn damaged_files_are_compiled_again() {
-    let Some(jdk) = jdk() else {
-        eprintln!("skipped: no JDK 17 found in JAVA_HOME or {JDKS:?}");
-        return;
-    };
-    let (_classes, hello) = hello(&jdk);
-    let cache = tempfile::tempdir().expect("a directory for code");
-    let (all, ..) = hello(cache.path());
-    let file = code_files(cache.path()).remove(0);
-    let whole = std::fs::read(&file).expect("the file is there");
-    let damaged = |change: &dyn Fn(&mut Vec<u8>)| {
-        code_files(cache.path())
-            .iter()
-            .for_each(|file| std::fs::remove_file(file).expect("ours"));
-        let mut bytes = whole.clone();
-        change(&mut bytes);
-        std::fs::write(&file, bytes).expect("ours");
-        hello(cache.path())
-    };
-    let refused = damaged(&|bytes| bytes.truncate(bytes.len() / 2));
-    assert_eq!(
-        (refused.1, refused.2),
-        (0, 1),
-        "a truncated file is refused"
-    );
-    let refused = damaged(&|bytes| bytes[8] ^= 1);
-    assert_eq!(
-        (refused.1, refused.2),
-        (0, 1),
-        "a file for another target is refused"
-    );
-    // Half of the pieces have one bit flipped each; a piece takes about 2 KiB.
-    for seed in 1..=4_usize {
-        let (compiled, loaded, refused) = damaged(&|bytes| {
-            let start = bytes.len() / 16 + seed * 311;
-            (start..bytes.len())
-                .step_by(4096)
-                .for_each(|at| bytes[at] ^= 1 << (at % 7));
-        });
-        assert_eq!(refused, 0, "seed {seed}");
-        assert!(
-            compiled > 100 && compiled < all,
-            "seed {seed}: {compiled} of {all}"
-        );
-        assert!(loaded > 100, "seed {seed}: {loaded} of {all}");
-    }
 }
 
 /// A fault in the machine or in native code is reported with the Java methods that led there.

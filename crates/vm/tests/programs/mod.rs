@@ -129,3 +129,43 @@ pub(crate) fn shown(output: &Output) -> String {
         String::from_utf8_lossy(err)
     )
 }
+
+/// A program of this folder, linked with the machine that was built with this test.
+pub(crate) fn build(jdk: &Path, source: &str, program: &Path) {
+    let include = jdk.join("include");
+    let libraries = machine();
+    let cc = Command::new("cc")
+        .args(["-Wall", "-Werror", "-pthread", "-o"])
+        .arg(program)
+        .arg(format!("{}/tests/{source}", env!("CARGO_MANIFEST_DIR")))
+        .arg(format!("-I{}", include.display()))
+        .arg(format!("-I{}/linux", include.display()))
+        .arg(format!("-L{}", libraries.display()))
+        // Goes before LD_LIBRARY_PATH, where cargo also names a directory with the library of an earlier build.
+        .arg("-Wl,--disable-new-dtags")
+        .arg(format!("-Wl,-rpath,{}", libraries.display()))
+        .arg("-ljvm")
+        .output()
+        .expect("a C compiler");
+    assert!(cc.status.success(), "{}", shown(&cc));
+}
+
+/// Figures of `-Xtakt:report`: methods compiled, methods from the cache, files of the cache refused.
+pub(crate) fn figures(output: &Output) -> (u32, u32, u32) {
+    let report = String::from_utf8_lossy(&output.stderr).into_owned();
+    let number_before = |mark: &str| {
+        let front = report
+            .split(mark)
+            .next()
+            .filter(|front| front.len() < report.len());
+        let number = front.and_then(|front| front.rsplit(' ').next()?.parse().ok());
+        number.unwrap_or_else(|| panic!("no number before {mark:?} in {report}"))
+    };
+    let loaded = report.split("from the code cache: ").nth(1);
+    let loaded = loaded.and_then(|rest| rest.split(' ').next()?.parse().ok());
+    (
+        number_before(" methods in"),
+        loaded.unwrap_or_else(|| panic!("nothing of the cache in {report}")),
+        number_before(" files refused"),
+    )
+}
