@@ -22,8 +22,12 @@ use crate::jdk::Jdk;
 #[derive(clap::Args)]
 pub(crate) struct Args {
     /// JARs and directories of class files: the application's class path
-    #[arg(required = true)]
+    #[arg(required_unless_present = "install")]
     paths: Vec<PathBuf>,
+    /// Give a code cache that was copied here its place in memory, and compile nothing: others run from it by
+    /// --code-library=DIR
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["paths", "code_cache"])]
+    install: Option<PathBuf>,
     /// Where compiled code is kept; takt/code under $XDG_CACHE_HOME unless given
     #[arg(long, value_name = "DIR")]
     code_cache: Option<PathBuf>,
@@ -49,6 +53,9 @@ struct Outcome {
 }
 
 pub(crate) fn run(args: &Args) -> Result<ExitCode> {
+    if let Some(directory) = &args.install {
+        return install(directory);
+    }
     let mut names = BTreeSet::new();
     for path in &args.paths {
         match path.is_dir() {
@@ -86,6 +93,21 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     match args.json {
         true => println!("{}", serde_json::to_string_pretty(&outcome)?),
         false => print!("{}", text(&outcome)),
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// The machine knows which part of the cache is its own.
+fn install(directory: &Path) -> Result<ExitCode> {
+    let machine = machine_beside(&std::env::current_exe()?)?;
+    let status = Command::new(Jdk::find()?.home.join("bin/java"))
+        .arg(alternative(&machine))
+        .arg(option("-Xtakt:install-code=", directory))
+        .arg("-version")
+        .status()
+        .context("cannot start the JDK's launcher")?;
+    if !status.success() {
+        bail!("the machine ended with {status}");
     }
     Ok(ExitCode::SUCCESS)
 }

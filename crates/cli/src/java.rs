@@ -22,7 +22,7 @@ pub(crate) struct Args {
     /// and a collector of SCHED_FIFO 1; `--realtime-strict` to refuse real-time threads that the system gives no
     /// real-time priority; `--realtime-list=FILE` for what those need beside what the machine finds; `--report` for figures of the machine and of each real-time thread at the end,
     /// `--report=FILE` for the same as JSON; `--code-cache=DIR` for where compiled code is kept (default: takt/code
-    /// under $XDG_CACHE_HOME), `--no-code-cache` for nowhere
+    /// under $XDG_CACHE_HOME), `--no-code-cache` for nowhere, `--code-library=DIR` for code that was delivered and installed
     #[arg(trailing_var_arg = true, allow_hyphen_values = true, required = true)]
     arguments: Vec<OsString>,
 }
@@ -131,6 +131,7 @@ fn class_path(arguments: &[OsString]) -> Option<OsString> {
 /// Options that the machine understands but for their form.
 fn is_machines(option: &str) -> bool {
     option.contains("-code-cache")
+        || option.starts_with("--code-library=")
         || option.starts_with("--report=")
         || option.starts_with("--realtime-list=")
         || matches!(

@@ -370,7 +370,7 @@ impl Heap {
         let registry = self.registry.lock();
         let of = |record: &Arc<MutatorRecord>| {
             let mut answers = Answers {
-                tid: record.tid,
+                tid: record.tid(),
                 is_real_time: record.is_real_time.load(Ordering::Relaxed),
                 ..Answers::default()
             };

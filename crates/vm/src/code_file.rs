@@ -47,7 +47,7 @@ pub(crate) struct Asked {
 }
 
 /// Code with what it rests on.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Piece {
     pub(crate) asked: Vec<Asked>,
     /// Over the answers that hold only when equal.

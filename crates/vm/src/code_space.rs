@@ -304,6 +304,10 @@ impl Region {
         ((room.code - start) as u32, slot as u32)
     }
 
+    pub(crate) fn is_executable(&self) -> bool {
+        self.span.is_executable(self.number)
+    }
+
     /// Whether the calling process is the one that writes here.
     pub(crate) fn is_own(&self) -> bool {
         self.owner == std::process::id()

@@ -13,7 +13,7 @@ use std::fs::File;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
-use std::sync::atomic::AtomicU32;
+use std::sync::atomic::{AtomicU32, Ordering};
 
 use abi::address_map::CodeArea;
 use compiler::CompiledCode;
@@ -28,6 +28,7 @@ use crate::lock::Lock;
 use crate::memory;
 use crate::options;
 use crate::report;
+use crate::thread;
 
 /// Directories of other targets (other versions, processors, settings) beside one's own: those used last are kept.
 const OTHERS_MAX: usize = 7;
@@ -45,7 +46,13 @@ pub(crate) struct Store {
     /// Files that were there but are not files of this target's.
     refused_count: usize,
     writing: Lock<Writing>,
+    /// What real-time threads made: an ordinary one writes it, or the end of the process.
+    put_off: Lock<Vec<PutOff>>,
 }
+
+type PutOff = (Key, Option<Piece>, Vec<u8>);
+/// What real-time threads compile late, with no ordinary thread compiling meanwhile.
+const PUT_OFF_MAX: usize = 2000;
 
 /// A file of code that was there at start, and its records.
 pub(crate) struct CodeFile {
@@ -190,6 +197,7 @@ fn open(directory: PathBuf, target: Sum, span: &'static Span) -> Result<Store, S
         refused_count: count - files.len(),
         files,
         writing: Lock::default(),
+        put_off: Lock::default(),
     })
 }
 
@@ -420,13 +428,48 @@ pub(crate) fn is_open() -> bool {
 pub(crate) fn keep(key: Key, piece: &Piece) -> Option<Room> {
     let store = own()?;
     let body = piece.to_bytes();
+    if is_real_time() {
+        store.put_off((key, Some(piece.clone()), body));
+        return None;
+    }
+    store.keep_put_off();
     store.writing.lock().keep(store, key, Some(piece), &body)
 }
 
 /// Keeps something else than code for other processes.
 pub(crate) fn keep_bytes(key: Key, bytes: &[u8]) {
-    if let Some(store) = own() {
-        store.writing.lock().keep(store, key, None, bytes);
+    let Some(store) = own() else {
+        return;
+    };
+    if is_real_time() {
+        store.put_off((key, None, bytes.to_vec()));
+        return;
+    }
+    store.keep_put_off();
+    store.writing.lock().keep(store, key, None, bytes);
+}
+
+/// Writing may wait for a disk: not for a real-time thread, nor while one waits for the lock.
+fn is_real_time() -> bool {
+    thread::current().is_some_and(|thread| thread.real_time().is_some())
+}
+
+impl Store {
+    fn put_off(&self, item: PutOff) {
+        let mut items = self.put_off.lock();
+        if items.len() < PUT_OFF_MAX {
+            items.push(item);
+        } else {
+            DROPPED.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+
+    fn keep_put_off(&self) {
+        let items = core::mem::take(&mut *self.put_off.lock());
+        for (key, piece, body) in items {
+            let mut writing = self.writing.lock();
+            writing.keep(self, key, piece.as_ref(), &body);
+        }
     }
 }
 
@@ -453,6 +496,7 @@ pub(crate) fn describe() -> String {
 /// Makes the next start quicker, when the process ends. Nothing that was kept depends on it.
 pub(crate) fn finish() {
     if let Some(store) = own() {
+        store.keep_put_off();
         store.writing.lock().finish(store);
     }
 }

@@ -111,7 +111,9 @@ impl Writing {
                 none => none.insert(Writer::open(store)?),
             };
             if let Some(room) = writer.add(key, piece, body)? {
-                return Ok(piece.map(|_| room));
+                return Ok(piece
+                    .filter(|_| writer.region.is_executable())
+                    .map(|_| room));
             }
             // Full: another one.
             writer.finish(store);

@@ -25,16 +25,7 @@ pub(crate) struct Guard<'a, T>(&'a Lock<T>);
 
 /// The calling thread's number, as PI futexes hold it.
 pub(crate) fn own_tid() -> u32 {
-    thread_local! {
-        static TID: core::cell::Cell<u32> = const { core::cell::Cell::new(0) };
-    }
-    TID.with(|tid| {
-        if tid.get() == 0 {
-            // SAFETY: gettid has no preconditions.
-            tid.set(unsafe { libc::gettid() } as u32);
-        }
-        tid.get()
-    })
+    rt::sys::tid::current()
 }
 
 impl<T: Default> Default for Lock<T> {

@@ -37,6 +37,8 @@ pub(crate) struct Pace {
     pub(crate) fulls: Progress,
     /// The next full collection clears soft references.
     clears_soft: AtomicBool,
+    /// The collector's thread was started.
+    has_begun: AtomicBool,
     is_stopping: AtomicBool,
     /// Threads that wait at `debt`.
     waiter_count: AtomicU32,
@@ -130,7 +132,7 @@ impl Pace {
     }
 
     fn wait(&self, is_done: impl Fn() -> bool) {
-        while !is_done() && !self.is_stopping() {
+        while !is_done() && !self.is_stopping() && self.has_begun.load(Ordering::SeqCst) {
             self.lend();
         }
     }
@@ -149,6 +151,11 @@ impl Pace {
     /// Whether somebody waits for the collector, or a loan is out: its budget does not count then.
     pub(crate) fn is_waited_for(&self) -> bool {
         self.waiter_count.load(Ordering::Relaxed) != 0
+    }
+
+    /// Whoever waits from now on waits for the collector. Whether that was so already.
+    pub(crate) fn begin(&self) -> bool {
+        self.has_begun.swap(true, Ordering::SeqCst)
     }
 
     /// The collector's thread begins.

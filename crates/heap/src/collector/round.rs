@@ -182,7 +182,7 @@ impl Heap {
 
 impl MutatorRecord {
     fn ask(&self, round: Round) {
-        self.debt.owe(self.tid);
+        self.debt.owe(self.tid());
         self.handshake.ask(round, &self.context.poll);
     }
 

@@ -2,7 +2,7 @@
 //! [`Running`]: a heap with its collector thread; [`Ticker`]: the collector's slack scheduling.
 
 use std::ops::Deref;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 use rt::clock::{Clock, Monotonic, thread_time_ns};
 use rt::policy::Policy;
@@ -31,21 +31,41 @@ pub enum StartError {
     Spawn(#[from] SpawnError),
 }
 
-/// A heap whose collector runs. Dropping it ends the collector; mutators must have detached before.
+/// A heap whose collector runs, or will ([`Running::begin`]). Dropping it ends the collector; mutators must have detached
+/// before.
 #[derive(Debug)]
 pub struct Running {
     heap: Arc<Heap>,
-    threads: Vec<Thread<()>>,
+    /// Those of this process; none before [`Running::begin`].
+    threads: Mutex<Vec<Thread<()>>>,
 }
 
 impl Running {
     /// Reserves the address space and starts the collector.
     pub fn start(config: HeapConfig, binding: Box<dyn Binding>) -> Result<Self, StartError> {
-        let heap = Arc::new(Heap::reserve(config, binding)?);
-        let mut running = Self {
-            heap: Arc::clone(&heap),
-            threads: Vec::new(),
-        };
+        let running = Self::reserve(config, binding)?;
+        running.begin()?;
+        Ok(running)
+    }
+
+    /// Reserves the address space. Nothing is collected before [`Self::begin`]: who would wait for a collection gets none,
+    /// and an OutOfMemory where the heap is full.
+    pub fn reserve(config: HeapConfig, binding: Box<dyn Binding>) -> Result<Self, StartError> {
+        Ok(Self {
+            heap: Arc::new(Heap::reserve(config, binding)?),
+            threads: Mutex::default(),
+        })
+    }
+
+    /// Starts the collector, once. It may be behind a fork of a process with one thread: each child starts its own, after
+    /// its mutator has said [`crate::Mutator::note_fork`].
+    ///
+    /// # Panics
+    /// When it was begun already, in this process or before the fork.
+    pub fn begin(&self) -> Result<(), StartError> {
+        let heap = &self.heap;
+        assert!(!heap.pace.begin(), "the collector begins once");
+        let mut threads = self.threads.lock().expect("nobody panics with it");
         let builder = |name: &str| {
             let builder = Builder::new(name);
             match heap.config.collector_policy {
@@ -53,8 +73,8 @@ impl Running {
                 None => builder,
             }
         };
-        let collector = Arc::clone(&heap);
-        running.threads.push(
+        let collector = Arc::clone(heap);
+        threads.push(
             builder("collector")
                 .stack_bytes(1 << 20)
                 .spawn(move || run(collector))?,
@@ -64,14 +84,14 @@ impl Running {
             .collector_policy
             .is_some_and(Policy::is_real_time)
         {
-            let lender = Arc::clone(&heap);
+            let lender = Arc::clone(heap);
             let thread = builder("lender")
                 .stack_bytes(64 << 10)
                 .spawn(move || Lender::run(&lender))?;
             heap.lender.enter(thread.tid());
-            running.threads.push(thread);
+            threads.push(thread);
         }
-        Ok(running)
+        Ok(())
     }
 
     /// The heap, to share with mutator threads.
@@ -92,7 +112,8 @@ impl Drop for Running {
     fn drop(&mut self) {
         self.heap.pace.stop();
         self.heap.lender.stop();
-        self.threads.drain(..).for_each(Thread::join);
+        let threads = self.threads.get_mut().expect("nobody panics with it");
+        threads.drain(..).for_each(Thread::join);
     }
 }
 

@@ -28,6 +28,7 @@ use crate::heap::Heap;
 use crate::metadata::LayoutRef;
 use crate::mutator::record::{MutatorRecord, Own};
 use crate::object::{ObjectRef, Slot};
+use crate::sys::pi::tid;
 
 /// A root of a native mutator, by number: a place that the collector scans.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -51,6 +52,11 @@ impl Mutator {
             record,
             _not_send: PhantomData,
         }
+    }
+
+    /// The calling thread is the only one of a forked child and goes on as the mutator that it was in its parent.
+    pub fn note_fork(&self) {
+        self.record.renumber(tid());
     }
 
     /// The heap it belongs to.

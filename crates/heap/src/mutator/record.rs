@@ -100,7 +100,8 @@ pub(crate) struct MutatorRecord {
     pub(crate) visit_debt: PiLock,
     /// Held by whoever claims: the collector, or a visitor.
     pub(crate) claim: PiLock,
-    pub(crate) tid: u32,
+    /// Of the mutator's thread: another one behind a fork.
+    tid: AtomicU32,
     /// Whoever attached it said so, whatever policy the system grants.
     is_declared_real_time: bool,
     /// Declared, or the thread's policy at the last look ([`Self::note_policy`]).
@@ -148,7 +149,7 @@ impl MutatorRecord {
             debt: PiLock::default(),
             visit_debt: PiLock::default(),
             claim: PiLock::default(),
-            tid,
+            tid: AtomicU32::new(tid),
             is_declared_real_time: is_real_time,
             is_real_time: AtomicBool::new(is_real_time),
             has_ended: AtomicBool::new(false),
@@ -170,11 +171,21 @@ impl MutatorRecord {
         record
     }
 
+    /// The number of the mutator's thread.
+    pub(crate) fn tid(&self) -> u32 {
+        self.tid.load(Ordering::Relaxed)
+    }
+
+    /// The mutator's thread has another number from now on.
+    pub(crate) fn renumber(&self, tid: u32) {
+        self.tid.store(tid, Ordering::Relaxed);
+    }
+
     /// A real-time mutator is one that was declared so, or whose thread has a real-time policy of its own, whoever
     /// gave it: the thread itself, its program through native code, another process. Priority that is lent does not
     /// count. Returns that policy. One system call.
     pub(crate) fn note_policy(&self) -> Option<Policy> {
-        let tid = Tid::new(self.tid as i32)?;
+        let tid = Tid::new(self.tid() as i32)?;
         let policy = Policy::of(tid).ok().filter(|it| it.is_real_time());
         let is_real_time = self.is_declared_real_time || policy.is_some();
         self.is_real_time.store(is_real_time, Ordering::Relaxed);

@@ -61,7 +61,7 @@ impl Heap {
 impl MutatorRecord {
     /// Waits until the mutator is claimed; `false` if that takes longer than `due_ns`. The caller has the claim lock.
     fn await_visit(&self, due_ns: Option<u64>) -> bool {
-        self.visit_debt.owe(self.tid);
+        self.visit_debt.owe(self.tid());
         self.handshake.ask_visit(&self.context.poll);
         let mut spins = 0;
         while self.handshake.is_visit_open() || self.visit_debt.is_out() {

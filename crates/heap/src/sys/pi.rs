@@ -12,16 +12,11 @@ use std::ops::{Deref, DerefMut};
 use std::sync::atomic::Ordering;
 
 use rt::clock::{Clock, Monotonic};
-use rt::policy::Tid;
 use rt::sys::futex::{Futex, FutexError, Private, TID_MASK};
 
-thread_local! {
-    static TID: u32 = Tid::current().raw() as u32;
-}
-
-/// The calling thread's number, as a futex word holds it; a system call the first time only.
+/// The calling thread's number, as a futex word holds it; a system call the first time only, and behind a fork.
 pub(crate) fn tid() -> u32 {
-    TID.with(|tid| *tid)
+    rt::sys::tid::current()
 }
 
 /// How waiting for a debtor ended.

@@ -14,6 +14,17 @@ use heap::{
 /// A heap of `bytes` at a place that no other heap of this process has. Room for some at a time, even under
 /// AddressSanitizer.
 pub(crate) fn start(kind: CollectorKind, bytes: u32, adjust: impl Fn(&mut HeapConfig)) -> Running {
+    let running = reserve(kind, bytes, adjust);
+    running.begin().expect("a thread for the collector");
+    running
+}
+
+/// The same without a collector's thread.
+pub(crate) fn reserve(
+    kind: CollectorKind,
+    bytes: u32,
+    adjust: impl Fn(&mut HeapConfig),
+) -> Running {
     static NEXT: AtomicU32 = AtomicU32::new(0);
     const PLACE_BYTES: u32 = 128 << 20;
     const PLACES: u32 = 11;
@@ -24,7 +35,7 @@ pub(crate) fn start(kind: CollectorKind, bytes: u32, adjust: impl Fn(&mut HeapCo
         let mut config = HeapConfig::new(map, kind);
         config.reserve_bytes = 256 << 10;
         adjust(&mut config);
-        match Running::start(config, Box::new(NoBinding)) {
+        match Running::reserve(config, Box::new(NoBinding)) {
             Ok(running) => return running,
             Err(StartError::Reserve(ReserveError::Occupied { .. })) => {
                 rt::clock::Clock::sleep_until(&rt::clock::Monotonic, now_ns() + 1_000_000);

@@ -6,6 +6,6 @@ pub mod futex;
 #[cfg(loom)]
 pub(crate) mod model;
 pub(crate) mod sched;
-pub(crate) mod tid;
+pub mod tid;
 
 pub use errno::Errno;

@@ -17,14 +17,14 @@ static FORK_HANDLER: Once = Once::new();
 
 /// The calling thread's number: a thread-local load after the first call.
 #[cfg(loom)]
-pub(crate) fn current() -> u32 {
+pub fn current() -> u32 {
     crate::sys::model::tid()
 }
 
 /// The calling thread's number: a thread-local load after the first call.
 #[cfg(not(loom))]
 #[inline]
-pub(crate) fn current() -> u32 {
+pub fn current() -> u32 {
     match CURRENT.get() {
         0 => ask(),
         tid => tid,
