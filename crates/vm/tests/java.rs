@@ -8,8 +8,8 @@
 mod programs;
 
 use std::os::unix::process::ExitStatusExt;
-use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::path::Path;
+use std::process::Command;
 
 use programs::{JDKS, compile, figures, jdk, machine, names, run, run_takt, shown};
 

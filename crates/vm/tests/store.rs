@@ -7,6 +7,7 @@ use std::collections::BTreeSet;
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
+use std::sync::OnceLock;
 
 use programs::{JDKS, build, compile, figures, jdk, machine, run_takt, shown};
 
@@ -21,6 +22,7 @@ struct Case {
 }
 
 impl Case {
+    /// With an empty store.
     fn new(name: &str) -> Option<Self> {
         let Some(jdk) = jdk() else {
             eprintln!("skipped: no JDK 17 found in JAVA_HOME or {JDKS:?}");
@@ -33,6 +35,25 @@ impl Case {
             classes,
             cache,
         })
+    }
+
+    /// With a store of one file that holds what every start needs.
+    fn warm(name: &str) -> Option<Self> {
+        static WARM: OnceLock<tempfile::TempDir> = OnceLock::new();
+        let case = Self::new(name)?;
+        let warm = WARM.get_or_init(|| {
+            let first = Case::new("Endless").expect("a JDK");
+            let output = first.run(&["Mapped"]);
+            assert_eq!(output.status.code(), Some(1), "{}", shown(&output));
+            first.cache
+        });
+        let copied = Command::new("cp")
+            .arg("-a")
+            .arg(warm.path().join("."))
+            .arg(case.cache.path())
+            .status();
+        assert!(copied.expect("cp starts").success());
+        Some(case)
     }
 
     fn run(&self, arguments: &[&str]) -> Output {
@@ -86,9 +107,21 @@ fn area_of(address: u64) -> Option<usize> {
         .position(|start| (*start..start + AREA_BYTES).contains(&address))
 }
 
+/// How many methods whose names begin with `name` were compiled, and how many loaded (`-Xtakt:compile`).
+fn methods(output: &Output, name: &str) -> (usize, usize) {
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    let count = |how: &str| {
+        let lines = said.lines().filter(|line| line.starts_with(how));
+        lines
+            .filter(|line| line.contains(&format!(" {name}.")))
+            .count()
+    };
+    (count("[compile]"), count("[load]"))
+}
+
 #[test]
 fn a_killed_process_loses_nothing() {
-    let Some(case) = Case::new("Endless") else {
+    let Some(case) = Case::warm("Endless") else {
         return;
     };
     let mut child = case
@@ -104,13 +137,10 @@ fn a_killed_process_loses_nothing() {
     child.kill().expect("it is there");
     child.wait().expect("it ends");
     assert_eq!(line, "sum 4938\n");
-    let next = case.run(&["-Xtakt:report", "Endless", "once"]);
-    let (compiled, loaded, refused) = figures(&next);
-    assert!(
-        compiled < 100 && loaded > 1000 && refused == 0,
-        "{}",
-        shown(&next)
-    );
+    let next = case.run(&["-Xtakt:compile", "Endless", "once"]);
+    assert_eq!(next.stdout, b"sum 4938\n", "{}", shown(&next));
+    assert_eq!(methods(&next, "Endless"), (0, 2), "{}", shown(&next));
+    assert_eq!(case.files("data").len(), 1, "nobody wrote it any more");
 }
 
 #[test]
@@ -129,6 +159,7 @@ fn two_processes_at_once_keep_all_and_mix_nothing() {
         assert_eq!(output.stdout, b"sum 4938\n", "{}", shown(&output));
     }
     assert_eq!(case.files("data").len(), 2, "each has a file of its own");
+    assert_eq!(case.files("base").len() + case.files("new").len(), 0);
     let third = case.run(&["-Xtakt:report", "Endless", "once"]);
     assert_eq!(third.stdout, b"sum 4938\n", "{}", shown(&third));
     let (compiled, loaded, refused) = figures(&third);
@@ -143,90 +174,72 @@ fn two_processes_at_once_keep_all_and_mix_nothing() {
 
 #[test]
 fn code_is_mapped_privately_from_its_file_at_a_place_of_the_store() {
-    let Some(case) = Case::new("Mapped") else {
+    let Some(case) = Case::warm("Mapped") else {
         return;
     };
-    let cold = case.mapped(&[]);
-    let warm = [case.mapped(&[]), case.mapped(&[])];
-    let store = |mapped: &[(u64, String)]| -> BTreeSet<u64> {
-        let own = mapped.iter().filter(|it| it.1.ends_with(".code"));
+    let first = case.mapped(&[]);
+    let second = case.mapped(&[]);
+    let of = |mapped: &[(u64, String)], is_stores: bool| -> BTreeSet<u64> {
+        let own = mapped.iter();
+        let own = own.filter(|it| it.1.ends_with(".code") == is_stores);
         own.map(|it| it.0).collect()
     };
-    assert_eq!(store(&cold).len(), 1, "{cold:x?}");
-    assert_eq!(store(&cold), store(&warm[0]));
-    assert_eq!(store(&cold), store(&warm[1]));
-    for (start, name) in cold.iter().chain(&warm[0]) {
+    assert_eq!(of(&first, true).len(), 1, "{first:x?}");
+    assert_eq!(of(&first, true), of(&second, true));
+    for (start, name) in &first {
         let area = if name.ends_with(".code") { 1 } else { 2 };
         assert_eq!(area_of(*start), Some(area), "{start:x} {name}");
     }
     // What belongs to one process lies elsewhere each time.
-    let process = |mapped: &[(u64, String)]| -> BTreeSet<u64> {
-        let own = mapped.iter().filter(|it| !it.1.ends_with(".code"));
-        own.map(|it| it.0).collect()
-    };
-    assert_ne!(process(&warm[0]), process(&warm[1]));
-    let without = case.mapped(&["-Xtakt:no-code-cache"]);
-    assert!(without.iter().all(|it| area_of(it.0) == Some(2)));
-    let other = Case::new("Mapped").expect("a JDK");
-    assert_ne!(store(&cold), store(&other.mapped(&[])));
+    assert_ne!(of(&first, false), of(&second, false));
+    // Another store has another place, and one that lost its place gets a new one.
+    let other = Case::warm("Mapped").expect("a JDK");
+    for target in std::fs::read_dir(other.cache.path()).expect("ours") {
+        let base = target.expect("an entry").path().join("base");
+        std::fs::remove_file(base).expect("a store has one");
+    }
+    let output = other.run(&["-Xtakt:report", "Mapped"]);
+    assert!(figures(&output).1 > 1000, "{}", shown(&output));
+    assert_ne!(of(&first, true), of(&other.mapped(&[]), true));
 }
 
-/// Changes the store's one file of records or code, and says what the next start does.
-fn damaged(case: &Case, end: &str, change: &dyn Fn(&mut Vec<u8>)) -> (u32, u32, u32) {
-    let copy = Case {
-        jdk: case.jdk.clone(),
-        classes: compile(&case.jdk, &["store/Endless".to_owned()]),
-        cache: tempfile::tempdir().expect("a directory for code"),
-    };
-    let copied = Command::new("cp")
-        .arg("-a")
-        .arg(case.cache.path().join("."))
-        .arg(copy.cache.path())
-        .status();
-    assert!(copied.expect("cp starts").success());
-    let files = copy.files(end);
+/// Cuts the store's one file of this ending, changes bits of it, and says what the next start does.
+fn damaged(end: &str) -> Option<(u32, u32, u32)> {
+    let case = Case::warm("Endless")?;
+    let files = case.files(end);
     assert_eq!(files.len(), 1, "one process, one file");
     let mut bytes = std::fs::read(&files[0]).expect("it is there");
-    change(&mut bytes);
+    bytes.truncate(bytes.len() / 10 * 9);
+    // Past the header.
+    let flips = (64..bytes.len()).step_by(16_411);
+    flips.for_each(|at| bytes[at] ^= 1 << (at % 8));
     std::fs::write(&files[0], bytes).expect("ours");
-    let output = copy.run(&["-Xtakt:report", "Endless", "once"]);
+    case.files("index")
+        .iter()
+        .for_each(|index| std::fs::remove_file(index).expect("ours"));
+    let output = case.run(&["-Xtakt:report", "Endless", "once"]);
     assert_eq!(output.stdout, b"sum 4938\n", "{}", shown(&output));
-    figures(&output)
+    let again = case.run(&["-Xtakt:report", "Endless", "once"]);
+    assert!(figures(&again).0 < 10, "{}", shown(&again));
+    Some(figures(&output))
 }
 
 #[test]
 fn damaged_and_torn_files_are_refused_piece_by_piece() {
-    let Some(case) = Case::new("Endless") else {
-        return;
-    };
-    let first = case.run(&["-Xtakt:report", "Endless", "once"]);
-    let (all, ..) = figures(&first);
-    assert!(all > 1000, "{}", shown(&first));
     for end in ["data", "code"] {
-        let (compiled, loaded, refused) = damaged(&case, end, &|bytes| {
-            bytes.truncate(bytes.len() / 2);
-        });
+        let Some((compiled, loaded, refused)) = damaged(end) else {
+            return;
+        };
         assert!(
-            compiled > 100 && loaded > 100 && refused == 0,
-            "half of {end}: {compiled} {loaded} {refused}"
-        );
-        // One bit in each page, past the header.
-        let (compiled, loaded, refused) = damaged(&case, end, &|bytes| {
-            let flips = (64..bytes.len()).step_by(4099);
-            flips.for_each(|at| bytes[at] ^= 1 << (at % 8));
-        });
-        assert!(
-            compiled > 100 && loaded > 100 && refused == 0,
-            "bits of {end}: {compiled} {loaded} {refused}"
+            compiled > 100 && loaded > 500 && refused == 0,
+            "{end}: {compiled} {loaded} {refused}"
         );
     }
-    let another = damaged(&case, "data", &|bytes| bytes[9] ^= 1);
-    assert_eq!((another.1, another.2), (0, 1), "another target's");
 }
 
 #[test]
 fn a_forked_child_and_its_parent_compile_each_for_itself() {
-    let Some(case) = Case::new("Forked") else {
+    let Some(case) = Case::warm("Forked") else {
         return;
     };
     let expected = programs::run(&case.jdk, case.classes.path(), &["Forked"]);
@@ -234,7 +247,7 @@ fn a_forked_child_and_its_parent_compile_each_for_itself() {
     build(&case.jdk, "forked.c", &program);
     let classes = format!("-Djava.class.path={}", case.classes.path().display());
     let cache = format!("-Xtakt:code-cache={}", case.cache.path().display());
-    for option in [cache.as_str(), cache.as_str(), "-Xtakt:no-code-cache"] {
+    for option in [cache.as_str(), "-Xtakt:no-code-cache"] {
         let output = Command::new(&program)
             .args([&classes, option])
             .env("JAVA_HOME", &case.jdk)
@@ -242,35 +255,34 @@ fn a_forked_child_and_its_parent_compile_each_for_itself() {
             .expect("the program starts");
         assert_eq!(shown(&output), shown(&expected), "{option}");
     }
+    // What both compiled is kept, each in a file of its own.
+    assert_eq!(case.files("data").len(), 2);
+    let next = case.run(&["-Xtakt:compile", "Forked"]);
+    assert_eq!(next.stdout, expected.stdout);
+    // Only `main` is new; short bodies stand in their callers.
+    let (compiled, loaded) = methods(&next, "Forked");
+    assert!(compiled == 1 && loaded >= 2, "{}", shown(&next));
 }
 
 /// A store made for delivery runs only where it was installed, and then beside the user's own.
 #[test]
 fn a_delivered_store_gets_its_place_where_it_is_installed() {
-    let Some(case) = Case::new("Mapped") else {
+    let (Some(case), Some(delivered)) = (Case::warm("Mapped"), Case::warm("Endless")) else {
         return;
     };
-    let delivered = Case::new("Mapped").expect("a JDK");
-    delivered.mapped(&[]);
-    let library = format!("-Xtakt:code-library={}", delivered.cache.path().display());
-    let report = |options: &[&str]| case.run(&[options, &["-Xtakt:report", "Mapped"]].concat());
-    let before = report(&[&library]);
-    let said = String::from_utf8_lossy(&before.stderr).into_owned();
+    let delivered = delivered.cache.path().display();
+    let library = format!("-Xtakt:code-library={delivered}");
+    let install = format!("-Xtakt:install-code={delivered}");
+    let run = || case.run(&[&library, "-Xtakt:report", "Mapped"]);
+    let said = String::from_utf8_lossy(&run().stderr).into_owned();
     assert!(said.contains("it was not installed"), "{said}");
-    let install = format!("-Xtakt:install-code={}", delivered.cache.path().display());
     let installed = case.run(&[&install, "-version"]);
     assert!(installed.status.success(), "{}", shown(&installed));
     std::fs::remove_dir_all(case.cache.path()).expect("ours");
-    let (compiled, loaded, _) = figures(&report(&[&library]));
-    assert!(compiled < 10 && loaded > 1000, "{compiled} {loaded}");
-    // Both at once: the user's store holds what the library's has not, each in its area.
-    std::fs::remove_dir_all(case.cache.path()).expect("ours");
-    let endless = compile(&case.jdk, &["store/Endless".to_owned()]);
-    let once = ["-Xtakt:report", &library, "Endless", "once"];
-    let run = || run_takt(&case.jdk, endless.path(), case.cache.path(), &once);
-    assert!(figures(&run()).0 > 0);
-    let (compiled, ..) = figures(&run());
-    assert!(compiled < 10, "{compiled}");
+    // The library's code is there, and what it has not goes into the user's store.
+    let first = figures(&run());
+    assert!(0 < first.0 && first.0 < 500 && first.1 > 1000, "{first:?}");
+    assert!(figures(&run()).0 < 10);
     let areas: BTreeSet<Option<usize>> = case
         .mapped(&[&library])
         .iter()
