@@ -299,10 +299,12 @@ impl Record {
         crc32fast::hash(code) == self.code_sum
     }
 
-    /// The ends of its code and of its part of the table.
+    /// The ends of its code and of its part of the table. The code's end is a return address too.
     pub(crate) fn ends(&self) -> (u32, u32) {
         (
-            self.code_offset.saturating_add(self.code_bytes),
+            self.code_offset
+                .saturating_add(self.code_bytes)
+                .saturating_add(1),
             self.slot.saturating_add(self.slot_count),
         )
     }

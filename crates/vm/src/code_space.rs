@@ -326,7 +326,8 @@ impl Region {
             code: self.span.code_at(self.number, start),
             table: self.span.slot_at(self.number, self.slot_next),
         };
-        self.code_next = start + code_bytes as u32;
+        // So no granule belongs to two pieces, in whatever order they are published.
+        self.code_next = end as u32;
         self.slot_next = slots_end as u32;
         Some(room)
     }
