@@ -10,7 +10,7 @@
 
 use std::fs::File;
 use std::io;
-use std::os::fd::{AsRawFd, FromRawFd};
+use std::os::fd::AsRawFd;
 use std::os::unix::fs::FileExt;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 
@@ -18,6 +18,8 @@ use abi::address_map::{
     CODE_REGION_BYTES, CODE_REGION_CODE_BYTES, CODE_REGION_COUNT, CODE_SPAN_BYTES, CodeArea,
 };
 use compiler::CompiledCode;
+use rustix::fs::{MemfdFlags, memfd_create};
+use rustix::rand::{GetRandomFlags, getrandom};
 
 use crate::code_cache::Code;
 use crate::lock::Lock;
@@ -183,10 +185,9 @@ fn map_over(start: u64, bytes: u64, access: i32, file: Option<&File>) -> io::Res
 /// What 64 bits of the system's random source say.
 pub(crate) fn draw() -> io::Result<u64> {
     let mut bytes = [0; 8];
-    // SAFETY: 1. The buffer is as long as it says.
-    match unsafe { libc::getrandom(bytes.as_mut_ptr().cast(), bytes.len(), 0) } {
+    match getrandom(&mut bytes, GetRandomFlags::empty())? {
         8 => Ok(u64::from_ne_bytes(bytes)),
-        _ => Err(io::Error::last_os_error()),
+        _ => Err(io::Error::from(io::ErrorKind::UnexpectedEof)),
     }
 }
 
@@ -432,21 +433,11 @@ impl Own {
 
 /// A file in memory that has no name, as long as a region.
 fn unnamed_file() -> io::Result<File> {
-    let name = c"takt-code".as_ptr();
     // Kernels before 6.3 do not know the flag, and those after it may ask for it.
-    let create = |flags| {
-        // SAFETY: 1. The name is a string with its end.
-        unsafe { libc::memfd_create(name, libc::MFD_CLOEXEC | flags) }
-    };
-    let mut fd = create(libc::MFD_EXEC);
-    if fd < 0 {
-        fd = create(0);
-    }
-    if fd < 0 {
-        return Err(io::Error::last_os_error());
-    }
-    // SAFETY: 1. A fresh descriptor that nobody else has.
-    let file = unsafe { File::from_raw_fd(fd) };
+    let flags = MemfdFlags::CLOEXEC;
+    let fd = memfd_create("takt-code", flags | MemfdFlags::EXEC)
+        .or_else(|_| memfd_create("takt-code", flags))?;
+    let file = File::from(fd);
     file.set_len(CODE_REGION_CODE_BYTES)?;
     Ok(file)
 }

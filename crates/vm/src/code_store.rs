@@ -171,8 +171,8 @@ fn install(root: &Path, target: &Sum) -> ! {
         let directory = directory.display();
         report::fatal(&format!("cannot install {directory}: {error}"));
     }
-    // SAFETY: 1. _exit has no preconditions; nothing has started yet.
-    unsafe { libc::_exit(0) }
+    // Nothing has started yet.
+    std::process::exit(0)
 }
 
 fn open(directory: PathBuf, target: Sum, span: &'static Span) -> Result<Store, String> {
