@@ -1,15 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-//! [`AddressMap`]: where things lie in the low 4 GiB, chosen at start-up; [`CodeArea`]: where compiled code may lie.
+//! [`AddressMap`]: where things lie in the low 4 GiB, chosen at start-up; [`CodeArea`]: where
+//! compiled code may lie.
 //!
 //! ```text
 //! 0                       null guard: a null reference plus any field offset faults
 //! METADATA_START          class metadata (type descriptors, tables)
 //! HEAP_START              heap, up to the ceiling
 //! 4 GiB
-//! CODE_AREAS_START        compiled code: three areas, in each at most one span, at a place that is drawn
+//! CODE_AREAS_START        compiled code: three areas, in each at most one span, at a place that is
+//! drawn
 //! ```
 //!
-//! A position-independent executable, its libraries and its stacks lie above the areas of code on Linux.
+//! A position-independent executable, its libraries and its stacks lie above the areas of code on
+//! Linux.
 
 use crate::alloc::BLOCK_BYTES;
 
@@ -28,7 +31,8 @@ pub const CEILING_SANITIZED: u32 = 0x7fff_8000;
 
 /// Where the areas of code begin. AddressSanitizer's shadow ends below.
 pub const CODE_AREAS_START: u64 = 0x2000_0000_0000;
-/// Bytes of one area: 2^23 places for a span. All three end where no kernel puts programs or libraries.
+/// Bytes of one area: 2^23 places for a span. All three end where no kernel puts programs or
+/// libraries.
 pub const CODE_AREA_BYTES: u64 = 0x1000_0000_0000;
 /// Spans of code begin at multiples of a huge page.
 pub const CODE_PLACE_BYTES: u64 = 2 << 20;
@@ -36,7 +40,8 @@ pub const CODE_PLACE_BYTES: u64 = 2 << 20;
 pub const CODE_REGION_COUNT: usize = 32;
 /// From one region to the next. Code reaches its region's table by a distance of 32 bits.
 pub const CODE_REGION_BYTES: u64 = 64 << 20;
-/// Bytes of a region for code. The rest is its table of addresses, of 8 bytes each: code names one per 30 bytes or more.
+/// Bytes of a region for code. The rest is its table of addresses, of 8 bytes each: code names one
+/// per 30 bytes or more.
 pub const CODE_REGION_CODE_BYTES: u64 = 48 << 20;
 /// Bytes of one span of code.
 pub const CODE_SPAN_BYTES: u64 = CODE_REGION_COUNT as u64 * CODE_REGION_BYTES;

@@ -38,7 +38,8 @@ pub struct Relocation {
 }
 
 impl CompiledCode {
-    /// Has code that will lie at `code` read its addresses from a table at `table`: address by number, 8 bytes each.
+    /// Has code that will lie at `code` read its addresses from a table at `table`: address by
+    /// number, 8 bytes each.
     ///
     /// # Panics
     /// When they are more than 2 GiB apart.

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! A heap that is filled in one process and collected in its forked children. A test of its own: the process must have
+//! A heap that is filled in one process and collected in its forked children. A test of its own:
+//! the process must have
 //! one thread when it forks, so there is no test harness.
 
 mod support;

@@ -88,7 +88,8 @@ fn publish(mut code: CompiledCode, addresses: &[u64], kind: CodeKind) -> u64 {
     announce(room, bytes, code, kind)
 }
 
-/// Makes known what lies at a place that has its addresses: so many bytes with the tables of `code`.
+/// Makes known what lies at a place that has its addresses: so many bytes with the tables of
+/// `code`.
 fn announce(room: Room, bytes: usize, code: CompiledCode, kind: CodeKind) -> u64 {
     let record = Box::leak(Box::new(Code {
         start: room.code,
@@ -150,7 +151,8 @@ static STUBS: Lock<Stubs> = Lock::new(Stubs {
     next: 0,
 });
 
-/// A stub that has `method` compiled: `mov r11, record; jmp [r15 + stub]`, the record from the table.
+/// A stub that has `method` compiled: `mov r11, record; jmp [r15 + stub]`, the record from the
+/// table.
 pub(crate) fn stub_for(method: &'static Method) -> u64 {
     let mut stubs = STUBS.lock();
     if stubs.room.is_none() || stubs.next == STUBS_PER_BATCH {
@@ -251,7 +253,8 @@ pub(crate) fn is_kept(method: &'static Method, piece: &Piece) -> bool {
     key_of(method).is_some_and(|key| code_store::has(&key, piece))
 }
 
-/// Code that depends on nothing but what `sum` is of: from disk, or compiled now. It runs with `addresses`.
+/// Code that depends on nothing but what `sum` is of: from disk, or compiled now. It runs with
+/// `addresses`.
 fn shared(
     sum: Sum,
     (addresses, kind): (&[u64], CodeKind),

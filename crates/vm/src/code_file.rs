@@ -109,7 +109,8 @@ impl Piece {
         out.0
     }
 
-    /// A piece whose code takes so many bytes, without them; `None` for what [`Self::to_bytes`] does not write.
+    /// A piece whose code takes so many bytes, without them; `None` for what [`Self::to_bytes`]
+    /// does not write.
     pub(crate) fn parse(bytes: &[u8], code_bytes: usize) -> Option<Self> {
         let mut input = Reader(bytes);
         let asked = input.list(|input| {

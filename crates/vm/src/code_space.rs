@@ -175,7 +175,8 @@ fn map_over(start: u64, bytes: u64, access: i32, file: Option<&File>) -> io::Res
         Some(file) => (how, file.as_raw_fd()),
         None => (how | libc::MAP_ANONYMOUS, -1),
     };
-    // SAFETY: 1. The span is reserved and nobody else's; its writer maps each region once, under a lock.
+    // SAFETY: 1. The span is reserved and nobody else's; its writer maps each region once, under a
+    // lock.
     match unsafe { libc::mmap(place, bytes as usize, access, how, fd, 0) } {
         libc::MAP_FAILED => Err(io::Error::last_os_error()),
         _ => Ok(()),
@@ -223,7 +224,8 @@ pub(crate) fn find(address: u64) -> Option<&'static Code> {
     unsafe { code.as_ref() }
 }
 
-/// Runs `work` on every piece of code and its size, up to 31 bytes too much, in the order of their addresses.
+/// Runs `work` on every piece of code and its size, up to 31 bytes too much, in the order of their
+/// addresses.
 pub(crate) fn for_each(mut work: impl FnMut(&'static Code, u64)) {
     for span in &SPANS {
         for (region, index) in span.regions.iter().enumerate() {
@@ -280,7 +282,8 @@ pub(crate) struct Region {
 }
 
 impl Region {
-    /// To add code behind `code_next` bytes and `slot_next` addresses of a region that is mapped from `file`.
+    /// To add code behind `code_next` bytes and `slot_next` addresses of a region that is mapped
+    /// from `file`.
     pub(crate) fn of_file(
         span: &'static Span,
         number: usize,
@@ -333,7 +336,8 @@ impl Region {
         Some(room)
     }
 
-    /// Writes code that was linked for `room`. What was written must be what is mapped: some file systems keep the two apart.
+    /// Writes code that was linked for `room`. What was written must be what is mapped: some file
+    /// systems keep the two apart.
     pub(crate) fn write(&self, room: Room, bytes: &[u8]) -> io::Result<()> {
         self.file.write_all_at(bytes, room.code - self.file_start)?;
         if memory::bytes_at(room.code, bytes.len()) != bytes {

@@ -3,7 +3,8 @@
 //!
 //! A directory per target (instruction set, settings, and the sources that code depends on) holds
 //! files in the form of `code_file`: each is a region of the store's span (`code_space`) and has at
-//! most one writer at a time. A process maps all it finds at start. What it has to compile itself it
+//! most one writer at a time. A process maps all it finds at start. What it has to compile itself
+//! it
 //! adds to a file of its own at once, or to one whose writer has ended: a process that is killed
 //! loses nothing. Whatever cannot be read or written is as if it were not there: code is compiled
 //! again. Neighbour: `code_writer`.
@@ -143,7 +144,8 @@ fn open_own(root: &Path, target: Sum) -> Result<Store, String> {
     check_owner(&directory, &[own.uid()])?;
     mark_used(&directory);
     let base = code_base::of(&directory, CodeArea::Own).map_err(|error| error.to_string())?;
-    // Another thing may lie there, in a process that somebody else started: code does not depend on the place.
+    // Another thing may lie there, in a process that somebody else started: code does not depend on
+    // the place.
     let span = Span::reserve(CodeArea::Own, base).or_else(|_| {
         let base = CodeArea::Own.base(code_space::draw()?);
         Span::reserve(CodeArea::Own, base)
@@ -424,7 +426,8 @@ pub(crate) fn is_open() -> bool {
     stores().next().is_some()
 }
 
-/// Keeps a piece for other processes. Where it lies, if this process can run it there; its table is not filled.
+/// Keeps a piece for other processes. Where it lies, if this process can run it there; its table is
+/// not filled.
 pub(crate) fn keep(key: Key, piece: &Piece) -> Option<Room> {
     let store = own()?;
     let body = piece.to_bytes();

@@ -9,7 +9,7 @@ use std::collections::{HashMap, HashSet};
 use std::fs::{File, OpenOptions};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io;
-use std::os::unix::fs::{FileExt, OpenOptionsExt};
+use std::os::unix::fs::{DirBuilderExt, FileExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
 
@@ -21,7 +21,8 @@ use crate::code_space::{Region, Room};
 use crate::code_store::{CodeFile, DROPPED, Store, prune};
 use crate::report;
 
-/// Versions of one method that rest on different answers: before and after classes were initialised, say.
+/// Versions of one method that rest on different answers: before and after classes were
+/// initialised, say.
 const VERSIONS_MAX: usize = 8;
 /// Bytes of one process's new code that are kept; a javac run makes some 15 MiB.
 const FRESH_BYTES_MAX: usize = 128 << 20;
@@ -32,7 +33,7 @@ const ROOM_MIN: u32 = 8 << 20;
 /// Records that a start looks at one by one: some 100 µs.
 const UNINDEXED_MAX: usize = 1000;
 /// How long to wait for another process that adds a file, which takes it a few system calls.
-const LOCK_NS_MAX: u64 = 200_000_000;
+const LOCK_NS_MAX: u64 = 1_000_000_000;
 const LOCK_STEP_NS: u64 = 2_000_000;
 
 /// What this process adds.
@@ -133,7 +134,11 @@ impl Writing {
 impl Writer {
     fn open(store: &Store) -> io::Result<Self> {
         // Processes of many other versions may have removed it as the one used longest ago.
-        std::fs::create_dir_all(&store.directory)?;
+        let mut builder = std::fs::DirBuilder::new();
+        builder
+            .recursive(true)
+            .mode(0o700)
+            .create(&store.directory)?;
         let lock = lock(&store.directory.join("lock"))?;
         let writer = match store.files.iter().find_map(|file| Self::go_on(store, file)) {
             Some(writer) => Ok(writer),
@@ -201,7 +206,8 @@ impl Writer {
         })
     }
 
-    /// Code first, then its record: one without the other is nothing. `None` where there is no room.
+    /// Code first, then its record: one without the other is nothing. `None` where there is no
+    /// room.
     fn add(&mut self, key: &Key, piece: Option<&Piece>, body: &[u8]) -> io::Result<Option<Room>> {
         let mut code = piece.map_or_else(Default::default, |piece| piece.code.clone());
         let slot_count = piece.map_or(0, Piece::slot_count);
@@ -273,7 +279,8 @@ fn region_in(path: &Path) -> Option<usize> {
     path.file_name()?.to_str()?.split_once('-')?.0.parse().ok()
 }
 
-/// Removes what nobody writes, the oldest first, until there is room for one file more. The regions of those that are left.
+/// Removes what nobody writes, the oldest first, until there is room for one file more. The regions
+/// of those that are left.
 fn make_room(directory: &Path) -> io::Result<HashSet<usize>> {
     let mut files = Vec::new();
     for entry in std::fs::read_dir(directory)? {

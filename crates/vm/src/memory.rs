@@ -84,7 +84,8 @@ pub(crate) fn map_file(path: &std::path::Path) -> std::io::Result<&'static [u8]>
 
 /// What a file of code that was mapped for good says at `start`.
 pub(crate) fn mapped(start: u64, bytes: usize) -> &'static [u8] {
-    // SAFETY: 1. `code_space` maps regions for good, and its callers know how long the file is. 2. What lies before the end
+    // SAFETY: 1. `code_space` maps regions for good, and its callers know how long the file is. 2.
+    // What lies before the end
     // of a file of code never changes: its one writer adds behind it.
     unsafe { core::slice::from_raw_parts(start as *const u8, bytes) }
 }

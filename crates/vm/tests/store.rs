@@ -11,7 +11,8 @@ use std::sync::OnceLock;
 
 use programs::{JDKS, build, compile, figures, jdk, machine, run_takt, shown};
 
-/// Where the machine may put code (`abi::address_map::CodeArea`): of a delivered store, of a user's, of a process.
+/// Where the machine may put code (`abi::address_map::CodeArea`): of a delivered store, of a
+/// user's, of a process.
 const AREAS: [u64; 3] = [0x2000_0000_0000, 0x3000_0000_0000, 0x4000_0000_0000];
 const AREA_BYTES: u64 = 0x1000_0000_0000;
 
@@ -107,7 +108,8 @@ fn area_of(address: u64) -> Option<usize> {
         .position(|start| (*start..start + AREA_BYTES).contains(&address))
 }
 
-/// How many methods whose names begin with `name` were compiled, and how many loaded (`-Xtakt:compile`).
+/// How many methods whose names begin with `name` were compiled, and how many loaded
+/// (`-Xtakt:compile`).
 fn methods(output: &Output, name: &str) -> (usize, usize) {
     let said = String::from_utf8_lossy(&output.stderr).into_owned();
     let count = |how: &str| {

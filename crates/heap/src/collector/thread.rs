@@ -31,7 +31,8 @@ pub enum StartError {
     Spawn(#[from] SpawnError),
 }
 
-/// A heap whose collector runs, or will ([`Running::begin`]). Dropping it ends the collector; mutators must have detached
+/// A heap whose collector runs, or will ([`Running::begin`]). Dropping it ends the collector;
+/// mutators must have detached
 /// before.
 #[derive(Debug)]
 pub struct Running {
@@ -48,7 +49,8 @@ impl Running {
         Ok(running)
     }
 
-    /// Reserves the address space. Nothing is collected before [`Self::begin`]: who would wait for a collection gets none,
+    /// Reserves the address space. Nothing is collected before [`Self::begin`]: who would wait for
+    /// a collection gets none,
     /// and an OutOfMemory where the heap is full.
     pub fn reserve(config: HeapConfig, binding: Box<dyn Binding>) -> Result<Self, StartError> {
         Ok(Self {
@@ -57,7 +59,8 @@ impl Running {
         })
     }
 
-    /// Starts the collector, once. It may be behind a fork of a process with one thread: each child starts its own, after
+    /// Starts the collector, once. It may be behind a fork of a process with one thread: each child
+    /// starts its own, after
     /// its mutator has said [`crate::Mutator::note_fork`].
     ///
     /// # Panics

@@ -54,7 +54,8 @@ impl Mutator {
         }
     }
 
-    /// The calling thread is the only one of a forked child and goes on as the mutator that it was in its parent.
+    /// The calling thread is the only one of a forked child and goes on as the mutator that it was
+    /// in its parent.
     pub fn note_fork(&self) {
         self.record.renumber(tid());
     }
