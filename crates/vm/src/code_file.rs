@@ -333,14 +333,16 @@ pub(crate) fn record_at(bytes: &[u8], offset: u32) -> Option<Record> {
     Record::parse(bytes.get(offset as usize..)?)
 }
 
-/// All records from `start` on, with their offsets; damaged parts are passed over.
+/// All records from `start` on, with their offsets; damaged ones are passed over.
 pub(crate) fn records(bytes: &[u8], start: usize) -> impl Iterator<Item = (u32, Record)> {
     let mut next = start.next_multiple_of(RECORD_STEP);
     core::iter::from_fn(move || {
         while next + RECORD_BYTES <= bytes.len() {
             let at = next;
             if let Some(record) = Record::parse(&bytes[at..]) {
-                next += record.step();
+                // Behind one that is torn, another may begin before it would have ended.
+                let is_whole = record.body(bytes, at as u32).is_some();
+                next += if is_whole { record.step() } else { RECORD_STEP };
                 return Some((at as u32, record));
             }
             next += RECORD_STEP;
