@@ -138,9 +138,9 @@ fn a_killed_process_loses_nothing() {
     // SIGKILL: nothing of the process runs any more.
     child.kill().expect("it is there");
     child.wait().expect("it ends");
-    assert_eq!(line, "sum 4938\n");
+    assert_eq!(line, "sum 4932\n");
     let next = case.run(&["-Xtakt:compile", "Endless", "once"]);
-    assert_eq!(next.stdout, b"sum 4938\n", "{}", shown(&next));
+    assert_eq!(next.stdout, b"sum 4932\n", "{}", shown(&next));
     assert_eq!(methods(&next, "Endless"), (0, 2), "{}", shown(&next));
     assert_eq!(case.files("data").len(), 1, "nobody wrote it any more");
 }
@@ -158,12 +158,12 @@ fn two_processes_at_once_keep_all_and_mix_nothing() {
     let both = [start(), start()];
     for child in both {
         let output = child.wait_with_output().expect("it ends");
-        assert_eq!(output.stdout, b"sum 4938\n", "{}", shown(&output));
+        assert_eq!(output.stdout, b"sum 4932\n", "{}", shown(&output));
     }
     assert_eq!(case.files("data").len(), 2, "each has a file of its own");
     assert_eq!(case.files("base").len() + case.files("new").len(), 0);
     let third = case.run(&["-Xtakt:report", "Endless", "once"]);
-    assert_eq!(third.stdout, b"sum 4938\n", "{}", shown(&third));
+    assert_eq!(third.stdout, b"sum 4932\n", "{}", shown(&third));
     let (compiled, loaded, refused) = figures(&third);
     assert!(
         compiled < 10 && loaded > 1000 && refused == 0,
@@ -211,16 +211,16 @@ fn damaged(end: &str) -> Option<(u32, u32, u32)> {
     let files = case.files(end);
     assert_eq!(files.len(), 1, "one process, one file");
     let mut bytes = std::fs::read(&files[0]).expect("it is there");
-    bytes.truncate(bytes.len() / 10 * 9);
+    bytes.truncate(bytes.len() / 40 * 39);
     // Past the header.
-    let flips = (64..bytes.len()).step_by(16_411);
+    let flips = (64..bytes.len()).step_by(65_537);
     flips.for_each(|at| bytes[at] ^= 1 << (at % 8));
     std::fs::write(&files[0], bytes).expect("ours");
     case.files("index")
         .iter()
         .for_each(|index| std::fs::remove_file(index).expect("ours"));
     let output = case.run(&["-Xtakt:report", "Endless", "once"]);
-    assert_eq!(output.stdout, b"sum 4938\n", "{}", shown(&output));
+    assert_eq!(output.stdout, b"sum 4932\n", "{}", shown(&output));
     let again = case.run(&["-Xtakt:report", "Endless", "once"]);
     assert!(figures(&again).0 < 10, "{}", shown(&again));
     Some(figures(&output))
@@ -233,7 +233,7 @@ fn damaged_and_torn_files_are_refused_piece_by_piece() {
             return;
         };
         assert!(
-            compiled > 100 && loaded > 500 && refused == 0,
+            compiled > 20 && loaded > 1000 && refused == 0,
             "{end}: {compiled} {loaded} {refused}"
         );
     }
