@@ -6,6 +6,7 @@
 use classfile::access;
 
 use crate::class::{Class, ClassKind};
+use crate::library::Library;
 use crate::message;
 use crate::resolve;
 use crate::symbol::Symbol;
@@ -107,13 +108,9 @@ fn sees(
             || resolved.is_subtype_of(from))
 }
 
-/// Ancestor of the code that the library's reflection generates.
-pub(crate) const MAGIC_ACCESSOR: &str = "jdk/internal/reflect/MagicAccessorImpl";
-
-/// Code that the library's reflection generates may see everything.
+/// Code that the library's reflection generates may see everything. Nobody else can be its heir: `link/heritage`.
 pub(crate) fn is_exempt(class: &'static Class) -> bool {
-    let mut ancestors = core::iter::successors(class.super_class(), |class| class.super_class());
-    ancestors.any(|class| class.name().is(MAGIC_ACCESSOR))
+    class.descends_from(Library::MagicAccessorImpl)
 }
 
 /// The class that decides who may see whose privates.

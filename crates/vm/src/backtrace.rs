@@ -7,9 +7,11 @@ use crate::array;
 use crate::class::Method;
 use crate::heap_binding;
 use crate::known::{known, offset, primitive_of};
+use crate::library::Library;
 use crate::link;
 use crate::mirror;
 use crate::object::ObjectRef;
+use crate::resolve;
 use crate::snapshot;
 use crate::string;
 use crate::thread::{Thread, Thrown};
@@ -178,13 +180,11 @@ fn line_of(frame: Frame) -> i32 {
 /// look for theirs are called through a class made for that.
 pub(crate) fn is_ignored(method: &'static Method) -> bool {
     let class = method.class();
-    let is_invoke = class.name().is("java/lang/reflect/Method") && method.name.is("invoke");
+    let is_invoke = class.is(Library::Method) && method.name.is("invoke");
     is_invoke
         || method.flags.is_form
-        || crate::known::loaded("jdk/internal/reflect/MethodAccessorImpl")
-            .is_some_and(|accessor| class.is_subtype_of(accessor))
-        || crate::known::loaded("jdk/internal/reflect/ConstructorAccessorImpl")
-            .is_some_and(|accessor| class.is_subtype_of(accessor))
+        || class.descends_from(Library::MethodAccessorImpl)
+        || class.descends_from(Library::ConstructorAccessorImpl)
 }
 
 // `StackStreamFactory`'s modes.
@@ -220,8 +220,10 @@ pub(crate) fn walk(
     buffer: ObjectRef,
 ) -> Result<ObjectRef, Thrown> {
     let is_walker = |frame: &Frame| {
-        let name = frame.method.class().name().to_string();
-        name.starts_with("java/lang/StackStreamFactory") || name == "java/lang/StackWalker"
+        let class = frame.method.class();
+        let name = class.name().bytes();
+        let is_of_factory = name.starts_with(b"java/lang/StackStreamFactory");
+        class.is(Library::StackWalker) || (resolve::is_boot(class) && is_of_factory)
     };
     let all = unwind::frames(thread);
     let frames: Vec<Frame> = all

@@ -19,6 +19,7 @@ use crate::code_file::Sum;
 use crate::dex_class::DexClass;
 use crate::init::InitState;
 use crate::jni::member::FieldId;
+use crate::library::Library;
 use crate::loader::Loader;
 use crate::lock::{Lock, Turn};
 use crate::memory;
@@ -81,6 +82,8 @@ pub(crate) struct ClassInfo {
     /// All superinterfaces, each once.
     pub(crate) all_interfaces: Vec<&'static Class>,
     pub(crate) loader: &'static Loader,
+    /// Which of the classes it is that the machine treats in a way of its own.
+    pub(crate) library: Option<Library>,
     pub(crate) file: ClassFile<'static>,
     /// The bytes that `file` was read from.
     pub(crate) bytes: &'static [u8],

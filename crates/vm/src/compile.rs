@@ -18,6 +18,7 @@ use crate::code_cache;
 use crate::code_file::Piece;
 use crate::intrinsics;
 use crate::known::{self, offset};
+use crate::library::Library;
 use crate::link;
 use crate::object::ObjectRef;
 use crate::question::{self, Answer, Exchange, Holds, Question};
@@ -385,7 +386,7 @@ const SCOPES_MAX: usize = 200;
 
 /// Its body is empty, and the call is what it is for: the argument lives until then. Stack maps know no other reason.
 fn is_fence(callee: &'static Method) -> bool {
-    callee.name.is("reachabilityFence") && callee.class().name().is("java/lang/ref/Reference")
+    callee.name.is("reachabilityFence") && callee.class().is(Library::Reference)
 }
 
 /// Whether every receiver runs `method` itself.
@@ -419,7 +420,7 @@ impl Cx<'_> {
 }
 
 fn is_referent(holder: &'static Class, field: &Field) -> bool {
-    field.name.is("referent") && holder.name().is("java/lang/ref/Reference")
+    field.name.is("referent") && holder.is(Library::Reference)
 }
 
 impl Cx<'_> {

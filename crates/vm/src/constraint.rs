@@ -4,19 +4,27 @@
 //!
 //! [`link`] says that they must, [`Agreements::settle`] asks whenever a loader gets a class. Names below `java/` are not
 //! asked about: only two loaders define such classes, and no package twice (`link::check_package`).
+//!
+//! Beside them stands what proofs assumed about classes that were not there ([`assume`], `constraint/assumption`). An
+//! object's class is known to a loader by its own name for it or by an agreement, so both are judged here together.
+
+mod assumption;
 
 use std::collections::HashMap;
 use std::sync::LazyLock;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::class::{Class, Method};
 use crate::link;
-use crate::loader::Loader;
+use crate::loader::{self, Loader};
 use crate::lock::Lock;
 use crate::message;
 use crate::symbol::Symbol;
 use crate::thread::{Thread, Thrown};
+pub(crate) use assumption::Assumption;
+use assumption::{Assumptions, World};
 
-// Lock order: agreements, a loader's classes.
+// Lock order: agreements, loaders, a loader's classes.
 
 /// What loaders have agreed on so far.
 pub(crate) static AGREEMENTS: LazyLock<Lock<Agreements>> = LazyLock::new(Lock::default);
@@ -30,7 +38,8 @@ pub(crate) fn link(one: &Loader, other: &Loader, descriptor: Symbol) -> Result<(
     for ty in Types(descriptor.bytes()) {
         let name = Symbol::new(ty.name);
         let mut agreements = AGREEMENTS.lock();
-        if agreements.agree(name, [side(one, name), side(other, name)]) == Err(Disagreement) {
+        let sides = [side(one, name), side(other, name)];
+        if agreements.agree(&Loaded, name, sides) == Err(Disagreement) {
             return Err(ty.text());
         }
     }
@@ -45,6 +54,52 @@ pub(crate) fn is_linked(one: &Loader, other: &Loader, descriptor: Symbol) -> boo
             let agreements = AGREEMENTS.lock();
             agreements.have_agreed(name, [side(one, name), side(other, name)])
         })
+}
+
+/// Proofs that were refused because there was no room for what they assumed.
+pub(crate) static ASSUMPTIONS_REFUSED: AtomicU64 = AtomicU64::new(0);
+
+/// What proofs rest on so far.
+pub(crate) fn assumption_count() -> usize {
+    AGREEMENTS.lock().assumptions.count()
+}
+
+/// Why an assumption cannot be made.
+pub(crate) enum Unfounded {
+    /// It is false: both classes are there by now.
+    Broken(Assumption),
+    /// There are too many.
+    Full,
+}
+
+/// Has all of them hold from now on, or none.
+pub(crate) fn assume(assumptions: &[Assumption]) -> Result<(), Unfounded> {
+    let mut agreements = AGREEMENTS.lock();
+    if let Some(broken) = assumptions
+        .iter()
+        .find(|it| agreements.is_broken(&Loaded, it))
+    {
+        return Err(Unfounded::Broken(*broken));
+    }
+    if agreements.assumptions.add(assumptions) {
+        return Ok(());
+    }
+    ASSUMPTIONS_REFUSED.fetch_add(1, Ordering::Relaxed);
+    Err(Unfounded::Full)
+}
+
+/// The loaders that there are, and what they have.
+struct Loaded;
+
+impl World for Loaded {
+    fn has(&self, loader: u32, name: Symbol) -> Option<u32> {
+        loader::numbered(loader).visible(name).map(Class::address)
+    }
+
+    fn fits(&self, from: u32, to: u32) -> bool {
+        let to = Class::at(to);
+        to.is_interface() || Class::at(from).is_subtype_of(to)
+    }
 }
 
 /// Throws LinkageError unless `class` and those whose methods it overrides or implements mean the same classes by those
@@ -105,38 +160,107 @@ struct Agreement {
     class: Option<u32>,
 }
 
-/// Two loaders mean different classes by one name.
+/// Two loaders mean different classes by one name, or one would mean a class that does not fit what was assumed.
 #[derive(Debug, PartialEq, Eq)]
 struct Disagreement;
 
-/// Which loaders must mean the same class by which name. A loader is in one agreement about a name.
+/// Which loaders must mean the same class by which name, a loader being in one agreement about a name; and what proofs
+/// assumed.
 #[derive(Default)]
-pub(crate) struct Agreements(HashMap<Symbol, Vec<Agreement>>);
+pub(crate) struct Agreements {
+    by_name: HashMap<Symbol, Vec<Agreement>>,
+    assumptions: Assumptions,
+}
+
+/// Why a loader may not mean a class by its name.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Ruling {
+    /// It has agreed on the class at this address.
+    Agreed(u32),
+    /// Verified code rests on something else.
+    Assumed(Assumption),
+}
 
 impl Agreements {
-    /// The class that `loader` must mean by `class`'s name, if that is another.
-    pub(crate) fn settle(
+    /// Whether `loader` may mean `class` by its name, as it does from then on.
+    pub(crate) fn settle(&mut self, loader: &Loader, class: &'static Class) -> Result<(), Ruling> {
+        self.settle_side(&Loaded, class.name(), loader.id(), class.address())
+    }
+
+    fn settle_side(
         &mut self,
-        loader: &Loader,
-        class: &'static Class,
-    ) -> Option<&'static Class> {
-        let settled = self.settle_side(class.name(), loader.id(), class.address());
-        (settled != class.address()).then(|| Class::at(settled))
+        world: &impl World,
+        name: Symbol,
+        loader: u32,
+        class: u32,
+    ) -> Result<(), Ruling> {
+        let own = self.agreement(name, loader);
+        let broken = match own.map(|it| (it.class, &it.loaders)) {
+            Some((Some(agreed), _)) if agreed != class => return Err(Ruling::Agreed(agreed)),
+            // All of them were asked when it was agreed on.
+            Some((Some(_), _)) => None,
+            Some((None, loaders)) => self.broken_by(world, name, loaders, class),
+            None => self.broken_by(world, name, &[loader], class),
+        };
+        if let Some(broken) = broken {
+            return Err(Ruling::Assumed(broken));
+        }
+        let about = self.by_name.get_mut(&name).into_iter().flatten();
+        for own in about.filter(|it| it.loaders.contains(&loader)) {
+            own.class = Some(class);
+        }
+        Ok(())
     }
 
-    /// The class that a loader may have under `name`: `class`, or the one that it has agreed on.
-    fn settle_side(&mut self, name: Symbol, loader: u32, class: u32) -> u32 {
-        let about = self.0.get_mut(&name).into_iter().flatten();
-        let mut own = about.filter(|it| it.loaders.contains(&loader));
-        own.next()
-            .map_or(class, |it| *it.class.get_or_insert(class))
+    fn agreement(&self, name: Symbol, loader: u32) -> Option<&Agreement> {
+        let mut about = self.by_name.get(&name).into_iter().flatten();
+        about.find(|it| it.loaders.contains(&loader))
     }
 
-    fn agree(&mut self, name: Symbol, sides: [Side; 2]) -> Result<(), Disagreement> {
+    /// The class of the objects that code of a loader may meet under a name.
+    fn meant(&self, world: &impl World, loader: u32, name: Symbol) -> Option<u32> {
+        let agreed = || self.agreement(name, loader)?.class;
+        world.has(loader, name).or_else(agreed)
+    }
+
+    fn is_broken(&self, world: &impl World, assumption: &Assumption) -> bool {
+        let meant = |name| self.meant(world, assumption.loader, name);
+        let pair = meant(assumption.from).zip(meant(assumption.to));
+        pair.is_some_and(|(from, to)| !world.fits(from, to))
+    }
+
+    /// An assumption that would be false if these loaders meant `class` by `name`.
+    fn broken_by(
+        &self,
+        world: &impl World,
+        name: Symbol,
+        loaders: &[u32],
+        class: u32,
+    ) -> Option<Assumption> {
+        let meant = |loader, other| match other == name {
+            true => Some(class),
+            false => self.meant(world, loader, other),
+        };
+        let is_broken = |it: &&Assumption| {
+            let pair = meant(it.loader, it.from).zip(meant(it.loader, it.to));
+            pair.is_some_and(|(from, to)| !world.fits(from, to))
+        };
+        self.assumptions
+            .about(name, loaders)
+            .find(is_broken)
+            .copied()
+    }
+
+    fn agree(
+        &mut self,
+        world: &impl World,
+        name: Symbol,
+        sides: [Side; 2],
+    ) -> Result<(), Disagreement> {
         if self.have_agreed(name, sides) {
             return Ok(());
         }
-        let about = self.0.entry(name).or_default();
+        let about = self.by_name.get(&name).map_or(&[][..], Vec::as_slice);
         let is_ours = |it: &Agreement| sides.iter().any(|(loader, _)| it.loaders.contains(loader));
         let ours = || about.iter().filter(|it| is_ours(it));
         let known = ours()
@@ -151,6 +275,12 @@ impl Agreements {
         loaders.extend(sides.map(|(loader, _)| loader));
         loaders.sort_unstable();
         loaders.dedup();
+        if let Some(&class) = known.first()
+            && self.broken_by(world, name, &loaders, class).is_some()
+        {
+            return Err(Disagreement);
+        }
+        let about = self.by_name.entry(name).or_default();
         about.retain(|it| !is_ours(it));
         about.push(Agreement {
             loaders,
@@ -162,7 +292,7 @@ impl Agreements {
     /// What a loader has it has for ever; so two that have the same class need no agreement.
     fn have_agreed(&self, name: Symbol, [one, other]: [Side; 2]) -> bool {
         let have_it = one.1.is_some() && one.1 == other.1;
-        let mut about = self.0.get(&name).into_iter().flatten();
+        let mut about = self.by_name.get(&name).into_iter().flatten();
         have_it
             || about.any(|it| {
                 [one.0, other.0]
@@ -225,6 +355,19 @@ mod tests {
         assert_eq!(texts(b"Lp/A;"), ["p.A"]);
     }
 
+    /// No assumptions are made that it could be asked about.
+    struct Nothing;
+
+    impl World for Nothing {
+        fn has(&self, _: u32, _: Symbol) -> Option<u32> {
+            None
+        }
+
+        fn fits(&self, _: u32, _: u32) -> bool {
+            true
+        }
+    }
+
     /// Loaders that agree or get classes in any order; what holds is looked at in all that was said before.
     #[test]
     fn nobody_gets_a_class_that_another_has_ruled_out() {
@@ -256,7 +399,7 @@ mod tests {
                     let first = classes.next();
                     let holds = classes.all(|class| Some(class) == first);
                     let sides = [one, other].map(|it| (it as u32, has[it]));
-                    assert_eq!(agreements.agree(name, sides).is_ok(), holds);
+                    assert_eq!(agreements.agree(&Nothing, name, sides).is_ok(), holds);
                     if holds {
                         (0..LOADERS)
                             .filter(|it| all & 1 << it != 0)
@@ -266,7 +409,10 @@ mod tests {
                 } else if has[one].is_none() {
                     let class = 100 + random(2) as u32;
                     let demanded = class_of(&has, with[one]).unwrap_or(class);
-                    assert_eq!(agreements.settle_side(name, one as u32, class), demanded);
+                    let settled = agreements.settle_side(&Nothing, name, one as u32, class);
+                    let holds = demanded == class;
+                    assert_eq!(settled.is_ok(), holds);
+                    assert!(holds || settled == Err(Ruling::Agreed(demanded)));
                     has[one] = Some(class).filter(|_| class == demanded);
                     refused[1] += u32::from(class != demanded);
                 }

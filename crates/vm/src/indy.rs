@@ -11,6 +11,7 @@ use crate::array;
 use crate::class::{Class, Field, Method};
 use crate::heap_binding;
 use crate::known::{known, loaded, offset};
+use crate::library::Library;
 use crate::mirror;
 use crate::object::ObjectRef;
 use crate::reflect;
@@ -98,28 +99,25 @@ pub(crate) fn is_by_class_library(class: &'static Class, index: u16) -> bool {
 
 /// The method that a `MemberName` names, if `object` is one and has been resolved.
 pub(crate) fn named_by(object: ObjectRef) -> Option<&'static Method> {
-    let is_member = object.class().name().is("java/lang/invoke/MemberName");
+    let is_member = object.class().is(Library::MemberName);
     is_member.then(|| target_of(object)).flatten()
 }
 
 /// What a method handle, its form, a call site or a list of them is made of.
 pub(crate) fn parts_of(object: ObjectRef) -> Vec<ObjectRef> {
     let class = object.class();
-    let name = class.name();
     let is_any = |names: &[&str]| {
         names
             .iter()
             .any(|name| loaded(name).is_some_and(|kind| class.is_subtype_of(kind)))
     };
-    if name.is("java/lang/invoke/LambdaForm") {
+    if class.is(Library::LambdaForm) {
         return vec![object.get_ref(offset(class, "vmentry"))];
     }
-    if name.bytes() == b"[Ljava/lang/Object;" {
+    if core::ptr::eq(class, known().object_array) {
         return object.ref_elements().collect();
     }
-    let is_list = name
-        .bytes()
-        .starts_with(b"java/util/ImmutableCollections$List");
+    let is_list = class.is(Library::List12) || class.is(Library::ListN);
     let has_parts =
         is_list || is_any(&["java/lang/invoke/MethodHandle", "java/lang/invoke/CallSite"]);
     let slots = if has_parts {
@@ -223,7 +221,7 @@ fn set_field(member: ObjectRef, holder: &'static Class, field: &Field, is_setter
 /// `MethodHandleNatives.init`: from a reflected member.
 pub(crate) fn init(thread: &Thread, member: ObjectRef, from: ObjectRef) -> Result<(), Thrown> {
     let class = member.class();
-    if from.class().name().is("java/lang/reflect/Field") {
+    if from.class().is(Library::Field) {
         let (holder, field) = reflect::field_of(from);
         set_field(member, holder, field, false);
         member.put_ref(
@@ -241,10 +239,10 @@ pub(crate) fn init(thread: &Thread, member: ObjectRef, from: ObjectRef) -> Resul
 
 /// Descriptor of a `MethodType`, a `Class`, or a string.
 fn descriptor_of(ty: ObjectRef) -> String {
-    if ty.class().name().is("java/lang/String") {
+    if ty.class().is(Library::String) {
         return string::text(ty);
     }
-    if ty.class().name().is("java/lang/Class") {
+    if ty.class().is(Library::Class) {
         return class_descriptor(mirror::class_of(ty));
     }
     let parameters = ty.get_ref(offset(ty.class(), "ptypes"));

@@ -5,39 +5,36 @@ use compiler::Intrinsic;
 use ir::MemoryKind;
 
 use crate::class::Method;
-use crate::resolve;
+use crate::library::Library as L;
 
 /// The intrinsic for `method`, if it is one.
 pub(crate) fn of(method: &'static Method) -> Option<Intrinsic> {
-    let class = method.class();
-    if !resolve::is_boot(class) {
-        return None;
-    }
+    let class = method.class().info.library?;
     let (name, descriptor) = (method.name.bytes(), method.descriptor.bytes());
-    match class.name().bytes() {
-        b"java/lang/Thread" if name == b"currentThread" => Some(Intrinsic::CurrentThread),
-        b"java/lang/Object" if name == b"getClass" => Some(Intrinsic::GetClass),
-        b"java/lang/System" if name == b"arraycopy" => Some(Intrinsic::ArrayCopy),
-        b"java/lang/System" if name == b"nanoTime" => Some(Intrinsic::NanoTime),
-        b"java/lang/Float" => match name {
+    match class {
+        L::Thread if name == b"currentThread" => Some(Intrinsic::CurrentThread),
+        L::Object if name == b"getClass" => Some(Intrinsic::GetClass),
+        L::System if name == b"arraycopy" => Some(Intrinsic::ArrayCopy),
+        L::System if name == b"nanoTime" => Some(Intrinsic::NanoTime),
+        L::Float => match name {
             b"floatToRawIntBits" => Some(Intrinsic::FloatToRawIntBits),
             b"intBitsToFloat" => Some(Intrinsic::IntBitsToFloat),
             _ => None,
         },
-        b"java/lang/Double" => match name {
+        L::Double => match name {
             b"doubleToRawLongBits" => Some(Intrinsic::DoubleToRawLongBits),
             b"longBitsToDouble" => Some(Intrinsic::LongBitsToDouble),
             _ => None,
         },
-        b"java/lang/Math" | b"java/lang/StrictMath" => (name == b"sqrt").then_some(Intrinsic::Sqrt),
-        b"java/lang/Integer" | b"java/lang/Long" => match name {
+        L::Math | L::StrictMath => (name == b"sqrt").then_some(Intrinsic::Sqrt),
+        L::Integer | L::Long => match name {
             b"numberOfLeadingZeros" => Some(Intrinsic::LeadingZeros),
             b"numberOfTrailingZeros" => Some(Intrinsic::TrailingZeros),
             b"bitCount" => Some(Intrinsic::BitCount),
             b"reverseBytes" => Some(Intrinsic::ReverseBytes),
             _ => None,
         },
-        b"jdk/internal/misc/Unsafe" => of_unsafe(name, descriptor),
+        L::Unsafe => of_unsafe(name, descriptor),
         _ => None,
     }
 }

@@ -41,6 +41,7 @@ mod jni;
 mod jvm;
 mod known;
 mod lend;
+mod library;
 mod link;
 mod loader;
 mod lock;

@@ -141,11 +141,10 @@ fn define_now(thread: &Thread, definition: Definition) -> Result<&'static Class,
 /// Packages of the library's own (`java/`) are the platform loader's, and the boot loader's. The library looks at the name
 /// that it is given; who gives none has it in the class file.
 fn check_package(thread: &Thread, loader: &Loader, name: Symbol) -> Result<(), Thrown> {
-    const PLATFORM: &str = "jdk.internal.loader.ClassLoaders$PlatformClassLoader";
     let dotted = name.dotted();
     let package = dotted.rsplit_once('.').map_or("", |(package, _)| package);
     let is_library = dotted.starts_with("java.");
-    if !is_library || loader.object().class().java_name() == PLATFORM {
+    if !is_library || mirror::is_platform_loader(loader) {
         return Ok(());
     }
     let message = format!(

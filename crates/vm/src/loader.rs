@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use classfile::Jimage;
 
 use crate::class::{Class, ClassKind};
-use crate::constraint;
+use crate::constraint::{self, Assumption, Ruling};
 use crate::heap_binding;
 use crate::known::known;
 use crate::link::{self, Definition};
@@ -90,6 +90,11 @@ pub(crate) fn of(object: ObjectRef) -> &'static Loader {
     }
 }
 
+/// The loader with a number.
+pub(crate) fn numbered(id: u32) -> &'static Loader {
+    LOADERS.lock()[id as usize]
+}
+
 impl Loader {
     pub(crate) fn object(&self) -> ObjectRef {
         ObjectRef(self.object.load(Ordering::Acquire))
@@ -152,13 +157,15 @@ impl Loader {
         let argument = string::new_string(thread, &name.dotted())?;
         let load = known().load_class;
         let mirror = thread.call_virtual(load, &[self.object().0.into(), argument.0.into()])?;
-        let Some(mirror) = ObjectRef(mirror as u32).some() else {
-            return Err(thread.throw("java/lang/ClassNotFoundException", &name.dotted()));
+        // A primitive type or a hidden class has no name that a loader could have it by.
+        let is_named = |class: &&'static Class| {
+            let is_nameless = class.info.kind != ClassKind::Instance || class.info.is_hidden;
+            class.name() == name && !is_nameless
         };
-        let class = crate::mirror::class_of(mirror);
-        if class.name() != name {
-            return Err(thread.throw("java/lang/NoClassDefFoundError", &name.to_string()));
-        }
+        let class = ObjectRef(mirror as u32).some().map(crate::mirror::class_of);
+        let Some(class) = class.filter(is_named) else {
+            return Err(thread.throw("java/lang/ClassNotFoundException", &name.to_string()));
+        };
         match self.take(class) {
             Ok(()) => Ok(class),
             Err(Refusal::Taken(known)) if core::ptr::eq(known, class) => Ok(class),
@@ -168,15 +175,18 @@ impl Loader {
 
     /// Means `class` by its name from now on.
     fn take(&self, class: &'static Class) -> Result<(), Refusal> {
+        // Nobody else gets a class meanwhile.
         let mut agreements = constraint::AGREEMENTS.lock();
-        let mut classes = self.classes.lock();
-        if let Some(&known) = classes.get(&class.name()) {
+        if let Some(known) = self.loaded(class.name()) {
             return Err(Refusal::Taken(known));
         }
-        if let Some(other) = agreements.settle(self, class) {
-            return Err(Refusal::Constrained(other));
-        }
-        classes.insert(class.name(), class);
+        agreements
+            .settle(self, class)
+            .map_err(|ruling| match ruling {
+                Ruling::Agreed(other) => Refusal::Constrained(Class::at(other)),
+                Ruling::Assumed(assumption) => Refusal::Unfit(assumption),
+            })?;
+        self.classes.lock().insert(class.name(), class);
         Ok(())
     }
 
@@ -238,6 +248,16 @@ fn boot_bytes(name: Symbol) -> Option<&'static [u8]> {
     IMAGE.get()?.find(module, &format!("{name}.class"))
 }
 
+/// Whether the class library has a class of this name, wherever it is.
+pub(crate) fn is_in_image(name: &[u8]) -> bool {
+    let find = || {
+        let name = core::str::from_utf8(name).ok()?;
+        let module = image_module(name.rsplit_once('/')?.0)?;
+        IMAGE.get()?.find(module, &format!("{name}.class"))
+    };
+    name.starts_with(b"java/") && find().is_some()
+}
+
 /// The module of the JDK's image that a package, with slashes, is in.
 pub(crate) fn image_module(package: &str) -> Option<&'static str> {
     IMAGE.get()?.module_of_package(&package.replace('/', "."))
@@ -279,6 +299,8 @@ pub(crate) enum Refusal {
     Taken(&'static Class),
     /// It has agreed with others that the name means this one.
     Constrained(&'static Class),
+    /// Verified code takes objects of that name for something else than it is.
+    Unfit(Assumption),
 }
 
 impl Refusal {
@@ -288,6 +310,7 @@ impl Refusal {
         let message = match self {
             Self::Taken(_) => message::duplicate_class(loader, class),
             Self::Constrained(other) => message::other_class(loader, other),
+            Self::Unfit(assumption) => message::unfit_class(loader, class, assumption),
         };
         thread.throw("java/lang/LinkageError", &message)
     }

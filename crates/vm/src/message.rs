@@ -4,6 +4,7 @@
 use classfile::{FieldType, MethodDescriptor, Primitive};
 
 use crate::class::{Class, ClassKind, Field, Method};
+use crate::constraint::Assumption;
 use crate::loader::Loader;
 use crate::mirror;
 use crate::symbol::Symbol;
@@ -169,6 +170,15 @@ pub(crate) fn other_class(loader: &Loader, agreed: &'static Class) -> String {
     let home = home_and_parent(agreed);
     format!(
         "loader constraint violation: loader {loader} wants to load {kind} {name}. A different {kind} with the same name was previously loaded by {other}. ({name} is in {home})"
+    )
+}
+
+/// `loader` gets a class of which verified code assumed something else when it was not there.
+pub(crate) fn unfit_class(loader: &Loader, class: &'static Class, assumed: Assumption) -> String {
+    let (loader, class) = (mirror::loader_name(loader), class.java_name());
+    let (from, to) = (assumed.from.dotted(), assumed.to.dotted());
+    format!(
+        "loader {loader} may not load class {class}: verified code takes each {from} for a {to}, one of which could not be loaded then"
     )
 }
 

@@ -6,6 +6,7 @@ use core::sync::atomic::Ordering;
 use crate::class::Class;
 use crate::heap_binding;
 use crate::known::{is_known, known};
+use crate::library::Library;
 use crate::loader::{self, Loader};
 use crate::object::ObjectRef;
 use crate::string;
@@ -72,16 +73,27 @@ fn module_for(class: &'static Class) -> ObjectRef {
     if let Some(host) = class.info.host {
         return host.mirror().get_ref(known().mirror_module);
     }
-    let loader = class.info.loader;
-    if let Some(&module) = loader.modules.lock().get(class.package()) {
+    if class.is_primitive() {
+        return base_module().unwrap_or(ObjectRef::NULL);
+    }
+    module_of_package(class.info.loader, class.package())
+}
+
+/// The module of the classes that a loader defines in a package.
+pub(crate) fn module_of_package(loader: &Loader, package: &[u8]) -> ObjectRef {
+    if let Some(&module) = loader.modules.lock().get(package) {
         return module;
     }
     match base_module() {
         // As on HotSpot: the library takes null for "java.base is not defined yet", and `adopt` comes then.
         None => ObjectRef::NULL,
-        Some(module) if class.is_primitive() => module,
         Some(_) => unnamed_module(loader),
     }
+}
+
+/// The module of a class, as its class object has it.
+pub(crate) fn module_of(class: &'static Class) -> ObjectRef {
+    class.mirror().get_ref(known().mirror_module)
 }
 
 /// java.base, once it is defined.
@@ -157,8 +169,8 @@ pub(crate) fn loader_name(loader: &Loader) -> String {
 /// The loader that a loader asks first, as messages name it; the library's own are known to have theirs.
 pub(crate) fn parent_loader_name(loader: &Loader) -> Option<String> {
     let object = loader.object().some()?;
-    let own = object.class().name().bytes();
-    let is_own = own.starts_with(b"jdk/internal/loader/ClassLoaders$");
+    let own = object.class();
+    let is_own = own.is(Library::AppClassLoader) || own.is(Library::PlatformClassLoader);
     let parent = object.class().field_named("parent").filter(|_| !is_own)?;
     Some(loader_name(loader::of(object.get_ref(parent.offset))))
 }
@@ -203,10 +215,6 @@ fn module_version(module: ObjectRef) -> Option<String> {
 
 /// Whether the loader is the JDK's own platform loader.
 pub(crate) fn is_platform_loader(loader: &Loader) -> bool {
-    loader.object().some().is_some_and(|object| {
-        object
-            .class()
-            .name()
-            .is("jdk/internal/loader/ClassLoaders$PlatformClassLoader")
-    })
+    let object = loader.object().some();
+    object.is_some_and(|object| object.class().is(Library::PlatformClassLoader))
 }

@@ -8,31 +8,29 @@ mod realtime;
 mod unsafe_access;
 
 use crate::class::Method;
-use crate::resolve;
+use crate::library::Library as L;
 
 /// A native method by name and, where names are overloaded, descriptor.
 type Row = (&'static str, *const ());
 
 /// The function for `method`, if it is one of the machine's.
 pub(crate) fn find(method: &'static Method) -> Option<u64> {
-    if !resolve::is_boot(method.class()) {
-        return None;
-    }
+    let class = method.class().info.library?;
     let name = method.name.to_string();
-    if name == "registerNatives" && needs_no_registering(method) {
+    if name == "registerNatives" && needs_no_registering(class) {
         return Some(nothing as *const () as u64);
     }
-    let rows: &[Row] = match method.class().name().bytes() {
-        b"java/lang/Object" => object::OBJECT,
-        b"java/lang/invoke/MethodHandleNatives" => method_handle::NATIVES,
-        b"jdk/internal/misc/VM" | b"jdk/internal/misc/ScopedMemoryAccess" => object::OTHERS,
-        b"jdk/internal/misc/Unsafe" => {
+    let rows: &[Row] = match class {
+        L::Object => object::OBJECT,
+        L::MethodHandleNatives => method_handle::NATIVES,
+        L::Vm | L::ScopedMemoryAccess => object::OTHERS,
+        L::Unsafe => {
             return unsafe_access::find(&name).map(|function| function as u64);
         }
-        b"jdk/internal/perf/Perf" => object::PERF,
-        b"jdk/internal/vm/vector/VectorSupport" => object::VECTOR,
-        b"dalvik/system/DexCode" => dex_code::NATIVES,
-        b"javax/realtime/Machine" => realtime::NATIVES,
+        L::Perf => object::PERF,
+        L::VectorSupport => object::VECTOR,
+        L::DexCode => dex_code::NATIVES,
+        L::RealtimeMachine => realtime::NATIVES,
         _ => return None,
     };
     rows.iter()
@@ -41,18 +39,16 @@ pub(crate) fn find(method: &'static Method) -> Option<u64> {
 }
 
 /// Classes whose natives [`find`] knows without being told.
-fn needs_no_registering(method: &'static Method) -> bool {
-    let name = method.class().name();
-    [
-        "jdk/internal/misc/Unsafe",
-        "java/lang/invoke/MethodHandleNatives",
-        "jdk/internal/misc/ScopedMemoryAccess",
-        "jdk/internal/invoke/NativeEntryPoint",
-        "jdk/internal/perf/Perf",
-        "jdk/internal/vm/vector/VectorSupport",
-    ]
-    .iter()
-    .any(|own| name.is(own))
+const fn needs_no_registering(class: L) -> bool {
+    matches!(
+        class,
+        L::Unsafe
+            | L::MethodHandleNatives
+            | L::ScopedMemoryAccess
+            | L::NativeEntryPoint
+            | L::Perf
+            | L::VectorSupport
+    )
 }
 
 extern "C" fn nothing(_env: u64, _class: u64) {}

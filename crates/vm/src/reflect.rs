@@ -9,6 +9,7 @@ use crate::array;
 use crate::class::{Class, Field, Method};
 use crate::heap_binding;
 use crate::known::{known, offset, primitive_of};
+use crate::library::Library;
 use crate::mirror;
 use crate::object::ObjectRef;
 use crate::resolve;
@@ -194,15 +195,15 @@ pub(crate) fn field_of(object: ObjectRef) -> (&'static Class, &'static Field) {
     (holder, &holder.info.fields[slot as usize])
 }
 
-const BOXES: [(&str, MemoryKind); 8] = [
-    ("java/lang/Boolean", MemoryKind::Boolean),
-    ("java/lang/Character", MemoryKind::Char),
-    ("java/lang/Float", MemoryKind::Float),
-    ("java/lang/Double", MemoryKind::Double),
-    ("java/lang/Byte", MemoryKind::Byte),
-    ("java/lang/Short", MemoryKind::Short),
-    ("java/lang/Integer", MemoryKind::Int),
-    ("java/lang/Long", MemoryKind::Long),
+const BOXES: [(Library, &str, MemoryKind); 8] = [
+    (Library::Boolean, "java/lang/Boolean", MemoryKind::Boolean),
+    (Library::Character, "java/lang/Character", MemoryKind::Char),
+    (Library::Float, "java/lang/Float", MemoryKind::Float),
+    (Library::Double, "java/lang/Double", MemoryKind::Double),
+    (Library::Byte, "java/lang/Byte", MemoryKind::Byte),
+    (Library::Short, "java/lang/Short", MemoryKind::Short),
+    (Library::Integer, "java/lang/Integer", MemoryKind::Int),
+    (Library::Long, "java/lang/Long", MemoryKind::Long),
 ];
 
 /// A value as an object: `Integer.valueOf` and its like.
@@ -216,9 +217,9 @@ pub(crate) fn box_value(
         Some(MemoryKind::Ref) => return Ok(ObjectRef(value as u32)),
         Some(kind) => kind,
     };
-    let (name, _) = BOXES
+    let (_, name, _) = BOXES
         .iter()
-        .find(|(_, own)| *own == kind)
+        .find(|(.., own)| *own == kind)
         .expect("all are there");
     let class = thread.boot_class(name)?;
     class.initialize(thread)?;
@@ -232,7 +233,7 @@ pub(crate) fn box_value(
 /// The kind and value in a box.
 pub(crate) fn unbox(object: ObjectRef) -> Option<(MemoryKind, u64)> {
     let class = object.class();
-    let (_, kind) = BOXES.iter().find(|(name, _)| class.name().is(name))?;
+    let (.., kind) = BOXES.iter().find(|&&(own, ..)| class.is(own))?;
     let at = offset(class, "value");
     let value = match kind {
         MemoryKind::Boolean => u64::from(object.get::<u8>(at)),

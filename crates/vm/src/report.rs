@@ -141,6 +141,11 @@ pub(crate) fn figures() -> String {
     say(&format!(
         "methods verified: {verified}, and {held} classes by a kept proof, in {verify_ms:.1} ms"
     ));
+    let assumed = crate::constraint::assumption_count();
+    let refused = crate::constraint::ASSUMPTIONS_REFUSED.load(Ordering::Relaxed);
+    say(&format!(
+        "assumptions about classes that were not there: {assumed}, {refused} proofs refused for want of room"
+    ));
     say(&format!("heap: {}", heap_binding::name()));
     for (name, value) in heap_binding::heap().counters().each() {
         say(&format!("  {name}: {value}"));

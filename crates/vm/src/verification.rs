@@ -10,19 +10,26 @@
 
 mod proof;
 
+use core::cell::RefCell;
 use core::sync::atomic::{AtomicU64, Ordering};
+use std::borrow::Cow;
+use std::collections::BTreeSet;
 
-use classfile::access;
+use classfile::{Constant, ConstantPool, access};
 use ir::bytecode::{FrameError, check_frames};
-use ir::{Hierarchy, MemberRef, ReferenceError, Subject, check_references};
+use ir::{Hierarchy, MemberRef, Names, ReferenceError, Subject, check_references};
 
 use crate::access::is_exempt;
 use crate::class::{Class, ClassKind, Method};
 use crate::code_file::Key;
 use crate::code_store;
-use crate::constraint;
+use crate::constraint::{self, Assumption, Unfounded};
+use crate::known::known;
+use crate::library::Library;
+use crate::loader;
 use crate::report;
 use crate::resolve;
+use crate::string;
 use crate::symbol::Symbol;
 use crate::thread::{Thread, Thrown};
 use proof::{Proof, Question};
@@ -66,16 +73,19 @@ fn verify_methods(thread: &Thread, class: &'static Class) -> Result<(), Thrown> 
         thread,
         class,
         asked: Proof::default(),
+        assumed: RefCell::default(),
+        own_name: own_name(class),
     };
     let key = code_store::proof_key(class);
     if key.is_some_and(|key| classes.answer_as(&key)) {
         PROOFS_HELD.fetch_add(1, Ordering::Relaxed);
-        return Ok(());
+        return classes.assume();
     }
     for method in class.info.methods.iter().filter(|it| it.has_code()) {
         VERIFIED.fetch_add(1, Ordering::Relaxed);
         prove(&mut classes, method)?;
     }
+    classes.assume()?;
     if let Some(key) = key {
         code_store::keep_bytes(key, &classes.asked.to_bytes());
     }
@@ -102,8 +112,13 @@ fn prove(classes: &mut Classes<'_>, method: &'static Method) -> Result<(), Throw
         }
     }
     let function = method.translate().map_err(|error| refuse(&error))?;
-    let subject = Subject::of(file, method.file());
-    let outcome = check_references(&function, &subject, &file.constants, classes);
+    let own_name = classes.own_name.clone();
+    let names = OwnNames::of(class, &own_name);
+    let subject = Subject {
+        class: &own_name,
+        ..Subject::of(file, method.file())
+    };
+    let outcome = check_references(&function, &subject, &names, classes);
     outcome.map_err(|error| match error {
         ReferenceError::Hierarchy(thrown) => thrown,
         ReferenceError::Wrong(..) => refuse(&error),
@@ -113,20 +128,85 @@ fn prove(classes: &mut Classes<'_>, method: &'static Method) -> Result<(), Throw
 /// Whether a handler is for a class that nobody can throw.
 fn catches_others(classes: &mut Classes<'_>, method: &'static Method) -> Result<bool, Thrown> {
     const THROWABLE: &[u8] = b"java/lang/Throwable";
-    let pool = &classes.class.info.file.constants;
+    let own_name = classes.own_name.clone();
+    let names = OwnNames::of(classes.class, &own_name);
     let handlers = method.file().code.iter().flat_map(|it| &it.exceptions);
     for handler in handlers.filter(|it| it.class != 0) {
         // A name that is none is what translation finds.
-        let Ok(name) = pool.class_name(handler.class) else {
+        let Some(name) = names.class(handler.class.into()) else {
             continue;
         };
         if name.starts_with(b"[")
-            || (name != THROWABLE && !classes.is_assignable(name, THROWABLE)?)
+            || (*name != *THROWABLE && !classes.is_assignable(&name, THROWABLE)?)
         {
             return Ok(true);
         }
     }
     Ok(false)
+}
+
+/// What a class's code calls the class itself. A hidden class can be named by its own constant alone: whoever else uses
+/// the name in its file means another class. So it goes by one that no file may have.
+fn own_name(class: &'static Class) -> Vec<u8> {
+    let name = class.info.file.name;
+    match class.info.is_hidden {
+        true => [name, b".hidden"].concat(),
+        false => name.to_vec(),
+    }
+}
+
+/// The constants of a class that goes by a name of its own.
+struct OwnNames<'a> {
+    constants: &'a ConstantPool<'static>,
+    this_class: u16,
+    own_name: &'a [u8],
+}
+
+impl<'a> OwnNames<'a> {
+    fn of(class: &'static Class, own_name: &'a [u8]) -> Self {
+        Self {
+            constants: &class.info.file.constants,
+            this_class: class.info.file.this_class,
+            own_name,
+        }
+    }
+
+    fn member(&self, index: u32) -> Option<MemberRef<'_>> {
+        let member = self.constants.field(index)?;
+        let (Constant::Field(holder, _)
+        | Constant::Method(holder, _)
+        | Constant::InterfaceMethod(holder, _)) = self.constants.get(index as u16).ok()?
+        else {
+            return Some(member);
+        };
+        let class = self.class(holder.into())?;
+        Some(MemberRef { class, ..member })
+    }
+}
+
+impl Names for OwnNames<'_> {
+    fn class(&self, index: u32) -> Option<Cow<'_, [u8]>> {
+        if index == u32::from(self.this_class) {
+            return Some(Cow::Borrowed(self.own_name));
+        }
+        self.constants.class(index)
+    }
+
+    fn field(&self, index: u32) -> Option<MemberRef<'_>> {
+        self.member(index)
+    }
+
+    fn method(&self, index: u32) -> Option<MemberRef<'_>> {
+        self.member(index)
+    }
+
+    fn call_site(&self, index: u32) -> Option<Cow<'_, [u8]>> {
+        self.constants.call_site(index)
+    }
+
+    fn computed(&self, index: u32) -> Option<Cow<'_, [u8]>> {
+        self.constants.computed(index)
+    }
 }
 
 /// Classes as the loader of the class under proof sees them.
@@ -135,6 +215,10 @@ struct Classes<'a> {
     class: &'static Class,
     /// All that was asked, with the answers.
     asked: Proof,
+    /// Pairs of names of which one could not be had, and each of the first was taken for one of the second.
+    assumed: RefCell<BTreeSet<(Vec<u8>, Vec<u8>)>>,
+    /// What its code calls the class itself.
+    own_name: Vec<u8>,
 }
 
 impl Classes<'_> {
@@ -150,12 +234,34 @@ impl Classes<'_> {
         };
         code_store::find_bytes(key)
             .filter_map(Proof::parse)
-            .any(|proof| proof.0.iter().all(holds))
+            .any(|proof| {
+                self.assumed.borrow_mut().clear();
+                proof.0.iter().all(holds)
+            })
+    }
+
+    /// Has that hold from now on which the proof assumed; throws VerifyError if it does not.
+    fn assume(&self) -> Result<(), Thrown> {
+        let loader = self.class.info.loader.id();
+        let pairs = self.assumed.borrow();
+        let assumption = |(from, to): &(Vec<u8>, Vec<u8>)| Assumption {
+            loader,
+            from: Symbol::new(from),
+            to: Symbol::new(to),
+        };
+        let all: Vec<_> = pairs.iter().map(assumption).collect();
+        constraint::assume(&all).map_err(|unfounded| {
+            let what = match unfounded {
+                Unfounded::Broken(it) => format!("'{}' where '{}' is expected", it.from, it.to),
+                Unfounded::Full => "too many classes that cannot be loaded".to_owned(),
+            };
+            let message = format!("{what} in class {}", self.class.java_name());
+            self.thread.throw("java/lang/VerifyError", &message)
+        })
     }
 
     fn load(&self, name: &[u8]) -> Result<&'static Class, Thrown> {
-        // A hidden class goes by the name in its own file.
-        if *name == *self.class.info.file.name {
+        if *name == *self.own_name {
             return Ok(self.class);
         }
         resolve::class_by_name(self.thread, self.class.info.loader, Symbol::new(name))
@@ -181,17 +287,50 @@ impl Classes<'_> {
 
     fn look_whether_assignable(&self, from: &[u8], to: &[u8]) -> Result<bool, Thrown> {
         let ask = || {
-            let to = self.load(to)?;
-            Ok(to.is_interface() || self.load(from)?.is_subtype_of(to))
-        };
-        match ask() {
-            // Applications carry code for classes that only other platforms have, as ART allows.
-            Err(_) if self.class.info.dex.is_some() => {
-                self.thread.take_exception();
-                Ok(true)
+            let Some(to) = self.load_unless_absent(to)? else {
+                return Ok(None);
+            };
+            if to.is_interface() {
+                return Ok(Some(true));
             }
-            answer => answer,
+            let from = self.load_unless_absent(from)?;
+            Ok(from.map(|from| from.is_subtype_of(to)))
+        };
+        let answer = ask()?;
+        if answer.is_none() {
+            let mut assumed = self.assumed.borrow_mut();
+            assumed.insert((from.to_vec(), to.to_vec()));
         }
+        Ok(answer.unwrap_or(true))
+    }
+
+    /// Applications carry code for classes that only other platforms have, as ART allows: `None` in DEX code.
+    fn load_unless_absent(&self, name: &[u8]) -> Result<Option<&'static Class>, Thrown> {
+        match self.load(name) {
+            Ok(class) => Ok(Some(class)),
+            Err(thrown) if self.class.info.dex.is_none() => Err(thrown),
+            Err(_) if self.is_absent(name) => {
+                self.thread.take_exception();
+                Ok(None)
+            }
+            Err(thrown) => Err(thrown),
+        }
+    }
+
+    /// Whether the exception under way says that there is no such class, and nothing else. A class is as good as absent
+    /// if an ancestor is. One of the class library that a loader keeps from its classes is not: others may have it.
+    fn is_absent(&self, name: &[u8]) -> bool {
+        let exception = self.thread.exception();
+        if !exception.class().is(Library::NoClassDefFoundError) || loader::is_in_image(name) {
+            return false;
+        }
+        let message = exception.get_ref(known().throwable_message).some();
+        let missing = message.map(|message| string::text(message).replace('.', "/"));
+        let loader = self.class.info.loader;
+        missing.is_some_and(|missing| {
+            let is_name = !missing.contains([' ', ':', '(']);
+            is_name && loader.visible(Symbol::new(missing.as_bytes())).is_none()
+        })
     }
 
     fn is_protected_elsewhere(

@@ -9,6 +9,7 @@ use crate::backtrace;
 use crate::class::{Class, Method};
 use crate::jni::{of, outcome};
 use crate::known::offset;
+use crate::library::Library;
 use crate::link;
 use crate::object::ObjectRef;
 use crate::thread::{Thread, Thrown};
@@ -77,7 +78,7 @@ fn look(thread: &Thread, context_class: &'static Class) -> Found {
     };
     let mut each = |method: &'static Method, record: Option<Record>| {
         let class = method.class();
-        let is_controller = class.name().is("java/security/AccessController");
+        let is_controller = class.is(Library::AccessController);
         if found.privileged.is_none() && is_controller && method.name.is("executePrivileged") {
             let is_context = |it: &ObjectRef| core::ptr::eq(it.class(), context_class);
             let given = record.and_then(|record| record.references().find(is_context));

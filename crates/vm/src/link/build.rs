@@ -18,22 +18,19 @@ use crate::class::{Class, ClassInfo, ClassKind, Field, Method, MethodFlags};
 use crate::code_cache;
 use crate::dex_class::DexClass;
 use crate::init::InitState;
+use crate::library::Library;
 use crate::loader::Loader;
 use crate::lock::{Lock, Turn};
 use crate::memory;
 use crate::symbol::Symbol;
 
 /// Fields that the machine adds to classes of the library.
-const INJECTED: [(&str, &str, MemoryKind); 5] = [
-    ("java/lang/Class", "$class", MemoryKind::Int),
-    ("java/lang/ClassLoader", "$loader", MemoryKind::Int),
-    (
-        "java/lang/invoke/ResolvedMethodName",
-        "$target",
-        MemoryKind::Long,
-    ),
-    ("java/lang/invoke/MemberName", "$index", MemoryKind::Long),
-    ("java/lang/Throwable", "$frames", MemoryKind::Int),
+const INJECTED: [(Library, &str, MemoryKind); 5] = [
+    (Library::Class, "$class", MemoryKind::Int),
+    (Library::ClassLoader, "$loader", MemoryKind::Int),
+    (Library::ResolvedMethodName, "$target", MemoryKind::Long),
+    (Library::MemberName, "$index", MemoryKind::Long),
+    (Library::Throwable, "$frames", MemoryKind::Int),
 ];
 
 /// What a class record is made from.
@@ -42,6 +39,7 @@ pub(crate) struct Parts {
     pub(crate) name: Symbol,
     pub(crate) access: u16,
     pub(crate) loader: &'static Loader,
+    pub(crate) library: Option<Library>,
     pub(crate) super_class: Option<&'static Class>,
     pub(crate) interfaces: Vec<&'static Class>,
     pub(crate) file: ClassFile<'static>,
@@ -65,6 +63,7 @@ impl Parts {
             name,
             access: 0,
             loader,
+            library: None,
             super_class: None,
             interfaces: Vec::new(),
             file: ClassFile::default(),
@@ -165,6 +164,7 @@ fn keep_info(
         interfaces: parts.interfaces,
         all_interfaces,
         loader: parts.loader,
+        library: parts.library,
         file: parts.file,
         bytes: parts.bytes,
         content: OnceLock::new(),
@@ -271,15 +271,23 @@ pub(super) fn instance_class(
     let mut parts = Parts::new(ClassKind::Instance, name, loader);
     parts.access = file.access;
     parts.is_hidden = is_hidden;
+    parts.library = (!is_hidden)
+        .then(|| Library::of(loader, file.name))
+        .flatten();
     parts.host = definition
         .hidden
         .as_ref()
         .filter(|hidden| hidden.is_nestmate)
         .map(|hidden| hidden.host);
     lay_out(&mut parts, &file, super_class);
-    let is_library = loader.is_boot() || crate::mirror::is_platform_loader(loader) || is_hidden;
+    let origin = Origin {
+        library: parts.library,
+        // As on HotSpot: others may write what they like, and it says nothing.
+        may_annotate: loader.is_boot() || crate::mirror::is_platform_loader(loader),
+        is_hidden,
+    };
     parts.methods = (0..file.methods.len())
-        .map(|index| build_method(&file, index, is_library, is_hidden))
+        .map(|index| build_method(&file, index, &origin))
         .collect();
     let mut place = 0;
     let is_interface = file.access & access::INTERFACE != 0;
@@ -318,12 +326,15 @@ fn with_place(method: &Method, place: u32) -> &'static Method {
     method
 }
 
-fn build_method(
-    file: &ClassFile<'static>,
-    index: usize,
-    is_library: bool,
+/// What a method's class says of it.
+struct Origin {
+    library: Option<Library>,
+    /// Whether annotations may ask something of the machine.
+    may_annotate: bool,
     is_hidden: bool,
-) -> &'static Method {
+}
+
+fn build_method(file: &ClassFile<'static>, index: usize, origin: &Origin) -> &'static Method {
     let parsed = &file.methods[index];
     let is_static = parsed.access & access::STATIC != 0;
     let descriptor = MethodDescriptor::parse(parsed.descriptor).expect("parsed with the file");
@@ -336,16 +347,16 @@ fn build_method(
             .collect(),
         result: memory_kind(&descriptor.result).map(MemoryKind::register_type),
     };
-    let mut flags = if is_library {
+    let mut flags = if origin.may_annotate {
         annotation_flags(file, parsed.annotations)
     } else {
         MethodFlags::default()
     };
     // Frames of hidden classes are not shown.
-    flags.is_hidden |= is_hidden;
+    flags.is_hidden |= origin.is_hidden;
     let is_handle = matches!(
-        file.name,
-        b"java/lang/invoke/MethodHandle" | b"java/lang/invoke/VarHandle"
+        origin.library,
+        Some(Library::MethodHandle | Library::VarHandle)
     );
     let polymorphic = access::NATIVE | access::VARARGS;
     flags.is_signature_polymorphic = is_handle && parsed.access & polymorphic == polymorphic;
@@ -406,7 +417,7 @@ fn lay_out(parts: &mut Parts, file: &ClassFile<'static>, super_class: Option<&'s
     let mut fields: Vec<Field> = file.fields.iter().enumerate().map(field_of).collect();
     for (_, name, kind) in INJECTED
         .iter()
-        .filter(|(class, ..)| class.as_bytes() == file.name)
+        .filter(|(class, ..)| Some(*class) == parts.library)
     {
         fields.push(Field {
             name: Symbol::new(name.as_bytes()),
@@ -421,7 +432,7 @@ fn lay_out(parts: &mut Parts, file: &ClassFile<'static>, super_class: Option<&'s
     let mut slots = super_class.map_or_else(Vec::new, |parent| parent.info.slots.clone());
     let (end, own_slots) = place_fields(&mut fields, start, false);
     slots.extend(own_slots);
-    let kind = reference_kind(file.name, super_class);
+    let kind = reference_kind(parts.library, super_class);
     let mut referent = 0;
     if kind != ReferenceKind::Strong {
         let reference = super_class.and_then(|parent| parent.field_named("referent"));
@@ -492,12 +503,12 @@ fn place_fields(fields: &mut [Field], start: u32, is_static: bool) -> (u32, Vec<
     (next, slots)
 }
 
-fn reference_kind(name: &[u8], super_class: Option<&'static Class>) -> ReferenceKind {
-    match name {
-        b"java/lang/ref/SoftReference" => ReferenceKind::Soft,
-        b"java/lang/ref/WeakReference" => ReferenceKind::Weak,
-        b"java/lang/ref/FinalReference" => ReferenceKind::Final,
-        b"java/lang/ref/PhantomReference" => ReferenceKind::Phantom,
+fn reference_kind(library: Option<Library>, super_class: Option<&'static Class>) -> ReferenceKind {
+    match library {
+        Some(Library::SoftReference) => ReferenceKind::Soft,
+        Some(Library::WeakReference) => ReferenceKind::Weak,
+        Some(Library::FinalReference) => ReferenceKind::Final,
+        Some(Library::PhantomReference) => ReferenceKind::Phantom,
         _ => super_class.map_or(ReferenceKind::Strong, |parent| parent.layout.reference_kind),
     }
 }

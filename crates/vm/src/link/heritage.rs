@@ -7,9 +7,10 @@ use std::collections::HashSet;
 use classfile::{ClassFile, access};
 
 use super::Definition;
-use crate::access::MAGIC_ACCESSOR;
 use crate::class::Class;
+use crate::library::Library;
 use crate::message;
+use crate::mirror;
 use crate::symbol::Symbol;
 use crate::thread::{Thread, Thrown};
 
@@ -27,22 +28,15 @@ pub(super) fn check(
         file,
     };
     if let Some(parent) = super_class {
-        if is_magic(parent) {
-            return Ok(());
-        }
-        heir.check_parent(parent, ["superclass", "inherit from sealed class"])?;
+        heir.check_permission(parent, "inherit from sealed class")?;
+        heir.check_reflection(parent)?;
+        heir.check_access(parent, "superclass")?;
         heir.check_overriding(parent)?;
     }
-    let words = ["superinterface", "implement sealed interface"];
-    interfaces
-        .iter()
-        .try_for_each(|interface| heir.check_parent(interface, words))
-}
-
-/// Code that the library's reflection generates may see everything.
-fn is_magic(class: &'static Class) -> bool {
-    let mut line = core::iter::successors(Some(class), |class| class.super_class());
-    line.any(|class| class.name().is(MAGIC_ACCESSOR))
+    interfaces.iter().try_for_each(|interface| {
+        heir.check_permission(interface, "implement sealed interface")?;
+        heir.check_access(interface, "superinterface")
+    })
 }
 
 /// A class that is about to be.
@@ -57,48 +51,76 @@ impl Heir<'_> {
         Symbol::new(self.file.name).dotted()
     }
 
-    fn is_in_package_of(&self, other: &Class) -> bool {
+    fn package(&self) -> &[u8] {
         let name = self.file.name;
         let end = name.iter().rposition(|&b| b == b'/').unwrap_or(0);
-        core::ptr::eq(self.definition.loader, other.info.loader) && name[..end] == *other.package()
+        &name[..end]
     }
 
-    fn check_parent(&self, parent: &'static Class, words: [&str; 2]) -> Result<(), Thrown> {
-        let is_public = parent.info.file.access & access::PUBLIC != 0;
-        if !is_public && !self.is_in_package_of(parent) {
-            let homes = message::homes_of_heir(&self.name(), self.definition.loader, parent);
-            let message = format!(
-                "class {} cannot access its {} {} ({homes})",
-                self.name(),
-                words[0],
-                parent.java_name()
-            );
-            return Err(self.thread.throw("java/lang/IllegalAccessError", &message));
-        }
-        let pool = &parent.info.file.constants;
-        let is_permitted = parent
-            .info
-            .file
-            .permitted_subclasses
-            .as_ref()
-            .is_none_or(|all| {
-                all.iter().any(|&index| {
-                    pool.class_name(index)
-                        .is_ok_and(|name| name == self.file.name)
-                })
-            });
-        if is_permitted {
+    fn is_in_package_of(&self, other: &Class) -> bool {
+        let is_same_loader = core::ptr::eq(self.definition.loader, other.info.loader);
+        is_same_loader && *self.package() == *other.package()
+    }
+
+    /// Whether the library's reflection defines it, as code that may see everything.
+    fn is_of_reflection(&self) -> bool {
+        let loader = self.definition.loader.object().some();
+        loader.is_some_and(|it| it.class().descends_from(Library::DelegatingClassLoader))
+    }
+
+    /// A class below those of the library's reflection is that reflection's own. As on HotSpot the package's name counts,
+    /// whoever defines it: a lure of the same name has no heirs.
+    fn check_reflection(&self, parent: &'static Class) -> Result<(), Thrown> {
+        if parent.package() != b"jdk/internal/reflect" || self.is_of_reflection() {
             return Ok(());
         }
         let message = format!(
-            "class {} cannot {} {}",
+            "class {} loaded by {} cannot access jdk/internal/reflect superclass {}",
             self.name(),
-            words[1],
+            mirror::loader_name(self.definition.loader),
             parent.java_name()
         );
-        Err(self
-            .thread
-            .throw("java/lang/IncompatibleClassChangeError", &message))
+        Err(self.thread.throw("java/lang/IllegalAccessError", &message))
+    }
+
+    /// A sealed parent names its heirs, in its own module and, unless they are public, its own package.
+    fn check_permission(&self, parent: &'static Class, words: &str) -> Result<(), Thrown> {
+        let Some(permitted) = &parent.info.file.permitted_subclasses else {
+            return Ok(());
+        };
+        let pool = &parent.info.file.constants;
+        let mut names = permitted.iter().filter_map(|&it| pool.class_name(it).ok());
+        let is_named = self.definition.hidden.is_none() && names.any(|it| it == self.file.name);
+        let is_public = self.file.access & access::PUBLIC != 0;
+        let module = mirror::module_of_package(self.definition.loader, self.package());
+        if is_named
+            && (is_public || self.is_in_package_of(parent))
+            && module == mirror::module_of(parent)
+        {
+            return Ok(());
+        }
+        let message = format!(
+            "class {} cannot {words} {}",
+            self.name(),
+            parent.java_name()
+        );
+        let error = "java/lang/IncompatibleClassChangeError";
+        Err(self.thread.throw(error, &message))
+    }
+
+    fn check_access(&self, parent: &'static Class, word: &str) -> Result<(), Thrown> {
+        let is_public = parent.info.file.access & access::PUBLIC != 0;
+        let is_exempt = parent.descends_from(Library::MagicAccessorImpl);
+        if is_public || is_exempt || self.is_in_package_of(parent) {
+            return Ok(());
+        }
+        let homes = message::homes_of_heir(&self.name(), self.definition.loader, parent);
+        let message = format!(
+            "class {} cannot access its {word} {} ({homes})",
+            self.name(),
+            parent.java_name()
+        );
+        Err(self.thread.throw("java/lang/IllegalAccessError", &message))
     }
 
     fn check_overriding(&self, parent: &'static Class) -> Result<(), Thrown> {

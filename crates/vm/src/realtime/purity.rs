@@ -8,6 +8,7 @@
 use ir::{BinaryOp, InvokeKind, LoadedConstant, Op};
 
 use crate::class::{Class, Method};
+use crate::library::Library;
 use crate::resolve;
 use crate::symbol::Symbol;
 
@@ -83,7 +84,7 @@ fn is_closed_call(
     kind: InvokeKind,
     depth: u32,
 ) -> bool {
-    if callee.name.is("desiredAssertionStatus") && callee.class().name().is("java/lang/Class") {
+    if callee.name.is("desiredAssertionStatus") && callee.class().is(Library::Class) {
         return true;
     }
     let holder = callee.class();
