@@ -89,20 +89,7 @@ fn define_now(thread: &Thread, definition: Definition) -> Result<&'static Class,
     {
         return Err(Refusal::Taken(known).thrown(thread, loader, known));
     }
-    let super_class = load_super(thread, loader, &file)?;
-    let mut interfaces = Vec::new();
-    for name in &file.interfaces {
-        let interface = crate::resolve::class_by_name(thread, loader, Symbol::new(name))?;
-        if !interface.is_interface() {
-            let message = format!(
-                "class {} can not implement {}, because it is not an interface",
-                own_name.dotted(),
-                interface.java_name()
-            );
-            return Err(thread.throw("java/lang/IncompatibleClassChangeError", &message));
-        }
-        interfaces.push(interface);
-    }
+    let (super_class, interfaces) = load_parents(thread, &definition, &file)?;
     if !loader.is_boot() {
         heritage::check(thread, &definition, &file, super_class, &interfaces)?;
         check_package(thread, loader, own_name)?;
@@ -195,6 +182,47 @@ fn parse(thread: &Thread, definition: &Definition) -> Result<ClassFile<'static>,
     Ok(file)
 }
 
+/// The superclass and the interfaces. As on HotSpot the interfaces are loaded first.
+#[expect(clippy::type_complexity, reason = "a pair")]
+fn load_parents(
+    thread: &Thread,
+    definition: &Definition,
+    file: &ClassFile<'static>,
+) -> Result<(Option<&'static Class>, Vec<&'static Class>), Thrown> {
+    let (loader, name) = (definition.loader, Symbol::new(file.name));
+    // A hidden class has another name than its file.
+    let is_plain = definition.hidden.is_none();
+    if is_plain && file.super_name == Some(file.name) {
+        return Err(thread.throw("java/lang/ClassCircularityError", &name.to_string()));
+    }
+    let _loading = match is_plain {
+        true => Some(thread.begin_loading(loader.id(), name)?),
+        false => None,
+    };
+    let interfaces = file.interfaces.iter();
+    let interfaces = interfaces.map(|it| load_interface(thread, loader, name, Symbol::new(it)));
+    let interfaces = interfaces.collect::<Result<_, _>>()?;
+    Ok((load_super(thread, loader, file)?, interfaces))
+}
+
+fn load_interface(
+    thread: &Thread,
+    loader: &'static Loader,
+    heir: Symbol,
+    name: Symbol,
+) -> Result<&'static Class, Thrown> {
+    let interface = crate::resolve::class_by_name(thread, loader, name)?;
+    if interface.is_interface() {
+        return Ok(interface);
+    }
+    let message = format!(
+        "class {} can not implement {}, because it is not an interface",
+        heir.dotted(),
+        interface.java_name()
+    );
+    Err(thread.throw("java/lang/IncompatibleClassChangeError", &message))
+}
+
 fn load_super(
     thread: &Thread,
     loader: &'static Loader,
@@ -203,11 +231,6 @@ fn load_super(
     let Some(name) = file.super_name else {
         return Ok(None);
     };
-    if name == file.name {
-        let message = Symbol::new(name).to_string();
-        return Err(thread.throw("java/lang/ClassCircularityError", &message));
-    }
-    let _loading = thread.begin_loading(Symbol::new(file.name))?;
     let parent = crate::resolve::class_by_name(thread, loader, Symbol::new(name))?;
     let own = Symbol::new(file.name).dotted();
     let wrong = if parent.is_interface() {

@@ -81,7 +81,7 @@ pub(crate) struct Thread {
     pub(crate) tid: u32,
     pub(crate) upcalls: Cell<*const UpcallFrame>,
     pub(crate) resume: Cell<Resume>,
-    loading: RefCell<Vec<Symbol>>,
+    loading: RefCell<Vec<(u32, Symbol)>>,
     /// An OutOfMemoryError is being made.
     is_out_of_memory: Cell<bool>,
     /// Marks of `PushLocalFrame`.
@@ -688,12 +688,12 @@ impl Thread {
         }
     }
 
-    /// Notes that `name` is being loaded here; a second time is a circle.
-    pub(crate) fn begin_loading(&self, name: Symbol) -> Result<Loading<'_>, Thrown> {
-        if self.loading.borrow().contains(&name) {
+    /// Notes that a loader defines `name` here; a second time is a circle.
+    pub(crate) fn begin_loading(&self, loader: u32, name: Symbol) -> Result<Loading<'_>, Thrown> {
+        if self.loading.borrow().contains(&(loader, name)) {
             return Err(self.throw("java/lang/ClassCircularityError", &name.to_string()));
         }
-        self.loading.borrow_mut().push(name);
+        self.loading.borrow_mut().push((loader, name));
         Ok(Loading(self))
     }
 
