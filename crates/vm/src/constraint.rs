@@ -420,4 +420,112 @@ mod tests {
         }
         assert!(refused.iter().all(|&count| count > 100), "{refused:?}");
     }
+
+    const SIDES: usize = 3;
+
+    /// Two names, `q/From` and `q/To`; each loader may have one of two classes by each.
+    struct Small {
+        names: [Symbol; 2],
+        has: [[Option<u32>; 2]; SIDES],
+        /// Whom each must agree with about each name, itself included.
+        with: [[u32; 2]; SIDES],
+        assumed: [bool; SIDES],
+    }
+
+    impl World for Small {
+        fn has(&self, loader: u32, name: Symbol) -> Option<u32> {
+            self.has[loader as usize][usize::from(name == self.names[1])]
+        }
+
+        /// The first class of the one name is a first of the other, and nothing else is.
+        fn fits(&self, from: u32, to: u32) -> bool {
+            (from, to) == (0, 0)
+        }
+    }
+
+    impl Small {
+        fn new() -> Self {
+            let names = [b"q/From".as_slice(), b"q/To".as_slice()].map(Symbol::new);
+            Self {
+                names,
+                has: Default::default(),
+                with: core::array::from_fn(|own| [1 << own; 2]),
+                assumed: [false; SIDES],
+            }
+        }
+
+        /// All classes that loaders which must agree with this one have by a name.
+        fn meant(&self, loader: usize, name: usize) -> Vec<u32> {
+            let all = (0..SIDES).filter(|it| self.with[loader][name] & 1 << it != 0);
+            all.filter_map(|it| self.has[it][name]).collect()
+        }
+
+        /// Whether nobody means two classes by a name, or takes one for what it is not.
+        fn is_sound(&self) -> bool {
+            (0..SIDES).all(|loader| {
+                let [from, to] = [0, 1].map(|name| self.meant(loader, name));
+                let is_one = |all: &[u32]| all.iter().all(|it| *it == all[0]);
+                let pair = from.first().zip(to.first());
+                let fits = pair.is_none_or(|(&from, &to)| self.fits(from, to));
+                is_one(&from) && is_one(&to) && (fits || !self.assumed[loader])
+            })
+        }
+    }
+
+    /// Assumptions, agreements and classes in any order: what would break one that was made is refused, and nothing else.
+    #[test]
+    fn what_proofs_assumed_holds_for_all_that_comes() {
+        let mut seed = 11_u64;
+        let mut random = |below: usize| {
+            seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            (seed >> 33) as usize % below
+        };
+        let (mut done, mut refused) = ([0; 3], [0; 3]);
+        for _ in 0..4000 {
+            let mut agreements = Agreements::default();
+            let mut small = Small::new();
+            for _ in 0..10 {
+                let (event, one, other, name) =
+                    (random(3), random(SIDES), random(SIDES), random(2));
+                let before = (small.has, small.with, small.assumed);
+                let symbol = small.names[name];
+                let is_taken = match event {
+                    0 if small.has[one][name].is_none() => {
+                        let class = random(2) as u32;
+                        let found = agreements.settle_side(&small, symbol, one as u32, class);
+                        small.has[one][name] = Some(class);
+                        found.is_ok()
+                    }
+                    0 => continue,
+                    1 => {
+                        let sides = [one, other].map(|it| (it as u32, small.has[it][name]));
+                        let found = agreements.agree(&small, symbol, sides);
+                        let all = small.with[one][name] | small.with[other][name];
+                        let mut ours = (0..SIDES).filter(|it| all & 1 << it != 0);
+                        ours.by_ref().for_each(|it| small.with[it][name] = all);
+                        found.is_ok()
+                    }
+                    _ => {
+                        let [from, to] = small.names;
+                        let loader = one as u32;
+                        let assumption = Assumption { loader, from, to };
+                        let is_broken = agreements.is_broken(&small, &assumption);
+                        assert!(is_broken || agreements.assumptions.add(&[assumption]));
+                        small.assumed[one] = true;
+                        !is_broken
+                    }
+                };
+                assert_eq!(is_taken, small.is_sound(), "{event} {one} {other} {name}");
+                if !is_taken {
+                    (small.has, small.with, small.assumed) = before;
+                }
+                [&mut refused, &mut done][usize::from(is_taken)][event] += 1;
+            }
+        }
+        let all = done.iter().chain(&refused);
+        assert!(
+            all.clone().all(|&count| count > 100),
+            "{done:?} {refused:?}"
+        );
+    }
 }

@@ -232,12 +232,16 @@ impl Classes<'_> {
                 false
             }),
         };
+        let is_same = |proof: Proof| {
+            let is_same = proof.0.iter().all(holds);
+            if !is_same {
+                self.assumed.borrow_mut().clear();
+            }
+            is_same
+        };
         code_store::find_bytes(key)
             .filter_map(Proof::parse)
-            .any(|proof| {
-                self.assumed.borrow_mut().clear();
-                proof.0.iter().all(holds)
-            })
+            .any(is_same)
     }
 
     /// Has that hold from now on which the proof assumed; throws VerifyError if it does not.
@@ -256,7 +260,8 @@ impl Classes<'_> {
                 Unfounded::Full => "too many classes that cannot be loaded".to_owned(),
             };
             let message = format!("{what} in class {}", self.class.java_name());
-            self.thread.throw("java/lang/VerifyError", &message)
+            let thread = self.thread;
+            thread.inside(|| thread.throw("java/lang/VerifyError", &message))
         })
     }
 

@@ -2,6 +2,10 @@
 //! Class files changed at random (tests/mutation) are judged as HotSpot judges them, and what is accepted runs with the
 //! same outcome: never a crash, never a heap out of order. Each case is made of seed and number alone:
 //! `java -cp DIR Mutate DIR SEED NUMBER 1 FILE` writes its class file.
+//!
+//! Beside them, classes that still mean something: superclasses, interfaces and names are drawn at random, some of them
+//! those of the class library's own (`Meanings`). Some are held back at first, some are verified at the end of the stack
+//! or of memory. As class files HotSpot judges them, as DEX code rules do that were written from its specification.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -118,6 +122,79 @@ fn is_refused_by_hotspot(expected: &str, found: &str) -> bool {
 #[test]
 fn changed_classes_are_judged_as_on_hotspot() {
     judge(1, 2_000);
+}
+
+/// Compiles `Meanings`, against the machine's own class loaders.
+fn compile_meanings() -> tempfile::TempDir {
+    let directory = tempfile::tempdir().expect("a directory");
+    let own = concat!(env!("CARGO_MANIFEST_DIR"), "/../../crates/vm/java");
+    let compiled = Command::new("javac")
+        .args(["-nowarn", "-implicit:none", "-sourcepath", own, "-d"])
+        .arg(directory.path())
+        .args(
+            ["Meanings", "Universe", "Rules", "AsClass", "AsDex"]
+                .map(|it| Path::new(SOURCES).join(format!("{it}.java"))),
+        )
+        .status();
+    assert!(compiled.expect("javac starts").success());
+    directory
+}
+
+/// What `Meanings` prints for each case, and in the end of all, on our machine or on the JDK's.
+fn meanings(command: &mut Command, classes: &Path, kind: &str, seed: u32, count: usize) -> Run {
+    let (seed, count) = (seed.to_string(), count.to_string());
+    let run = Run::of(
+        command
+            .args(["-Xmx64m", "-cp"])
+            .arg(classes)
+            .args(["Meanings", kind, &seed, "0", &count]),
+    );
+    assert_eq!(run.code, 0, "{}\n{}", run.stdout, run.stderr);
+    run
+}
+
+fn takt_verifying() -> Command {
+    let code = Path::new(env!("CARGO_TARGET_TMPDIR")).join("code");
+    let cache = format!("--code-cache={}", code.display());
+    let mut takt = Command::new(takt_path());
+    takt.args(["java", "--gc=rc", "-Xtakt:verify", &cache]);
+    takt
+}
+
+fn judge_meanings(seeds: core::ops::Range<u32>, count: usize) {
+    let directory = compile_meanings();
+    let classes = directory.path();
+    for seed in seeds {
+        let expected = meanings(&mut Command::new("java"), classes, "class", seed, count);
+        let found = meanings(&mut takt_verifying(), classes, "class", seed, count);
+        let pairs = expected.stdout.lines().zip(found.stdout.lines());
+        let different: Vec<_> = pairs
+            .filter(|(expected, found)| expected != found)
+            .collect();
+        assert!(different.is_empty(), "seed {seed}: {different:#?}");
+        let found = meanings(&mut takt_verifying(), classes, "dex", seed, count).stdout;
+        assert!(!found.contains("FINDING"), "seed {seed}: {found}");
+        // Cases of each kind were there.
+        for kind in [
+            "VerifyError=",
+            "accepted=",
+            "IllegalAccessError=",
+            "later LinkageError=",
+        ] {
+            assert!(found.contains(kind), "seed {seed}: {found}");
+        }
+    }
+}
+
+#[test]
+fn classes_that_still_mean_something_are_judged_by_hotspot_and_the_rules() {
+    judge_meanings(1..2, 400);
+}
+
+#[test]
+#[ignore = "some minutes: make soak"]
+fn many_classes_that_still_mean_something_are_judged() {
+    judge_meanings(2..12, 5_000);
 }
 
 #[test]
