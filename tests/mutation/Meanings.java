@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import java.io.IOException;
+import java.lang.reflect.Field;
 import java.lang.reflect.InvocationTargetException;
 import java.lang.reflect.Method;
 import java.nio.ByteBuffer;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.TreeMap;
 
 /**
@@ -22,25 +24,34 @@ public final class Meanings {
     private static final int FRAMES_PER_ATTEMPT = 16;
     private static final String ACCEPTED = "accepted";
 
-    /** Keeps what is to be held back from its classes. */
-    interface Held {
-        Class<?> own(String name) throws ClassNotFoundException;
+    /** What a loader does not define itself. */
+    private record Held(Universe universe, boolean[] isReleased, ClassLoader abroad) {
+        /** The class if another loader has it, or null if it is ours; those that are held back are nobody's. */
+        Optional<Class<?>> find(String name) throws ClassNotFoundException {
+            String internal = name.replace('.', '/');
+            if (!isReleased[0] && universe.heldBack.contains(internal)) {
+                throw new ClassNotFoundException(name);
+            }
+            if (!universe.types.containsKey(internal)) {
+                return Optional.of(ClassLoader.getPlatformClassLoader().loadClass(name));
+            }
+            boolean isAbroad = abroad != null && universe.abroad.contains(internal);
+            return isAbroad ? Optional.of(abroad.loadClass(name)) : Optional.empty();
+        }
     }
 
-    private static final class ClassLoaderOf extends ClassLoader implements Held {
-        private final Universe universe;
-        private final boolean[] isReleased;
+    private static final class ClassLoaderOf extends ClassLoader {
+        private final Held held;
 
-        ClassLoaderOf(Universe universe, boolean[] isReleased) {
+        ClassLoaderOf(Held held) {
             super(ClassLoader.getPlatformClassLoader());
-            this.universe = universe;
-            this.isReleased = isReleased;
+            this.held = held;
         }
 
         @Override
-        public Class<?> own(String name) throws ClassNotFoundException {
+        protected Class<?> findClass(String name) throws ClassNotFoundException {
             try {
-                byte[] bytes = AsClass.of(universe, name.replace('.', '/'));
+                byte[] bytes = AsClass.of(held.universe, name.replace('.', '/'));
                 return defineClass(name, bytes, 0, bytes.length);
             } catch (IOException e) {
                 throw new ClassNotFoundException(name, e);
@@ -50,55 +61,44 @@ public final class Meanings {
         @Override
         protected Class<?> loadClass(String name, boolean resolve) throws ClassNotFoundException {
             Class<?> found = findLoadedClass(name);
-            return found != null ? found : choose(this, universe, isReleased, name) ? own(name) : super.loadClass(name, resolve);
+            Optional<Class<?>> other = found != null ? Optional.of(found) : held.find(name);
+            return other.isPresent() ? other.get() : findClass(name);
         }
     }
 
-    private static final class DexLoaderOf extends dalvik.system.BaseDexClassLoader implements Held {
-        private final Universe universe;
-        private final boolean[] isReleased;
+    private static final class DexLoaderOf extends dalvik.system.BaseDexClassLoader {
+        private final Held held;
 
         /** HotSpot, which has no such loaders, need not look at this class. */
-        static ClassLoader make(Universe universe, boolean[] isReleased) throws Exception {
-            return new DexLoaderOf(universe, isReleased);
+        static ClassLoader make(Held held) throws Exception {
+            return new DexLoaderOf(held);
         }
 
-        private DexLoaderOf(Universe universe, boolean[] isReleased) throws Exception {
-            super(new ByteBuffer[] {ByteBuffer.wrap(AsDex.of(universe))}, null, ClassLoader.getPlatformClassLoader());
-            this.universe = universe;
-            this.isReleased = isReleased;
-        }
-
-        @Override
-        public Class<?> own(String name) throws ClassNotFoundException {
-            return findClass(name);
+        private DexLoaderOf(Held held) throws Exception {
+            super(new ByteBuffer[] {ByteBuffer.wrap(AsDex.of(held.universe))}, null, ClassLoader.getPlatformClassLoader());
+            this.held = held;
         }
 
         @Override
         protected Class<?> loadClass(String name, boolean resolve) throws ClassNotFoundException {
             Class<?> found = findLoadedClass(name);
-            return found != null ? found : choose(this, universe, isReleased, name) ? own(name) : super.loadClass(name, resolve);
+            Optional<Class<?>> other = found != null ? Optional.of(found) : held.find(name);
+            return other.isPresent() ? other.get() : findClass(name);
         }
-    }
-
-    /** Whether a class is one of ours; those that are held back are nobody's. */
-    private static boolean choose(Held loader, Universe universe, boolean[] isReleased, String name)
-        throws ClassNotFoundException {
-        String internal = name.replace('.', '/');
-        if (!isReleased[0] && universe.heldBack.contains(internal)) {
-            throw new ClassNotFoundException(name);
-        }
-        return universe.types.containsKey(internal);
     }
 
     private final Universe universe;
     private final boolean[] isReleased = {false};
     private final ClassLoader loader;
+    private final ClassLoader abroad;
     private final int way;
 
     private Meanings(boolean isDex, long seed, int number) throws Exception {
         universe = new Universe(new Universe.Draw(seed * 1_000_003 + number));
-        loader = isDex ? DexLoaderOf.make(universe, isReleased) : new ClassLoaderOf(universe, isReleased);
+        Held others = new Held(universe, new boolean[] {true}, null);
+        abroad = isDex ? DexLoaderOf.make(others) : new ClassLoaderOf(others);
+        Held held = new Held(universe, isReleased, abroad);
+        loader = isDex ? DexLoaderOf.make(held) : new ClassLoaderOf(held);
         // Exhausting memory takes longer.
         way = number % 32 == 0 ? 2 : number % 2;
     }
@@ -176,12 +176,26 @@ public final class Meanings {
         return isExhausted(first) || first.equals(second) ? second : first + ", then " + second;
     }
 
+    /** An object from abroad with one in its field, or null. */
+    private Object argument(Class<?> type) {
+        try {
+            Object argument = type.getClassLoader() == abroad ? type.getConstructor().newInstance() : null;
+            if (argument != null) {
+                Field field = type.getDeclaredField("f");
+                field.set(argument, field.getType().getConstructor().newInstance());
+            }
+            return argument;
+        } catch (ReflectiveOperationException | LinkageError e) {
+            return null;
+        }
+    }
+
     private String run() {
         try {
             Class<?> type = Class.forName(Universe.TEST.replace('/', '.'), true, loader);
             for (Method method : type.getDeclaredMethods()) {
                 if (method.getName().equals("run")) {
-                    Object result = method.invoke(null, (Object) null);
+                    Object result = method.invoke(null, argument(method.getParameterTypes()[0]));
                     Class<?> expected = method.getReturnType();
                     boolean isForged = result != null && !expected.isInterface() && !expected.isInstance(result);
                     return isForged ? "FORGED" : String.valueOf(result).replaceAll("@.*", "");
@@ -214,6 +228,7 @@ public final class Meanings {
         String verified = verified();
         outcomes.merge(verified, 1, Integer::sum);
         if (!expected.equals(verified)) {
+            // Before it reads what is not there.
             return "verified: " + verified + " instead of " + expected;
         }
         isReleased[0] = true;
@@ -248,7 +263,7 @@ public final class Meanings {
             String finding = meanings.asDex(outcomes);
             if (finding != null) {
                 say(number, "FINDING " + finding + " " + meanings.universe.types.values() + " held back "
-                    + meanings.universe.heldBack + " " + meanings.universe.code);
+                    + meanings.universe.heldBack + " abroad " + meanings.universe.abroad + " " + meanings.universe.code);
             }
         }
         System.out.println(outcomes);

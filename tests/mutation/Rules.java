@@ -2,9 +2,10 @@
 
 import java.util.ArrayList;
 import java.util.HashMap;
-import java.util.LinkedHashMap;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 
 /**
  * What must become of a {@link Universe} in DEX code, by the rules alone.
@@ -25,10 +26,14 @@ final class Rules {
     private record Pair(String from, String to) {
     }
 
+    /** A class by one of two loaders and its name. */
+    private record Known(boolean isAbroad, String name) {
+    }
+
     private final Universe universe;
     private boolean isReleased;
-    /** Classes that the loader has, with null; classes that it cannot have for good, and why. */
-    private final Map<String, String> had = new LinkedHashMap<>();
+    /** The loaders and the names by which they have classes. */
+    private final Set<Known> had = new HashSet<>();
     private final List<Pair> assumed = new ArrayList<>();
 
     Rules(Universe universe) {
@@ -38,10 +43,6 @@ final class Rules {
     /** What initialising the class under test gives: an error's name, or null. */
     String judge() {
         String error = load(Universe.TEST);
-        for (String parent = parentOf(Universe.TEST); error == null && parent != null; parent = parentOf(parent)) {
-            // Their code holds by itself: constructors alone.
-            error = load(parent);
-        }
         List<Pair> found = new ArrayList<>();
         String held = null;
         for (Universe.Step step : universe.code) {
@@ -57,7 +58,7 @@ final class Rules {
             }
             held = switch (step.kind()) {
                 case NEW, ARGUMENT -> step.type();
-                // Null stays null for the proof whatever it is cast to.
+                // Whatever the register held, null as well.
                 case CAST -> step.type();
                 case FIELD -> universe.types.get(step.type()).fieldType();
                 case NULL -> null;
@@ -94,22 +95,47 @@ final class Rules {
 
     /** What loading a class gives now. */
     String load(String name) {
-        if (had.containsKey(name) || !universe.types.containsKey(name)) {
+        if (had.contains(new Known(false, name)) || !universe.types.containsKey(name)) {
             return null;
         }
-        Universe.Type type = universe.types.get(name);
         if (!isReleased && universe.heldBack.contains(name)) {
             return ABSENT;
         }
-        String error = load(type.parent());
+        boolean isAbroad = universe.abroad.contains(name);
+        String error = isAbroad ? load(true, name) : define(false, name);
         if (error != null) {
             return error;
         }
-        if (isInterface(type.parent())) {
-            return CHANGED;
+        Known known = new Known(false, name);
+        had.add(known);
+        boolean isUnfit = assumed.stream().anyMatch(it -> isKnown(it.from) && isKnown(it.to)
+            && !isInterface(it.to) && !isA(it.from, it.to));
+        if (isUnfit) {
+            had.remove(known);
+            return UNFIT;
         }
+        return null;
+    }
+
+    private String load(boolean isAbroad, String name) {
+        if (!isAbroad) {
+            return load(name);
+        }
+        if (!universe.types.containsKey(name) || had.contains(new Known(true, name))) {
+            return null;
+        }
+        String error = define(true, name);
+        if (error == null) {
+            had.add(new Known(true, name));
+        }
+        return error;
+    }
+
+    /** What a loader's own definition gives. HotSpot has the interfaces loaded first. */
+    private String define(boolean isAbroad, String name) {
+        Universe.Type type = universe.types.get(name);
         for (String each : type.interfaces()) {
-            error = load(each);
+            String error = load(isAbroad, each);
             if (error != null) {
                 return error;
             }
@@ -117,26 +143,21 @@ final class Rules {
                 return CHANGED;
             }
         }
+        String error = load(isAbroad, type.parent());
+        if (error != null) {
+            return error;
+        }
+        if (isInterface(type.parent())) {
+            return CHANGED;
+        }
         if (type.parent().startsWith(Universe.REFLECTION)) {
             return ACCESS;
-        }
-        had.put(name, null);
-        boolean isUnfit = assumed.stream().anyMatch(it -> isKnown(it.from) && isKnown(it.to)
-            && !isInterface(it.to) && !isA(it.from, it.to));
-        if (isUnfit) {
-            had.remove(name);
-            return UNFIT;
         }
         return null;
     }
 
     private boolean isKnown(String name) {
-        return had.containsKey(name) || !universe.types.containsKey(name);
-    }
-
-    private String parentOf(String name) {
-        Universe.Type type = universe.types.get(name);
-        return type == null ? null : type.parent();
+        return had.contains(new Known(false, name)) || !universe.types.containsKey(name);
     }
 
     private boolean isInterface(String name) {
@@ -144,16 +165,24 @@ final class Rules {
         return type == null ? library(name).isInterface() : type.isInterface();
     }
 
-    /** Whether a class is another or has it above it. */
-    boolean isA(String from, String to) {
-        if (from.equals(to) || to.equals(Universe.OBJECT)) {
-            return true;
+    /** Whether a class is another or has it above it, as the loader means both. */
+    private boolean isA(String from, String to) {
+        return isA(meant(false, from), meant(false, to));
+    }
+
+    /** Who defines the class that a loader means. */
+    private Known meant(boolean isAbroad, String name) {
+        return new Known(isAbroad || universe.abroad.contains(name), name);
+    }
+
+    private boolean isA(Known from, Known to) {
+        Universe.Type type = universe.types.get(from.name);
+        if (type == null || to.name.equals(Universe.OBJECT)) {
+            return !universe.types.containsKey(to.name) && library(to.name).isAssignableFrom(
+                type == null ? library(from.name) : Object.class);
         }
-        Universe.Type type = universe.types.get(from);
-        if (type == null) {
-            return !universe.types.containsKey(to) && library(to).isAssignableFrom(library(from));
-        }
-        return isA(type.parent(), to) || type.interfaces().stream().anyMatch(it -> isA(it, to));
+        return from.equals(to) || isA(meant(from.isAbroad, type.parent()), to)
+            || type.interfaces().stream().anyMatch(it -> isA(meant(from.isAbroad, it), to));
     }
 
     private static final Map<String, Class<?>> LIBRARY = new HashMap<>();

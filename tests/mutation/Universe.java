@@ -53,6 +53,8 @@ final class Universe {
     final Map<String, Type> types = new LinkedHashMap<>();
     /** Classes that the loader does not deliver at first. */
     final Set<String> heldBack = new HashSet<>();
+    /** Classes that the loader has from another one, which means the same files by all names. */
+    final Set<String> abroad = new HashSet<>();
     final List<Step> code = new ArrayList<>();
 
     Universe(Draw draw) {
@@ -68,6 +70,9 @@ final class Universe {
             types.put(names.get(i), type(draw, names.get(i), before, names));
             if (draw.below(6) == 0) {
                 heldBack.add(names.get(i));
+            }
+            if (draw.below(5) == 0) {
+                abroad.add(names.get(i));
             }
         }
         types.put(TEST, type(draw, TEST, names, names));
