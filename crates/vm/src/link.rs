@@ -182,13 +182,15 @@ fn parse(thread: &Thread, definition: &Definition) -> Result<ClassFile<'static>,
     Ok(file)
 }
 
-/// The superclass and the interfaces. As on HotSpot the interfaces are loaded first.
-#[expect(clippy::type_complexity, reason = "a pair")]
+/// The superclass and the interfaces.
+type Parents = (Option<&'static Class>, Vec<&'static Class>);
+
+/// As on HotSpot the interfaces are loaded first.
 fn load_parents(
     thread: &Thread,
     definition: &Definition,
     file: &ClassFile<'static>,
-) -> Result<(Option<&'static Class>, Vec<&'static Class>), Thrown> {
+) -> Result<Parents, Thrown> {
     let (loader, name) = (definition.loader, Symbol::new(file.name));
     // A hidden class has another name than its file.
     let is_plain = definition.hidden.is_none();
