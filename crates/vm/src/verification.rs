@@ -345,19 +345,22 @@ impl Classes<'_> {
         descriptor: &[u8],
         is_method: bool,
     ) -> bool {
-        let mut ancestors = core::iter::successors(self.class.super_class(), |c| c.super_class());
-        let Some(named) = ancestors.find(|ancestor| *ancestor.name().bytes() == *class) else {
-            return false;
-        };
         let (name, descriptor) = (Symbol::new(name), Symbol::new(descriptor));
-        let found = if is_method {
-            resolve::find_method(named, name, descriptor).map(|m| (m.class(), m.access))
-        } else {
-            resolve::find_field(named, name, descriptor).map(|(holder, f)| (holder, f.access))
+        let is_protected_in = |named: &'static Class| {
+            let found = if is_method {
+                resolve::find_method(named, name, descriptor).map(|m| (m.class(), m.access))
+            } else {
+                resolve::find_field(named, name, descriptor).map(|(holder, f)| (holder, f.access))
+            };
+            found.is_some_and(|(holder, flags)| {
+                flags & access::PROTECTED != 0 && !holder.is_in_package_of(self.class)
+            })
         };
-        found.is_some_and(|(holder, flags)| {
-            flags & access::PROTECTED != 0 && !holder.is_in_package_of(self.class)
-        })
+        // Of several loaders' ancestors of one name any may be the one that is meant.
+        let ancestors = core::iter::successors(self.class.super_class(), |c| c.super_class());
+        ancestors
+            .filter(|ancestor| *ancestor.name().bytes() == *class)
+            .any(is_protected_in)
     }
 
     /// The answer, asked once.
