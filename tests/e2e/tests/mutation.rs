@@ -172,23 +172,28 @@ fn judge_meanings(seeds: core::ops::Range<u32>, count: usize) {
             .filter(|(expected, found)| expected != found)
             .collect();
         assert!(different.is_empty(), "seed {seed}: {different:#?}");
-        let found = meanings(&mut takt_verifying(), classes, "dex", seed, count).stdout;
-        assert!(!found.contains("FINDING"), "seed {seed}: {found}");
-        // Cases of each kind were there.
-        for kind in [
-            "VerifyError=",
-            "accepted=",
-            "IllegalAccessError=",
-            "later LinkageError=",
-        ] {
-            assert!(found.contains(kind), "seed {seed}: {found}");
+        // The second time by the proofs that the first one kept.
+        for _ in 0..2 {
+            let found = meanings(&mut takt_verifying(), classes, "dex", seed, count).stdout;
+            assert!(!found.contains("FINDING"), "seed {seed}: {found}");
+            // Cases of each kind were there.
+            let kinds = [
+                "VerifyError=",
+                "accepted=",
+                "IllegalAccessError=",
+                "later LinkageError=",
+            ];
+            assert!(
+                kinds.iter().all(|it| found.contains(it)),
+                "seed {seed}: {found}"
+            );
         }
     }
 }
 
 #[test]
 fn classes_that_still_mean_something_are_judged_by_hotspot_and_the_rules() {
-    judge_meanings(1..2, 400);
+    judge_meanings(1..2, 300);
 }
 
 #[test]
