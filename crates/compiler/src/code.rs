@@ -97,7 +97,8 @@ impl fmt::Display for CompileError {
 
 impl std::error::Error for CompileError {}
 
-/// In place of an instruction's offset: the call of a large method's first piece, whose frame is no method's.
+/// In place of an instruction's offset: the call of a large method's first piece, whose frame is no
+/// method's.
 pub const HIDDEN: u32 = u32::MAX - 1;
 
 /// One function of Cranelift's: a method's whole code, or a part of it.

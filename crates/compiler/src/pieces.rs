@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //! [`Plan`]: how a large method is cut into pieces that are compiled one by one.
 //!
-//! The time that Cranelift takes for a function grows faster than the function. So a large method becomes many small
-//! functions: a piece has a few hundred instructions, and pieces go on to each other by tail calls. Registers that live
-//! from one segment to another lie in a frame that all pieces share; no value of Cranelift's crosses a segment. The
-//! frame keeps an object until its register is written again: a smaller method lets go after the last use.
+//! The time that Cranelift takes for a function grows faster than the function. So a large method
+//! becomes many small functions: a piece has a few hundred instructions, and pieces go on to each
+//! other by tail calls. Registers that live from one segment to another lie in a frame that all
+//! pieces share; no value of Cranelift's crosses a segment. The frame keeps an object until its
+//! register is written again: a smaller method lets go after the last use.
 
 use core::ops::Range;
 
@@ -12,14 +13,14 @@ use ir::{BlockId, Function, Op, Reg, Type};
 
 use crate::{CompileError, lower::receiver_of};
 
-/// Instructions of a segment. Twice as many take half as much time per piece, and more than twice per segment.
+/// Instructions of a segment: values of Cranelift's live no longer.
 const SEGMENT_INSTS_MAX: usize = 100;
 /// Instructions of a piece; a single segment may have more targets than that.
 const PIECE_INSTS_MAX: usize = 300;
 /// Bytes of the frame that pieces share: a register takes at most eight.
 const FRAME_BYTES_MAX: u32 = 1 << 20;
-/// Instructions and blocks from which on a method is cut into pieces. The largest methods of the class library that
-/// are no tables have a third of it.
+/// Instructions and blocks from which on a method is cut into pieces. Of methods a little smaller
+/// the worst one in tests/java/large takes 0.7 s and 68 MiB as one function.
 const INSTS_MAX: usize = 6_000;
 const BLOCKS_MAX: usize = 1_500;
 /// Registers times the places where they may be needed by a handler or another block.

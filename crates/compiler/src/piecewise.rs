@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //! [`Compiler::in_pieces`]: a large method as a guard, a frame and the pieces of its [`Plan`].
 //!
-//! The guard looks whether the stack has room for the frame, before there is one, and goes on to the frame by a tail
-//! call. The frame has the registers that live across segments, and calls the first piece: the
-//! only call with a stack map for all of them. What a piece returns or throws is what the method returns or throws.
+//! The guard looks whether the stack has room for the frame, before there is one, and goes on to
+//! the frame by a tail call. The frame has the registers that live across segments, and calls the
+//! first piece: the only call with a stack map for all of them. What a piece returns or throws is
+//! what the method returns or throws.
 
 use std::collections::HashMap;
 
@@ -23,7 +24,8 @@ use crate::{
     pieces::Plan,
 };
 
-/// What pieces take of the stack beside the frame: room for the values of one, which has a few hundred instructions.
+/// What pieces take of the stack beside the frame: room for the values of one, which has a few
+/// hundred instructions.
 const PIECE_STACK_BYTES: u32 = 32 << 10;
 /// Bytes of a method's code. A method of 65,535 bytes has a tenth of it.
 const CODE_BYTES_MAX: usize = 32 << 20;

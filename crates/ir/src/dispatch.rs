@@ -5,8 +5,8 @@ use std::collections::HashMap;
 
 use crate::{Block, BlockId, Condition, Function, Inst, Op, Reg, Type};
 
-/// Handlers of one place up to which its tests are its own. More of them come from ranges in ranges, whose tests all
-/// end alike and are shared.
+/// Handlers of one place up to which its tests are its own. More of them come from ranges in
+/// ranges, whose tests all end alike and are shared.
 const OWN_MAX: usize = 8;
 
 /// Tests that several places share.

@@ -191,7 +191,8 @@ pub enum Op {
         src: Reg,
         kind: MemoryKind,
     },
-    /// Sets primitive elements from the one at `first` on, as `data` has them in memory; none if not all are there.
+    /// Sets primitive elements from the one at `first` on, as `data` has them in memory; none if
+    /// not all are there.
     FillArray {
         array: Reg,
         kind: MemoryKind,

@@ -13,8 +13,8 @@ use crate::{Block, BlockId, Function, Inst, Op, Reg, Type};
 /// Held locks, the first one first: registers that certainly hold each one's object.
 type Held = Vec<BTreeSet<Reg>>;
 
-/// Locks held at once, and names looked at, beyond which there is no proof: nobody's code comes near, and
-/// without one the method runs all the same.
+/// Locks held at once, and names looked at, beyond which there is no proof: nobody's code comes
+/// near, and without one the method runs all the same.
 const HELD_MAX: usize = 64;
 const STEPS_MAX: usize = 1 << 22;
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //! [`Sparse`]: what is known of each register at one place, shared with other places.
 //!
-//! A data flow has a state for each block, and a method may have as many registers as blocks. So a state is a tree:
-//! copies share what they have in common, joining looks only at what differs. Memory grows with what
-//! instructions write, not with blocks × registers.
+//! A data flow has a state for each block, and a method may have as many registers as blocks. So a
+//! state is a tree: copies share what they have in common, joining looks only at what differs.
+//! Memory grows with what instructions write, not with blocks × registers.
 
 use std::rc::Rc;
 
@@ -11,7 +11,8 @@ use std::rc::Rc;
 const WIDTH: usize = 16;
 const SHIFT: u32 = WIDTH.trailing_zeros();
 
-/// Values by number; one that was not set has the default. The default is what a join gives whenever one side has it.
+/// Values by number; one that was not set has the default. The default is what a join gives
+/// whenever one side has it.
 #[derive(Clone, Debug)]
 pub(crate) struct Sparse<T> {
     root: Link<T>,
@@ -77,8 +78,8 @@ impl<T: Clone + PartialEq + Default> Sparse<T> {
         }
     }
 
-    /// Takes in what another path brings; says whether anything changed. `join` gives what comes of two values that
-    /// differ, or nothing if that is the first.
+    /// Takes in what another path brings; says whether anything changed. `join` gives what comes of
+    /// two values that differ, or nothing if that is the first.
     pub(crate) fn join(&mut self, other: &Self, join: &impl Fn(&T, &T) -> Option<T>) -> bool {
         debug_assert_eq!(self.depth, other.depth);
         join_links(&mut self.root, &other.root, join)

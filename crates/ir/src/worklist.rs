@@ -5,7 +5,8 @@ use std::collections::BTreeSet;
 
 use crate::{BlockId, Function};
 
-/// Gives each block after those that lead to it, as far as loops let it: so most are looked at once.
+/// Gives each block after those that lead to it, as far as loops let it: so most are looked at
+/// once.
 pub(crate) struct Worklist {
     /// Place of each block in that order; the last one for those that are never reached.
     ranks: Vec<u32>,

@@ -103,7 +103,8 @@ impl Record {
     }
 }
 
-/// Whether a call that returns there is of a large method's first piece: its frame is a part of that one's.
+/// Whether a call that returns there is of a large method's first piece: its frame is a part of
+/// that one's.
 fn is_hidden(return_address: u64) -> bool {
     let site = code_cache::find(return_address).and_then(|code| code.site(return_address));
     site.is_some_and(|site| site.at == HIDDEN)

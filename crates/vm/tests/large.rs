@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Large methods are compiled in pieces: they give what they give on HotSpot, in bounded time and memory.
+//! Large methods are compiled in pieces: they give what they give on HotSpot, in bounded time and
+//! memory.
 //!
 //! Without a JDK 17 the tests say so and pass.
 
@@ -10,8 +11,10 @@ use std::process::Output;
 
 use programs::{JDKS, compile, jdk, run, run_takt, shown};
 
-/// Bytes of code, and code units: enough for every method to be cut.
-const SIZE: &str = "16000";
+/// Bytes of code, where every method is cut.
+const BYTES: &str = "-Dbytes=8000";
+/// Code units, where the machine finds that methods are large.
+const UNITS: &str = "16000";
 /// Code units that no method may have.
 const TOO_MANY: &str = "1048600";
 /// What a largest method may take: milliseconds of processor time, mebibytes.
@@ -34,21 +37,25 @@ fn assert_as_computed(output: &Output) {
     );
 }
 
+/// All code, the class library's too, as if every method were large; then what is large.
 #[test]
-fn large_methods_give_what_they_give_on_hotspot() {
+fn code_in_pieces_gives_what_it_gives_on_hotspot() {
     let Some(jdk) = jdk() else {
         eprintln!("skipped: no JDK 17 found in JAVA_HOME or {JDKS:?}");
         return;
     };
-    let classes = compile(&jdk, &sources());
+    let programs = ["Exceptions", "Nulls"].map(str::to_owned);
+    let classes = compile(&jdk, &[&sources()[..], &programs].concat());
     let cache = tempfile::tempdir().expect("a directory for code");
-    let size = format!("-Dbytes={SIZE}");
-    let expected = run(&jdk, classes.path(), &["-Xmx48m", &size, "Large"]);
-    let arguments = ["-Xtakt:verify", "-Xmx48m", &size, "Large"];
-    let found = run_takt(&jdk, classes.path(), cache.path(), &arguments);
-    assert_eq!(shown(&found), shown(&expected));
-    assert!(found.stdout.len() > 500, "{}", shown(&found));
-    let arguments = ["-Xtakt:verify", "LargeDex", SIZE];
+    for program in [&["Exceptions"][..], &["Nulls"], &[BYTES, "Large"]] {
+        let expected = run(&jdk, classes.path(), &[&["-Xmx48m"], program].concat());
+        let options = ["-Xtakt:pieces", "-Xtakt:verify", "-Xmx48m"];
+        let arguments = [&options, program].concat();
+        let found = run_takt(&jdk, classes.path(), cache.path(), &arguments);
+        assert_eq!(shown(&found), shown(&expected), "{program:?}");
+        assert!(found.stdout.len() > 500, "{}", shown(&found));
+    }
+    let arguments = ["-Xtakt:verify", "LargeDex", UNITS];
     assert_as_computed(&run_takt(&jdk, classes.path(), cache.path(), &arguments));
     let arguments = ["LargeDex", TOO_MANY, "branches"];
     let refused = run_takt(&jdk, classes.path(), cache.path(), &arguments);
@@ -59,24 +66,6 @@ fn large_methods_give_what_they_give_on_hotspot() {
         "{}",
         shown(&refused)
     );
-}
-
-/// All code, the class library's too, as if every method were large.
-#[test]
-fn programs_in_pieces_print_what_they_print_on_hotspot() {
-    let Some(jdk) = jdk() else {
-        eprintln!("skipped: no JDK 17 found in JAVA_HOME or {JDKS:?}");
-        return;
-    };
-    let names = ["Exceptions", "Nulls", "Structured"];
-    let classes = compile(&jdk, &names.map(str::to_owned));
-    let cache = tempfile::tempdir().expect("a directory for code");
-    for name in names {
-        let expected = run(&jdk, classes.path(), &["-Xmx48m", name]);
-        let arguments = ["-Xtakt:pieces", "-Xtakt:verify", "-Xmx48m", name];
-        let found = run_takt(&jdk, classes.path(), cache.path(), &arguments);
-        assert_eq!(shown(&found), shown(&expected), "{name}");
-    }
 }
 
 /// The figures that a program wrote: name, milliseconds, mebibytes.

@@ -10,7 +10,8 @@ import java.util.LinkedHashMap;
 import java.util.Map;
 
 /**
- * The largest methods that a class file can have, one for each kind of instruction: {@code Large [SHAPE]…}.
+ * The largest methods that a class file can have, one for each kind of instruction: {@code Large
+ * [SHAPE]…}.
  *
  * <p>Classes are of version 49, which needs no stack maps. With {@code -Dfigures} the processor time of the first call
  * and what it takes of memory go to the standard error.

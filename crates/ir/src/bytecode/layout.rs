@@ -71,7 +71,8 @@ impl Layout {
 
 /// Which handlers cover a place: asked for each block, however many ranges there are.
 pub(super) struct Ranges {
-    /// A tree over places in the code: each node has the entries that cover all of its part but not all of its parent's.
+    /// A tree over places in the code: each node has the entries that cover all of its part but not
+    /// all of its parent's.
     nodes: Vec<Vec<u32>>,
     /// Places at the bottom.
     width: usize,
@@ -99,8 +100,8 @@ impl Ranges {
         Self { nodes, width }
     }
 
-    /// The handlers that cover `offset`, in search order, up to the first that takes everything. Of several for one
-    /// class only the first is ever found.
+    /// The handlers that cover `offset`, in search order, up to the first that takes everything. Of
+    /// several for one class only the first is ever found.
     pub(super) fn covering(&self, exceptions: &[ExceptionEntry], offset: u32) -> Vec<(u16, u32)> {
         let mut numbers = Vec::new();
         let mut node = offset as usize + self.width;

@@ -20,8 +20,8 @@ use crate::{Block, BlockId, Function, Inst, MemoryKind, Op, Reg, Type};
 
 type Result<T> = core::result::Result<T, String>;
 
-/// Code units of a method. The format has room for 2^32; no compiler of Java makes more than 2^18, and the time that
-/// a method takes is linear in them.
+/// Code units of a method. The format has room for 2^32; no compiler of Java makes more than 2^18,
+/// and the time that a method takes is linear in them.
 const UNITS_MAX: u32 = 1 << 20;
 
 /// Translates `method` of the class that `outline` is of. The method must have code.

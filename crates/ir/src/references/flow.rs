@@ -43,7 +43,8 @@ pub(super) struct Checker<'a, N, H: Hierarchy> {
     local: HashMap<Reg, Content>,
     /// Numbers and classes of the `New`s seen.
     pub(super) news: HashMap<u64, TypeId>,
-    /// New objects with the registers that ever held them: few, while a state may have many registers.
+    /// New objects with the registers that ever held them: few, while a state may have many
+    /// registers.
     holders: HashMap<Content, Vec<Reg>>,
     holds: HashSet<(Content, Reg)>,
     pub(super) at: u32,

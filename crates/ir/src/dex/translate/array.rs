@@ -19,9 +19,11 @@ pub(super) const KINDS: [MemoryKind; 7] = [
     MemoryKind::Short,
 ];
 
-/// Bytes of one instruction that fills: many stores, so that more would make a large block. A multiple of every width.
+/// Bytes of one instruction that fills: many stores, so that more would make a large block. A
+/// multiple of every width.
 const FILL_BYTES: usize = 1024;
-/// Bytes in all of a method: several instructions may name the same payload. A method at its limit has half of that.
+/// Bytes in all of a method: several instructions may name the same payload. A method at its limit
+/// has half of that.
 const FILLED_BYTES_MAX: usize = 4 << 20;
 
 /// Whether an instruction for `kind` may access values of `own`.
