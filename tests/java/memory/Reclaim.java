@@ -111,8 +111,10 @@ class Reclaim {
     static long shared(int round) {
         for (int i = 0; i < 3000; i++) {
             Node node = new Node(i, 4);
-            node.left = SHARED.put(i % 500, node);
-            if (node.left != null) node.left.left = null;
+            // From here on others see the node, and may let go of what it is given below.
+            Node before = SHARED.put(i % 500, node);
+            node.left = before;
+            if (before != null) before.left = null;
             Node other = SHARED.get((i * 7) % 500);
             if (other != null) other.check();
         }
