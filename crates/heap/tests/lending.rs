@@ -77,14 +77,10 @@ fn run_urgent(
 
 #[test]
 fn a_hog_over_an_ordinary_mutator_does_not_stop_reclamation() {
-    if Builder::new("probe")
-        .policy(Policy::fifo(80))
+    let probe = Builder::new("probe").policy(Policy::fifo(80));
+    probe
         .spawn(|| ())
-        .is_err()
-    {
-        eprintln!("skipped: no right to real-time policies (CAP_SYS_NICE or an rtprio limit)");
-        return;
-    }
+        .expect("the right to real-time policies (`takt doctor` tells how to get it)");
     let one = CpuSet::single(CpuSet::of(Tid::current()).unwrap().iter().next().unwrap());
     one.apply(Tid::current()).unwrap();
     let heap = start(CollectorKind::Rc, 16 << 20, |config| {

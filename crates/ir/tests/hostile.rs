@@ -12,6 +12,14 @@ const IMAGES: [&str; 2] = [
     "/usr/lib/jvm/java-17-openjdk-amd64/lib/modules",
     "/usr/lib/jvm/default-java/lib/modules",
 ];
+
+/// The class library's image; without it nothing can be tested here.
+fn image() -> Vec<u8> {
+    let found = IMAGES.iter().find_map(|path| std::fs::read(path).ok());
+    found.unwrap_or_else(|| {
+        panic!("no image of a JDK 17 in {IMAGES:?}: install openjdk-17-jdk-headless")
+    })
+}
 const SEED: u64 = 20_261_122;
 const ROUNDS: usize = 12_000;
 const BYTES_MAX: usize = 3_000;
@@ -74,10 +82,7 @@ fn change(random: &mut fastrand::Rng, bytes: &mut Vec<u8>) {
 
 #[test]
 fn changed_class_files_are_refused_or_proven() {
-    let Some(bytes) = IMAGES.iter().find_map(|path| std::fs::read(path).ok()) else {
-        eprintln!("skipped: no JDK 17 image in {IMAGES:?}");
-        return;
-    };
+    let bytes = image();
     let image = Jimage::parse(&bytes).expect("the JDK's own");
     let mut samples: Vec<(Vec<u8>, &[u8])> = image
         .resources()
@@ -112,10 +117,7 @@ fn changed_class_files_are_refused_or_proven() {
 /// The tables of an image lie: names and places are looked for where they say, or not found.
 #[test]
 fn changed_images_are_answered() {
-    let Some(bytes) = IMAGES.iter().find_map(|path| std::fs::read(path).ok()) else {
-        eprintln!("skipped: no JDK 17 image in {IMAGES:?}");
-        return;
-    };
+    let bytes = image();
     let mut random = fastrand::Rng::with_seed(SEED);
     let mut header = bytes[..28].to_vec();
     let (mut refused, mut found) = (0, 0);

@@ -11,6 +11,14 @@ const IMAGES: [&str; 2] = [
     "/usr/lib/jvm/default-java/lib/modules",
 ];
 
+/// The class library's image; without it nothing can be tested here.
+fn image() -> Vec<u8> {
+    let found = IMAGES.iter().find_map(|path| std::fs::read(path).ok());
+    found.unwrap_or_else(|| {
+        panic!("no image of a JDK 17 in {IMAGES:?}: install openjdk-17-jdk-headless")
+    })
+}
+
 type Classes<'a> = HashMap<&'a [u8], ClassFile<'a>>;
 
 /// Classes as the image has them; `own` is under proof.
@@ -70,10 +78,7 @@ impl Hierarchy for ImageClasses<'_> {
 
 #[test]
 fn java_base_translates() {
-    let Some(bytes) = IMAGES.iter().find_map(|path| std::fs::read(path).ok()) else {
-        eprintln!("skipped: no JDK 17 image in {IMAGES:?}");
-        return;
-    };
+    let bytes = image();
     let image = Jimage::parse(&bytes).unwrap();
     assert_eq!(image.module_of_package("java.lang"), Some("java.base"));
     let mut classes = Classes::new();

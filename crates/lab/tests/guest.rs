@@ -12,19 +12,15 @@ use lab::{
 };
 use rt::stop::StopFlag;
 
-/// The lab of this machine; `None`, with the reason, where `make setup` has not been.
-fn lab() -> Option<Lab> {
+/// The lab of this machine, where `make setup` has been.
+fn lab() -> Lab {
     let cache = Cache::of_user().expect("a home directory");
     let lab = Lab::open(cache, StopFlag::default());
-    let refused = match &lab {
-        Err(error) => Some(error.to_string()),
-        Ok(lab) => lab.find_kernel(Flavour::Rt).err().map(|it| it.to_string()),
-    };
-    if let Some(reason) = refused {
-        eprintln!("skipped: {reason}");
-        return None;
+    let lab = lab.unwrap_or_else(|error| panic!("{error}: run `make setup`"));
+    if let Err(error) = lab.find_kernel(Flavour::Rt) {
+        panic!("{error}: run `make setup`");
     }
-    lab.ok()
+    lab
 }
 
 fn shell(mode: Mode, directory: &Path, script: &str) -> Job {
@@ -49,7 +45,7 @@ fn shell(mode: Mode, directory: &Path, script: &str) -> Job {
 
 #[test]
 fn the_host_root_is_there_and_stays_as_it_is() {
-    let Some(lab) = lab() else { return };
+    let lab = lab();
     let directory = tempfile::tempdir().unwrap();
     fs::write(directory.path().join("note"), "from the host").unwrap();
     let script = "uname -v; cat note; pwd; echo changed >note; cat note; echo complaint >&2
@@ -96,7 +92,7 @@ fn the_host_root_is_there_and_stays_as_it_is() {
 
 #[test]
 fn the_same_seed_gives_the_same_bits_and_another_seed_others() {
-    let Some(lab) = lab() else { return };
+    let lab = lab();
     let directory = tempfile::tempdir().unwrap();
     // Time, interrupts, entropy, addresses: whatever could differ. The signal shows that 128 + n comes back.
     let script = "uname -v; date +%s.%N; cat /proc/interrupts /proc/uptime; od -An -tx8 -N32 /dev/urandom
@@ -135,7 +131,7 @@ fn the_same_seed_gives_the_same_bits_and_another_seed_others() {
 
 #[test]
 fn a_command_that_reads_the_hosts_time_is_caught() {
-    let Some(lab) = lab() else { return };
+    let lab = lab();
     let job = Job {
         rtc: RtcSource::Host,
         ..shell(
@@ -159,7 +155,7 @@ fn a_command_that_reads_the_hosts_time_is_caught() {
 
 #[test]
 fn a_panic_shows_the_console() {
-    let Some(lab) = lab() else { return };
+    let lab = lab();
     let job = shell(
         Mode::HostRoot,
         Path::new("/"),
@@ -202,7 +198,7 @@ fn a_guest_ends_when_its_time_is_up_or_somebody_says_stop() {
 
 #[test]
 fn what_cannot_run_is_said_before_a_guest_starts() {
-    let Some(lab) = lab() else { return };
+    let lab = lab();
     let job = shell(Mode::Deterministic, Path::new("/"), "true");
     let refusal = |job: &Job| lab.run(job, &mut Discard).unwrap_err();
     let two_cpus = Job {
@@ -240,7 +236,7 @@ fn what_cannot_run_is_said_before_a_guest_starts() {
 #[test]
 #[ignore = "six guests: make soak"]
 fn seeds_are_swept_in_order_on_both_kernels() {
-    let Some(lab) = lab() else { return };
+    let lab = lab();
     let directory = tempfile::tempdir().unwrap();
     for kernel in [Flavour::Rt, Flavour::Standard] {
         let job = Job {
@@ -275,7 +271,7 @@ fn seeds_are_swept_in_order_on_both_kernels() {
 #[test]
 #[ignore = "fills a guest's memory: make soak"]
 fn a_process_killed_for_lack_of_memory_is_named() {
-    let Some(lab) = lab() else { return };
+    let lab = lab();
     let job = Job {
         memory_mib: Some(280),
         with: vec!["tail".into()],
@@ -296,7 +292,7 @@ fn a_process_killed_for_lack_of_memory_is_named() {
 #[test]
 #[ignore = "builds a Java image: make soak"]
 fn java_gives_the_same_bits_twice() {
-    let Some(lab) = lab() else { return };
+    let lab = lab();
     let directory = tempfile::tempdir().unwrap();
     let source = "class T { public static void main(String[] a) { System.out.println(System.nanoTime() + \" \" + \
                   new Object().hashCode() + \" \" + Runtime.version()); } }";
@@ -305,10 +301,7 @@ fn java_gives_the_same_bits_twice() {
         .args(["--release", "17", "T.java"])
         .current_dir(directory.path())
         .status();
-    if !compiled.is_ok_and(|it| it.success()) {
-        eprintln!("skipped: no javac");
-        return;
-    }
+    assert!(compiled.expect("javac starts").success());
     let job = Job {
         command: ["java", "-cp", ".", "T"].map(OsString::from).to_vec(),
         ..shell(Mode::Deterministic, directory.path(), "")

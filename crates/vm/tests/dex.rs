@@ -8,7 +8,7 @@ mod programs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-use programs::{JDKS, SOURCES, compile, jdk, names, run, run_takt, shown};
+use programs::{SOURCES, compile, jdk, names, run, run_takt, shown};
 
 const DEX_SOURCES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/dex");
 
@@ -167,10 +167,7 @@ fn generate(jdk: &Path, classes: &Path) {
 
 #[test]
 fn programs_from_d8_print_what_they_print_on_hotspot() {
-    let Some(jdk) = jdk() else {
-        eprintln!("skipped: no JDK 17 found in JAVA_HOME or {JDKS:?}");
-        return;
-    };
+    let jdk = jdk();
     let mut names = names();
     let classes = compile(&jdk, &names);
     let own = ["Machine", "Loaders"].map(|name| format!("{DEX_SOURCES}/run/{name}.java"));
@@ -189,10 +186,7 @@ fn programs_from_d8_print_what_they_print_on_hotspot() {
 
 #[test]
 fn programs_from_dx_print_what_they_print_on_hotspot() {
-    let Some(jdk) = jdk() else {
-        eprintln!("skipped: no JDK 17 found in JAVA_HOME or {JDKS:?}");
-        return;
-    };
+    let jdk = jdk();
     let classes = tempfile::tempdir().expect("a directory for classes");
     let mut sources = OLD.map(|name| format!("{SOURCES}/{name}.java")).to_vec();
     sources.push(format!("{DEX_SOURCES}/old/Kept.java"));
@@ -247,10 +241,7 @@ fn check_loaders(jdk: &Path, code: &Path, cache: &Path) {
 
 #[test]
 fn changed_code_never_ends_the_machine() {
-    let Some(jdk) = jdk() else {
-        eprintln!("skipped: no JDK 17 found in JAVA_HOME or {JDKS:?}");
-        return;
-    };
+    let jdk = jdk();
     let source = |name: &str| format!("{DEX_SOURCES}/run/{name}.java");
     let folder = tempfile::tempdir().expect("a directory for classes");
     javac(&jdk, "17", folder.path(), &[source("Victim")]);

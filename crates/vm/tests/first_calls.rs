@@ -71,7 +71,7 @@ public class Large {
 
 #[test]
 fn nobody_waits_for_a_first_call_or_a_proof_but_who_needs_it() {
-    let jdk = jdk().expect("a JDK 17: `make setup` says what is missing");
+    let jdk = jdk();
     let classes = tempfile::tempdir().expect("a directory for classes");
     let place = classes.path().join("Large.java");
     std::fs::write(&place, source()).expect("the source is written");

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Programs in tests/java print on this machine what they print on HotSpot.
 //!
-//! Sources are compiled by the installed javac when the test runs. Without a
-//! JDK 17 the test says so and passes. All runs of one test share a code cache,
-//! which is empty at first: what is printed must not depend on it.
+//! Sources are compiled by the installed javac when the test runs. All runs of
+//! one test share a code cache, which is empty at first: what is printed must
+//! not depend on it.
 
 mod programs;
 
@@ -11,7 +11,7 @@ use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
 use std::process::Command;
 
-use programs::{JDKS, compile, figures, jdk, machine, names, run, run_takt, shown};
+use programs::{compile, figures, jdk, machine, names, run, run_takt, shown};
 
 /// Each program runs under both collectors, in a heap so small that they have work, and the heap is checked at the
 /// end: a heap out of order ends the process. One of them with the class library's own assertions, which say what it expects of a machine.
@@ -49,10 +49,7 @@ fn differences(jdk: &Path, classes: &Path, names: &[&str]) -> Vec<String> {
 
 #[test]
 fn programs_print_what_they_print_on_hotspot() {
-    let Some(jdk) = jdk() else {
-        eprintln!("skipped: no JDK 17 found in JAVA_HOME or {JDKS:?}");
-        return;
-    };
+    let jdk = jdk();
     let names = names();
     let classes = compile(&jdk, &names);
     assert!(names.len() >= 10, "the programs are there");
@@ -64,10 +61,7 @@ fn programs_print_what_they_print_on_hotspot() {
 /// Memory comes back under threads that do everything at once; references are cleared, finalisers and cleaners run.
 #[test]
 fn memory_comes_back_as_on_hotspot() {
-    let Some(jdk) = jdk() else {
-        eprintln!("skipped: no JDK 17 found in JAVA_HOME or {JDKS:?}");
-        return;
-    };
+    let jdk = jdk();
     let names = ["Exhausted", "Cleared", "Reclaim", "References", "Wide"];
     let classes = compile(&jdk, &names.map(|name| format!("memory/{name}")));
     let differences = differences(&jdk, classes.path(), &names);
@@ -77,10 +71,7 @@ fn memory_comes_back_as_on_hotspot() {
 /// 20,000 threads end while others still wake them; the most records at once is what ran at once, and some that were held.
 #[test]
 fn records_of_ended_threads_come_back() {
-    let Some(jdk) = jdk() else {
-        eprintln!("skipped: no JDK 17 found in JAVA_HOME or {JDKS:?}");
-        return;
-    };
+    let jdk = jdk();
     let classes = compile(&jdk, &["memory/Ended".to_owned()]);
     let cache = tempfile::tempdir().expect("a directory for code");
     let options = ["-Xtakt:report", "-Xtakt:verify", "-Xmx48m", "Ended"];
@@ -105,10 +96,7 @@ fn records_of_ended_threads_come_back() {
 /// As many threads as the heap has room for, twice; one more is an OutOfMemoryError and harms nobody.
 #[test]
 fn a_crowd_of_threads_has_an_end() {
-    let Some(jdk) = jdk() else {
-        eprintln!("skipped: no JDK 17 found in JAVA_HOME or {JDKS:?}");
-        return;
-    };
+    let jdk = jdk();
     let classes = compile(&jdk, &["memory/Crowded".to_owned()]);
     let cache = tempfile::tempdir().expect("a directory for code");
     // Each thread has a block of its own: on a busy machine 64 MB are too few for 2032 of them.
@@ -128,10 +116,7 @@ fn a_crowd_of_threads_has_an_end() {
 /// What the launcher says of a machine, and the libraries that a process on ours has mapped.
 #[test]
 fn no_other_machine_stands_behind() {
-    let Some(jdk) = jdk() else {
-        eprintln!("skipped: no JDK 17 found in JAVA_HOME or {JDKS:?}");
-        return;
-    };
+    let jdk = jdk();
     let classes = tempfile::tempdir().expect("a directory for classes");
     let cache = tempfile::tempdir().expect("a directory for code");
     let version = run_takt(&jdk, classes.path(), cache.path(), &["-version"]);
@@ -167,10 +152,7 @@ fn hello(jdk: &Path) -> (tempfile::TempDir, impl Fn(&Path) -> (u32, u32, u32)) {
 
 #[test]
 fn a_second_start_compiles_nothing() {
-    let Some(jdk) = jdk() else {
-        eprintln!("skipped: no JDK 17 found in JAVA_HOME or {JDKS:?}");
-        return;
-    };
+    let jdk = jdk();
     let (_classes, hello) = hello(&jdk);
     let cache = tempfile::tempdir().expect("a directory for code");
     let (first, loaded, _) = hello(cache.path());
@@ -186,10 +168,7 @@ fn a_second_start_compiles_nothing() {
 /// The proof of `Uses` rests on `Part` being a `Whole`; its own file never changes.
 #[test]
 fn a_kept_proof_holds_until_an_answer_changes() {
-    let Some(jdk) = jdk() else {
-        eprintln!("skipped: no JDK 17 found in JAVA_HOME or {JDKS:?}");
-        return;
-    };
+    let jdk = jdk();
     let directory = tempfile::tempdir().expect("a directory");
     let write = |name: &str, text: &str| {
         let source = directory.path().join(format!("{name}.java"));
@@ -228,10 +207,7 @@ fn a_kept_proof_holds_until_an_answer_changes() {
 /// A fault in the machine or in native code is reported with the Java methods that led there.
 #[test]
 fn a_crash_says_where() {
-    let Some(jdk) = jdk() else {
-        eprintln!("skipped: no JDK 17 found in JAVA_HOME or {JDKS:?}");
-        return;
-    };
+    let jdk = jdk();
     let classes = tempfile::tempdir().expect("a directory for classes");
     let source = classes.path().join("Crash.java");
     let program = "class Crash { public static void main(String[] a) throws Exception { \
@@ -262,10 +238,7 @@ fn a_crash_says_where() {
 
 #[test]
 fn an_application_is_compiled_before_it_runs() {
-    let Some(jdk) = jdk() else {
-        eprintln!("skipped: no JDK 17 found in JAVA_HOME or {JDKS:?}");
-        return;
-    };
+    let jdk = jdk();
     let classes = tempfile::tempdir().expect("a directory for classes");
     let cache = tempfile::tempdir().expect("a directory for code");
     let program = "interface Shape { default int sides() { return 4; } } \

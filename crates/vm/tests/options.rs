@@ -8,7 +8,7 @@ use std::process::Output;
 
 use tempfile::TempDir;
 
-use programs::{JDKS, compile, jdk, run, run_takt, shown};
+use programs::{compile, jdk, run, run_takt, shown};
 
 const PROGRAMS: [&str; 5] = [
     "options/Asserting",
@@ -26,17 +26,13 @@ struct Programs {
 }
 
 impl Programs {
-    /// None without a JDK 17.
-    fn compile() -> Option<Self> {
-        let Some(jdk) = jdk() else {
-            eprintln!("skipped: no JDK 17 found in JAVA_HOME or {JDKS:?}");
-            return None;
-        };
-        Some(Self {
+    fn compile() -> Self {
+        let jdk = jdk();
+        Self {
             classes: compile(&jdk, &PROGRAMS.map(str::to_owned)),
             cache: tempfile::tempdir().expect("a directory for code"),
             jdk,
-        })
+        }
     }
 
     fn hotspot(&self, arguments: &[&str]) -> Output {
@@ -50,9 +46,7 @@ impl Programs {
 
 #[test]
 fn assertions_are_enabled_as_on_hotspot() {
-    let Some(programs) = Programs::compile() else {
-        return;
-    };
+    let programs = Programs::compile();
     for options in [
         &["-ea"][..],
         &["-ea", "-da:p..."],
@@ -69,9 +63,7 @@ fn assertions_are_enabled_as_on_hotspot() {
 
 #[test]
 fn perf_finds_names_of_compiled_code() {
-    let Some(programs) = Programs::compile() else {
-        return;
-    };
+    let programs = Programs::compile();
     let options = [
         "-XX:+UnlockDiagnosticVMOptions",
         "-XX:+DumpPerfMapAtExit",
@@ -108,9 +100,7 @@ fn perf_finds_names_of_compiled_code() {
 
 #[test]
 fn a_stack_is_as_large_as_it_was_asked_for() {
-    let Some(programs) = Programs::compile() else {
-        return;
-    };
+    let programs = Programs::compile();
     let depths = |options: &[&str]| {
         let output = programs.takt(&[options, &["Deep"]].concat());
         let text = String::from_utf8_lossy(&output.stdout).into_owned();
@@ -129,9 +119,7 @@ fn a_stack_is_as_large_as_it_was_asked_for() {
 
 #[test]
 fn what_is_wrong_or_missing_is_refused_by_name() {
-    let Some(programs) = Programs::compile() else {
-        return;
-    };
+    let programs = Programs::compile();
     let first_line = |output: &Output| {
         let text = String::from_utf8_lossy(&output.stderr).into_owned();
         text.lines().next().unwrap_or_default().to_owned()

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! `javax.realtime` on this machine: programs of tests/java/realtime say what holds, ledgers say what was late.
 //!
-//! Without a JDK 17 a test says so and passes; without the right to use SCHED_FIFO the threads are ordinary ones, and
-//! what only real-time threads show is not looked at.
+//! They need the right to use SCHED_FIFO.
 
 mod programs;
 
@@ -10,14 +9,15 @@ use std::path::{Path, PathBuf};
 use std::process::Output;
 use std::sync::OnceLock;
 
-use programs::{JDKS, compile_realtime, jdk, run_takt_by, shown};
+use programs::{compile_realtime, jdk, run_takt_by, shown};
 
-fn is_permitted() -> bool {
-    let is_permitted = rt::policy::Policy::fifo(1).enter().is_ok();
-    if !is_permitted {
-        eprintln!("SKIPPED in part: no right to use SCHED_FIFO");
-    }
-    is_permitted
+/// Without it threads are ordinary ones, and what only real-time threads show would not be looked at.
+fn assert_permitted() {
+    let refusal = rt::policy::Policy::fifo(1).enter().err();
+    assert!(
+        refusal.is_none(),
+        "`takt doctor` tells how to get the right: {refusal:?}"
+    );
 }
 
 /// One code cache for all tests, empty but for the start of the machine.
@@ -32,20 +32,17 @@ fn cache(jdk: &Path, classes: &Path) -> &'static Path {
 }
 
 /// Classes of the programs, the code cache, and how to run one with the other.
-fn machine(launcher: &[&'static str]) -> Option<impl Fn(&[&str]) -> Output> {
-    let Some(jdk) = jdk() else {
-        eprintln!("skipped: no JDK 17 found in JAVA_HOME or {JDKS:?}");
-        return None;
-    };
+fn machine(launcher: &[&'static str]) -> impl Fn(&[&str]) -> Output {
+    let jdk = jdk();
     let classes = compile_realtime(&jdk);
     let cache = cache(&jdk, classes.path());
     let launcher = launcher.to_vec();
-    Some(move |arguments: &[&str]| run_takt_by(&launcher, &jdk, classes.path(), cache, arguments))
+    move |arguments: &[&str]| run_takt_by(&launcher, &jdk, classes.path(), cache, arguments)
 }
 
 #[test]
 fn releases_deadlines_and_events_come_in_order() {
-    let Some(run) = machine(&[]) else { return };
+    let run = machine(&[]);
     let output = run(&["-Xtakt:verify", "Releases"]);
     let text = String::from_utf8_lossy(&output.stdout).into_owned();
     assert_eq!(output.status.code(), Some(0), "{}", shown(&output));
@@ -60,12 +57,8 @@ fn releases_deadlines_and_events_come_in_order() {
 /// Without the right to it a thread runs as an ordinary one and says so once, or is refused.
 #[test]
 fn what_is_not_granted_is_said_or_refused() {
-    if !is_permitted() {
-        return;
-    }
-    let Some(run) = machine(&["setpriv", "--bounding-set", "-sys_nice"]) else {
-        return;
-    };
+    assert_permitted();
+    let run = machine(&["setpriv", "--bounding-set", "-sys_nice"]);
     let file = tempfile::NamedTempFile::new().expect("a file for the report");
     let report = format!("-Xtakt:report={}", file.path().display());
     let output = run(&[&report, "Releases"]);
@@ -104,7 +97,7 @@ fn count_of(ledger: &str, name: &str) -> u64 {
 /// can be seen runs when the loop gets there; what only a name leads to is named.
 #[test]
 fn a_thread_compiles_and_initialises_nothing() {
-    let Some(run) = machine(&[]) else { return };
+    let run = machine(&[]);
     let file = tempfile::NamedTempFile::new().expect("a file for the report");
     let report = format!("-Xtakt:report={}", file.path().display());
     let none = |kind: &str| format!("\"late_{kind}\": {{\"count\": 0, ");
@@ -140,7 +133,7 @@ fn a_thread_compiles_and_initialises_nothing() {
 /// What a list names is initialised before the thread starts.
 #[test]
 fn a_list_says_what_a_thread_needs() {
-    let Some(run) = machine(&[]) else { return };
+    let run = machine(&[]);
     let list = tempfile::NamedTempFile::new().expect("a file for the list");
     std::fs::write(list.path(), "# of the loop\ninit Late$Loud\n").expect("ours");
     let option = format!("-Xtakt:realtime-list={}", list.path().display());
@@ -153,16 +146,12 @@ fn a_list_says_what_a_thread_needs() {
 /// On one processor with a hog at FIFO 50: who holds what a FIFO 80 thread waits for runs at FIFO 80, the kernel says.
 #[test]
 fn priority_reaches_who_holds_a_lock() {
-    if !is_permitted() {
-        return;
-    }
+    assert_permitted();
     let cpu = rt::affinity::CpuSet::of(rt::policy::Tid::current()).expect("it is ours");
     let cpu = cpu.iter().next().expect("we run somewhere").to_string();
     let cpu: &'static str = Box::leak(cpu.into_boxed_str());
     let launcher = ["taskset", "-c", cpu];
-    let Some(run) = machine(&launcher) else {
-        return;
-    };
+    let run = machine(&launcher);
     let output = run(&["Inversion"]);
     let text = shown(&output);
     for lock in ["monitor", "lock", "queue", "chain"] {

@@ -62,9 +62,7 @@ fn each_remark_says_why() {
 
 #[test]
 fn an_ordinary_user_is_told_what_is_missing() {
-    let Some(run) = Run::takt_as_nobody(&["doctor", "--json"]) else {
-        return;
-    };
+    let run = Run::takt_as_nobody(&["doctor", "--json"]);
     let doctor = run.json();
     assert_eq!(run.code, 2, "{doctor:#}");
     let why = finding(&doctor, "SCHED_FIFO")["why"].as_str().unwrap();

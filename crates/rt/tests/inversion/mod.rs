@@ -109,16 +109,13 @@ pub(crate) fn ordinary(name: &str) -> Builder {
     Builder::new(name).policy(ORDINARY).affinity(cpu())
 }
 
-/// The right to stage an inversion: `None`, with the reason printed, if this user may not.
-pub(crate) fn stage() -> Option<impl Sized> {
+/// The right to stage an inversion, which this user must have.
+pub(crate) fn stage() -> impl Sized {
     let turn = STAGE.lock();
-    match OBSERVER.enter() {
-        Ok(observer) => Some((observer, turn)),
-        Err(refusal) => {
-            skip(&refusal.to_string());
-            None
-        }
-    }
+    let observer = OBSERVER.enter();
+    let observer = observer
+        .unwrap_or_else(|refusal| panic!("{refusal}: `takt doctor` tells how to get the right"));
+    (observer, turn)
 }
 
 /// Says, past the test harness's capture, why a test shows nothing here.

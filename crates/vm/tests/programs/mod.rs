@@ -5,19 +5,22 @@
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-pub(crate) const JDKS: [&str; 2] = [
+const JDKS: [&str; 2] = [
     "/usr/lib/jvm/java-17-openjdk-amd64",
     "/usr/lib/jvm/default-java",
 ];
 pub(crate) const SOURCES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/java");
 
-/// The installed JDK 17.
-pub(crate) fn jdk() -> Option<PathBuf> {
+/// The installed JDK 17; without one nothing can be tested here.
+pub(crate) fn jdk() -> PathBuf {
     let home = std::env::var_os("JAVA_HOME").map(PathBuf::from);
     let mut homes = home.into_iter().chain(JDKS.iter().map(PathBuf::from));
-    homes.find(|home| {
+    let found = homes.find(|home| {
         let release = std::fs::read_to_string(home.join("release")).unwrap_or_default();
         release.contains("JAVA_VERSION=\"17.") && home.join("bin/javac").exists()
+    });
+    found.unwrap_or_else(|| {
+        panic!("no JDK 17 in JAVA_HOME or {JDKS:?}: install openjdk-17-jdk-headless")
     })
 }
 
