@@ -10,7 +10,9 @@ use core::fmt::{self, Write};
 use core::sync::atomic::{AtomicU32, Ordering};
 
 use crate::code_cache::{self, CodeKind};
+use crate::lend;
 use crate::memory;
+use crate::signals;
 use crate::thread::{self, Thread};
 use crate::unwind::{self, Frame};
 
@@ -41,8 +43,11 @@ pub(crate) fn start() {
     }
 }
 
-/// Gives the calling thread a stack for reports, since its own may be what is broken. The stack's address, or 0.
+/// Gives the calling thread a stack for reports, since its own may be what is broken. The stack's address, or 0. The
+/// signals of faults reach it, and the one for who lends.
 pub(crate) fn attach() -> u64 {
+    let faults = SIGNALS.iter().map(|(signal, _)| *signal);
+    signals::unblock(faults.chain([lend::signal_number()]));
     let Ok(stack) = memory::map_at(0, STACK_BYTES, "the crash report's stack") else {
         return 0;
     };

@@ -270,10 +270,15 @@ fn turn(fields: &Fields, blocker: ObjectRef) -> Option<ObjectRef> {
 }
 
 /// The signal that ends a lending wait from outside: not one of those that the JDK's libraries use.
+pub(crate) fn signal_number() -> i32 {
+    libc::SIGRTMAX() - 3
+}
+
+/// That signal, with its handler in place.
 fn signal() -> i32 {
     static SIGNAL: OnceLock<i32> = OnceLock::new();
     *SIGNAL.get_or_init(|| {
-        let signal = libc::SIGRTMAX() - 3;
+        let signal = signal_number();
         // SAFETY: 1. The structure is plain data, filled here. 2. The handler keeps to what handlers may do.
         let returned = unsafe {
             let mut action: libc::sigaction = core::mem::zeroed();

@@ -104,12 +104,34 @@ pub(crate) fn take_own() {
     survive_writes();
     attach::remove_left_over();
     if crate::options::get().has_reduced_signals {
-        attach::listen();
-    } else if start() {
-        // What was there before is the system's own: dumps begin with the machine.
-        let _ = install(libc::SIGQUIT, on_signal as *const () as usize);
+        return attach::listen();
+    }
+    // What was there before is the system's own: dumps begin with the machine. Before the start, since one that the
+    // parent blocked may be waiting.
+    let before = install(libc::SIGQUIT, on_signal as *const () as usize);
+    if !start()
+        && let Some(before) = before
+    {
+        let _ = install(libc::SIGQUIT, before);
     }
 }
+
+/// Lets the calling thread take `signals`, whatever its parent blocked: a HotSpot process blocks SIGQUIT, and who it
+/// starts inherits that.
+pub(crate) fn unblock(signals: impl Iterator<Item = i32>) {
+    // SAFETY: 1. The set is plain data, emptied before it is filled and read.
+    unsafe {
+        let mut set: libc::sigset_t = core::mem::zeroed();
+        libc::sigemptyset(&mut set);
+        for signal in signals {
+            libc::sigaddset(&mut set, signal);
+        }
+        libc::pthread_sigmask(libc::SIG_UNBLOCK, &set, core::ptr::null_mut());
+    }
+}
+
+/// The signals that shut a program down.
+const SHUTDOWN: [i32; 3] = [libc::SIGHUP, libc::SIGINT, libc::SIGTERM];
 
 /// Gives `signal` to `taker` and says who had it.
 pub(crate) fn register(signal: i32, taker: u64) -> u64 {
@@ -117,7 +139,7 @@ pub(crate) fn register(signal: i32, taker: u64) -> u64 {
         signal,
         libc::SIGSEGV | libc::SIGBUS | libc::SIGILL | libc::SIGFPE | libc::SIGQUIT
     );
-    let is_shutdown = matches!(signal, libc::SIGHUP | libc::SIGINT | libc::SIGTERM);
+    let is_shutdown = SHUTDOWN.contains(&signal);
     if is_ours || (is_shutdown && crate::options::get().has_reduced_signals) {
         return REFUSED;
     }
@@ -180,6 +202,9 @@ fn start() -> bool {
     }
     let builder = std::thread::Builder::new().name(THREAD.into());
     let spawned = builder.spawn(|| {
+        if !crate::options::get().has_reduced_signals {
+            unblock(SHUTDOWN.into_iter().chain([libc::SIGQUIT]));
+        }
         loop {
             DISPATCHER.park_until(None);
             deliver_all();

@@ -11,7 +11,7 @@ use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
 use std::process::Command;
 
-use programs::{compile, figures, jdk, machine, names, run, run_takt, shown};
+use programs::{compile, figures, jdk, machine, names, run, run_takt, run_takt_by, shown};
 
 /// Each program runs under both collectors, in a heap so small that they have work, and the heap is checked at the
 /// end: a heap out of order ends the process. One of them with the class library's own assertions, which say what it expects of a machine.
@@ -221,7 +221,9 @@ fn a_crash_says_where() {
         .arg(&source)
         .output();
     assert!(javac.expect("javac starts").status.success());
-    let crash = run_takt(&jdk, classes.path(), classes.path(), &["Crash"]);
+    // Whatever the parent blocked.
+    let launcher = ["env", "--block-signal=SEGV"];
+    let crash = run_takt_by(&launcher, &jdk, classes.path(), classes.path(), &["Crash"]);
     assert_eq!(crash.status.signal(), Some(libc::SIGSEGV));
     let text = String::from_utf8_lossy(&crash.stderr).into_owned();
     assert!(
