@@ -49,6 +49,7 @@ pub enum Entry {
     LocksUnwind,
     StoreElement,
     CheckCast,
+    ThrowLocalsFull,
 }
 
 type Types = (
@@ -58,7 +59,7 @@ type Types = (
 
 impl Entry {
     /// How many there are.
-    pub const COUNT: usize = Entry::CheckCast as usize + 1;
+    pub const COUNT: usize = Entry::ThrowLocalsFull as usize + 1;
 
     /// Whether every register is as before when it returns. It throws nothing then.
     pub fn is_preserving(self) -> bool {
@@ -72,7 +73,8 @@ impl Entry {
             | Entry::ThrowStackOverflow
             | Entry::ThrowNull
             | Entry::ThrowDivide
-            | Entry::ThrowPending => (&[], None),
+            | Entry::ThrowPending
+            | Entry::ThrowLocalsFull => (&[], None),
             // Index, length.
             Entry::ThrowBounds => (&[I32, I32], None),
             // Object, class record.

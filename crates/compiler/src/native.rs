@@ -52,6 +52,7 @@ fn bridge(b: &mut FunctionBuilder<'_>, native: &NativeMethod) {
         None => params[0],
     };
     declare_references(b, native, holder, &params);
+    check_room(b, base, native);
     if native.is_synchronized {
         call_entry(b, Entry::MonitorEnter, &[holder]);
     }
@@ -98,6 +99,26 @@ fn bridge(b: &mut FunctionBuilder<'_>, native: &NativeMethod) {
     }
     throw_pending(b, base);
     b.ins().return_(value.as_slice());
+}
+
+/// Throws unless there is room for the call's local references: recursion through native methods ends there.
+fn check_room(b: &mut FunctionBuilder<'_>, base: clif::Value, native: &NativeMethod) {
+    let is_ref = |kind: &&MemoryKind| **kind == MemoryKind::Ref;
+    let parameters = native.parameters.iter().filter(is_ref).count();
+    let count = 1 + usize::from(native.is_synchronized) + parameters;
+    let [top, limit] = [machine_word::LOCALS_TOP, machine_word::LOCALS_LIMIT]
+        .map(|word| b.ins().load(I64, plain(), base, machine_offset(word)));
+    let needed = b
+        .ins()
+        .iadd_imm_s(top, count as i64 * i64::from(LOCAL_BYTES));
+    let is_full = b.ins().icmp(IntCC::UnsignedGreaterThan, needed, limit);
+    let (cold, next) = (b.create_block(), b.create_block());
+    b.set_cold_block(cold);
+    b.ins().brif(is_full, cold, &[], next, &[]);
+    b.switch_to_block(cold);
+    call_entry(b, Entry::ThrowLocalsFull, &[]);
+    b.ins().trap(TrapCode::unwrap_user(1));
+    b.switch_to_block(next);
 }
 
 /// What a native method gets behind the environment, references in slots.

@@ -92,6 +92,11 @@ pub(crate) extern "C" fn throw_pending(cx: Cx<'_>) {
     debug_assert!(!Thread::of_context(cx).exception().is_null());
 }
 
+/// A native method's references have no room.
+pub(crate) extern "C" fn throw_locals_full(cx: Cx<'_>) {
+    let _ = Thread::of_context(cx).throw_locals_full();
+}
+
 pub(crate) extern "C" fn resolve(cx: Cx<'_>, site: u64) -> u64 {
     roots::clear_stack_below();
     or_zero(Site::at(site).resolve(Thread::of_context(cx)))

@@ -203,6 +203,7 @@ trampolines! {
     throw_cast => entries::throw_cast,
     throw => entries::throw,
     throw_pending => entries::throw_pending,
+    throw_locals_full => entries::throw_locals_full,
     resolve => entries::resolve,
     object_by_runtime => entries::new_object,
     array_by_runtime => entries::new_array,
@@ -295,6 +296,7 @@ static ENTRIES: [Trampoline; Entry::COUNT] = [
     locks_unwind,
     store_element,
     check_cast,
+    throw_locals_full,
 ];
 
 pub(crate) fn entries_address() -> u64 {

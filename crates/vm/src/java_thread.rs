@@ -314,6 +314,7 @@ pub(crate) fn exit(thread: &'static Thread) {
     if thread.call(leave, &[object.0.into()]).is_err() {
         thread.take_exception();
     }
+    monitor::release_all(thread, &thread.native_locks);
     monitor::enter(thread, object);
     set_status(object, STATUS_TERMINATED);
     object.put(known().thread_native, 0_u64);

@@ -57,6 +57,29 @@ pub(crate) fn map_at(start: u64, bytes: usize, what: &'static str) -> Result<u64
     Ok(at as u64)
 }
 
+/// Maps zeroed memory anywhere, and behind it `guard` bytes that nobody may touch.
+pub(crate) fn map_guarded(
+    bytes: usize,
+    guard: usize,
+    what: &'static str,
+) -> Result<u64, ReserveError> {
+    let start = map_at(0, bytes + guard, what)?;
+    let end = (start + bytes as u64) as *mut libc::c_void;
+    // SAFETY: 1. The range is the end of the mapping that was just made, and nobody knows it yet.
+    let result = unsafe { libc::mprotect(end, guard, libc::PROT_NONE) };
+    if result != 0 {
+        let source = std::io::Error::last_os_error();
+        unmap(start, bytes + guard);
+        return Err(ReserveError::Span {
+            what,
+            start,
+            bytes,
+            source,
+        });
+    }
+    Ok(start)
+}
+
 /// Maps a file for good, to be read only.
 pub(crate) fn map_file(path: &std::path::Path) -> std::io::Result<&'static [u8]> {
     use std::os::fd::AsRawFd;

@@ -23,6 +23,7 @@ use rt::sys::futex::{Futex, FutexError, Private};
 use crate::heap_binding;
 use crate::java_thread::{self, Wait};
 use crate::memory;
+use crate::noted_locks::NotedLocks;
 use crate::object::ObjectRef;
 use crate::realtime;
 use crate::table::Table;
@@ -171,6 +172,15 @@ pub(crate) fn exit(thread: &Thread, object: ObjectRef) -> Result<(), Thrown> {
             .is_ok()
         {
             return Ok(());
+        }
+    }
+}
+
+/// Gives back what native code has locked: the thread ends, and its number may come again.
+pub(crate) fn release_all(thread: &Thread, locks: &NotedLocks) {
+    while let Some(object) = locks.take_last(0) {
+        while holds(thread, object) {
+            let _ = exit(thread, object);
         }
     }
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! [`NotedLocks`]: what methods without a proof of structured locking hold (`ir`'s `locks`).
+//! [`NotedLocks`]: what methods without a proof of structured locking hold (`ir`'s `locks`), and what native code holds.
 //!
 //! No compiler of Java makes such methods. They alone pay for the list, which grows by allocation.
 

@@ -92,7 +92,9 @@ impl Scan<'_> {
         locals
             .step_by(8)
             .for_each(|slot| self.exact(memory::read(slot), slot));
-        thread.noted_locks.each(|object| self.exact(object.0, 0));
+        for locks in [&thread.noted_locks, &thread.native_locks] {
+            locks.each(|object| self.exact(object.0, 0));
+        }
         thread.saved.each_register(|bits| self.word(bits));
         let (low, base) = thread.saved.stack();
         if options::get().stack_scan == StackScan::Conservative {
@@ -368,7 +370,7 @@ impl<'a> Scope<'a> {
 
     /// Holds `object` until the scope ends.
     pub(crate) fn hold(&self, object: ObjectRef) -> ObjectRef {
-        self.thread.local(object);
+        self.thread.own_local(object);
         object
     }
 }

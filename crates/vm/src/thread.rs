@@ -57,8 +57,12 @@ pub(crate) enum Holds {
     Any,
 }
 
-/// Bytes for local references: 8 each.
-const LOCALS_BYTES: usize = 2 << 20;
+/// Bytes for local references, 8 each: 16 times what HotSpot lets native code ask for. Only those used take memory.
+const LOCALS_BYTES: usize = 8 << 20;
+/// Of these, what is left for the machine's own and for making the error about the others.
+const LOCALS_RESERVE_BYTES: usize = 256 << 10;
+/// Behind them, where nothing may be touched.
+const LOCALS_GUARD_BYTES: usize = 4096;
 /// Stack below which managed code must not go: the compiler and native code run there.
 pub(crate) const STACK_RESERVE_BYTES: u64 = 640 << 10;
 /// Of the reserve, what is kept when an error about the stack itself is being made.
@@ -88,6 +92,8 @@ pub(crate) struct Thread {
     pub(crate) local_frames: RefCell<Vec<u64>>,
     /// What frames without a proof of structured locking hold.
     pub(crate) noted_locks: NotedLocks,
+    /// What native code has locked.
+    pub(crate) native_locks: NotedLocks,
     pub(crate) parker: Parker,
     pub(crate) lending: Lending,
     /// Where this thread waits as a monitor's waiter.
@@ -205,7 +211,8 @@ pub(crate) fn attach_as(
     if let Some(thread) = current() {
         return thread;
     }
-    let locals = memory::map_at(0, LOCALS_BYTES, "local references").expect("room for a thread");
+    let locals = memory::map_guarded(LOCALS_BYTES, LOCALS_GUARD_BYTES, "local references");
+    let locals = locals.expect("room for a thread");
     let (low, base) = own_stack();
     let mutator = heap_binding::heap().attach(real_time.is_some(), roots);
     let shared = Arc::new(Thread {
@@ -221,6 +228,7 @@ pub(crate) fn attach_as(
         is_out_of_memory: Cell::new(false),
         local_frames: RefCell::new(Vec::new()),
         noted_locks: NotedLocks::default(),
+        native_locks: NotedLocks::default(),
         parker: Parker::new(),
         lending: Lending::new(),
         waiter: Waiter::new(),
@@ -246,6 +254,10 @@ pub(crate) fn attach_as(
     thread.set_word(machine_word::JNI_TABLE, crate::jni::table_address());
     thread.set_word(machine_word::ENTRIES, execute::entries_address());
     thread.set_word(machine_word::LOCALS_TOP, locals);
+    thread.set_word(
+        machine_word::LOCALS_LIMIT,
+        thread.locals_end() - LOCALS_RESERVE_BYTES as u64,
+    );
     thread.set_word(execute::COMPILE_STUB_WORD, execute::compile_stub_address());
     CURRENT.set(Some(thread));
     THREADS.lock().running.push(shared);
@@ -272,7 +284,7 @@ pub(crate) fn detach(thread: &'static Thread) {
     thread.context().thread.store(0, Ordering::Relaxed);
     // SAFETY: 1. This is the thread itself, and no borrow of the mutator is alive.
     drop(unsafe { (*thread.mutator.get()).take() });
-    memory::unmap(thread.locals_start, LOCALS_BYTES);
+    memory::unmap(thread.locals_start, LOCALS_BYTES + LOCALS_GUARD_BYTES);
     CURRENT.set(None);
     crash::detach(thread.crash_stack);
     bury(own);
@@ -697,15 +709,66 @@ impl Thread {
         Ok(Loading(self))
     }
 
-    /// A new local reference, or null for null.
+    /// A new local reference, or null for null. Null as well, with an OutOfMemoryError pending, if there is no room.
+    #[inline]
     pub(crate) fn local(&self, object: ObjectRef) -> u64 {
         if object.is_null() {
             return 0;
         }
+        if !self.has_room_for_locals(1) {
+            let _ = self.throw_locals_full();
+            return 0;
+        }
+        self.local_unchecked(object)
+    }
+
+    /// As [`Self::local`], for the machine's own, which may go into the reserve.
+    pub(crate) fn own_local(&self, object: ObjectRef) {
+        if !object.is_null() {
+            // Each takes more of the stack than of the reserve, which would end first.
+            assert!(self.word(machine_word::LOCALS_TOP) < self.locals_end());
+            self.local_unchecked(object);
+        }
+    }
+
+    /// The caller has looked for room.
+    fn local_unchecked(&self, object: ObjectRef) -> u64 {
         let at = self.word(machine_word::LOCALS_TOP);
         memory::write(at, object.0);
         self.set_word(machine_word::LOCALS_TOP, at + 8);
         at
+    }
+
+    fn locals_end(&self) -> u64 {
+        self.locals_start + LOCALS_BYTES as u64
+    }
+
+    /// Whether `count` local references more can be made.
+    #[inline]
+    pub(crate) fn has_room_for_locals(&self, count: u32) -> bool {
+        let top = self.word(machine_word::LOCALS_TOP);
+        top + u64::from(count) * 8 <= self.word(machine_word::LOCALS_LIMIT)
+    }
+
+    /// Throws OutOfMemoryError. Until it is made, native methods may use the reserve.
+    #[cold]
+    #[inline(never)]
+    pub(crate) fn throw_locals_full(&self) -> Thrown {
+        let before = self.word(machine_word::LOCALS_LIMIT);
+        self.set_word(machine_word::LOCALS_LIMIT, self.locals_end());
+        let thrown = self.throw_out_of_memory("too many JNI local references");
+        self.set_word(machine_word::LOCALS_LIMIT, before);
+        thrown
+    }
+
+    /// Whether `reference` is one of this thread's local ones.
+    pub(crate) fn is_local(&self, reference: u64) -> bool {
+        self.locals_start <= reference && reference < self.word(machine_word::LOCALS_TOP)
+    }
+
+    /// Whether Java code called what runs now.
+    pub(crate) fn has_java_frames(&self) -> bool {
+        self.context().last_frame.load(Ordering::Relaxed) != 0
     }
 
     /// The object behind any JNI reference.

@@ -43,3 +43,24 @@ fn a_stack_whose_addresses_end_like_references_keeps_nothing() {
         assert_eq!(shown(&output), "Some(0)\ngone\n", "{collector}");
     }
 }
+
+/// HotSpot says the same, but that it has no end of references, and throws nothing where it answers -1.
+#[test]
+fn native_code_cannot_take_too_much_or_leave_locks() {
+    let jdk = jdk();
+    let classes = compile(&jdk, &["memory/Natives".to_owned()]);
+    let program = classes.path().join("natives");
+    build(&jdk, "natives.c", &program);
+    let output = run(&jdk, &program, &["-Xmx64m"]);
+    let expected = "Some(0)\n\
+        more than 300000 references: yes, then: java.lang.OutOfMemoryError\n\
+        capacity: 0 -1 -1, thrown: java.lang.OutOfMemoryError\n\
+        frame: 0 -1 -1, thrown: java.lang.OutOfMemoryError\n\
+        deep: java.lang.OutOfMemoryError\n\
+        synchronized: java.lang.OutOfMemoryError, held: no\n\
+        versions: 0 0 -3 -3\n\
+        detached with Java frames: -1, then: still here\n\
+        detached with monitors: 0, again: 0\n\
+        monitors: free\n";
+    assert_eq!(shown(&output), expected);
+}

@@ -15,7 +15,19 @@ use crate::thread::{self, Managed, Thread};
 const OK: i32 = 0;
 const ERROR: i32 = -1;
 const EDETACHED: i32 = -2;
+const EVERSION: i32 = -3;
 const EEXIST: i32 = -5;
+
+/// Versions of JNI that native code may ask for: 1.1, 1.2, 1.4, 1.6, 1.8, 9 and 10.
+const VERSIONS: [i32; 7] = [
+    0x0001_0001,
+    0x0001_0002,
+    0x0001_0004,
+    0x0001_0006,
+    0x0001_0008,
+    0x0009_0000,
+    VERSION,
+];
 
 /// Stack for the launcher's main thread.
 const MAIN_STACK_BYTES: i32 = 8 << 20;
@@ -170,6 +182,9 @@ extern "C" fn attach_current_thread_as_daemon(_vm: u64, env: u64, _args: u64) ->
 
 extern "C" fn detach_current_thread(_vm: u64) -> i32 {
     if let Some(thread) = thread::current() {
+        if thread.has_java_frames() {
+            return ERROR;
+        }
         let thread = Managed::enter(thread).for_good();
         if !thread.exception().is_null() {
             java_thread::uncaught(thread);
@@ -180,11 +195,14 @@ extern "C" fn detach_current_thread(_vm: u64) -> i32 {
 }
 
 extern "C" fn get_env(_vm: u64, env: u64, version: i32) -> i32 {
-    debug_assert!(version <= VERSION);
     match thread::current() {
-        Some(thread) => {
+        Some(thread) if VERSIONS.contains(&version) => {
             memory::write(env, thread.env());
             OK
+        }
+        Some(_) => {
+            memory::write(env, 0_u64);
+            EVERSION
         }
         None => {
             memory::write(env, 0_u64);

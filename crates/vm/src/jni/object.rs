@@ -126,8 +126,23 @@ pub(super) extern "C" fn fatal_error(_env: u64, message: u64) {
     report::fatal(&format!("JNI FatalError: {}", c_text(message)));
 }
 
-pub(super) extern "C" fn push_local_frame(env: u64, _count: i32) -> i32 {
+/// Whether there is room for so many local references: 0, or JNI_ERR, with an OutOfMemoryError if it is too many.
+fn capacity(thread: &Thread, count: i32) -> i32 {
+    match u32::try_from(count) {
+        Ok(count) if thread.has_room_for_locals(count) => 0,
+        Ok(_) => {
+            let _ = thread.throw_locals_full();
+            -1
+        }
+        Err(_) => -1,
+    }
+}
+
+pub(super) extern "C" fn push_local_frame(env: u64, count: i32) -> i32 {
     let thread = &*of(env);
+    if capacity(thread, count) != 0 {
+        return -1;
+    }
     thread
         .local_frames
         .borrow_mut()
@@ -138,7 +153,9 @@ pub(super) extern "C" fn push_local_frame(env: u64, _count: i32) -> i32 {
 pub(super) extern "C" fn pop_local_frame(env: u64, result: u64) -> u64 {
     let thread = &*of(env);
     let object = thread.object_of(result);
-    if let Some(mark) = thread.local_frames.borrow_mut().pop() {
+    let mark = thread.local_frames.borrow_mut().pop();
+    // One that a native method left behind is above what there is.
+    if let Some(mark) = mark.filter(|&mark| mark <= thread.word(machine_word::LOCALS_TOP)) {
         thread.set_word(machine_word::LOCALS_TOP, mark);
     }
     thread.local(object)
@@ -183,8 +200,8 @@ pub(super) extern "C" fn new_local_ref(env: u64, reference: u64) -> u64 {
     thread.local(thread.object_of(reference))
 }
 
-pub(super) extern "C" fn ensure_local_capacity(_env: u64, _count: i32) -> i32 {
-    0
+pub(super) extern "C" fn ensure_local_capacity(env: u64, count: i32) -> i32 {
+    capacity(&of(env), count)
 }
 
 pub(super) extern "C" fn alloc_object(env: u64, class: u64) -> u64 {
@@ -293,13 +310,18 @@ pub(super) extern "C" fn unregister_natives(env: u64, class: u64) -> i32 {
 
 pub(super) extern "C" fn monitor_enter(env: u64, object: u64) -> i32 {
     let thread = &*of(env);
-    monitor::enter(thread, thread.object_of(object));
+    let object = thread.object_of(object);
+    // Noted first: to wait is a safepoint, and the reference may be global.
+    thread.native_locks.note(object);
+    monitor::enter(thread, object);
     0
 }
 
 pub(super) extern "C" fn monitor_exit(env: u64, object: u64) -> i32 {
     let thread = &*of(env);
-    if monitor::exit(thread, thread.object_of(object)).is_ok() {
+    let object = thread.object_of(object);
+    if monitor::exit(thread, object).is_ok() {
+        thread.native_locks.take(object, 0);
         0
     } else {
         -1
@@ -343,11 +365,10 @@ pub(super) extern "C" fn get_direct_buffer_capacity(env: u64, buffer: u64) -> i6
 
 /// 1 local, 2 global, 3 weak: by where the slot lies and by its mark.
 pub(super) extern "C" fn get_object_ref_type(env: u64, reference: u64) -> i32 {
-    let top = of(env).word(machine_word::LOCALS_TOP);
     match reference {
         0 => 0,
         weak if weak & handles::WEAK != 0 => 3,
-        local if local < top && top - local < (2 << 20) => 1,
+        local if of(env).is_local(local) => 1,
         _ => 2,
     }
 }
