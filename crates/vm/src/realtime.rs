@@ -2,7 +2,7 @@
 //! [`Record`]: what the machine keeps of a real-time thread: its policy, its releases and its jitter [`Ledger`].
 //!
 //! `javax.realtime` (in `java/`) is the face, `natives/realtime` the way in. A record is made by the thread that starts
-//! the other one, with all its memory, and is never freed: Java code holds its address. Its own thread counts; others
+//! the other one, with all its memory, and is never freed: Java code holds its number. Its own thread counts; others
 //! read. `closure` does early what `Ledger` would have to name as late.
 
 mod closure;
@@ -32,6 +32,7 @@ use crate::park::Parker;
 use crate::report;
 use crate::resolve;
 use crate::string;
+use crate::table::Table;
 use crate::thread::Thread;
 
 /// Threads with a ledger of their own: a ledger is some 400 KB.
@@ -39,6 +40,8 @@ const LEDGERS_MAX: usize = 256;
 
 /// See the module.
 pub(crate) struct Record {
+    /// Under which Java code finds it; not 0.
+    number: u32,
     pub(crate) name: String,
     /// The class whose `run` it is.
     pub(crate) class: &'static Class,
@@ -74,6 +77,9 @@ pub(crate) struct Record {
 
 /// Every record, in the order of starting.
 static RECORDS: Lock<Vec<&'static Record>> = Lock::new(Vec::new());
+/// Those and all others, by number. What reflection makes of a number is another record or none: all that a record has
+/// may be used by any thread.
+static NUMBERED: Table<OnceLock<&'static Record>> = Table::new();
 /// Threads that found no room there.
 static UNRECORDED: AtomicU32 = AtomicU32::new(0);
 /// `RealtimeThread` and the offset of its field `record`.
@@ -150,7 +156,9 @@ fn make(
     let name = string::text(object.get_ref(offset(object.class(), "name")));
     let mut records = RECORDS.lock();
     let has_room = records.len() < LEDGERS_MAX;
+    let index = NUMBERED.take();
     let record: &'static Record = Box::leak(Box::new(Record {
+        number: index + 1,
         name,
         class,
         priority: AtomicI32::new(priority),
@@ -172,6 +180,7 @@ fn make(
         reached,
         ledger: Ledger::new(has_room),
     }));
+    let _ = NUMBERED.at(index).set(record);
     if has_room {
         records.push(record);
     } else {
@@ -197,8 +206,7 @@ fn lock_memory() {
 pub(crate) fn record_of(object: ObjectRef) -> Option<&'static Record> {
     let (face, field) = FACE.get()?;
     let is_one = object.class().is_subtype_of(face);
-    let address: u64 = if is_one { object.get(*field) } else { 0 };
-    (address != 0).then(|| Record::at(address))
+    is_one.then(|| Record::find(object.get(*field)))?
 }
 
 /// The calling thread has a real-time thread's policy from its creator, and is no real-time thread.
@@ -208,14 +216,15 @@ pub(crate) fn be_ordinary() {
 }
 
 impl Record {
-    pub(crate) fn address(&'static self) -> u64 {
-        core::ptr::from_ref(self) as u64
+    pub(crate) fn number(&self) -> u64 {
+        u64::from(self.number)
     }
 
-    pub(crate) fn at(address: u64) -> &'static Record {
-        // SAFETY: 1. Java code hands back what `prepare` gave it; the field is private to `javax.realtime`.
-        // 2. Records are immortal.
-        unsafe { &*(address as *const Record) }
+    /// The record under a number, if there is one.
+    #[inline]
+    pub(crate) fn find(number: u64) -> Option<&'static Record> {
+        let index = u32::try_from(number.checked_sub(1)?).ok()?;
+        NUMBERED.find(index)?.get().copied()
     }
 
     /// On the new thread, before it attaches: its stack and its policy. False if it must not run.
@@ -354,8 +363,8 @@ impl Record {
         let now_ns = Monotonic.now_ns();
         self.is_working.store(false, Ordering::Release);
         let cost_ns = self.cost_ns.load(Ordering::Acquire);
-        let is_over =
-            cost_ns != 0 && thread_time_ns() - self.cost_start_ns.load(Ordering::Relaxed) > cost_ns;
+        let start_ns = self.cost_start_ns.load(Ordering::Relaxed);
+        let is_over = cost_ns != 0 && thread_time_ns().saturating_sub(start_ns) > cost_ns;
         if is_over {
             self.cost_overruns_untold.fetch_add(1, Ordering::AcqRel);
         }
@@ -409,8 +418,8 @@ impl Record {
         let due_ns = self.due_ns.load(Ordering::Acquire);
         let passed_ns = Monotonic.now_ns().saturating_sub(due_ns);
         let count = passed_ns.div_ceil(period_ns);
-        self.due_ns
-            .store(due_ns + count * period_ns, Ordering::Release);
+        let next_ns = due_ns.saturating_add(count.saturating_mul(period_ns));
+        self.due_ns.store(next_ns, Ordering::Release);
         self.ledger.skip(count);
     }
 
@@ -423,11 +432,11 @@ impl Record {
         let due_ns = self.due_ns.load(Ordering::Acquire);
         let is_told = self.told_ns.load(Ordering::Acquire) == due_ns;
         let now_ns = Monotonic.now_ns();
-        if due_ns == 0 || is_told || due_ns + deadline_ns <= now_ns {
+        if due_ns == 0 || is_told || due_ns.saturating_add(deadline_ns) <= now_ns {
             // Before the first release, or behind a deadline that is told or kept: once a period is often enough.
-            return now_ns + period_ns.max(deadline_ns).max(1);
+            return now_ns.saturating_add(period_ns.max(deadline_ns).max(1));
         }
-        due_ns + deadline_ns
+        due_ns.saturating_add(deadline_ns)
     }
 
     /// For a monitor: whether the release that must be done at `deadline_ns` is not; once.

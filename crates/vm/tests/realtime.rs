@@ -161,3 +161,11 @@ fn priority_reaches_who_holds_a_lock() {
         );
     }
 }
+
+/// A thread object holds a number, which is looked up, and no address.
+#[test]
+fn a_forged_number_names_no_record() {
+    let run = machine(&[]);
+    let output = run(&["Forged"]);
+    assert_eq!(shown(&output), "Some(0)\nrefused 21\n");
+}

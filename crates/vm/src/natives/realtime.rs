@@ -42,66 +42,87 @@ extern "C" fn sleep_until(env: u64, _class: u64, due_ns: i64) {
     }
 }
 
+/// The record that Java code names, or an exception.
+fn record(env: u64, number: u64) -> Option<&'static Record> {
+    let found = Record::find(number);
+    if found.is_none() {
+        let thread = &*of(env);
+        let message = format!("no real-time thread has the number {number}");
+        let _ = thread.throw("java/lang/IllegalStateException", &message);
+    }
+    found
+}
+
 extern "C" fn prepare(env: u64, _class: u64, object: u64, roots: u64, priority: i32) -> u64 {
     let thread = &*of(env);
     let (object, roots) = (thread.object_of(object), thread.object_of(roots));
-    realtime::prepare(thread, object, roots, priority).address()
+    realtime::prepare(thread, object, roots, priority).number()
 }
 
 extern "C" fn set_release(
-    _env: u64,
+    env: u64,
     _class: u64,
-    record: u64,
+    number: u64,
     start: i64,
     period: i64,
     cost: i64,
     deadline: i64,
 ) {
     let times = [period, cost, deadline].map(|time| time.max(0) as u64);
-    Record::at(record).set_release(start.max(0) as u64, times);
+    if let Some(record) = record(env, number) {
+        record.set_release(start.max(0) as u64, times);
+    }
 }
 
-extern "C" fn set_priority(_env: u64, _class: u64, record: u64, priority: i32) -> u8 {
-    u8::from(Record::at(record).set_priority(priority))
+extern "C" fn set_priority(env: u64, _class: u64, number: u64, priority: i32) -> u8 {
+    record(env, number).map_or(0, |record| u8::from(record.set_priority(priority)))
 }
 
-extern "C" fn granted_priority(_env: u64, _class: u64, record: u64) -> i32 {
-    Record::at(record).priorities().1
+extern "C" fn granted_priority(env: u64, _class: u64, number: u64) -> i32 {
+    record(env, number).map_or(0, |record| record.priorities().1)
 }
 
 extern "C" fn wait_for_next_period(
     env: u64,
     _class: u64,
-    record: u64,
+    number: u64,
     is_interruptible: u8,
 ) -> i32 {
-    let record = Record::at(record);
+    let Some(record) = record(env, number) else {
+        return 0;
+    };
     if is_interruptible != 0 {
         return i32::from(record.wait_for_next_period(&of(env), true));
     }
     i32::from(record.wait_for_next_period(crate::thread::Thread::of_env(env), false))
 }
 
-extern "C" fn resume(_env: u64, _class: u64, record: u64) {
-    Record::at(record).resume();
+extern "C" fn resume(env: u64, _class: u64, number: u64) {
+    if let Some(record) = record(env, number) {
+        record.resume();
+    }
 }
 
-extern "C" fn next_deadline(_env: u64, _class: u64, record: u64) -> i64 {
-    Record::at(record).next_deadline() as i64
+extern "C" fn next_deadline(env: u64, _class: u64, number: u64) -> i64 {
+    record(env, number).map_or(0, |record| record.next_deadline() as i64)
 }
 
-extern "C" fn is_missed(_env: u64, _class: u64, record: u64, due_ns: i64) -> u8 {
-    u8::from(Record::at(record).is_missed(due_ns as u64))
+extern "C" fn is_missed(env: u64, _class: u64, number: u64, due_ns: i64) -> u8 {
+    record(env, number).map_or(0, |record| u8::from(record.is_missed(due_ns as u64)))
 }
 
-extern "C" fn take_cost_overruns(_env: u64, _class: u64, record: u64) -> i32 {
-    Record::at(record).take_cost_overruns() as i32
+extern "C" fn take_cost_overruns(env: u64, _class: u64, number: u64) -> i32 {
+    record(env, number).map_or(0, |record| record.take_cost_overruns() as i32)
 }
 
-extern "C" fn fire(_env: u64, _class: u64, record: u64) {
-    Record::at(record).fire();
+extern "C" fn fire(env: u64, _class: u64, number: u64) {
+    if let Some(record) = record(env, number) {
+        record.fire();
+    }
 }
 
-extern "C" fn wait_for_fire(env: u64, _class: u64, record: u64) {
-    Record::at(record).wait_for_fire(crate::thread::Thread::of_env(env));
+extern "C" fn wait_for_fire(env: u64, _class: u64, number: u64) {
+    if let Some(record) = record(env, number) {
+        record.wait_for_fire(crate::thread::Thread::of_env(env));
+    }
 }
