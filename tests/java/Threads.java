@@ -175,6 +175,9 @@ public class Threads {
         handOver();
         interruption();
         executors();
+        Thread odd = new Thread(() -> System.out.println(Thread.currentThread().getName().length()), "a\0b");
+        odd.start();
+        odd.join();
         ThreadLocal<Integer> local = ThreadLocal.withInitial(() -> 5);
         Thread daemon = new Thread(() -> {
             local.set(9);

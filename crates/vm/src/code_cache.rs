@@ -76,6 +76,12 @@ pub(crate) fn start() -> Result<(), Box<dyn std::error::Error>> {
     Ok(())
 }
 
+/// Whether so much code has been made that no more may be begun: an OutOfMemoryError of who asks.
+pub(crate) fn is_full() -> bool {
+    let asked = options::get().code_bytes_max;
+    code_space::is_own_span_full() || asked.is_some_and(|bytes| used_bytes() > bytes)
+}
+
 /// Puts code with the addresses it names where it can run.
 fn install(code: &mut CompiledCode, addresses: &[u64]) -> Room {
     code_space::install(code, addresses).unwrap_or_else(|error| report::fatal(&error.to_string()))

@@ -52,6 +52,10 @@ struct Index {
 static SPANS: [Span; 3] = [const { Span::new() }; 3];
 /// Bytes of code that this process has put into place.
 static USED_BYTES: AtomicU64 = AtomicU64::new(0);
+/// Regions of the process's own span that have a file.
+static OWN_REGIONS: AtomicU32 = AtomicU32::new(0);
+/// Of those, what is kept for what is being made, and for stubs and adapters, which cannot be refused.
+const OWN_REGIONS_RESERVED: usize = 1;
 
 impl Span {
     const fn new() -> Self {
@@ -391,6 +395,11 @@ pub(crate) fn install(code: &mut CompiledCode, addresses: &[u64]) -> Result<Room
     OWN.lock().add(code, addresses).map_err(NoRoom)
 }
 
+/// Whether only the reserve is left of the process's own span.
+pub(crate) fn is_own_span_full() -> bool {
+    OWN_REGIONS.load(Ordering::Relaxed) as usize > CODE_REGION_COUNT - OWN_REGIONS_RESERVED
+}
+
 impl Own {
     fn add(&mut self, code: &mut CompiledCode, addresses: &[u64]) -> io::Result<Room> {
         let region = self.current.as_mut().filter(|region| region.is_own());
@@ -418,6 +427,7 @@ impl Own {
             return Err(io::Error::from(io::ErrorKind::StorageFull));
         }
         self.taken_count += 1;
+        OWN_REGIONS.store(self.taken_count as u32, Ordering::Relaxed);
         // perf looks for names of compiled code in anonymous memory only.
         let region = if options::get().is_perf_mapped {
             span.map(number, None)?;

@@ -36,6 +36,9 @@ pub(crate) fn entry_of(thread: &Thread, method: &'static Method) -> Result<u64, 
         let message = crate::message::abstract_method(method.class(), method);
         return Err(thread.throw("java/lang/AbstractMethodError", &message));
     }
+    if code_cache::is_full() {
+        return Err(thread.throw_out_of_memory("Code cache"));
+    }
     let made = thread.outside(|| {
         let _turn = method.turn.take();
         match method.compiled() {

@@ -234,7 +234,7 @@ pub(crate) fn start(thread: &Thread, object: ObjectRef) -> Result<(), Thrown> {
     let ready = Arc::new(Parker::new());
     let starter = Arc::clone(&ready);
     let builder = std::thread::Builder::new()
-        .name(name)
+        .name(native_name(&name).to_owned())
         .stack_size(stack_bytes(size));
     let place = place_for(thread)?;
     let record = realtime::record_of(object);
@@ -323,8 +323,14 @@ pub(crate) fn exit(thread: &'static Thread) {
     thread::detach(thread);
 }
 
+/// What the system can take of a thread's name.
+fn native_name(name: &str) -> &str {
+    name.split('\0').next().unwrap_or_default()
+}
+
 /// The name that `ps` shows.
 pub(crate) fn set_native_name(thread: &Thread, name: &str) {
+    let name = native_name(name);
     let short: String = name.chars().filter(char::is_ascii).take(15).collect();
     let Ok(short) = CString::new(short) else {
         return;

@@ -13,10 +13,12 @@ use core::sync::atomic::Ordering;
 use classfile::{ClassFile, access};
 
 use crate::class::{Class, ClassKind};
+use crate::code_cache;
 use crate::dex_class::DexClass;
 use crate::heap_binding;
 use crate::loader::{self, Loader, Refusal};
 use crate::lock::Lock;
+use crate::memory;
 use crate::mirror;
 use crate::object::ObjectRef;
 use crate::realtime::{self, Ledger};
@@ -93,6 +95,14 @@ fn define_now(thread: &Thread, definition: Definition) -> Result<&'static Class,
     if !loader.is_boot() {
         heritage::check(thread, &definition, &file, super_class, &interfaces)?;
         check_package(thread, loader, own_name)?;
+    }
+    let methods = file.methods.len() as u64;
+    if !memory::has_metadata(build::metadata_bound(&file, super_class, &interfaces)) {
+        return Err(thread.throw_out_of_memory("Metaspace"));
+    }
+    if code_cache::is_full() && methods > 0 {
+        // Each method has a stub.
+        return Err(thread.throw_out_of_memory("Code cache"));
     }
     // Takes as long as the class is large, and touches no object.
     let class = thread.outside(|| {
@@ -268,6 +278,9 @@ pub(crate) fn array_of_loaded(element: &'static Class) -> Option<&'static Class>
 pub(crate) fn array_of(thread: &Thread, element: &'static Class) -> Result<&'static Class, Thrown> {
     if let Some(found) = array_of_loaded(element) {
         return Ok(found);
+    }
+    if !memory::has_metadata(build::ARRAY_BYTES_MAX) {
+        return Err(thread.throw_out_of_memory("Metaspace"));
     }
     let class = build::array_class(element);
     mirror::attach(thread, class)?;

@@ -128,10 +128,22 @@ pub(crate) fn start(heap_bytes: u64) -> Result<(), Box<dyn std::error::Error>> {
     Ok(())
 }
 
+/// Metadata behind which no class is begun: what classes take that several threads make at once, and those that begin with
+/// an estimate of their interface tables.
+const METADATA_RESERVE_BYTES: u64 = 4 << 20;
+
+/// Whether there is metadata for a class that takes up to `bytes`. A full span is an OutOfMemoryError of who asks.
+pub(crate) fn has_metadata(bytes: u64) -> bool {
+    let asked = crate::options::get().metadata_bytes_max;
+    let whole = u64::from(map().metadata.end() - map().metadata.start);
+    let usable = asked.unwrap_or(whole - METADATA_RESERVE_BYTES);
+    metadata_bytes() + bytes <= usable
+}
+
 /// Zeroed, 16-byte aligned metadata.
 ///
 /// # Panics
-/// When the span is full: 128 MiB hold some 200,000 classes.
+/// When the span is full: whoever makes a class has asked [`has_metadata`].
 pub(crate) fn metadata(bytes: usize) -> u64 {
     let bytes = bytes.next_multiple_of(16) as u64;
     let at = METADATA_NEXT.fetch_add(bytes, Ordering::Relaxed);

@@ -28,6 +28,9 @@ pub(crate) struct Options {
     /// `--realtime`: the heap is in memory, and the collector runs in the slack that real-time threads leave.
     pub(crate) is_real_time: bool,
     pub(crate) stack_scan: StackScan,
+    /// For tests: class metadata ends after so many bytes, and code.
+    pub(crate) metadata_bytes_max: Option<u64>,
+    pub(crate) code_bytes_max: Option<u64>,
     /// The heap is checked when the program is over, and every root that a stack map names.
     pub(crate) is_verifying: bool,
     /// Whether the boot loader's classes are checked and proven like all others.
@@ -103,6 +106,8 @@ pub(crate) fn read(arguments: &[String], ignores_unknown: bool) -> Result<(), St
         collector: CollectorKind::Rc,
         is_real_time: false,
         stack_scan: StackScan::Exact,
+        metadata_bytes_max: None,
+        code_bytes_max: None,
         is_verifying: false,
         is_library_verified: false,
         is_verbose_gc: false,
@@ -204,6 +209,10 @@ impl Options {
             let bytes = parse_size(size).filter(|&bytes| bytes <= STACK_BYTES_MAX);
             let bytes = bytes.ok_or_else(|| format!("Invalid thread stack size: {argument}"))?;
             self.stack_bytes = (bytes > 0).then_some(bytes);
+        } else if let Some(size) = argument.strip_prefix("-Xtakt:metadata=") {
+            self.metadata_bytes_max = parse_size(size);
+        } else if let Some(size) = argument.strip_prefix("-Xtakt:code=") {
+            self.code_bytes_max = parse_size(size);
         } else {
             return Ok(false);
         }

@@ -93,6 +93,21 @@ fn records_of_ended_threads_come_back() {
     assert!(left <= most && (10..100).contains(&most), "{left} {most}");
 }
 
+/// More classes than there is room for.
+#[test]
+fn full_spans_are_errors_of_the_program() {
+    let jdk = jdk();
+    let classes = compile(&jdk, &["memory/Full".to_owned()]);
+    let cache = tempfile::tempdir().expect("a directory for code");
+    for (option, said) in [
+        ("-Xtakt:metadata=8m", "Metaspace true\n"),
+        ("-Xtakt:code=4m", "Code cache true\n"),
+    ] {
+        let output = run_takt(&jdk, classes.path(), cache.path(), &[option, "Full"]);
+        assert_eq!(shown(&output), format!("Some(0)\n{said}"), "{option}");
+    }
+}
+
 /// As many threads as the heap has room for, twice; one more is an OutOfMemoryError and harms nobody.
 #[test]
 fn a_crowd_of_threads_has_an_end() {

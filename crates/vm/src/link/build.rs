@@ -82,6 +82,30 @@ impl Parts {
     }
 }
 
+/// What an array's class takes at most: its record, Object's methods, two interfaces.
+pub(super) const ARRAY_BYTES_MAX: u64 = 4096;
+
+/// What a class takes of metadata at most: its record, its tables, its layouts.
+pub(super) fn metadata_bound(
+    file: &ClassFile<'static>,
+    super_class: Option<&'static Class>,
+    interfaces: &[&'static Class],
+) -> u64 {
+    let (vtable, slots) = super_class.map_or((0, 0), |parent| {
+        (parent.info.vtable.len(), parent.info.slots.len())
+    });
+    let tables = (vtable + file.methods.len()) * 8;
+    let layouts = 2 * size_of::<Layout>() + (slots + file.fields.len()) * 4;
+    let is_concrete = file.access & (access::INTERFACE | access::ABSTRACT) == 0;
+    let selection = if is_concrete {
+        tables::interface_bound(&tables::all_interfaces(super_class, interfaces))
+    } else {
+        0
+    };
+    // Each piece is rounded up to 16 bytes.
+    (size_of::<Class>() + tables + layouts + selection + 64) as u64
+}
+
 /// Builds the tables and writes the record.
 pub(crate) fn finish(parts: Parts) -> &'static Class {
     let is_interface = parts.access & access::INTERFACE != 0 && parts.element.is_none();

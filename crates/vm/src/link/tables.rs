@@ -144,6 +144,29 @@ fn default_method(interfaces: &[&'static Class], signature: Signature) -> Option
     best
 }
 
+/// Rows of a table in which no two interfaces meet.
+fn row_count(interfaces: &[&'static Class]) -> u32 {
+    let mut count = interfaces.len().next_power_of_two() as u32;
+    let collides = |count: u32| {
+        let mut taken = vec![false; count as usize];
+        interfaces.iter().any(|interface| {
+            let place = (interface.interface_id & (count - 1)) as usize;
+            core::mem::replace(&mut taken[place], true)
+        })
+    };
+    while collides(count) {
+        count *= 2;
+    }
+    count
+}
+
+/// Bytes of [`interface_table`], or some more.
+pub(super) fn interface_bound(interfaces: &[&'static Class]) -> usize {
+    let lists = interfaces.iter();
+    let lists: usize = lists.map(|it| it.info.methods.len() * 8 + 16).sum();
+    row_count(interfaces) as usize * 16 + lists
+}
+
 /// Address and mask of the interface table: a row for each interface at `id & mask`.
 pub(super) fn interface_table(
     vtable: &[&'static Method],
@@ -156,17 +179,7 @@ pub(super) fn interface_table(
     {
         by_signature.insert((method.name, method.descriptor), method);
     }
-    let mut count = interfaces.len().next_power_of_two() as u32;
-    let collides = |count: u32| {
-        let mut taken = vec![false; count as usize];
-        interfaces.iter().any(|interface| {
-            let place = (interface.interface_id & (count - 1)) as usize;
-            core::mem::replace(&mut taken[place], true)
-        })
-    };
-    while collides(count) {
-        count *= 2;
-    }
+    let count = row_count(interfaces);
     let table = memory::metadata(count as usize * 16);
     for interface in interfaces {
         let methods = interface_methods(interface);
