@@ -62,8 +62,9 @@ pub struct Layout {
     pub reference_kind: ReferenceKind,
     /// log2 of an element's bytes; 0 for fields.
     pub element_shift: u8,
-    /// Zero; free for later.
-    pub reserved: u8,
+    /// Offset of a word with the address of a layout that is the object's own, and in place of this one unless that word
+    /// is null; 0 for most. A class object has the class's static fields behind those of all class objects.
+    pub own_offset: u8,
 }
 
 impl Layout {
@@ -95,7 +96,7 @@ impl Layout {
             shape: Shape::Fields,
             reference_kind: ReferenceKind::Strong,
             element_shift: 0,
-            reserved: 0,
+            own_offset: 0,
         }
     }
 

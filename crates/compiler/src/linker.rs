@@ -26,7 +26,7 @@ pub enum FieldLink {
     },
     /// A reference object's referent, at this offset: the collector may be about to clear it.
     Referent(u32),
-    /// In the statics object of an initialised class.
+    /// In the class object of an initialised class.
     Static {
         /// The object that holds it.
         object: Address,
@@ -38,7 +38,7 @@ pub enum FieldLink {
         is_chunked: bool,
     },
     /// Not known yet. Cell of an instance field: its offset and flag; of a
-    /// static field the same, with the statics object in the extra word.
+    /// static field the same, with the class object in the extra word.
     Site(Address),
 }
 

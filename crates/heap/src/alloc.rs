@@ -58,6 +58,22 @@ impl AllocSite {
     }
 }
 
+impl AllocSite {
+    /// Objects with fields of `class`, which say where they name a layout of their own: this one has `own`. The caller
+    /// writes that before the next safepoint.
+    pub fn with_own(class: LayoutRef, own: LayoutRef) -> Self {
+        assert_ne!(
+            class.get().own_offset,
+            0,
+            "objects of it have layouts of their own"
+        );
+        Self {
+            layout: class,
+            ..Self::fields(own)
+        }
+    }
+}
+
 impl Mutator {
     /// A new object, zeroed. A safepoint.
     #[inline]

@@ -216,7 +216,22 @@ impl Memory {
         // SAFETY: 1. Class words are written from `LayoutRef`s (or by compiled code from the same addresses), which
         //            point to a `Layout` in the metadata span that is neither moved nor changed nor freed.
         //         2. Free memory has class word 0 (asserted), and fields never overlap a class word.
-        unsafe { &*ptr::with_exposed_provenance::<Layout>(class as usize) }
+        let layout = unsafe { &*ptr::with_exposed_provenance::<Layout>(class as usize) };
+        match layout.own_offset {
+            0 => layout,
+            offset => self.own_layout(object, u32::from(offset)).unwrap_or(layout),
+        }
+    }
+
+    /// The layout that the word at `offset` names.
+    #[cold]
+    fn own_layout(&self, object: ObjectRef, offset: u32) -> Option<&Layout> {
+        let own = self
+            .word(object.0 + offset)
+            .load(std::sync::atomic::Ordering::Acquire);
+        // SAFETY: 1. Who makes an object of such a class writes there, before anybody else sees it and never again, null
+        //            or the address of a `LayoutRef`.
+        (own != 0).then(|| unsafe { &*ptr::with_exposed_provenance::<Layout>(own as usize) })
     }
 
     /// Sets `bytes` bytes from `start` on to zero. The caller owns that memory: it is free and in no list.

@@ -109,7 +109,7 @@ pub(crate) struct ClassInfo {
     pub(crate) call_sites: Lock<Vec<&'static Site>>,
     /// What sites have found out, by kind and index.
     pub(crate) sites: Lock<std::collections::HashMap<(crate::site::SiteKind, u32), &'static Site>>,
-    /// Layout record of the statics object.
+    /// Layout record of the class object, if static fields lie in it.
     pub(crate) statics_layout: Option<u32>,
     /// Where fields end, before rounding.
     pub(crate) fields_end: u32,
@@ -128,7 +128,7 @@ pub(crate) struct Field {
     pub(crate) descriptor: Symbol,
     pub(crate) access: u16,
     pub(crate) kind: MemoryKind,
-    /// From the start of the object, or of the statics object.
+    /// From the start of the object, or of the class object.
     pub(crate) offset: u32,
     /// Its place in the class file; injected fields have none.
     pub(crate) index: Option<usize>,

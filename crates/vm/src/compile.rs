@@ -649,11 +649,8 @@ impl Linker for Cx<'_> {
 }
 
 fn is_chunked_statics(holder: &'static Class) -> bool {
-    let count = holder.info.fields.iter();
-    let slots = count
-        .filter(|f| f.is_static() && f.kind == MemoryKind::Ref)
-        .count();
-    slots > abi::object::SLOTS_PER_LOG_WORD as usize
+    let layout = holder.info.statics_layout;
+    layout.is_some_and(|layout| crate::heap_binding::layout_at(layout).get().is_chunked(0))
 }
 
 /// `invokeBasic` and `linkTo…` are code; the others are linked by Java code.

@@ -15,6 +15,7 @@ use heap::{
 use rt::policy::Policy;
 
 use crate::class::Class;
+use crate::known::known;
 use crate::memory;
 use crate::object::ObjectRef;
 use crate::options;
@@ -85,8 +86,8 @@ pub(crate) fn to_heap(object: ObjectRef) -> heap::ObjectRef {
     unsafe { heap::ObjectRef::from_bits(object.0) }
 }
 
-fn layout_at(address: u32) -> LayoutRef {
-    // SAFETY: 1. Class records and layouts of statics begin with a `Layout`, are immortal and do not change.
+pub(crate) fn layout_at(address: u32) -> LayoutRef {
+    // SAFETY: 1. Class records and layouts of class objects begin with a `Layout`, are immortal and do not change.
     unsafe { LayoutRef::from_address(address) }
 }
 
@@ -102,7 +103,7 @@ fn checked(
 
 /// A zeroed instance of a class that is not an array. A safepoint, as all that allocates.
 pub(crate) fn new_object(thread: &Thread, class: &'static Class) -> Result<ObjectRef, Thrown> {
-    new_fields(thread, class.address())
+    new_fields(thread, AllocSite::fields(layout_at(class.address())))
 }
 
 /// As [`new_object`], for compiled code: it keeps what it holds in its own frame.
@@ -115,13 +116,19 @@ pub(crate) fn new_object_for_managed(
     checked(thread, outcome)
 }
 
-/// A class's statics object: `layout` is the address of its layout record.
-pub(crate) fn new_statics(thread: &Thread, layout: u32) -> Result<ObjectRef, Thrown> {
-    new_fields(thread, layout)
+/// A class object, with room for static fields if the record of such a layout is at `own`, not 0.
+pub(crate) fn new_mirror(thread: &Thread, own: u32) -> Result<ObjectRef, Thrown> {
+    let known = known();
+    let class = layout_at(known.class.address());
+    if own == 0 {
+        return new_fields(thread, AllocSite::fields(class));
+    }
+    let mirror = new_fields(thread, AllocSite::with_own(class, layout_at(own)))?;
+    mirror.put(known.mirror_layout, own);
+    Ok(mirror)
 }
 
-fn new_fields(thread: &Thread, layout: u32) -> Result<ObjectRef, Thrown> {
-    let site = AllocSite::fields(layout_at(layout));
+fn new_fields(thread: &Thread, site: AllocSite) -> Result<ObjectRef, Thrown> {
     let outcome = thread.at_safepoint(|mutator| mutator.alloc(site));
     checked(thread, outcome)
 }

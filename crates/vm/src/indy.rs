@@ -345,7 +345,7 @@ fn find_method(
     Some((method, real))
 }
 
-/// Where a field's `MemberName` points: offset, and the statics object if static.
+/// Where a field's `MemberName` points: offset, and the class object if static.
 pub(crate) fn field_place(member: ObjectRef) -> (u64, ObjectRef) {
     let class = member.class();
     let holder = mirror::class_of(member.get_ref(offset(class, "clazz")));

@@ -28,6 +28,7 @@ pub(crate) struct Known {
     pub(crate) string_value: u32,
     pub(crate) string_coder: u32,
     pub(crate) mirror_class: u32,
+    pub(crate) mirror_layout: u32,
     pub(crate) mirror_loader: u32,
     pub(crate) mirror_module: u32,
     pub(crate) mirror_component: u32,
@@ -45,6 +46,9 @@ pub(crate) struct Known {
     pub(crate) thread_interrupted: u32,
     pub(crate) load_class: &'static Method,
 }
+
+/// The field of a class object that names its layout.
+pub(crate) const OWN_LAYOUT: &str = "$layout";
 
 static EARLY: OnceLock<KnownEarly> = OnceLock::new();
 static KNOWN: OnceLock<Known> = OnceLock::new();
@@ -153,6 +157,7 @@ pub(crate) fn start(thread: &Thread) -> Result<(), Thrown> {
         string_value: offset(string, "value"),
         string_coder: offset(string, "coder"),
         mirror_class: offset(class, "$class"),
+        mirror_layout: offset(class, OWN_LAYOUT),
         mirror_loader: offset(class, "classLoader"),
         mirror_module: offset(class, "module"),
         mirror_component: offset(class, "componentType"),

@@ -12,24 +12,23 @@ use crate::object::ObjectRef;
 use crate::string;
 use crate::thread::{Thread, Thrown};
 
-/// Gives `class` its class object and statics object. Before `java.lang.Class`
+/// Gives `class` its class object, in which its static fields lie too. Before `java.lang.Class`
 /// is linked there is none to make; [`attach_early`] makes up for it.
 pub(crate) fn attach(thread: &Thread, class: &'static Class) -> Result<(), Thrown> {
     if !is_known() {
         return Ok(());
     }
     let known = known();
-    let mirror = heap_binding::new_object(thread, known.class)?;
+    let layout = class.info.statics_layout.unwrap_or(0);
+    let mirror = heap_binding::new_mirror(thread, layout)?;
     mirror.put(known.mirror_class, class.address());
     mirror.put_ref(known.mirror_loader, class.info.loader.object());
     if let Some(element) = class.info.element {
         mirror.put_ref(known.mirror_component, element.mirror());
     }
     set_module(class, mirror);
-    if let Some(layout) = class.info.statics_layout {
-        let statics = heap_binding::new_statics(thread, layout)?;
-        heap_binding::keep(statics);
-        class.statics.store(statics.0, Ordering::Release);
+    if layout != 0 {
+        class.statics.store(mirror.0, Ordering::Release);
     }
     heap_binding::keep(mirror);
     class.mirror.store(mirror.0, Ordering::Release);

@@ -177,9 +177,9 @@ impl Mutator {
 
     /// What the object is made of.
     pub fn layout_of(&self, object: ObjectRef) -> LayoutRef {
-        let class = self.heap.memory.class_word(object).load(Ordering::Relaxed);
-        // SAFETY: class words are written from `LayoutRef`s.
-        unsafe { LayoutRef::from_address(class) }
+        let layout = std::ptr::from_ref(self.heap.memory.layout(object));
+        // SAFETY: class words and layouts of objects' own are written from `LayoutRef`s.
+        unsafe { LayoutRef::from_address(layout.addr() as u32) }
     }
 
     /// Whether the object has a log word per chunk; the one in its header is clean then.

@@ -18,6 +18,7 @@ use crate::class::{Class, ClassInfo, ClassKind, Field, Method, MethodFlags};
 use crate::code_cache;
 use crate::dex_class::DexClass;
 use crate::init::InitState;
+use crate::known::OWN_LAYOUT;
 use crate::library::Library;
 use crate::loader::Loader;
 use crate::lock::{Lock, Turn};
@@ -25,8 +26,9 @@ use crate::memory;
 use crate::symbol::Symbol;
 
 /// Fields that the machine adds to classes of the library.
-const INJECTED: [(Library, &str, MemoryKind); 5] = [
+const INJECTED: [(Library, &str, MemoryKind); 6] = [
     (Library::Class, "$class", MemoryKind::Int),
+    (Library::Class, OWN_LAYOUT, MemoryKind::Int),
     (Library::ClassLoader, "$loader", MemoryKind::Int),
     (Library::ResolvedMethodName, "$target", MemoryKind::Long),
     (Library::MemberName, "$index", MemoryKind::Long),
@@ -466,15 +468,36 @@ fn lay_out(parts: &mut Parts, file: &ClassFile<'static>, super_class: Option<&'s
     parts.layout = make_layout(end, &slots);
     parts.layout.reference_kind = kind;
     parts.layout.referent_offset = referent;
-    let (statics_end, statics_slots) = place_fields(&mut fields, HEADER_BYTES, true);
-    if statics_end > HEADER_BYTES {
-        let record = memory::metadata(size_of::<Layout>());
-        let layout = make_layout(statics_end, &statics_slots);
-        write_layout(record, layout);
-        parts.statics_layout = Some(record as u32);
+    let is_class = file.name == CLASS.as_bytes() && parts.loader.is_boot();
+    if is_class {
+        let own = fields
+            .iter()
+            .find(|field| field.name == Symbol::new(OWN_LAYOUT.as_bytes()));
+        let offset = own.expect("it is injected").offset;
+        parts.layout.own_offset = u8::try_from(offset).expect("class objects are small");
+        let _ = CLASS_OBJECTS.set((end, slots.clone()));
     }
+    parts.statics_layout = lay_out_statics(&mut fields);
     (parts.fields, parts.fields_end, parts.slots) = (fields, end, slots);
 }
+
+/// Gives the static fields their places in the class object; the address of that one's layout, if there are any.
+fn lay_out_statics(fields: &mut [Field]) -> Option<u32> {
+    if !fields.iter().any(Field::is_static) {
+        return None;
+    }
+    let (start, slots) = CLASS_OBJECTS
+        .get()
+        .expect("no class before java.lang.Class has static fields");
+    let (end, own_slots) = place_fields(fields, *start, true);
+    let record = memory::metadata(size_of::<Layout>());
+    write_layout(record, make_layout(end, &[&slots[..], &own_slots].concat()));
+    Some(record as u32)
+}
+
+/// Where the fields of all class objects end, and which of them are references.
+static CLASS_OBJECTS: OnceLock<(u32, Vec<u32>)> = OnceLock::new();
+const CLASS: &str = "java/lang/Class";
 
 fn write_layout(address: u64, layout: Layout) {
     // SAFETY: 1. Fresh metadata of a layout's size. 2. Aligned to 16.
