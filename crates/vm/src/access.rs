@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Who may see which class and member (JVM specification, 5.4.4).
-//!
-//! Modules are not asked: Java code (`Module`, reflection) does that.
 
 use classfile::access;
 
 use crate::class::{Class, ClassKind};
 use crate::library::Library;
 use crate::message;
+use crate::module;
 use crate::resolve;
 use crate::symbol::Symbol;
 use crate::thread::{Thread, Thrown};
@@ -24,9 +23,9 @@ pub(crate) struct Found {
 pub(crate) fn sees_class(from: &'static Class, class: &'static Class) -> bool {
     let class = innermost(class);
     class.info.kind != ClassKind::Instance
-        || class.info.file.access & access::PUBLIC != 0
         || core::ptr::eq(from, class)
         || from.is_in_package_of(class)
+        || (class.info.file.access & access::PUBLIC != 0 && module::refusal(from, class).is_none())
         || is_exempt(from)
 }
 
@@ -49,7 +48,12 @@ pub(crate) fn check_class(
     if sees_class(from, class) {
         return Ok(());
     }
-    let message = message::hidden_class(from, innermost(class));
+    let class = innermost(class);
+    let is_public = class.info.file.access & access::PUBLIC != 0;
+    let message = match module::refusal(from, class).filter(|_| is_public) {
+        Some(refusal) => message::hidden_by_module(from, class, refusal),
+        None => message::hidden_class(from, class),
+    };
     Err(thread.throw("java/lang/IllegalAccessError", &message))
 }
 

@@ -48,6 +48,7 @@ mod lock;
 mod memory;
 mod message;
 mod mirror;
+mod module;
 mod monitor;
 mod native;
 mod natives;

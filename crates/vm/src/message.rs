@@ -5,8 +5,11 @@ use classfile::{FieldType, MethodDescriptor, Primitive};
 
 use crate::class::{Class, ClassKind, Field, Method};
 use crate::constraint::Assumption;
+use crate::known::known;
 use crate::loader::Loader;
 use crate::mirror;
+use crate::module::Refusal;
+use crate::monitor;
 use crate::symbol::Symbol;
 
 /// A type as the language writes it.
@@ -116,6 +119,35 @@ pub(crate) fn hidden_class(from: &'static Class, class: &'static Class) -> Strin
     let (name, from_name) = (class.java_name(), from.java_name());
     let homes = homes(class, from);
     format!("failed to access class {name} from class {from_name} ({homes})")
+}
+
+/// `class A (in module M) cannot access class B (in module N) because …`.
+pub(crate) fn hidden_by_module(
+    from: &'static Class,
+    class: &'static Class,
+    refusal: Refusal,
+) -> String {
+    let [own, other] = [from, class].map(module_of);
+    let why = match refusal {
+        Refusal::NotRead => format!("{own} does not read {other}"),
+        Refusal::NotExported => {
+            let package = Symbol::new(class.package()).dotted();
+            format!("{other} does not export {package} to {own}")
+        }
+    };
+    let (from_name, name) = (from.java_name(), class.java_name());
+    format!("class {from_name} (in {own}) cannot access class {name} (in {other}) because {why}")
+}
+
+/// A class's module, as `Module.toString` names it, but for the number of one without a name.
+fn module_of(class: &'static Class) -> String {
+    match mirror::module_name(class) {
+        Some((name, _)) => format!("module {name}"),
+        None => {
+            let module = class.mirror().get_ref(known().mirror_module);
+            format!("unnamed module @0x{:x}", monitor::identity_hash(module))
+        }
+    }
 }
 
 /// `class A tried to access private field B.f (…)`; `member` is the part from `private` on.

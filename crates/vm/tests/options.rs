@@ -10,9 +10,10 @@ use tempfile::TempDir;
 
 use programs::{compile, jdk, run, run_takt, shown};
 
-const PROGRAMS: [&str; 5] = [
+const PROGRAMS: [&str; 6] = [
     "options/Asserting",
     "options/Deep",
+    "options/Linked",
     "options/Named",
     "options/p/A",
     "options/p/q/B",
@@ -151,4 +152,18 @@ fn what_is_wrong_or_missing_is_refused_by_name() {
         said.contains("-XX:+UseFoo") && said.contains("-Xmn5m"),
         "{said}"
     );
+}
+
+/// Code that was kept where a package is exported runs where it is not as well, and the other way round.
+#[test]
+fn packages_are_closed_as_on_hotspot() {
+    let programs = Programs::compile();
+    let exports = "--add-exports=java.base/jdk.internal.misc=ALL-UNNAMED";
+    let opens = "--add-opens=java.base/jdk.internal.misc=ALL-UNNAMED";
+    for options in [&[exports][..], &[], &[opens], &[]] {
+        let arguments = [options, &["Linked"]].concat();
+        let (expected, found) = (programs.hotspot(&arguments), programs.takt(&arguments));
+        let both = format!("{options:?}\n{}\n{}", shown(&expected), shown(&found));
+        assert!(expected.status.success() && expected == found, "{both}");
+    }
 }

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Modules: which class is in which. Readability and exports are checked by
-//! Java code; the machine only remembers packages.
+//! Modules: which class is in which, and what [`crate::module`] is told of them.
 
 use std::collections::BTreeSet;
 use std::sync::atomic::Ordering;
@@ -12,15 +11,17 @@ use crate::jni::{of, outcome};
 use crate::known::known;
 use crate::loader;
 use crate::mirror;
+use crate::module::{self, Target};
 use crate::object::ObjectRef;
 use crate::string;
 use crate::symbol::Symbol;
+use crate::thread::Thread;
 
 #[unsafe(no_mangle)]
 extern "C" fn JVM_DefineModule(
     env: u64,
     module: u64,
-    _is_open: u8,
+    is_open: u8,
     _version: u64,
     _location: u64,
     packages: u64,
@@ -40,7 +41,7 @@ extern "C" fn JVM_DefineModule(
             .collect(),
         None => Vec::new(),
     };
-    heap_binding::keep(module);
+    module::define(module, is_open != 0);
     {
         let mut modules = loader.modules.lock();
         for name in &names {
@@ -61,16 +62,31 @@ extern "C" fn JVM_SetBootLoaderUnnamedModule(env: u64, module: u64) {
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn JVM_AddReadsModule(_env: u64, _from: u64, _source: u64) {}
+extern "C" fn JVM_AddReadsModule(env: u64, from: u64, source: u64) {
+    let thread = &*of(env);
+    module::add_reads(thread.object_of(from), thread.object_of(source));
+}
+
+fn add_export(thread: &Thread, from: u64, package: u64, target: Target) {
+    let package = string::text(thread.object_of(package)).replace('.', "/");
+    module::add_export(thread.object_of(from), package.as_bytes(), target);
+}
 
 #[unsafe(no_mangle)]
-extern "C" fn JVM_AddModuleExports(_env: u64, _from: u64, _package: u64, _to: u64) {}
+extern "C" fn JVM_AddModuleExports(env: u64, from: u64, package: u64, to: u64) {
+    let thread = &*of(env);
+    add_export(thread, from, package, Target::Module(thread.object_of(to)));
+}
 
 #[unsafe(no_mangle)]
-extern "C" fn JVM_AddModuleExportsToAll(_env: u64, _from: u64, _package: u64) {}
+extern "C" fn JVM_AddModuleExportsToAll(env: u64, from: u64, package: u64) {
+    add_export(&of(env), from, package, Target::All);
+}
 
 #[unsafe(no_mangle)]
-extern "C" fn JVM_AddModuleExportsToAllUnnamed(_env: u64, _from: u64, _package: u64) {}
+extern "C" fn JVM_AddModuleExportsToAllUnnamed(env: u64, from: u64, package: u64) {
+    add_export(&of(env), from, package, Target::AllUnnamed);
+}
 
 #[unsafe(no_mangle)]
 extern "C" fn JVM_DefineArchivedModules(_env: u64, _platform: u64, _system: u64) {}
