@@ -100,11 +100,15 @@ fn full_spans_are_errors_of_the_program() {
     let classes = compile(&jdk, &["memory/Full".to_owned()]);
     let cache = tempfile::tempdir().expect("a directory for code");
     for (option, said) in [
-        ("-Xtakt:metadata=8m", "Metaspace true\n"),
-        ("-Xtakt:code=4m", "Code cache true\n"),
+        ("-Xtakt:metadata=5m", "Metaspace true\n"),
+        ("-Xtakt:code=6m", "Code cache true\n"),
     ] {
         let output = run_takt(&jdk, classes.path(), cache.path(), &[option, "Full"]);
-        assert_eq!(shown(&output), format!("Some(0)\n{said}"), "{option}");
+        assert_eq!(
+            shown(&output),
+            format!("Some(0)\nbegun true\n{said}"),
+            "{option}"
+        );
     }
 }
 
