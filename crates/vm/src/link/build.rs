@@ -468,7 +468,7 @@ fn lay_out(parts: &mut Parts, file: &ClassFile<'static>, super_class: Option<&'s
     parts.layout = make_layout(end, &slots);
     parts.layout.reference_kind = kind;
     parts.layout.referent_offset = referent;
-    let is_class = file.name == CLASS.as_bytes() && parts.loader.is_boot();
+    let is_class = parts.library == Some(Library::Class);
     if is_class {
         let own = fields
             .iter()
@@ -497,7 +497,6 @@ fn lay_out_statics(fields: &mut [Field]) -> Option<u32> {
 
 /// Where the fields of all class objects end, and which of them are references.
 static CLASS_OBJECTS: OnceLock<(u32, Vec<u32>)> = OnceLock::new();
-const CLASS: &str = "java/lang/Class";
 
 fn write_layout(address: u64, layout: Layout) {
     // SAFETY: 1. Fresh metadata of a layout's size. 2. Aligned to 16.
