@@ -2,7 +2,7 @@
 //! [`Running`]: a heap with its collector thread; [`Ticker`]: the collector's slack scheduling.
 
 use std::ops::Deref;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 use rt::clock::{Clock, Monotonic, thread_time_ns};
 use rt::policy::Policy;
@@ -18,6 +18,7 @@ use crate::events::EventKind;
 use crate::heap::{Budget, CollectorKind, Heap, HeapConfig};
 use crate::rc::Rc;
 use crate::stw::Stw;
+use crate::sys::pi::PiCell;
 use crate::sys::reserve::ReserveError;
 
 /// Why a heap did not start.
@@ -38,7 +39,7 @@ pub enum StartError {
 pub struct Running {
     heap: Arc<Heap>,
     /// Those of this process; none before [`Running::begin`].
-    threads: Mutex<Vec<Thread<()>>>,
+    threads: PiCell<Vec<Thread<()>>>,
 }
 
 impl Running {
@@ -55,7 +56,7 @@ impl Running {
     pub fn reserve(config: HeapConfig, binding: Box<dyn Binding>) -> Result<Self, StartError> {
         Ok(Self {
             heap: Arc::new(Heap::reserve(config, binding)?),
-            threads: Mutex::default(),
+            threads: PiCell::new(Vec::with_capacity(2)),
         })
     }
 
@@ -68,7 +69,6 @@ impl Running {
     pub fn begin(&self) -> Result<(), StartError> {
         let heap = &self.heap;
         assert!(!heap.pace.begin(), "the collector begins once");
-        let mut threads = self.threads.lock().expect("nobody panics with it");
         let builder = |name: &str| {
             let builder = Builder::new(name);
             match heap.config.collector_policy {
@@ -77,11 +77,10 @@ impl Running {
             }
         };
         let collector = Arc::clone(heap);
-        threads.push(
-            builder("collector")
-                .stack_bytes(1 << 20)
-                .spawn(move || run(collector))?,
-        );
+        let thread = builder("collector")
+            .stack_bytes(1 << 20)
+            .spawn(move || run(collector))?;
+        self.threads.lock().push(thread);
         if heap
             .config
             .collector_policy
@@ -92,7 +91,7 @@ impl Running {
                 .stack_bytes(64 << 10)
                 .spawn(move || Lender::run(&lender))?;
             heap.lender.enter(thread.tid());
-            threads.push(thread);
+            self.threads.lock().push(thread);
         }
         Ok(())
     }
@@ -115,8 +114,8 @@ impl Drop for Running {
     fn drop(&mut self) {
         self.heap.pace.stop();
         self.heap.lender.stop();
-        let threads = self.threads.get_mut().expect("nobody panics with it");
-        threads.drain(..).for_each(Thread::join);
+        let threads = core::mem::take(&mut *self.threads.lock());
+        threads.into_iter().for_each(Thread::join);
     }
 }
 
