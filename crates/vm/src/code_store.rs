@@ -323,7 +323,7 @@ impl Stored {
         code
     }
 
-    fn is_same(self, other: &Piece) -> bool {
+    fn matches(self, other: &Piece) -> bool {
         let body = self.piece.to_bytes();
         body == other.to_bytes() && self.copy().bytes == other.code.bytes
     }
@@ -403,7 +403,7 @@ fn each(key: Key) -> impl Iterator<Item = Found> {
 
 /// Whether the same piece is there already.
 pub(crate) fn has(key: &Key, piece: &Piece) -> bool {
-    find(key).any(|stored| stored.is_same(piece))
+    find(key).any(|stored| stored.matches(piece))
 }
 
 /// What a class's code and proof are kept under, `index` telling which; `None` if nothing of it is kept.

@@ -302,7 +302,7 @@ fn make_room(directory: &Path) -> io::Result<HashSet<usize>> {
             _ => {}
         }
     }
-    files.sort_by(|a, b| b.0.cmp(&a.0));
+    files.sort_by_key(|file| core::cmp::Reverse(file.0));
     let (mut taken, mut total) = (HashSet::new(), 0);
     for (_, path, region, bytes) in files {
         total += bytes;
