@@ -193,7 +193,7 @@ fn judge_meanings(seeds: core::ops::Range<u32>, count: usize) {
 
 #[test]
 fn classes_that_still_mean_something_are_judged_by_hotspot_and_the_rules() {
-    judge_meanings(1..2, 300);
+    judge_meanings(1..2, 200);
 }
 
 #[test]
