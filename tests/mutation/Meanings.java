@@ -94,7 +94,7 @@ public final class Meanings {
     private final int way;
 
     private Meanings(boolean isDex, long seed, int number) throws Exception {
-        universe = new Universe(new Universe.Draw(seed * 1_000_003 + number));
+        universe = new Universe(new Random64(seed * 1_000_003 + number));
         Held others = new Held(universe, new boolean[] {true}, null);
         abroad = isDex ? DexLoaderOf.make(others) : new ClassLoaderOf(others);
         Held held = new Held(universe, isReleased, abroad);

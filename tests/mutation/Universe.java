@@ -57,7 +57,7 @@ final class Universe {
     final Set<String> abroad = new HashSet<>();
     final List<Step> code = new ArrayList<>();
 
-    Universe(Draw draw) {
+    Universe(Random64 draw) {
         List<String> names = new ArrayList<>();
         while (names.size() < TYPES) {
             String name = NAMES[draw.below(NAMES.length)];
@@ -79,7 +79,7 @@ final class Universe {
         steps(draw, names);
     }
 
-    private Type type(Draw draw, String name, List<String> before, List<String> names) {
+    private Type type(Random64 draw, String name, List<String> before, List<String> names) {
         boolean isInterface = !name.equals(TEST) && draw.below(4) == 0;
         List<String> classes = before.stream().filter(it -> !types.get(it).isInterface()).toList();
         List<String> others = before.stream().filter(it -> types.get(it).isInterface()).toList();
@@ -99,11 +99,11 @@ final class Universe {
         return new Type(name, isInterface, parent, interfaces, any(draw, names));
     }
 
-    private static String any(Draw draw, List<String> names) {
+    private static String any(Random64 draw, List<String> names) {
         return draw.below(8) == 0 ? LIBRARY[draw.below(LIBRARY.length)] : names.get(draw.below(names.size()));
     }
 
-    private void steps(Draw draw, List<String> names) {
+    private void steps(Random64 draw, List<String> names) {
         Kind first = Kind.values()[draw.below(16) == 0 ? 1 : 2 * draw.below(2)];
         List<String> makable = names.stream().filter(it -> !types.get(it).isInterface()).toList();
         if (first == Kind.NEW && makable.isEmpty()) {
@@ -128,21 +128,5 @@ final class Universe {
 
     String argument() {
         return code.get(0).kind() == Kind.ARGUMENT ? code.get(0).type() : OBJECT;
-    }
-
-    /** Splitmix64. */
-    static final class Draw {
-        private long state;
-
-        Draw(long seed) {
-            state = seed;
-        }
-
-        int below(int bound) {
-            long z = state += 0x9e3779b97f4a7c15L;
-            z = (z ^ (z >>> 30)) * 0xbf58476d1ce4e5b9L;
-            z = (z ^ (z >>> 27)) * 0x94d049bb133111ebL;
-            return (int) Math.floorMod(z ^ (z >>> 31), (long) bound);
-        }
     }
 }

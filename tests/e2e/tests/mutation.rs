@@ -65,7 +65,9 @@ fn judge(seed: u32, count: usize) {
     // Strings are joined without `invokedynamic`, which older class files do not have.
     let compiled = Command::new("javac")
         .args(["-g", "-XDstringConcat=inline", "-d", &classes])
-        .args(["Mutate.java", "Victims.java"].map(|it| Path::new(SOURCES).join(it)))
+        .args(
+            ["Mutate.java", "Random64.java", "Victims.java"].map(|it| Path::new(SOURCES).join(it)),
+        )
         .status();
     assert!(compiled.expect("javac starts").success());
     let code = Path::new(env!("CARGO_TARGET_TMPDIR")).join("code");
@@ -132,8 +134,10 @@ fn compile_meanings() -> tempfile::TempDir {
         .args(["-nowarn", "-implicit:none", "-sourcepath", own, "-d"])
         .arg(directory.path())
         .args(
-            ["Meanings", "Universe", "Rules", "AsClass", "AsDex"]
-                .map(|it| Path::new(SOURCES).join(format!("{it}.java"))),
+            [
+                "Meanings", "Universe", "Rules", "AsClass", "AsDex", "Random64",
+            ]
+            .map(|it| Path::new(SOURCES).join(format!("{it}.java"))),
         )
         .status();
     assert!(compiled.expect("javac starts").success());
