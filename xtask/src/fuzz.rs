@@ -93,7 +93,15 @@ impl Seeds {
         }
         command(
             Command::new("javac")
-                .args(["-nowarn", "-g", "-d"])
+                // Some programs know the machine's own class loaders.
+                .args([
+                    "-nowarn",
+                    "-g",
+                    "-implicit:none",
+                    "-sourcepath",
+                    "crates/vm/java",
+                    "-d",
+                ])
                 .arg(seeds.0.join("class"))
                 .args(programs)
                 .stderr(std::process::Stdio::null()),
