@@ -19,10 +19,10 @@ final class Hoard {
         bytes = new byte[length];
     }
 
-    /** Until there is no more. */
+    /** Until there is no more, or the window is over. */
     static void fill() {
         try {
-            for (int count = 0; ; count++) {
+            for (int count = 0; !Stall.isOver(); count++) {
                 int part = count % PARTS;
                 LISTS[part] = new Hoard(LISTS[part], 16 + count * 61 % PART_BYTES_MAX);
             }

@@ -2,7 +2,6 @@
 
 import android.util.Log;
 import java.io.IOException;
-import java.io.PrintStream;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.concurrent.atomic.AtomicLong;
@@ -43,7 +42,6 @@ public final class Stall {
         long periodNanos = Long.parseLong(args[3]) * 1000;
         int priority = Integer.parseInt(args[4]);
         Log.load(args[5]);
-        PrintStream out = System.out;
         // Compiles what the thread reaches, once without anything to measure.
         start(new Measured(soon(periodNanos), periodNanos, REHEARSED), periodNanos, priority).join();
         Measured measured = new Measured(soon(periodNanos), periodNanos, MADE_UP_FOR_MAX + warmUp + WINDOWS_MAX * releases);
@@ -63,12 +61,11 @@ public final class Stall {
         isOver = true;
         Hoard.empty();
         thread.join();
-        while (!isReported(measured, from, to, args[6])) {
+        boolean isReported = false;
+        while (!isReported) {
+            isReported = isReported(measured, from, to, args[6], thread.grantedPriority());
             Hoard.empty();
         }
-        out.println("window releases=" + (to - from) + " steps=" + STEPS.get() + " missed=" + measured.missed + " memory_errors="
-                + measured.memoryErrors + " exhausted=" + Hoard.EXHAUSTED.get() + " allocated="
-                + (to - from) * Measured.bytesPerRelease() + " priority=" + thread.grantedPriority());
         Runtime.getRuntime().exit(0);
     }
 
@@ -116,10 +113,18 @@ public final class Stall {
         }
     }
 
+    static boolean isOver() {
+        return isOver;
+    }
+
     /** Threads of a load may hold memory for a while. */
-    private static boolean isReported(Measured measured, int from, int to, String file) throws IOException {
+    private static boolean isReported(Measured measured, int from, int to, String file, int priority)
+            throws IOException {
         try {
             report(measured, from, to, file);
+            System.out.println("window releases=" + (to - from) + " steps=" + STEPS.get() + " missed=" + measured.missed
+                    + " memory_errors=" + measured.memoryErrors + " exhausted=" + Hoard.EXHAUSTED.get() + " allocated="
+                    + (to - from) * Measured.bytesPerRelease() + " priority=" + priority);
             return true;
         } catch (OutOfMemoryError e) {
             return false;

@@ -30,6 +30,9 @@ const LOOK_NS: u64 = 20_000_000;
 /// Lines of the program's that an error shows.
 const LINES_SHOWN: usize = 20;
 
+/// The control's releases, and the times in which the host's steal counter rose.
+type Beside = (Vec<Sample>, Vec<(u64, u64)>);
+
 /// What counts of the machine's report.
 #[derive(Deserialize)]
 struct Report {
@@ -71,7 +74,7 @@ pub(super) fn measure(args: &Args, code: &Code, load: Load, run: u64) -> Result<
     };
     let ended = run_to_end(&mut command, load, args, &file("err"));
     let read = |name: &str| std::fs::read_to_string(file(name));
-    let samples = ended.and_then(|()| Ok(read_samples(&read("samples")?)?));
+    let samples = ended.and_then(|()| read_samples(&read("samples")?));
     let bounds = |samples: &[Sample]| match samples {
         [first, .., last] => (first.due_ns, last.due_ns),
         _ => (0, 0),
@@ -116,15 +119,14 @@ fn time_ns_max(args: &Args) -> u64 {
 /// Starts the program and waits for its end; a program that stands still is ended.
 fn run_to_end(command: &mut Command, load: Load, args: &Args, log: &Path) -> Result<()> {
     // Its reader lives as long as the program, and never reads.
-    let _unread: Option<PipeReader>;
-    if load == Load::E {
+    let _unread: Option<PipeReader> = if load == Load::E {
         let (reader, writer) = std::io::pipe().context("cannot make a pipe")?;
         command.stderr(writer);
-        _unread = Some(reader);
+        Some(reader)
     } else {
         command.stderr(File::create(log)?);
-        _unread = None;
-    }
+        None
+    };
     let mut child = command.spawn().context("cannot start java")?;
     let ended = wait(&mut child, Monotonic.now_ns() + time_ns_max(args));
     if ended.is_err() {
@@ -178,7 +180,7 @@ fn row(
     load: Load,
     run: u64,
     samples: &[Sample],
-    beside: Option<(Vec<Sample>, Vec<(u64, u64)>)>,
+    beside: Option<Beside>,
     report: &Report,
     line: &str,
 ) -> Result<Row> {
