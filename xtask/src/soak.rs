@@ -86,13 +86,15 @@ pub(crate) fn run(only: Option<String>) -> Result<()> {
     stages.run("fuzz", fuzz::run)?;
     stages.run("handler-lab", || handler_lab(&takt))?;
     stages.run("lateness-lab", || lateness_lab(&takt))?;
-    // A real-time thread beside the worst of ordinary ones: every load in guests of four seeds.
-    stages.run("stall-lab", || {
-        let words = ["bench", "stall", "--lab", "--seeds", "4", "--check"];
-        command(Command::new(&takt).args(words))
-    })?;
+    stages.run("stall-lab", || stall_lab(&takt))?;
     stages.run("heartbeat", || heartbeat(&takt))?;
     stages.finish()
+}
+
+/// A real-time thread beside the worst of ordinary ones: every load in guests of four seeds.
+fn stall_lab(takt: &Path) -> Result<()> {
+    let words = ["bench", "stall", "--lab", "--seeds", "4", "--check"];
+    command(Command::new(takt).args(words))
 }
 
 fn heartbeat(takt: &Path) -> Result<()> {

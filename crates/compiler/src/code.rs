@@ -216,9 +216,15 @@ impl Compiler {
             let name = &self.context.func.params.user_named_funcs()[name];
             let (offset, address) = (found.offset, Address(name.index));
             match (found.kind, found.addend, name.namespace) {
-                (Reloc::X86GOTPCRel4, -4, ADDRESSES) => relocations.push(Relocation { offset, address }),
+                (Reloc::X86GOTPCRel4, -4, ADDRESSES) => {
+                    relocations.push(Relocation { offset, address });
+                }
                 (Reloc::X86CallPCRel4, -4, PARTS) => jumps.push((offset, name.index)),
-                _ => return Err(CompileError(format!("a relocation of another kind: {found:?}"))),
+                _ => {
+                    return Err(CompileError(format!(
+                        "a relocation of another kind: {found:?}"
+                    )));
+                }
             }
         }
         let lines = buffer.get_srclocs_sorted();

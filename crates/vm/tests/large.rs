@@ -9,7 +9,7 @@ mod programs;
 use std::path::Path;
 use std::process::Output;
 
-use programs::{JDKS, compile, jdk, run, run_takt, shown};
+use programs::{compile, jdk, run, run_takt, shown};
 
 /// Bytes of code, where every method is cut.
 const BYTES: &str = "-Dbytes=8000";
@@ -40,10 +40,7 @@ fn assert_as_computed(output: &Output) {
 /// All code, the class library's too, as if every method were large; then what is large.
 #[test]
 fn code_in_pieces_gives_what_it_gives_on_hotspot() {
-    let Some(jdk) = jdk() else {
-        eprintln!("skipped: no JDK 17 found in JAVA_HOME or {JDKS:?}");
-        return;
-    };
+    let jdk = jdk();
     let programs = ["Exceptions", "Nulls"].map(str::to_owned);
     let classes = compile(&jdk, &[&sources()[..], &programs].concat());
     let cache = tempfile::tempdir().expect("a directory for code");
@@ -88,7 +85,7 @@ fn figures(jdk: &Path, classes: &Path, arguments: &[&str]) -> Vec<(String, [u32;
 #[test]
 #[ignore = "measures time"]
 fn the_largest_methods_take_bounded_time_and_memory() {
-    let jdk = jdk().expect("a JDK 17");
+    let jdk = jdk();
     let classes = compile(&jdk, &sources());
     let mut all = figures(&jdk, classes.path(), &["Large"]);
     for units in ["65536", "131072", "262144"] {

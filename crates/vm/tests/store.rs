@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use std::sync::OnceLock;
 
-use programs::{JDKS, build, compile, figures, jdk, machine, run_takt, shown};
+use programs::{build, compile, figures, jdk, machine, run_takt, shown};
 
 /// Where the machine may put code (`abi::address_map::CodeArea`): of a delivered store, of a
 /// user's, of a process.
@@ -24,26 +24,23 @@ struct Case {
 
 impl Case {
     /// With an empty store.
-    fn new(name: &str) -> Option<Self> {
-        let Some(jdk) = jdk() else {
-            eprintln!("skipped: no JDK 17 found in JAVA_HOME or {JDKS:?}");
-            return None;
-        };
+    fn new(name: &str) -> Self {
+        let jdk = jdk();
         let classes = compile(&jdk, &[format!("store/{name}")]);
         let cache = tempfile::tempdir().expect("a directory for code");
-        Some(Self {
+        Self {
             jdk,
             classes,
             cache,
-        })
+        }
     }
 
     /// With a store of one file that holds what every start needs.
-    fn warm(name: &str) -> Option<Self> {
+    fn warm(name: &str) -> Self {
         static WARM: OnceLock<tempfile::TempDir> = OnceLock::new();
-        let case = Self::new(name)?;
+        let case = Self::new(name);
         let warm = WARM.get_or_init(|| {
-            let first = Case::new("Endless").expect("a JDK");
+            let first = Case::new("Endless");
             let output = first.run(&["Mapped"]);
             assert_eq!(output.status.code(), Some(1), "{}", shown(&output));
             first.cache
@@ -54,7 +51,7 @@ impl Case {
             .arg(case.cache.path())
             .status();
         assert!(copied.expect("cp starts").success());
-        Some(case)
+        case
     }
 
     fn run(&self, arguments: &[&str]) -> Output {
@@ -123,9 +120,7 @@ fn methods(output: &Output, name: &str) -> (usize, usize) {
 
 #[test]
 fn a_killed_process_loses_nothing() {
-    let Some(case) = Case::warm("Endless") else {
-        return;
-    };
+    let case = Case::warm("Endless");
     let mut child = case
         .java()
         .arg("Endless")
@@ -147,9 +142,7 @@ fn a_killed_process_loses_nothing() {
 
 #[test]
 fn two_processes_at_once_keep_all_and_mix_nothing() {
-    let Some(case) = Case::new("Endless") else {
-        return;
-    };
+    let case = Case::new("Endless");
     let start = || {
         let mut java = case.java();
         java.args(["Endless", "once"]).stdout(Stdio::piped());
@@ -176,9 +169,7 @@ fn two_processes_at_once_keep_all_and_mix_nothing() {
 
 #[test]
 fn code_is_mapped_privately_from_its_file_at_a_place_of_the_store() {
-    let Some(case) = Case::warm("Mapped") else {
-        return;
-    };
+    let case = Case::warm("Mapped");
     let first = case.mapped(&[]);
     let second = case.mapped(&[]);
     let of = |mapped: &[(u64, String)], is_stores: bool| -> BTreeSet<u64> {
@@ -195,7 +186,7 @@ fn code_is_mapped_privately_from_its_file_at_a_place_of_the_store() {
     // What belongs to one process lies elsewhere each time.
     assert_ne!(of(&first, false), of(&second, false));
     // Another store has another place, and one that lost its place gets a new one.
-    let other = Case::warm("Mapped").expect("a JDK");
+    let other = Case::warm("Mapped");
     for target in std::fs::read_dir(other.cache.path()).expect("ours") {
         let base = target.expect("an entry").path().join("base");
         std::fs::remove_file(base).expect("a store has one");
@@ -206,8 +197,8 @@ fn code_is_mapped_privately_from_its_file_at_a_place_of_the_store() {
 }
 
 /// Cuts the store's one file of this ending, changes bits of it, and says what the next start does.
-fn damaged(end: &str) -> Option<(u32, u32, u32)> {
-    let case = Case::warm("Endless")?;
+fn damaged(end: &str) -> (u32, u32, u32) {
+    let case = Case::warm("Endless");
     let files = case.files(end);
     assert_eq!(files.len(), 1, "one process, one file");
     let mut bytes = std::fs::read(&files[0]).expect("it is there");
@@ -223,15 +214,13 @@ fn damaged(end: &str) -> Option<(u32, u32, u32)> {
     assert_eq!(output.stdout, b"sum 4932\n", "{}", shown(&output));
     let again = case.run(&["-Xtakt:report", "Endless", "once"]);
     assert!(figures(&again).0 < 10, "{}", shown(&again));
-    Some(figures(&output))
+    figures(&output)
 }
 
 #[test]
 fn damaged_and_torn_files_are_refused_piece_by_piece() {
     for end in ["data", "code"] {
-        let Some((compiled, loaded, refused)) = damaged(end) else {
-            return;
-        };
+        let (compiled, loaded, refused) = damaged(end);
         assert!(
             compiled > 20 && loaded > 1000 && refused == 0,
             "{end}: {compiled} {loaded} {refused}"
@@ -241,9 +230,7 @@ fn damaged_and_torn_files_are_refused_piece_by_piece() {
 
 #[test]
 fn a_forked_child_and_its_parent_compile_each_for_itself() {
-    let Some(case) = Case::warm("Forked") else {
-        return;
-    };
+    let case = Case::warm("Forked");
     let expected = programs::run(&case.jdk, case.classes.path(), &["Forked"]);
     let program = case.classes.path().join("forked");
     build(&case.jdk, "forked.c", &program);
@@ -269,9 +256,7 @@ fn a_forked_child_and_its_parent_compile_each_for_itself() {
 /// A store made for delivery runs only where it was installed, and then beside the user's own.
 #[test]
 fn a_delivered_store_gets_its_place_where_it_is_installed() {
-    let (Some(case), Some(delivered)) = (Case::warm("Mapped"), Case::warm("Endless")) else {
-        return;
-    };
+    let (case, delivered) = (Case::warm("Mapped"), Case::warm("Endless"));
     let delivered = delivered.cache.path().display();
     let library = format!("-Xtakt:code-library={delivered}");
     let install = format!("-Xtakt:install-code={delivered}");
