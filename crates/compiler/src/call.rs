@@ -194,7 +194,7 @@ impl Lowering<'_, '_> {
         method: Address,
     ) -> clif::Value {
         let class = self.class_of(receiver);
-        let (row, _) = self.interface_row(class, id);
+        let row = self.interface_row(class, id);
         let found = self
             .b
             .ins()

@@ -228,7 +228,7 @@ impl Lowering<'_, '_> {
                 self.b.ins().icmp(IntCC::Equal, found, class)
             }
             SubtypeTest::Interface(id) => {
-                let (row, _) = self.interface_row(own, id);
+                let row = self.interface_row(own, id);
                 let found = self
                     .b
                     .ins()
@@ -259,12 +259,8 @@ impl Lowering<'_, '_> {
         self.b.block_params(next)[0]
     }
 
-    /// The row of a class's interface table where interface `id` would be.
-    pub(crate) fn interface_row(
-        &mut self,
-        class: clif::Value,
-        id: Address,
-    ) -> (clif::Value, clif::Value) {
+    /// The end of the row of a class's interface table where interface `id` would be.
+    pub(crate) fn interface_row(&mut self, class: clif::Value, id: Address) -> clif::Value {
         let flags = Self::plain();
         let table = self
             .b
@@ -277,7 +273,13 @@ impl Lowering<'_, '_> {
         let id = self.word_at(id);
         let place = self.b.ins().band(mask, id);
         let place = self.b.ins().uextend(I64, place);
-        let offset = self.b.ins().ishl_imm_u(place, class_record::ROW_SHIFT);
-        (self.b.ins().iadd(table, offset), table)
+        let offset = self
+            .b
+            .ins()
+            .ishl_imm_u(place, class_record::ROW_NUMBER_SHIFT);
+        let at = self.b.ins().iadd(table, offset);
+        let number = self.b.ins().uload16(I64, flags, at, 0);
+        let offset = self.b.ins().ishl_imm_u(number, class_record::ROW_SHIFT);
+        self.b.ins().isub(table, offset)
     }
 }

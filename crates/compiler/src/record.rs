@@ -9,9 +9,10 @@ pub mod class_record {
     pub const DISPLAY: i32 = 32;
     /// How many superclasses the display holds.
     pub const DISPLAY_COUNT: u32 = 8;
-    /// Address of the interface table (64 bits).
+    /// Address of the interface table (64 bits): numbers of rows, 16 bits each, at `id & mask`. The
+    /// rows lie before it, row 0 last.
     pub const INTERFACES: i32 = 64;
-    /// Number of rows of the interface table, less one.
+    /// How many numbers of rows there are, less one.
     pub const INTERFACES_MASK: i32 = 72;
     /// Distance from the superclass chain's root.
     pub const DEPTH: i32 = 76;
@@ -21,10 +22,12 @@ pub mod class_record {
     pub const MIRROR: i32 = 84;
     /// Virtual methods, 64 bits each.
     pub const VTABLE: i32 = 128;
-    /// A row of the interface table: interface id (32 bits) …
-    pub const ROW_ID: i32 = 0;
+    /// A row of the interface table, from its end: interface id (32 bits) …
+    pub const ROW_ID: i32 = -16;
     /// … and address of its methods (64 bits).
-    pub const ROW_METHODS: i32 = 8;
+    pub const ROW_METHODS: i32 = -8;
+    /// log2 of the size of a row's number.
+    pub const ROW_NUMBER_SHIFT: i64 = 1;
     /// log2 of a row's size.
     pub const ROW_SHIFT: i64 = 4;
 }

@@ -29,6 +29,7 @@ const OTHERWISE: [(&str, &str); 8] = [
         "HotSpot's messages quote bytecode: see check_nulls",
     ),
     ("Structured", "changes the bytes of its own class files"),
+    ("Statics", "assembles a class file"),
     ("Subroutines", "assembles its own class files"),
     ("Verification", "changes the bytes of its own class files"),
 ];

@@ -144,15 +144,13 @@ fn default_method(interfaces: &[&'static Class], signature: Signature) -> Option
     best
 }
 
-/// Rows of a table in which no two interfaces meet.
-fn row_count(interfaces: &[&'static Class]) -> u32 {
-    let mut count = interfaces.len().next_power_of_two() as u32;
+/// Numbers of rows among which no two interfaces of these ids meet.
+fn number_count(ids: impl ExactSizeIterator<Item = u32> + Clone) -> u32 {
+    let mut count = ids.len().next_power_of_two() as u32;
     let collides = |count: u32| {
         let mut taken = vec![false; count as usize];
-        interfaces.iter().any(|interface| {
-            let place = (interface.interface_id & (count - 1)) as usize;
-            core::mem::replace(&mut taken[place], true)
-        })
+        let mut places = ids.clone().map(|id| (id & (count - 1)) as usize);
+        places.any(|place| core::mem::replace(&mut taken[place], true))
     };
     while collides(count) {
         count *= 2;
@@ -160,14 +158,36 @@ fn row_count(interfaces: &[&'static Class]) -> u32 {
     count
 }
 
-/// Bytes of [`interface_table`], or some more.
-pub(super) fn interface_bound(interfaces: &[&'static Class]) -> usize {
-    let lists = interfaces.iter();
-    let lists: usize = lists.map(|it| it.info.methods.len() * 8 + 16).sum();
-    row_count(interfaces) as usize * 16 + lists
+fn ids(interfaces: &[&'static Class]) -> impl ExactSizeIterator<Item = u32> + Clone {
+    interfaces.iter().map(|interface| interface.interface_id)
 }
 
-/// Address and mask of the interface table: a row for each interface at `id & mask`.
+/// Bytes of a table's rows, and of their numbers.
+fn table_bytes(row_count: usize, number_count: u32) -> (usize, usize) {
+    // Row 0 is what a number that nobody set leads to; without interfaces it is nobody's.
+    let rows = row_count.max(1) * ROW_BYTES;
+    (rows, number_count as usize * ROW_NUMBER_BYTES)
+}
+
+const ROW_BYTES: usize = 1 << class_record::ROW_SHIFT;
+const ROW_NUMBER_BYTES: usize = 1 << class_record::ROW_NUMBER_SHIFT;
+/// Rows that a number can name.
+const ROWS_MAX: usize = 1 << (8 * ROW_NUMBER_BYTES);
+
+/// Bytes of [`interface_table`], or some more; more than there can be if it cannot be made.
+pub(super) fn interface_bound(interfaces: &[&'static Class]) -> usize {
+    if interfaces.len() > ROWS_MAX {
+        return usize::MAX / 2;
+    }
+    let lists = interfaces.iter();
+    let lists: usize = lists.map(|it| it.info.methods.len() * 8 + 16).sum();
+    let (rows, numbers) = table_bytes(interfaces.len(), number_count(ids(interfaces)));
+    // Rounded up to 16.
+    rows + numbers + 16 + lists
+}
+
+/// Address and mask of the interface table. No two interfaces of a class meet at `id & mask`, where
+/// the number of a row is: two bytes for each place that must be free between them, 16 for a row.
 pub(super) fn interface_table(
     vtable: &[&'static Method],
     interfaces: &[&'static Class],
@@ -179,9 +199,10 @@ pub(super) fn interface_table(
     {
         by_signature.insert((method.name, method.descriptor), method);
     }
-    let count = row_count(interfaces);
-    let table = memory::metadata(count as usize * 16);
-    for interface in interfaces {
+    let count = number_count(ids(interfaces));
+    let (rows, numbers) = table_bytes(interfaces.len(), count);
+    let table = memory::metadata(rows + numbers) + rows as u64;
+    for (number, interface) in interfaces.iter().enumerate() {
         let methods = interface_methods(interface);
         let list = memory::metadata(methods.len() * 8);
         for (place, method) in methods.iter().enumerate() {
@@ -190,9 +211,12 @@ pub(super) fn interface_table(
             let chosen = chosen.or_else(|| default_method(interfaces, signature));
             memory::write(list + place as u64 * 8, chosen.unwrap_or(method).address());
         }
-        let row = table + u64::from(interface.interface_id & (count - 1)) * 16;
-        memory::write(row + class_record::ROW_ID as u64, interface.interface_id);
-        memory::write(row + class_record::ROW_METHODS as u64, list);
+        let end = table - (number * ROW_BYTES) as u64;
+        let at = |offset: i32| end.wrapping_add_signed(offset.into());
+        memory::write(at(class_record::ROW_ID), interface.interface_id);
+        memory::write(at(class_record::ROW_METHODS), list);
+        let place = (interface.interface_id & (count - 1)) as u64;
+        memory::write(table + place * ROW_NUMBER_BYTES as u64, number as u16);
     }
     (table, count - 1)
 }
@@ -207,4 +231,29 @@ pub(crate) fn select(class: &'static Class, method: &'static Method) -> Option<&
     });
     let found = in_vtable.or_else(|| default_method(&class.info.all_interfaces, signature));
     found.filter(|found| !found.is_abstract())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashSet;
+
+    use super::*;
+
+    #[test]
+    fn a_table_of_forty_interfaces_is_small() {
+        let mut random = fastrand::Rng::with_seed(40);
+        let mut most = 0;
+        for _ in 0..200 {
+            let mut ids: Vec<u32> = (1..3000).collect();
+            random.shuffle(&mut ids);
+            ids.truncate(40);
+            let count = number_count(ids.iter().copied());
+            let places: HashSet<u32> = ids.iter().map(|id| id & (count - 1)).collect();
+            assert_eq!(places.len(), ids.len(), "each has a place of its own");
+            let (rows, numbers) = table_bytes(ids.len(), count);
+            most = most.max(rows + numbers);
+        }
+        // With a row in each place it was sixteen bytes for each: 65 KiB at the most.
+        assert!(most <= 9 << 10, "{most}");
+    }
 }
