@@ -6,6 +6,7 @@ use classfile::access;
 use crate::class::{Class, ClassKind};
 use crate::library::Library;
 use crate::message;
+use crate::mirror;
 use crate::module;
 use crate::resolve;
 use crate::symbol::Symbol;
@@ -51,7 +52,10 @@ pub(crate) fn check_class(
     let class = innermost(class);
     let is_public = class.info.file.access & access::PUBLIC != 0;
     let message = match module::refusal(from, class).filter(|_| is_public) {
-        Some(refusal) => message::hidden_by_module(from, class, refusal),
+        Some(refusal) => {
+            let (name, module) = (from.java_name(), mirror::module_of(from));
+            message::hidden_by_module(&name, module, class, refusal)
+        }
         None => message::hidden_class(from, class),
     };
     Err(thread.throw("java/lang/IllegalAccessError", &message))

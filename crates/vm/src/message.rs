@@ -5,11 +5,11 @@ use classfile::{FieldType, MethodDescriptor, Primitive};
 
 use crate::class::{Class, ClassKind, Field, Method};
 use crate::constraint::Assumption;
-use crate::known::known;
 use crate::loader::Loader;
 use crate::mirror;
 use crate::module::Refusal;
 use crate::monitor;
+use crate::object::ObjectRef;
 use crate::symbol::Symbol;
 
 /// A type as the language writes it.
@@ -123,11 +123,12 @@ pub(crate) fn hidden_class(from: &'static Class, class: &'static Class) -> Strin
 
 /// `class A (in module M) cannot access class B (in module N) because …`.
 pub(crate) fn hidden_by_module(
-    from: &'static Class,
+    from: &str,
+    module: ObjectRef,
     class: &'static Class,
     refusal: Refusal,
 ) -> String {
-    let [own, other] = [from, class].map(module_of);
+    let [own, other] = [module, mirror::module_of(class)].map(module_text);
     let why = match refusal {
         Refusal::NotRead => format!("{own} does not read {other}"),
         Refusal::NotExported => {
@@ -135,18 +136,15 @@ pub(crate) fn hidden_by_module(
             format!("{other} does not export {package} to {own}")
         }
     };
-    let (from_name, name) = (from.java_name(), class.java_name());
-    format!("class {from_name} (in {own}) cannot access class {name} (in {other}) because {why}")
+    let name = class.java_name();
+    format!("class {from} (in {own}) cannot access class {name} (in {other}) because {why}")
 }
 
-/// A class's module, as `Module.toString` names it, but for the number of one without a name.
-fn module_of(class: &'static Class) -> String {
-    match mirror::module_name(class) {
+/// As `Module.toString` names it, but for the number of one without a name.
+fn module_text(module: ObjectRef) -> String {
+    match mirror::name_of_module(module) {
         Some((name, _)) => format!("module {name}"),
-        None => {
-            let module = class.mirror().get_ref(known().mirror_module);
-            format!("unnamed module @0x{:x}", monitor::identity_hash(module))
-        }
+        None => format!("unnamed module @0x{:x}", monitor::identity_hash(module)),
     }
 }
 

@@ -176,8 +176,12 @@ pub(crate) fn parent_loader_name(loader: &Loader) -> Option<String> {
 
 /// Name and version of a class's module, if it has a name.
 pub(crate) fn module_name(class: &'static Class) -> Option<(String, Option<String>)> {
-    let module = class.mirror().get_ref(known().mirror_module).some()?;
-    let of_module = module.class();
+    name_of_module(class.mirror().get_ref(known().mirror_module))
+}
+
+/// Name and version of a module, if it has a name.
+pub(crate) fn name_of_module(module: ObjectRef) -> Option<(String, Option<String>)> {
+    let of_module = module.some()?.class();
     let name = module
         .get_ref(of_module.field_named("name")?.offset)
         .some()?;

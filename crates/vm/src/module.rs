@@ -93,7 +93,12 @@ pub(crate) fn add_export(from: ObjectRef, package: &[u8], target: Target) {
 
 /// Why code of `from` may not name `class`, which is public, if it may not.
 pub(crate) fn refusal(from: &'static Class, class: &'static Class) -> Option<Refusal> {
-    let (source, target) = (of_class(from)?, of_class(class)?);
+    refusal_of(of_class(from)?, class)
+}
+
+/// As [`refusal`], for code of module `source`; null before the library has defined its modules.
+pub(crate) fn refusal_of(source: ObjectRef, class: &'static Class) -> Option<Refusal> {
+    let (source, target) = (source.some()?, of_class(class)?);
     if source == target {
         return None;
     }

@@ -15,6 +15,7 @@ import java.util.Set;
 /** Code that names a class of the library's inside: its class file says another name than its source, of the same length. */
 public class Linked {
     static final String OTHER = "jdk/internal/misc/VM";
+    static final String ACCESS = "jdk/internal/access/JavaNetUriAccess";
 
     static class Calling {
         static Object run() {
@@ -40,13 +41,27 @@ public class Linked {
         }
     }
 
+    static class Inheriting extends StandInOfTwentyABCDE {
+        static Object run() {
+            return isBooted();
+        }
+    }
+
+    static class Implementing implements StandInInterfaceOfThirtySixABCDEFGHI {
+        static Object run() {
+            return StandInInterfaceOfThirtySixABCDEFGHI.class;
+        }
+    }
+
     /** Its class file with the other name, under a name of its own. */
     static byte[] changed(Class<?> source) throws IOException {
         try (var in = Linked.class.getResourceAsStream(source.getName() + ".class")) {
             String text = new String(in.readAllBytes(), StandardCharsets.ISO_8859_1);
             String name = source.getName();
             String other = name.replace('$', '_');
-            text = text.replace("StandInOfTwentyABCDE", OTHER).replace(name, other);
+            text = text.replace("StandInOfTwentyABCDE", OTHER)
+                    .replace("StandInInterfaceOfThirtySixABCDEFGHI", ACCESS)
+                    .replace(name, other);
             return text.getBytes(StandardCharsets.ISO_8859_1);
         }
     }
@@ -128,6 +143,13 @@ public class Linked {
             tell(source.getSimpleName(), changed);
             tell(source.getSimpleName() + " again", changed);
         }
+        for (Class<?> source : new Class<?>[] {Inheriting.class, Implementing.class}) {
+            try {
+                tell(source.getSimpleName(), lookup.defineClass(changed(source)));
+            } catch (IllegalAccessError e) {
+                System.out.println(e.getMessage().replaceAll("@0x[0-9a-f]+", "@N"));
+            }
+        }
         inModule(true);
         inModule(false);
     }
@@ -144,3 +166,5 @@ class Log_p {
         return java.util.logging.Level.INFO.getName();
     }
 }
+
+interface StandInInterfaceOfThirtySixABCDEFGHI {}

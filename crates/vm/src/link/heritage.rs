@@ -11,6 +11,7 @@ use crate::class::Class;
 use crate::library::Library;
 use crate::message;
 use crate::mirror;
+use crate::module;
 use crate::symbol::Symbol;
 use crate::thread::{Thread, Thrown};
 
@@ -109,10 +110,12 @@ impl Heir<'_> {
     }
 
     fn check_access(&self, parent: &'static Class, word: &str) -> Result<(), Thrown> {
-        let is_public = parent.info.file.access & access::PUBLIC != 0;
         let is_exempt = parent.descends_from(Library::MagicAccessorImpl);
-        if is_public || is_exempt || self.is_in_package_of(parent) {
+        if is_exempt || self.is_in_package_of(parent) {
             return Ok(());
+        }
+        if parent.info.file.access & access::PUBLIC != 0 {
+            return self.check_module(parent, word);
         }
         let homes = message::homes_of_heir(&self.name(), self.definition.loader, parent);
         let message = format!(
@@ -120,6 +123,19 @@ impl Heir<'_> {
             self.name(),
             parent.java_name()
         );
+        Err(self.thread.throw("java/lang/IllegalAccessError", &message))
+    }
+
+    /// Whether the module of a public parent exports it to the heir's.
+    fn check_module(&self, parent: &'static Class, word: &str) -> Result<(), Thrown> {
+        let own = mirror::module_of_package(self.definition.loader, self.package());
+        let Some(refusal) = module::refusal_of(own, parent) else {
+            return Ok(());
+        };
+        let why = message::hidden_by_module(&self.name(), own, parent, refusal);
+        // HotSpot's words.
+        let what = if word == "superclass" { " access" } else { "" };
+        let message = format!("{word}{what} check failed: {why}");
         Err(self.thread.throw("java/lang/IllegalAccessError", &message))
     }
 
