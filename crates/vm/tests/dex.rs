@@ -16,7 +16,7 @@ const DEX_SOURCES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/dex"
 const API: &str = "32";
 
 /// Programs that print something else from DEX code, and why.
-const OTHERWISE: [(&str, &str); 8] = [
+const OTHERWISE: [(&str, &str); 9] = [
     ("Access", "changes the bytes of its own class files"),
     (
         "Callers",
