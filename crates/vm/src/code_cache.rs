@@ -163,6 +163,7 @@ pub(crate) fn stub_for(method: &'static Method) -> u64 {
     let mut stubs = STUBS.lock();
     if stubs.room.is_none() || stubs.next == STUBS_PER_BATCH {
         stubs.room = Some(install(&mut batch(), &[0; STUBS_PER_BATCH as usize]));
+        code_space::note_used((STUBS_PER_BATCH * STUB_BYTES) as usize);
         stubs.next = 0;
     }
     let room = stubs.room.expect("there is a batch");

@@ -211,6 +211,11 @@ pub(crate) fn publish(code: &'static Code, bytes: usize) {
     let region = &span.regions[(offset / CODE_REGION_BYTES) as usize];
     let end = (offset % CODE_REGION_BYTES) as u32 + bytes as u32;
     region.end.fetch_max(end, Ordering::Relaxed);
+    note_used(bytes);
+}
+
+/// Counts code that has its place.
+pub(crate) fn note_used(bytes: usize) {
     USED_BYTES.fetch_add(bytes as u64, Ordering::Relaxed);
 }
 
