@@ -119,7 +119,8 @@ fn boot(thread: &'static Thread) -> Result<(), Thrown> {
     Ok(())
 }
 
-fn call_static(
+/// Calls a static method of a class of the boot loader's, which must have it.
+pub(crate) fn call_static(
     thread: &Thread,
     class: &str,
     name: &str,

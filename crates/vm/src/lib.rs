@@ -56,6 +56,7 @@ mod noted_locks;
 mod null_message;
 mod object;
 mod options;
+mod own_module;
 mod park;
 mod pending;
 mod perf_map;

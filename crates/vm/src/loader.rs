@@ -15,6 +15,7 @@ use crate::link::{self, Definition};
 use crate::lock::Lock;
 use crate::message;
 use crate::object::ObjectRef;
+use crate::own_module;
 use crate::string;
 use crate::symbol::Symbol;
 use crate::thread::{Thread, Thrown};
@@ -215,6 +216,7 @@ pub(crate) fn find_boot(thread: &Thread, name: Symbol) -> Result<Option<&'static
     if let Some(found) = boot.loaded(name) {
         return Ok(Some(found));
     }
+    own_module::define_for(thread, name)?;
     let Some(bytes) = thread.outside(|| boot_bytes(name)) else {
         return Ok(None);
     };

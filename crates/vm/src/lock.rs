@@ -87,6 +87,10 @@ pub(crate) struct Turn(Futex<Private>);
 pub(crate) struct Taken<'a>(&'a Turn);
 
 impl Turn {
+    pub(crate) const fn new() -> Self {
+        Self(Futex::new(0))
+    }
+
     /// Waits in native state and lends its priority to whoever has the turn.
     pub(crate) fn take(&self) -> Taken<'_> {
         lock_futex(&self.0);

@@ -167,6 +167,6 @@ fn priority_reaches_who_holds_a_lock() {
 fn a_forged_number_names_no_record() {
     let run = machine(&[]);
     let output = run(&["Forged"]);
-    assert_eq!(output.stdout, b"refused 21\n", "{}", shown(&output));
+    assert_eq!(output.stdout, b"closed\nrefused 21\n", "{}", shown(&output));
     assert_eq!(output.status.code(), Some(0), "{}", shown(&output));
 }
