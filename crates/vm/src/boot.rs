@@ -319,6 +319,5 @@ fn finish(thread: Option<&'static Thread>) {
 /// `Runtime.halt` and the end of `System.exit`.
 pub(crate) fn leave(code: i32) -> ! {
     finish(thread::current());
-    // SAFETY: 1. _exit has no preconditions; hooks have run where they should.
-    unsafe { libc::_exit(code) }
+    rt::lines::leave(code)
 }
