@@ -15,15 +15,15 @@ use crate::stage::{command, target_dir};
 /// What `tools/setup.d/26-fuzz` installs.
 const CARGO_FUZZ: &str = "cargo-fuzz-0.13.2/bin";
 /// Of each target.
-const SECONDS: u32 = 300;
+const SECONDS: u32 = 600;
 /// Of one input; those that parse are answered in milliseconds.
 const INPUT_SECONDS_MAX: u32 = 10;
 const RESIDENT_MB_MAX: u32 = 1024;
 /// Larger seeds make each try slow and find nothing that smaller ones do not.
 const SEED_BYTES_MAX: usize = 32 << 10;
 
-/// Runs each target for some minutes; what was found lies in out/soak/fuzz.
-pub(crate) fn run() -> Result<()> {
+/// Runs a target for ten minutes; what was found lies in out/soak/fuzz.
+pub(crate) fn run(target: &str) -> Result<()> {
     let programs = cache()?.join(CARGO_FUZZ);
     if !programs.join("cargo-fuzz").is_file() {
         println!("fuzz: LEFT OUT: cargo-fuzz is not installed (tools/setup says why)");
@@ -34,36 +34,32 @@ pub(crate) fn run() -> Result<()> {
     let place = target_dir()?.join("fuzz");
     let seeds = Seeds::write(place.join("seeds"))?;
     std::fs::create_dir_all("out/soak/fuzz")?;
-    for target in targets()? {
-        // What a run learns stays for the next one.
-        let corpus = place.join("corpus").join(&target);
-        std::fs::create_dir_all(&corpus)?;
-        let Some(mut cargo) = nightly("fuzz")? else {
-            return Ok(());
-        };
-        println!("fuzz: {target}");
-        cargo
-            // Our formats forbid unsafe code: what is looked for is panics, time and memory.
-            .args(["fuzz", "run", "--sanitizer", "none", "--target-dir"])
-            .arg(place.join("build"))
-            .arg(&target)
-            .arg(&corpus)
-            .args(seeds.of(&target))
-            .arg("--")
-            .arg(format!("-max_total_time={SECONDS}"))
-            .arg(format!("-timeout={INPUT_SECONDS_MAX}"))
-            .arg(format!("-rss_limit_mb={RESIDENT_MB_MAX}"))
-            .arg(format!("-max_len={SEED_BYTES_MAX}"))
-            .args(["-print_final_stats=1", "-verbosity=0"])
-            .arg(format!("-artifact_prefix=out/soak/fuzz/{target}-"))
-            .env("PATH", &path);
-        command(&mut cargo)?;
-    }
-    Ok(())
+    // What a run learns stays for the next one.
+    let corpus = place.join("corpus").join(target);
+    std::fs::create_dir_all(&corpus)?;
+    let Some(mut cargo) = nightly("fuzz")? else {
+        return Ok(());
+    };
+    cargo
+        // Our formats forbid unsafe code: what is looked for is panics, time and memory.
+        .args(["fuzz", "run", "--sanitizer", "none", "--target-dir"])
+        .arg(place.join("build"))
+        .arg(target)
+        .arg(&corpus)
+        .args(seeds.of(target))
+        .arg("--")
+        .arg(format!("-max_total_time={SECONDS}"))
+        .arg(format!("-timeout={INPUT_SECONDS_MAX}"))
+        .arg(format!("-rss_limit_mb={RESIDENT_MB_MAX}"))
+        .arg(format!("-max_len={SEED_BYTES_MAX}"))
+        .args(["-print_final_stats=1", "-verbosity=0"])
+        .arg(format!("-artifact_prefix=out/soak/fuzz/{target}-"))
+        .env("PATH", &path);
+    command(&mut cargo)
 }
 
 /// The files of fuzz/targets.
-fn targets() -> Result<Vec<String>> {
+pub(crate) fn targets() -> Result<Vec<String>> {
     let mut names = Vec::new();
     for entry in std::fs::read_dir("fuzz/targets")? {
         let path = entry?.path();

@@ -83,7 +83,9 @@ pub(crate) fn run(only: Option<String>) -> Result<()> {
             cargo([&test[..], &["--", "--ignored", "--nocapture"]].concat())
         })?;
     }
-    stages.run("fuzz", fuzz::run)?;
+    for target in fuzz::targets()? {
+        stages.run(&format!("fuzz-{target}"), || fuzz::run(&target))?;
+    }
     stages.run("handler-lab", || handler_lab(&takt))?;
     stages.run("lateness-lab", || lateness_lab(&takt))?;
     stages.run("stall-lab", || stall_lab(&takt))?;
