@@ -1,16 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // Native code that takes local references without end, recurses through Java, asks for any version, and ends with locks.
 
-#include <jni.h>
 #include <pthread.h>
 #include <stdio.h>
+
+#include "started.h"
 
 /// So deep that local references end before it does.
 #define STACK_BYTES ((size_t)1 << 30)
 #define REFERENCES_MAX 10000000
 
-static JavaVM *machine;
-static jclass program;
 static jmethodID up, locked_up;
 
 static jint JNICALL down(JNIEnv *env, jclass class, jobject a, jobject b, jobject c, jobject d, jobject e, jobject f) {
@@ -121,22 +120,15 @@ static int run(void *(*body)(void *)) {
 }
 
 int main(int count, char **words) {
-    static JavaVMOption options[8];
-    for (int i = 1; i < count && i <= 8; i++) {
-        options[i - 1].optionString = words[i];
-    }
-    JavaVMInitArgs arguments = {JNI_VERSION_10, count - 1, options, JNI_FALSE};
-    JNIEnv *env;
-    if (JNI_CreateJavaVM(&machine, (void **)&env, &arguments) != JNI_OK) {
+    JNIEnv *env = started(count, words, "Natives");
+    if (!env) {
         return 2;
     }
-    program = (*env)->FindClass(env, "Natives");
-    program = program ? (*env)->NewGlobalRef(env, program) : NULL;
     const char *many = "(Ljava/lang/Object;Ljava/lang/Object;Ljava/lang/Object;Ljava/lang/Object;Ljava/lang/Object;"
                        "Ljava/lang/Object;)I";
     JNINativeMethod methods[] = {
         {"down", (char *)many, down}, {"lockedDown", (char *)many, locked_down}, {"detach", "()I", detach}};
-    if (!program || (*env)->RegisterNatives(env, program, methods, 3)) {
+    if ((*env)->RegisterNatives(env, program, methods, 3)) {
         return 3;
     }
     up = (*env)->GetStaticMethodID(env, program, "up", "(Ljava/lang/Object;)I");

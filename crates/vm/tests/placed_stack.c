@@ -3,18 +3,16 @@
 // address inside that array. Chance puts a stack there in one process of thousands, and there into a large array.
 
 #define _GNU_SOURCE
-#include <jni.h>
 #include <pthread.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <sys/mman.h>
 
+#include "started.h"
+
 /// Far from where Linux puts programs, libraries and stacks; of a size that the machine accepts.
 #define PLACE 0x700000000000
 #define STACK_BYTES (4 << 20)
-
-static JavaVM *machine;
-static jclass program;
 
 static void *ask(void *unused) {
     (void)unused;
@@ -44,19 +42,9 @@ static uintptr_t middle_of_array(JNIEnv *env) {
 }
 
 int main(int count, char **words) {
-    static JavaVMOption options[8];
-    for (int i = 1; i < count && i <= 8; i++) {
-        options[i - 1].optionString = words[i];
-    }
-    JavaVMInitArgs arguments = {JNI_VERSION_10, count - 1, options, JNI_FALSE};
-    JNIEnv *env;
-    if (JNI_CreateJavaVM(&machine, (void **)&env, &arguments) != JNI_OK) {
+    JNIEnv *env = started(count, words, "Placed");
+    if (!env) {
         return 2;
-    }
-    program = (*env)->FindClass(env, "Placed");
-    program = program ? (*env)->NewGlobalRef(env, program) : NULL;
-    if (!program) {
-        return 3;
     }
     uintptr_t low = PLACE + middle_of_array(env) - STACK_BYTES;
     int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE;

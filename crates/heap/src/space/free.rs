@@ -272,14 +272,19 @@ fn longest_span(words: &[u64]) -> u32 {
 mod tests {
     use super::*;
 
-    fn map(free: &[u32]) -> FreeMap {
-        let mut map = FreeMap {
-            words: vec![0; 2],
+    fn full(words: usize) -> FreeMap {
+        let blocks = words as u32 * 64;
+        FreeMap {
+            words: vec![0; words],
             first_word: 0,
             free: 0,
-            committed: 128,
-            block_count: 128,
-        };
+            committed: blocks,
+            block_count: blocks,
+        }
+    }
+
+    fn map(free: &[u32]) -> FreeMap {
+        let mut map = full(2);
         free.iter().for_each(|&block| map.put(block, 1));
         map
     }
@@ -314,13 +319,7 @@ mod tests {
         // Miri takes a second for each.
         let maps = if cfg!(miri) { 5 } else { 300 };
         for _ in 0..maps {
-            let mut map = FreeMap {
-                words: vec![0; 6],
-                first_word: 0,
-                free: 0,
-                committed: 384,
-                block_count: 384,
-            };
+            let mut map = full(6);
             let mut at = random(9);
             while at < 384 {
                 let length = (1 + random(150)).min(384 - at);

@@ -29,6 +29,10 @@ const VERSIONS: [i32; 7] = [
     VERSION,
 ];
 
+pub(crate) fn is_known_version(version: i32) -> bool {
+    VERSIONS.contains(&version)
+}
+
 /// Stack for the launcher's main thread.
 const MAIN_STACK_BYTES: i32 = 8 << 20;
 
@@ -196,7 +200,7 @@ extern "C" fn detach_current_thread(_vm: u64) -> i32 {
 
 extern "C" fn get_env(_vm: u64, env: u64, version: i32) -> i32 {
     match thread::current() {
-        Some(thread) if VERSIONS.contains(&version) => {
+        Some(thread) if is_known_version(version) => {
             memory::write(env, thread.env());
             OK
         }

@@ -140,16 +140,7 @@ extern "C" fn JVM_SupportsCX8() -> u8 {
 
 #[unsafe(no_mangle)]
 extern "C" fn JVM_IsSupportedJNIVersion(version: i32) -> u8 {
-    const KNOWN: [i32; 7] = [
-        0x0001_0001,
-        0x0001_0002,
-        0x0001_0004,
-        0x0001_0006,
-        0x0001_0008,
-        0x0009_0000,
-        0x000a_0000,
-    ];
-    u8::from(KNOWN.contains(&version))
+    u8::from(crate::jni::invocation::is_known_version(version))
 }
 
 // Libraries.
