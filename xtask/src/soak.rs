@@ -44,29 +44,7 @@ pub(crate) fn run(only: Option<String>) -> Result<()> {
             "1",
         ])
     })?;
-    stages.run("lab-seeds", || {
-        command(
-            Command::new(&takt)
-                .args([
-                    "lab",
-                    "--deterministic",
-                    "--seeds",
-                    "20",
-                    "--out",
-                    "out/soak/lab-seeds",
-                ])
-                .args([
-                    "--",
-                    "takt",
-                    "latency",
-                    "--quiet",
-                    "--duration",
-                    "2s",
-                    "--load",
-                    "hackbench-like",
-                ]),
-        )
-    })?;
+    stages.run("lab-seeds", || lab_seeds(&takt))?;
     let whole = Length { steps: 2_000_000 };
     stages.run("asan", || sanitize::address(whole))?;
     stages.run("tsan", || sanitize::thread(whole))?;
@@ -91,6 +69,13 @@ pub(crate) fn run(only: Option<String>) -> Result<()> {
     stages.run("stall-lab", || stall_lab(&takt))?;
     stages.run("heartbeat", || heartbeat(&takt))?;
     stages.finish()
+}
+
+fn lab_seeds(takt: &Path) -> Result<()> {
+    let lab = "lab --deterministic --seeds 20 --out out/soak/lab-seeds --";
+    let latency = "takt latency --quiet --duration 2s --load hackbench-like";
+    let words = lab.split(' ').chain(latency.split(' '));
+    command(Command::new(takt).args(words))
 }
 
 /// A real-time thread beside the worst of ordinary ones: every load in guests of four seeds.
