@@ -31,7 +31,12 @@ use crate::workload::Load;
 /// kind does not. `work` is a release's work from its start to its end; `collector` is what the collector itself
 /// took of it: answers to handshakes (rc), pauses (stw), waits for memory.
 #[derive(Parser)]
-#[command(name = "bench-gc", version, max_term_width = 100)]
+#[command(
+    name = "bench-gc",
+    bin_name = "takt bench gc",
+    version,
+    max_term_width = 100
+)]
 struct Args {
     /// Loads to run in turn
     #[arg(long, value_enum, value_delimiter = ',', default_value = "heavy")]

@@ -20,6 +20,7 @@ use crate::jdk::Jdk;
 /// Its first start compiles little or nothing then. Classes are loaded, not initialised. What only reflection reaches, and code
 /// that is made at run time (lambdas, proxies), is compiled when it is first called, and kept too.
 #[derive(clap::Args)]
+#[command(after_help = "Example:\n  takt compile app.jar lib/classes")]
 pub(crate) struct Args {
     /// JARs and directories of class files: the application's class path
     #[arg(required_unless_present = "install")]

@@ -21,6 +21,7 @@ pub(crate) struct Args {
 #[derive(Subcommand)]
 enum Command {
     /// Classes, methods and instructions, in the form of Android's dexdump.
+    #[command(after_help = "Example:\n  takt dex dump app.apk --class org.example.Main")]
     Dump {
         /// A DEX file, or a package: all DEX files in it
         file: PathBuf,

@@ -16,22 +16,49 @@ use crate::jdk::Jdk;
 /// what `dalvikvm -cp app.apk org.example.Main` does on a device. The system class loader is then a
 /// dalvik.system.PathClassLoader.
 #[derive(clap::Args)]
-#[command(disable_help_flag = true)]
+#[command(disable_help_flag = true, after_help = EXAMPLE)]
 pub(crate) struct Args {
-    /// Options of the `java` command; `--gc=rc|stw` for the collector; `--realtime` for a heap that is locked in memory
-    /// and a collector of SCHED_FIFO 1; `--realtime-strict` to refuse real-time threads that the system gives no
-    /// real-time priority; `--realtime-list=FILE` for what those need beside what the machine finds; `--report` for figures of the machine and of each real-time thread at the end,
-    /// `--report=FILE` for the same as JSON; `--code-cache=DIR` for where compiled code is kept (default: takt/code
-    /// under $XDG_CACHE_HOME), `--no-code-cache` for nowhere, `--code-library=DIR` for code that was delivered and installed
+    /// Options of the machine and of the `java` command, a main class, its arguments:
+    /// `takt java --help` lists them
     #[arg(trailing_var_arg = true, allow_hyphen_values = true, required = true)]
     arguments: Vec<OsString>,
 }
+
+const EXAMPLE: &str = "Example:\n  takt java --report -cp target/classes org.example.Main";
+
+/// Before the launcher's own list.
+const OWN_OPTIONS: &str = "\
+Usage: takt java [options] <mainclass> [args...]
+       takt java [options] -jar <file> [args...]
+
+Options of Takt's machine:
+    --gc=rc|stw           the collector: rc stops no thread (default), stw stops all of them
+    --realtime            hold the heap in memory; the collector runs at SCHED_FIFO 1
+    --realtime-strict     refuse real-time threads that the system gives no such priority
+    --realtime-list=FILE  methods that real-time threads need beside what the machine finds
+    --report[=FILE]       figures of the machine and of each real-time thread at the end;
+                          with a file, as JSON there
+    --code-cache=DIR      where compiled code is kept; takt/code under $XDG_CACHE_HOME unless given
+    --no-code-cache       keep none
+    --code-library=DIR    code that was delivered, and installed by takt compile --install=DIR
+    The class path may hold DEX code: .dex, .apk, a .jar with classes.dex.
+";
 
 /// The machine, as the launcher looks for it.
 const MACHINE: &str = "libjvm.so";
 
 /// Becomes the launcher; comes back only when that fails.
 pub(crate) fn run(args: &Args) -> Result<ExitCode> {
+    let options = &args.arguments[..option_count(&args.arguments)];
+    // The launcher writes the first to standard output and the others to standard error.
+    if options.iter().any(|it| it == "--help") {
+        println!("{OWN_OPTIONS}\n{EXAMPLE}\n\nOptions of the JDK's launcher:\n");
+    } else if options
+        .iter()
+        .any(|it| it == "-help" || it == "-h" || it == "-?")
+    {
+        eprintln!("{OWN_OPTIONS}\n{EXAMPLE}\n\nOptions of the JDK's launcher:\n");
+    }
     let jdk = Jdk::find()?;
     let own = std::env::current_exe().context("cannot find this program's own file")?;
     let machine = machine_beside(&own)?;

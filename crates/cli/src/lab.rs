@@ -26,6 +26,9 @@ use serde_json::{Value, json};
 /// Exit code: the command's; 123 the two runs of --check differ; 124 timed out; 125 the guest failed; 127 command not
 /// found; 130 interrupted.
 #[derive(clap::Args)]
+#[command(
+    after_help = "Examples:\n  takt lab -- uname -v\n  takt lab --deterministic -- takt latency -D 1s"
+)]
 pub(crate) struct Args {
     /// Debian's PREEMPT_RT kernel or its standard one
     #[arg(long, value_enum, default_value = "rt")]

@@ -15,13 +15,14 @@ mod jdk;
 mod lab;
 mod latency;
 mod load;
+mod manual;
 mod output;
 mod run;
 
 use std::process::ExitCode;
 
 use anyhow::Result;
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory, Parser, Subcommand};
 
 /// In a debug build an allocation inside a real-time section ends the program; a release build counts it.
 #[global_allocator]
@@ -41,11 +42,13 @@ enum Command {
     Apk(apk::Args),
     Bench(bench::Args),
     Compile(compile::Args),
+    Completions(manual::CompletionArgs),
     Dex(dex::Args),
     Doctor(doctor::Args),
     Java(java::Args),
     Lab(lab::Args),
     Latency(latency::Args),
+    Man(manual::ManArgs),
     Run(run::Args),
     #[command(hide = true)]
     Load(load::Args),
@@ -71,12 +74,38 @@ fn run(command: Command) -> Result<ExitCode> {
         Command::Apk(args) => apk::run(&args),
         Command::Bench(args) => bench::run(&args),
         Command::Compile(args) => compile::run(&args),
+        Command::Completions(args) => manual::completions(&args, Args::command()),
         Command::Dex(args) => dex::run(&args),
         Command::Doctor(args) => doctor::run(&args),
         Command::Java(args) => java::run(&args),
         Command::Lab(args) => lab::run(args),
         Command::Latency(args) => latency::run(&args),
+        Command::Man(args) => manual::man(&args, Args::command()),
         Command::Run(args) => run::run(&args),
         Command::Load(args) => load::run(&args),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn without_example(command: &clap::Command, found: &mut Vec<String>) {
+        for it in command.get_subcommands().filter(|it| !it.is_hide_set()) {
+            let help = it.clone().render_long_help().to_string();
+            if !it.has_subcommands() && !help.contains("Example") {
+                found.push(it.get_name().to_owned());
+            }
+            without_example(it, found);
+        }
+    }
+
+    #[test]
+    fn every_command_shows_an_example() {
+        let command = Args::command();
+        command.clone().debug_assert();
+        let mut found = Vec::new();
+        without_example(&command, &mut found);
+        assert_eq!(found, Vec::<String>::new());
     }
 }

@@ -34,6 +34,9 @@ const ROOT_WARNING: &str = "running as root: the package may do everything to th
 /// Ctrl-C ends all components in order. Exit code: 0 ended, 1 ended by an exception that nothing caught, 2 refused,
 /// 3 ended because it did not respond.
 #[derive(clap::Args)]
+#[command(
+    after_help = "Example:\n  takt run target/framework/apps/heartbeat.apk --service .Heartbeat --for 10s --report"
+)]
 pub(crate) struct Args {
     /// The package
     file: PathBuf,

@@ -20,6 +20,9 @@ use crate::run::Intents;
 /// The application must end by itself. Figures are from the ledgers of its real-time threads: how late the releases were, how
 /// long the work on one took, and `collector`: the longest that the collector itself held the thread.
 #[derive(clap::Args)]
+#[command(
+    after_help = "Example:\n  takt bench app target/framework/apps/heartbeat.apk --service .Heartbeat"
+)]
 pub(crate) struct Args {
     /// The package
     file: PathBuf,

@@ -55,6 +55,7 @@ const MACHINES: [(&str, &[&str]); 4] = [
 /// Each program runs on each machine for the given time after a warm-up of a third of it; what counts is the median of its
 /// runs. A checksum that differs is an error.
 #[derive(clap::Args)]
+#[command(after_help = "Example:\n  takt bench java")]
 pub(crate) struct Args {
     /// Programs; all of them unless named
     #[arg(long, value_delimiter = ',')]

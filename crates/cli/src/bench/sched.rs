@@ -28,6 +28,7 @@ const LATENCY_LIMIT_NS: u64 = 10_000_000_000;
 /// Runs `takt latency` in the deterministic lab, so the figures are virtual µs (a thousand instructions) and the same each
 /// time. The thesis measured µs on a phone's processor for an hour: compare the ratios, not the figures.
 #[derive(clap::Args)]
+#[command(after_help = "Example:\n  takt bench sched")]
 pub(crate) struct Args {
     /// Seeds for each row
     #[arg(long, default_value_t = 4, value_parser = clap::value_parser!(u64).range(1..))]

@@ -20,6 +20,7 @@ use crate::doctor::machine::Machine;
 /// One line for each thing that decides it: its state, why it matters, and the command that mends it. Nothing is
 /// changed. Exit code: 0 fit, 1 usable with remarks, 2 unfit.
 #[derive(clap::Args)]
+#[command(after_help = "Example:\n  takt doctor")]
 pub(crate) struct Args {
     /// Print JSON
     #[arg(long)]

@@ -25,6 +25,9 @@ use crate::load::{Kind, Load};
 /// Threads of the given policy sleep until absolute times one period apart; what is measured is the time from
 /// each due time to the thread's first instruction after it. Exit code: 0 measured; 2 not measured.
 #[derive(clap::Args)]
+#[command(
+    after_help = "Example:\n  takt latency --load hackbench-like --compare cyclictest -D 30s"
+)]
 pub(crate) struct Args {
     /// Scheduling policy of the measured threads
     #[arg(long, value_enum, default_value = "fifo")]

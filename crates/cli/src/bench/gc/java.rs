@@ -40,7 +40,11 @@ pub(super) const SOURCES: [(&str, &str); 3] = [
 /// live set and garbage. All machines have the same heap, touched before they begin. Exit code 1: a window of rc saw too
 /// little of the collector.
 #[derive(Parser)]
-#[command(name = "takt bench gc --java", max_term_width = 100)]
+#[command(
+    name = "takt bench gc --java",
+    max_term_width = 100,
+    after_help = "Example:\n  takt bench gc --java --machine rc,stw --seconds 10"
+)]
 pub(super) struct Args {
     /// Loads to run in turn
     #[arg(long, value_enum, value_delimiter = ',', default_value = "heavy")]

@@ -19,20 +19,29 @@ use anyhow::{Context, Result, bail};
 
 /// What does the collector cost a periodic real-time thread?
 ///
-/// Starts `bench-gc`, which lies beside takt, with the arguments given: rc against stop-the-world, on the heap alone. With
-/// `--java` first: the same in Java, beside HotSpot's collectors; with `--serial-gc`: the full pause of stop-the-world
-/// beside that of HotSpot's SerialGC. Each has a `--help` of its own.
+/// Three programs, each with a `--help` of its own:
 #[derive(clap::Args)]
-#[command(disable_help_flag = true)]
+#[command(
+    disable_help_flag = true,
+    override_usage = "takt bench gc [OPTIONS]              rc against stop-the-world, on the heap alone\n       \
+                      takt bench gc --java [OPTIONS]       the same in Java, beside HotSpot's collectors\n       \
+                      takt bench gc --serial-gc [OPTIONS]  full pauses beside HotSpot's SerialGC",
+    after_help = EXAMPLES
+)]
 pub(crate) struct Args {
-    /// Arguments of bench-gc, such as --load none,acyclic,cyclic,mixed --runs 5 --out DIR; or --java or --serial-gc and their options
+    /// Options of one of the three: `takt bench gc --help` lists those of the first
     #[arg(
         trailing_var_arg = true,
         allow_hyphen_values = true,
-        value_name = "ARGUMENTS"
+        value_name = "OPTIONS"
     )]
     arguments: Vec<OsString>,
 }
+
+const EXAMPLES: &str = "\
+Examples:
+  takt bench gc --load none,acyclic,cyclic,mixed --runs 5 --out out/gc
+  takt bench gc --java --machine rc,stw --seconds 10";
 
 const PROGRAM: &str = "bench-gc";
 const JAVA: &str = "--java";
@@ -53,10 +62,12 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
         let late = late.display();
         bail!("{late} comes first: takt bench gc {late} ...");
     }
-    if args.arguments.iter().any(|it| it == "--help") {
+    if args.arguments.iter().any(|it| it == "--help" || it == "-h") {
         println!(
-            "takt bench gc {JAVA} [OPTIONS]: the same in Java, beside HotSpot's collectors; {JAVA} --help lists them\n\
-             takt bench gc {SERIAL} [OPTIONS]: full pauses beside HotSpot's SerialGC; {SERIAL} --help lists them\n"
+            "takt bench gc [OPTIONS]: rc against stop-the-world, on the heap alone: see below\n\
+             takt bench gc {JAVA} [OPTIONS]: the same in Java, beside HotSpot's collectors; {JAVA} --help lists them\n\
+             takt bench gc {SERIAL} [OPTIONS]: full pauses beside HotSpot's SerialGC; {SERIAL} --help lists them\n\n\
+             {EXAMPLES}\n"
         );
     }
     let program = beside()?;

@@ -26,7 +26,11 @@ const RATIO_MAX: f64 = 2.0;
 ///
 /// The same live set on each: nodes of 64 bytes, linked at random. Exit code 1: ours takes more than twice as long.
 #[derive(Parser)]
-#[command(name = "takt bench gc --serial-gc", max_term_width = 100)]
+#[command(
+    name = "takt bench gc --serial-gc",
+    max_term_width = 100,
+    after_help = "Example:\n  takt bench gc --serial-gc --rounds 5"
+)]
 struct Args {
     /// Full collections of each
     #[arg(long, default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..))]

@@ -35,6 +35,7 @@ const DURATION_IN_LAB: Duration = Duration::from_millis(400);
 /// Build the Java side first: cargo xtask framework. Without CAP_SYS_NICE the sender is an ordinary thread, and the rows
 /// say so.
 #[derive(clap::Args)]
+#[command(after_help = "Example:\n  takt bench handler --lab --threads 30,300")]
 pub(crate) struct Args {
     /// Numbers of ordinary threads
     #[arg(long, value_delimiter = ',', default_values_t = THREADS)]

@@ -28,9 +28,8 @@ const THROTTLE: &str = "/proc/sys/kernel/sched_rt_runtime_us";
 /// release, and logs a line per hundred, beside each of the loads a to i. Without one it does the
 /// same first. On the host a native thread of the same priority without a heap runs beside it
 /// (control); with --lab all of it happens in deterministic guests.
-///
-/// Example: takt bench stall --only a,c --runs 5 --check
 #[derive(clap::Args)]
+#[command(after_help = "Example:\n  takt bench stall --only a,c --runs 5 --check")]
 pub(crate) struct Args {
     /// Loads to run; all of them unless named
     #[arg(long, value_enum, value_delimiter = ',')]

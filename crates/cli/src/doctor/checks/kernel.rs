@@ -183,13 +183,13 @@ pub(super) fn binder(machine: &Machine) -> Finding {
         return Finding::fit(
             NAME,
             "not there",
-            "not needed: Takt's own transport does without a driver",
+            "Takt uses none: an application runs in one process with its services",
         );
     }
     Finding::fit(
         NAME,
         format!("there ({})", devices.join(", ")),
-        "programs that use it can be served",
+        "Takt does not use it yet",
     )
 }
 

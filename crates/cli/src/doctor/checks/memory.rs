@@ -26,13 +26,15 @@ pub(super) fn huge_pages(machine: &Machine) -> Finding {
             "the kernel merges pages of every program at moments of its own choice",
         )
         .mend("echo madvise > /sys/kernel/mm/transparent_hugepage/enabled"),
-        _ if reserved > 0 => Finding::fit(NAME, format!("{reserved} reserved"), "heaps get them"),
         _ => Finding::remark(
             NAME,
-            "none",
-            "large heaps pay for small pages: memory access up to twice as slow",
-        )
-        .mend("sysctl vm.nr_hugepages=512 (PREEMPT_RT kernels have no transparent ones)"),
+            match reserved {
+                0 => "none".to_owned(),
+                _ => format!("{reserved} reserved, which heaps do not use yet; none transparent"),
+            },
+            "large heaps pay for small pages: memory access up to twice as slow \
+             (PREEMPT_RT kernels have no transparent ones)",
+        ),
     }
 }
 
