@@ -193,7 +193,8 @@ pub(crate) enum Claim {
 /// record's number; the exchange publishes it. Retries when the collector settled the word meanwhile.
 ///
 /// Sound only with the exchange: a mutator of the last epoch may store while this one copies, and then two mutators
-/// could publish different copies (`docs/collector.md`, shortcuts that free live objects).
+/// could publish different copies (`docs/internals/collector-safety.md`, shortcuts that free live
+/// objects).
 pub(crate) fn claim<W: LogCell>(word: &W, epoch: u8, mut write: impl FnMut() -> u32) -> Claim {
     loop {
         let found = word.load();

@@ -4,7 +4,8 @@
 //! It sees objects through type descriptors (`abi::layout`) and the machine it serves through [`Binding`]. The
 //! collector never stops a thread: [`CollectorKind::Rc`] is on-the-fly coalescing reference counting with a
 //! concurrent cycle trace; [`CollectorKind::Stw`], stop-the-world mark-sweep on the same spaces, exists to be
-//! measured against. docs/collector.md says how, why it is safe, and within which bounds.
+//! measured against. docs/internals/collector.md says how and within which bounds,
+//! docs/internals/collector-safety.md why it is safe.
 //!
 //! Start with [`Running`] (a heap with its collector) and [`Mutator`] (a thread that touches objects).
 

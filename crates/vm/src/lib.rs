@@ -4,8 +4,8 @@
 //! The JDK's launcher loads it and calls [`jni::invocation`]; the JDK's own
 //! native libraries call the JVM_* functions of [`jvm`]. Classes come from
 //! `lib/modules` and from Java's loaders ([`loader`], [`link`]); methods are
-//! compiled on their first call or taken from disk ([`compile`], [`code_cache`], [`code_store`]). docs/vm.md says
-//! how it works as built and what is missing.
+//! compiled on their first call or taken from disk ([`compile`], [`code_cache`], [`code_store`]).
+//! docs/internals/machine.md says how it works as built and what is missing.
 
 mod access;
 mod ahead;

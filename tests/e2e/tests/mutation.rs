@@ -18,7 +18,7 @@ const SOURCES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../mutation");
 /// for all that follow; the next process goes on behind it.
 const LOOPED: i32 = 3;
 /// Of a thousand cases, those that HotSpot's verifier alone refuses: for types in stack maps, which are inferred here, and
-/// for classes that only it loads to compare types (docs/vm.md).
+/// for classes that only it loads to compare types (docs/internals/tests-of-the-machine.md).
 const HOTSPOT_REFUSED_PER_MILLE_MAX: usize = 8;
 /// Of a thousand cases, those that the two judge differently otherwise.
 const DIFFERENT_PER_MILLE_MAX: usize = 2;

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //! One epoch, from the first handshake to the last free block.
 //!
-//! The order is the proof's (`docs/collector.md`): snooping everywhere before anyone switches, global roots between
-//! the two, increments before decrements, counting before freeing.
+//! The order is the proof's (`docs/internals/collector-safety.md`): snooping everywhere before
+//! anyone switches, global roots between the two, increments before decrements, counting before
+//! freeing.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;

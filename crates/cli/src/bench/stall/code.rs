@@ -36,7 +36,7 @@ const REALTIME: [(&str, &str); 19] = sources![
 
 /// The heap of every window: javac needs most of it, and it is soon exhausted.
 const HEAP_BYTES: u64 = 128 << 20;
-/// What of it is set aside for real-time threads (docs/collector.md).
+/// What of it is set aside for real-time threads (docs/internals/collector.md).
 pub(super) const RESERVE_BYTES: u64 = HEAP_BYTES / 32;
 const NATIVES: &str = "libnatives.so";
 const RELEASES_PREPARED: u32 = 300;
