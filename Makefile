@@ -1,6 +1,6 @@
 # The two commands of the README, and what they are made of.
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test check ci soak fmt clean
+.PHONY: help setup xtask demo test check ci soak fmt clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-7s %s\n", $$1, $$2 }' Makefile
@@ -8,19 +8,22 @@ help: ## this list
 setup: ## install what the project needs (apt, cargo, kernels for the lab); safe to repeat
 	tools/setup
 
-demo: setup ## the main job on real input: a table and a picture under out/demo
+xtask: # apart, since the alias is quiet
+	@cargo build --locked --package xtask
+
+demo: setup xtask ## the main job on real input: a table and a picture under out/demo
 	cargo xtask demo
 
-test: setup ## every test, with the time per stage
+test: setup xtask ## every test, with the time per stage
 	cargo xtask test
 
-check: setup ## formatting, lints, and the rules of the house (layers.toml)
+check: setup xtask ## formatting, lints, and the rules of the house (layers.toml)
 	cargo xtask check
 
-ci: setup ## what .ci/run runs: check, then test
+ci: setup xtask ## what .ci/run runs: check, then test
 	cargo xtask ci
 
-soak: setup ## the long runs: figures go to out/soak
+soak: setup xtask ## the long runs: figures go to out/soak
 	cargo xtask soak
 
 fmt: ## format everything

@@ -9,6 +9,7 @@ use anyhow::{Context, Result, bail};
 
 use crate::api;
 use crate::apps::Apps;
+use crate::inputs::Inputs;
 use crate::stage::{cargo, command, target_dir};
 
 /// Random scripts that AOSP's queue and ours must dispatch alike.
@@ -80,14 +81,7 @@ pub(crate) fn test() -> Result<()> {
 
 impl Built {
     pub(crate) fn new() -> Result<Self> {
-        cargo([
-            "build",
-            "--release",
-            "--package",
-            "natives",
-            "--locked",
-            "--quiet",
-        ])?;
+        cargo(["build", "--release", "--package", "natives", "--locked"])?;
         let target = target_dir()?;
         let out = target.join("framework");
         let built = Self {
@@ -103,43 +97,63 @@ impl Built {
             android: jar("android-all-")?,
             junit: jar("junit-platform-console-standalone-")?,
         };
+        let natives = target.join("release/libnatives.so");
+        let inputs = built.inputs(&out, &natives)?;
+        if !inputs.are_built() {
+            inputs.begin()?;
+            println!("framework: compiles the Java side and the applications (a minute)");
+            built.make(&out, &natives)?;
+            inputs.end()?;
+        }
+        Ok(built)
+    }
+
+    fn inputs(&self, out: &Path, natives: &Path) -> Result<Inputs> {
+        // This program holds the steps.
+        let own = std::env::current_exe()?;
+        let folders = ["framework", "crates/vm/java", "examples", "tests/apps"];
+        let files = [natives, &self.android, &self.junit, &own];
+        let inputs: Vec<&Path> = folders.iter().map(Path::new).chain(files).collect();
+        Inputs::of(out, &inputs)
+    }
+
+    fn make(&self, out: &Path, natives: &Path) -> Result<()> {
         for folder in [
-            &built.classes,
-            &built.realtime,
-            &built.realtime_tests,
-            &built.headless,
-            &built.tools,
-            &built.libraries,
-            &built.redirected,
+            &self.classes,
+            &self.realtime,
+            &self.realtime_tests,
+            &self.headless,
+            &self.tools,
+            &self.libraries,
+            &self.redirected,
         ] {
             if folder.exists() {
                 std::fs::remove_dir_all(folder)?;
             }
             std::fs::create_dir_all(folder)?;
         }
-        std::fs::copy(target.join("release/libnatives.so"), &built.natives)?;
+        std::fs::copy(natives, &self.natives)?;
         for name in LIBRARIES {
-            std::os::unix::fs::symlink(&built.natives, built.libraries.join(name))?;
+            std::os::unix::fs::symlink(&self.natives, self.libraries.join(name))?;
         }
         // For `takt`, which knows no cache of Java artifacts.
         std::fs::write(
             out.join("android-all.path"),
-            built.android.display().to_string(),
+            self.android.display().to_string(),
         )?;
-        built.archive_realtime(&out.join("javax-realtime"))?;
-        built.compile()?;
-        built.redirect()?;
-        built.unpack_resources(&out)?;
-        built.trim(&out.join("android-lab.jar"))?;
+        self.archive_realtime(&out.join("javax-realtime"))?;
+        self.compile()?;
+        self.redirect()?;
+        self.unpack_resources(out)?;
+        self.trim(&out.join("android-lab.jar"))?;
         Apps {
-            out: &out,
-            classes: &built.classes,
-            realtime_api: &built.realtime_api,
-            realtime: &built.realtime,
-            android: &built.android,
+            out,
+            classes: &self.classes,
+            realtime_api: &self.realtime_api,
+            realtime: &self.realtime,
+            android: &self.android,
         }
-        .build()?;
-        Ok(built)
+        .build()
     }
 
     /// The jar of javax.realtime, whose sources are the machine's.

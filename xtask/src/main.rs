@@ -12,6 +12,7 @@ mod apps;
 mod demo;
 mod framework;
 mod fuzz;
+mod inputs;
 mod sanitize;
 mod soak;
 mod stage;
@@ -88,7 +89,6 @@ fn check() -> Result<()> {
             "--workspace",
             "--all-targets",
             "--locked",
-            "--quiet",
             "--",
             "-Dwarnings",
         ])

@@ -82,7 +82,6 @@ pub(crate) fn takt() -> Result<PathBuf> {
         "build",
         "--release",
         "--locked",
-        "--quiet",
         "--package",
         "cli",
         "--package",

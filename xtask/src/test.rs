@@ -17,7 +17,11 @@ const EXCERPT: Length = Length { steps: 30_000 };
 /// Runs the stages whose name contains `only`, or all of them.
 pub(crate) fn run(only: Option<String>) -> Result<()> {
     let mut stages = Stages::new(only);
-    stages.run("build", || takt().map(drop))?;
+    stages.run("build", || {
+        takt()?;
+        // Apart and not quiet: it takes minutes, and its progress is seen.
+        cargo(["test", "--locked", "--workspace", "--no-run"])
+    })?;
     stages.run("unit", || {
         let apart = ["--exclude", "e2e", "--exclude", "lab", "--exclude", "vm"];
         cargo_test(&[&["--workspace"], &apart[..]].concat())
