@@ -5,6 +5,7 @@
 //! files and functions are over their size for a reason. Nothing here knows a crate by name.
 
 mod layers;
+mod prose;
 mod rules;
 mod source;
 

@@ -12,6 +12,8 @@ use serde::Deserialize;
 pub(crate) struct Rules {
     /// Size limits of files and functions.
     pub(crate) limits: Limits,
+    /// How documents read.
+    pub(crate) prose: Prose,
     /// Every workspace member, by name.
     pub(crate) crates: BTreeMap<String, Room>,
     /// Files over `file_lines_max`, with the reason.
@@ -29,6 +31,18 @@ pub(crate) struct Limits {
     pub(crate) file_lines_warn: usize,
     pub(crate) file_lines_max: usize,
     pub(crate) function_lines_max: usize,
+}
+
+/// Of all documents together, but for `line_max`.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Prose {
+    /// Characters of a line outside code and tables, in documents and comments.
+    pub(crate) line_max: usize,
+    /// A sentence above it is long.
+    pub(crate) long_words: usize,
+    pub(crate) mean_words_max: f64,
+    pub(crate) long_percent_max: f64,
 }
 
 /// One crate's place in the house.

@@ -8,6 +8,7 @@ use anyhow::{Context, Result, bail};
 use syn::spanned::Spanned;
 use syn::visit::{self, Visit};
 
+use crate::tidy::prose;
 use crate::tidy::rules::Rules;
 
 const LICENCE_LINE: &str = "SPDX-License-Identifier:";
@@ -15,21 +16,28 @@ const SOURCE_ENDINGS: [&str; 6] = ["rs", "java", "c", "h", "ts", "S"];
 
 /// Checks every source file; returns "crate n" for each crate that holds unsafe code.
 pub(crate) fn check(rules: &Rules, breaches: &mut Vec<String>) -> Result<Vec<String>> {
+    let mut documents = prose::Census::default();
     let mut unsafe_counts = std::collections::BTreeMap::<String, usize>::new();
     for path in tracked_files()? {
         let Some(ending) = Path::new(&path).extension().and_then(|it| it.to_str()) else {
             continue;
         };
-        if !SOURCE_ENDINGS.contains(&ending) {
+        let is_document = ending == "md";
+        if !is_document && !SOURCE_ENDINGS.contains(&ending) {
             continue;
         }
         let text = std::fs::read_to_string(&path).with_context(|| format!("cannot read {path}"))?;
+        if is_document {
+            documents.read(&rules.prose, &path, &text, breaches);
+            continue;
+        }
         check_file(rules, &path, &text, breaches);
         if ending == "rs" {
             let census = census(rules, &path, &text, breaches)?;
             *unsafe_counts.entry(crate_of(&path)).or_default() += census;
         }
     }
+    documents.judge(&rules.prose, breaches);
     for (name, room) in &rules.crates {
         let count = unsafe_counts.get(name).copied().unwrap_or(0);
         if count > room.unsafe_max {
@@ -70,6 +78,16 @@ fn check_file(rules: &Rules, path: &str, text: &str, breaches: &mut Vec<String>)
     if !text.lines().take(2).any(|line| line.contains(LICENCE_LINE)) {
         breaches.push(format!("{path}: the first line lacks '{LICENCE_LINE} …'"));
     }
+    for (index, line) in text.lines().enumerate() {
+        let length = line.chars().count();
+        if length > rules.prose.line_max && is_comment(line) {
+            breaches.push(format!(
+                "{path}:{}: a comment of {length} characters, at most {}",
+                index + 1,
+                rules.prose.line_max
+            ));
+        }
+    }
     let line_count = text.lines().count();
     let line_max = rules
         .long_files
@@ -82,6 +100,13 @@ fn check_file(rules: &Rules, path: &str, text: &str, breaches: &mut Vec<String>)
     } else if line_count > rules.limits.file_lines_warn && !rules.long_files.contains_key(path) {
         println!("tidy: remark: {path} has grown to {line_count} lines");
     }
+}
+
+/// Is the line a comment and nothing else? What holds an address is not broken.
+fn is_comment(line: &str) -> bool {
+    let text = line.trim_start();
+    let is_one = ["//", "/*", "* "].iter().any(|it| text.starts_with(it));
+    is_one && !text.contains("://")
 }
 
 /// Counts unsafe code in one file and reports functions that are too long.
