@@ -25,7 +25,7 @@ use crate::framework::{Framework, Front};
 use crate::java;
 use crate::jdk::Jdk;
 
-/// Nothing confines an application yet: docs/security.md.
+/// Nothing confines an application yet: docs/operate/security.md.
 const ROOT_WARNING: &str = "running as root: the package may do everything to this machine, since applications are not confined yet";
 
 /// Runs an Android application from its package, without a screen

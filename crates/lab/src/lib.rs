@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The lab: a command in a QEMU guest, on Debian's PREEMPT_RT or standard kernel, on a machine that has neither.
 //!
-//! A [`Job`] says what to run; [`Lab::run`] runs it once, [`check`](Lab::check) twice with a comparison, [`sweep`](Lab::sweep)
-//! once per seed. Two modes: [`Mode::HostRoot`] shows the host's files through 9p and uses KVM when that works;
-//! [`Mode::Deterministic`] packs the command with all it needs into an initramfs and counts instructions instead of
-//! time, so that the same job gives the same bits. docs/lab.md explains both. Used by `takt lab` and `takt bench`.
+//! A [`Job`] says what to run; [`Lab::run`] runs it once, [`check`](Lab::check) twice with a
+//! comparison, [`sweep`](Lab::sweep) once per seed. Two modes: [`Mode::HostRoot`] shows the host's
+//! files through 9p and uses KVM when that works. [`Mode::Deterministic`] packs the command with
+//! all it needs into an initramfs and counts instructions instead of time, so that the same job
+//! gives the same bits. docs/internals/lab.md explains both. Used by `takt lab` and `takt bench`.
 #![forbid(unsafe_code)]
 
 mod accel;

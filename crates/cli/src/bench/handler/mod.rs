@@ -21,7 +21,7 @@ use serde::Serialize;
 
 use crate::framework::{Framework, Front};
 
-/// RTDroid's ends are 30 and 300: 22–50 µs at both, on an RT kernel. See docs/bench.md.
+/// RTDroid's ends are 30 and 300: 22–50 µs at both, on an RT kernel. See docs/operate/bench.md.
 const THREADS: [u32; 4] = [10, 30, 100, 300];
 const QUEUES: [&str; 2] = ["AOSP", "Takt"];
 /// A guest's second takes minutes of ours.
