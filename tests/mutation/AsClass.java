@@ -6,9 +6,10 @@ import java.io.IOException;
 import java.util.LinkedHashMap;
 import java.util.Map;
 
-/** A class of a {@link Universe} as a class file of Java 6. */
+/** A class of a {@link Universe} as a class file of Java 7. */
 final class AsClass {
-    private static final int JAVA_6 = 50;
+    /** HotSpot has one verifier from here on; for older files the error of a second one counts. */
+    private static final int JAVA_7 = 51;
     private static final int PUBLIC = 0x1;
     private static final int STATIC = 0x8;
     private static final int SUPER = 0x20;
@@ -85,7 +86,7 @@ final class AsClass {
         ByteArrayOutputStream bytes = new ByteArrayOutputStream();
         DataOutputStream out = new DataOutputStream(bytes);
         out.writeInt(0xcafebabe);
-        out.writeInt(JAVA_6);
+        out.writeInt(JAVA_7);
         out.writeShort(places.size() + 1);
         poolBytes.writeTo(out);
         restBytes.writeTo(out);
