@@ -37,7 +37,8 @@ pub(crate) fn run(only: Option<String>) -> Result<()> {
     stages.run("e2e", e2e)?;
     stages.run("applications", || {
         framework::build()?;
-        cargo_test(&["--package", "e2e", "--test", "run"])
+        cargo_test(&["--package", "e2e", "--test", "run"])?;
+        cargo_test(&["--package", "e2e", "--test", "documents"])
     })?;
     for (name, test) in [
         ("applications in trouble", "trouble"),
@@ -76,7 +77,10 @@ fn e2e() -> Result<()> {
     for entry in std::fs::read_dir("tests/e2e/tests")? {
         let path = entry?.path();
         match path.file_stem().and_then(|it| it.to_str()) {
-            Some("lab" | "mutation" | "packages" | "programs" | "run" | "stress" | "trouble")
+            Some(
+                "documents" | "lab" | "mutation" | "packages" | "programs" | "run" | "stress"
+                | "trouble",
+            )
             | None => {}
             Some(test) => words.extend(["--test".to_owned(), test.to_owned()]),
         }
