@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! `takt run` when applications do what they should not: each kind of trouble has an end of its own, by name (docs/android.md).
+//! `takt run` when applications do what they should not: each kind of trouble has an end of its own,
+//! by name (docs/use/run.md).
 
 use std::io::{BufRead as _, BufReader};
 use std::os::unix::process::ExitStatusExt as _;

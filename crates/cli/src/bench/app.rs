@@ -74,7 +74,7 @@ struct Thread {
     ledger: Ledger,
 }
 
-/// What made the thread late, or could have: see docs/realtime-java.md.
+/// What made the thread late, or could have: see docs/use/real-time-java.md.
 #[derive(Debug, Deserialize, Serialize)]
 struct Ledger {
     late_methods: Late,

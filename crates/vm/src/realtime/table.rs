@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The ledgers of all real-time threads, as text and as JSON.
 //!
-//! docs/realtime-java.md says what each field means. Times are nanoseconds in JSON, microseconds in text.
+//! docs/use/real-time-java.md says what each field means. Times are nanoseconds in JSON,
+//! microseconds in text.
 
 use std::fmt::Write;
 
