@@ -101,6 +101,14 @@ pub fn say(text: &str) {
     }
 }
 
+/// Writes text of any length at the end of the process, behind what real-time threads had to say;
+/// waits for those, so it is for who has nothing else to do.
+pub fn say_last(text: &str) {
+    finish();
+    // Closed: nothing is left to do.
+    let _ = std::io::stderr().write_all(text.as_bytes());
+}
+
 /// Lines of real-time threads that found no room so far.
 pub fn dropped_count() -> u64 {
     let lines = LINES.get();

@@ -309,7 +309,8 @@ fn finish(thread: Option<&'static Thread>) {
     crate::perf_map::finish();
     crate::attach::finish();
     if options::get().is_reporting {
-        report::note(report::figures().trim_end());
+        // A real-time thread's lines are cut, and this is long.
+        rt::lines::say_last(&report::figures());
     }
     if let Some(file) = &options::get().report_file {
         report::write(file);

@@ -115,6 +115,18 @@ fn a_periodic_service_is_released_and_its_misses_are_counted() {
     assert_eq!(ledger["deadline_misses"], word("missed"), "{ledger:#}");
 }
 
+/// The first thread is a real-time one here, whose lines are short.
+#[test]
+fn a_report_is_whole_on_standard_error_too() {
+    let run = run(Way::Takt, "pulse", &["--service", ".Pulse", "--report"]);
+    let ledger = run.stderr.split("\"Pulse\": FIFO").nth(1);
+    let end = ledger.and_then(|it| it.lines().last());
+    assert!(
+        end.is_some_and(|it| it.starts_with("  handshakes: ")),
+        "{run:#?}"
+    );
+}
+
 #[test]
 fn a_service_binds_asks_sends_and_ends() {
     for way in WAYS {
