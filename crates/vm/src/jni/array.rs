@@ -4,13 +4,13 @@
 use ir::MemoryKind;
 
 use super::{of, outcome};
-use crate::array;
-use crate::known::primitive_of;
-use crate::link;
+use crate::classes::known::primitive_of;
+use crate::classes::object::ObjectRef;
+use crate::link::define;
+use crate::link::mirror;
 use crate::memory;
-use crate::mirror;
-use crate::object::ObjectRef;
-use crate::thread::{Thread, Thrown};
+use crate::objects::array;
+use crate::threads::thread::{Thread, Thrown};
 
 pub(super) extern "C" fn get_array_length(env: u64, array: u64) -> i32 {
     of(env).object_of(array).length() as i32
@@ -29,7 +29,7 @@ fn elements(env: u64, array: u64, is_copy: u64) -> u64 {
 
 fn new_primitive(env: u64, kind: MemoryKind, length: i32) -> Result<u64, Thrown> {
     let thread = &*of(env);
-    let class = link::array_of(thread, primitive_of(Some(kind)))?;
+    let class = define::array_of(thread, primitive_of(Some(kind)))?;
     Ok(thread.local(array::new(thread, class, length)?))
 }
 
@@ -170,7 +170,7 @@ pub(super) extern "C" fn new_object_array(env: u64, length: i32, class: u64, ini
     let thread = &*of(env);
     let make = || {
         let class = mirror::class_of(thread.object_of(class));
-        let array = array::new(thread, link::array_of(thread, class)?, length)?;
+        let array = array::new(thread, define::array_of(thread, class)?, length)?;
         let initial = thread.object_of(initial);
         if !initial.is_null() {
             for index in 0..array.length() {

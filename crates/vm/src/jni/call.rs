@@ -4,10 +4,10 @@
 use ir::MemoryKind;
 
 use super::{of, outcome};
-use crate::class::Method;
+use crate::classes::class::Method;
+use crate::classes::object::ObjectRef;
 use crate::memory;
-use crate::object::ObjectRef;
-use crate::thread::{Holds, Thread, Thrown};
+use crate::threads::thread::{Holds, Thread, Thrown};
 
 /// Kinds of a method's parameters, without the receiver.
 pub(crate) fn parameter_kinds(method: &'static Method) -> Vec<MemoryKind> {
@@ -207,10 +207,10 @@ fn new_object(
     constructor: &'static Method,
     values: u64,
 ) -> Result<u64, Thrown> {
-    let class = crate::mirror::class_of(mirror);
-    crate::resolve::check_instantiable(thread, class)?;
+    let class = crate::link::mirror::class_of(mirror);
+    crate::link::resolve::check_instantiable(thread, class)?;
     class.initialize(thread)?;
-    let object = crate::resolve::new_object(thread, class)?;
+    let object = crate::link::resolve::new_object(thread, class)?;
     let local = thread.local(object);
     invoke(thread, constructor, Some(object), values, false)?;
     Ok(local)

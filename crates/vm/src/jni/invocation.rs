@@ -4,13 +4,13 @@
 use core::sync::atomic::{AtomicBool, Ordering};
 
 use super::{VERSION, c_text};
-use crate::boot;
-use crate::heap_binding;
-use crate::java_thread;
+use crate::inspect::figures;
 use crate::memory;
+use crate::monitors::java_thread;
+use crate::objects::heap_binding;
 use crate::options;
-use crate::report;
-use crate::thread::{self, Managed, Thread};
+use crate::start::boot;
+use crate::threads::thread::{self, Managed, Thread};
 
 const OK: i32 = 0;
 const ERROR: i32 = -1;
@@ -85,13 +85,13 @@ extern "C" fn JNI_CreateJavaVM(vm: u64, env: u64, args: u64) -> i32 {
     // Behind version, count and the options' address.
     let ignores_unknown = memory::read::<u8>(args + 16) != 0;
     if let Err(error) = options::read(&options_of(args), ignores_unknown) {
-        report::note(&error);
+        figures::note(&error);
         return ERROR;
     }
     match boot::create() {
         Ok(thread) => {
             if let Some(list) = &options::get().compile_list {
-                crate::ahead::run(thread, list);
+                crate::start::ahead::run(thread, list);
             }
             memory::write(vm, vm_address());
             memory::write(env, thread.env());
@@ -99,7 +99,7 @@ extern "C" fn JNI_CreateJavaVM(vm: u64, env: u64, args: u64) -> i32 {
             OK
         }
         Err(error) => {
-            report::note(&error.to_string());
+            figures::note(&error.to_string());
             ERROR
         }
     }
@@ -145,7 +145,7 @@ fn attach(is_daemon: bool) -> Option<u64> {
         return Some(thread.env());
     }
     if let Err(refusal) = thread::check_own_stack() {
-        report::warn(&refusal);
+        figures::warn(&refusal);
         return None;
     }
     let thread = thread::attach(&[]);
@@ -164,7 +164,7 @@ fn attach_to(env: u64, is_daemon: bool) -> i32 {
     // Not for who ends the machine: it has had its place.
     let place = heap_binding::heap().place();
     if place.is_none() && thread::current().is_none() {
-        report::warn("a thread cannot attach: there are as many as the heap has room for");
+        figures::warn("a thread cannot attach: there are as many as the heap has room for");
         return ERROR;
     }
     match attach(is_daemon) {

@@ -2,12 +2,12 @@
 //! Fields and methods by name, and access to fields.
 
 use super::{c_bytes, of, outcome};
-use crate::class::{Class, Field};
-use crate::mirror;
-use crate::object::ObjectRef;
-use crate::resolve;
-use crate::symbol::Symbol;
-use crate::thread::{Thread, Thrown};
+use crate::classes::class::{Class, Field};
+use crate::classes::object::ObjectRef;
+use crate::link::mirror;
+use crate::link::resolve;
+use crate::memory::symbol::Symbol;
+use crate::threads::thread::{Thread, Thrown};
 
 /// What a `jfieldID` points to.
 pub(crate) struct FieldId {

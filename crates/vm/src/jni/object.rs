@@ -2,20 +2,20 @@
 //! Classes, objects, references, exceptions and the rest.
 
 use super::{VERSION, c_bytes, c_text, of, outcome};
-use crate::class::Method;
-use crate::handles;
+use crate::classes::class::Method;
+use crate::classes::object::ObjectRef;
+use crate::inspect::figures;
 use crate::jni::member::FieldId;
-use crate::link::{self, Definition};
-use crate::loader;
+use crate::link::define::{self, Definition};
+use crate::link::loader;
+use crate::link::mirror;
+use crate::link::resolve;
 use crate::memory;
-use crate::mirror;
-use crate::monitor;
-use crate::object::ObjectRef;
-use crate::report;
-use crate::resolve;
-use crate::symbol::Symbol;
-use crate::thread::{Thread, Thrown};
-use crate::unwind;
+use crate::memory::symbol::Symbol;
+use crate::monitors::monitor;
+use crate::objects::handles;
+use crate::threads::thread::{Thread, Thrown};
+use crate::threads::unwind;
 use compiler::machine_word;
 
 pub(super) extern "C" fn get_version(_env: u64) -> i32 {
@@ -34,7 +34,7 @@ pub(super) extern "C" fn define_class(
     let copy = || memory::bytes_at(bytes, size as usize);
     let bytes = Box::leak(thread.outside(copy).into_boxed_slice());
     let loader = loader::of(thread.object_of(loader));
-    let class = link::define(thread, Definition::plain(loader, name, bytes));
+    let class = define::define(thread, Definition::plain(loader, name, bytes));
     outcome(class.map(|class| thread.local(class.mirror())))
 }
 
@@ -45,7 +45,7 @@ fn caller_loader(thread: &Thread) -> &'static loader::Loader {
         found = Some(frame.method.class().info.loader);
         false
     });
-    found.unwrap_or_else(|| crate::boot::system_loader().unwrap_or_else(loader::boot))
+    found.unwrap_or_else(|| crate::start::boot::system_loader().unwrap_or_else(loader::boot))
 }
 
 pub(super) extern "C" fn find_class(env: u64, name: u64) -> u64 {
@@ -90,7 +90,7 @@ pub(super) extern "C" fn throw_new(env: u64, class: u64, message: u64) -> i32 {
         let text = if message == 0 {
             ObjectRef::NULL
         } else {
-            crate::string::new_string(thread, &c_text(message))?
+            crate::objects::string::new_string(thread, &c_text(message))?
         };
         thread.new_instance(class, constructor, &[text.0.into()])
     };
@@ -119,11 +119,11 @@ pub(super) extern "C" fn exception_describe(env: u64) {
     let Some(exception) = thread.take_exception().some() else {
         return;
     };
-    crate::boot::print_uncaught(thread, exception);
+    crate::start::boot::print_uncaught(thread, exception);
 }
 
 pub(super) extern "C" fn fatal_error(_env: u64, message: u64) {
-    report::fatal(&format!("JNI FatalError: {}", c_text(message)));
+    figures::fatal(&format!("JNI FatalError: {}", c_text(message)));
 }
 
 /// Whether there is room for so many local references: 0, or JNI_ERR, with an OutOfMemoryError if it is too many.
@@ -229,12 +229,12 @@ pub(super) extern "C" fn is_instance_of(env: u64, object: u64, class: u64) -> u8
 
 pub(super) extern "C" fn from_reflected_method(env: u64, method: u64) -> u64 {
     let thread = &*of(env);
-    crate::reflect::method_of(thread.object_of(method)).address()
+    crate::invoke::reflect::method_of(thread.object_of(method)).address()
 }
 
 pub(super) extern "C" fn from_reflected_field(env: u64, field: u64) -> u64 {
     let thread = &*of(env);
-    let (class, field) = crate::reflect::field_of(thread.object_of(field));
+    let (class, field) = crate::invoke::reflect::field_of(thread.object_of(field));
     FieldId::address(class, field)
 }
 
@@ -245,7 +245,7 @@ pub(super) extern "C" fn to_reflected_method(
     _is_static: u8,
 ) -> u64 {
     let thread = &*of(env);
-    let made = crate::reflect::executable(thread, Method::at(method));
+    let made = crate::invoke::reflect::executable(thread, Method::at(method));
     outcome(made.map(|object| thread.local(object)))
 }
 
@@ -257,7 +257,10 @@ pub(super) extern "C" fn to_reflected_field(
 ) -> u64 {
     let thread = &*of(env);
     let id = FieldId::at(field);
-    outcome(crate::reflect::field(thread, id.class, id.field).map(|object| thread.local(object)))
+    outcome(
+        crate::invoke::reflect::field(thread, id.class, id.field)
+            .map(|object| thread.local(object)),
+    )
 }
 
 /// `JNINativeMethod`: name, descriptor, function.
@@ -347,7 +350,7 @@ pub(super) extern "C" fn new_direct_byte_buffer(env: u64, address: u64, capacity
 fn buffer_field(env: u64, buffer: u64, name: &str) -> Option<(ObjectRef, u32)> {
     let thread = &*of(env);
     let buffer = thread.object_of(buffer).some()?;
-    let direct = crate::known::loaded("sun/nio/ch/DirectBuffer")?;
+    let direct = crate::classes::known::loaded("sun/nio/ch/DirectBuffer")?;
     if !buffer.is_instance_of(direct) {
         return None;
     }
@@ -376,5 +379,5 @@ pub(super) extern "C" fn get_object_ref_type(env: u64, reference: u64) -> i32 {
 pub(super) extern "C" fn get_module(env: u64, class: u64) -> u64 {
     let thread = &*of(env);
     let mirror = thread.object_of(class);
-    thread.local(mirror.get_ref(crate::known::known().mirror_module))
+    thread.local(mirror.get_ref(crate::classes::known::known().mirror_module))
 }

@@ -3,8 +3,8 @@
 
 use super::{c_bytes, of, outcome};
 use crate::memory;
-use crate::string;
-use crate::thread::Thrown;
+use crate::objects::string;
+use crate::threads::thread::Thrown;
 
 /// A copy for native code, with a terminator; `release` frees it.
 fn leak(bytes: &[u8], is_copy: u64) -> u64 {

@@ -5,8 +5,8 @@ use core::ffi::c_char;
 
 use ir::MemoryKind;
 
-use crate::class::Method;
-use crate::link::primitive_code;
+use crate::classes::class::Method;
+use crate::link::build::primitive_code;
 use crate::memory;
 
 unsafe extern "C" {

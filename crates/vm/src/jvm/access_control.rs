@@ -4,16 +4,16 @@
 
 use core::sync::atomic::Ordering;
 
-use crate::array;
-use crate::backtrace;
-use crate::class::{Class, Method};
+use crate::classes::class::{Class, Method};
+use crate::classes::known::offset;
+use crate::classes::library::Library;
+use crate::classes::object::ObjectRef;
+use crate::inspect::backtrace;
 use crate::jni::{of, outcome};
-use crate::known::offset;
-use crate::library::Library;
-use crate::link;
-use crate::object::ObjectRef;
-use crate::thread::{Thread, Thrown};
-use crate::unwind::{self, Record};
+use crate::link::define;
+use crate::objects::array;
+use crate::threads::thread::{Thread, Thrown};
+use crate::threads::unwind::{self, Record};
 use compiler::machine_word;
 
 /// What the frames of a thread say, down to the innermost `doPrivileged`.
@@ -51,7 +51,7 @@ fn stack_context(thread: &Thread) -> Result<ObjectRef, Thrown> {
         ObjectRef::NULL
     } else {
         let element = thread.boot_class("java/security/ProtectionDomain")?;
-        let all = link::array_of(thread, element)?;
+        let all = define::array_of(thread, element)?;
         let all = array::new(thread, all, found.domains.len() as i32)?;
         // Classes keep their domains: they need not be held here.
         for (index, &domain) in (0..).zip(&found.domains) {

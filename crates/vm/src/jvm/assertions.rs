@@ -2,14 +2,14 @@
 //! For which classes `assert` does something.
 
 use super::class::class_of;
-use crate::array;
+use crate::classes::known::{offset, primitive_by_name};
+use crate::classes::object::ObjectRef;
 use crate::jni::{of, outcome};
-use crate::known::{offset, primitive_by_name};
-use crate::link;
-use crate::object::ObjectRef;
+use crate::link::define;
+use crate::objects::array;
+use crate::objects::string;
 use crate::options::{self, Directive};
-use crate::string;
-use crate::thread::{Thread, Thrown};
+use crate::threads::thread::{Thread, Thrown};
 
 #[unsafe(no_mangle)]
 extern "C" fn JVM_DesiredAssertionStatus(env: u64, _unused: u64, mirror: u64) -> u8 {
@@ -35,11 +35,11 @@ fn directives(thread: &Thread) -> Result<ObjectRef, Thrown> {
     ] {
         let is_it = |it: &&Directive| it.is_package == is_package;
         let of_kind: Vec<_> = directives.iter().filter(is_it).collect();
-        let strings = link::array_of(thread, thread.boot_class("java/lang/String")?)?;
+        let strings = define::array_of(thread, thread.boot_class("java/lang/String")?)?;
         let strings = array::new(thread, strings, of_kind.len() as i32)?;
         result.put_ref(offset(class, names), strings);
         let booleans = primitive_by_name("boolean").expect("a primitive type");
-        let flags = link::array_of(thread, booleans)?;
+        let flags = define::array_of(thread, booleans)?;
         let flags = array::new(thread, flags, of_kind.len() as i32)?;
         result.put_ref(offset(class, states), flags);
         for (index, directive) in (0..).zip(of_kind) {

@@ -5,21 +5,21 @@ use core::sync::atomic::Ordering;
 
 use classfile::access;
 
-use crate::access::nest_host;
-use crate::class::Class;
-use crate::heap_binding;
+use crate::classes::class::Class;
+use crate::classes::known::{known, primitive_by_name};
+use crate::classes::object::ObjectRef;
+use crate::invoke::reflect;
 use crate::jni::{c_bytes, of, outcome};
-use crate::known::{known, primitive_by_name};
-use crate::link::{self, Definition, Hidden};
-use crate::loader;
+use crate::link::access::nest_host;
+use crate::link::define::{self, Definition, Hidden};
+use crate::link::loader;
+use crate::link::mirror;
+use crate::link::resolve;
 use crate::memory;
-use crate::mirror;
-use crate::object::ObjectRef;
-use crate::reflect;
-use crate::resolve;
-use crate::string;
-use crate::symbol::Symbol;
-use crate::thread::{Thread, Thrown};
+use crate::memory::symbol::Symbol;
+use crate::objects::heap_binding;
+use crate::objects::string;
+use crate::threads::thread::{Thread, Thrown};
 
 pub(super) fn class_of(env: u64, mirror: u64) -> &'static Class {
     mirror::class_of(of(env).object_of(mirror))
@@ -105,7 +105,7 @@ extern "C" fn JVM_DefineClassWithSource(
         protection_domain: thread.object_of(protection_domain),
         ..Definition::plain(loader, name, thread.outside(|| leak(bytes, size)))
     };
-    local_mirror(env, link::define(thread, definition))
+    local_mirror(env, define::define(thread, definition))
 }
 
 #[unsafe(no_mangle)]
@@ -150,7 +150,7 @@ extern "C" fn JVM_LookupDefineClass(
             hidden,
             ..Definition::plain(host.info.loader, name, bytes)
         };
-        let class = link::define(thread, definition)?;
+        let class = define::define(thread, definition)?;
         if initialize != 0 {
             class.initialize(thread)?;
         }
@@ -359,7 +359,7 @@ extern "C" fn JVM_GetEnclosingMethodInfo(env: u64, mirror: u64) -> u64 {
         return 0;
     };
     let make = || {
-        let array = crate::array::new(thread, known().object_array, 3)?;
+        let array = crate::objects::array::new(thread, known().object_array, 3)?;
         let outer = resolve::class_at(thread, class, enclosing.class)?;
         array.set_ref_element(0, outer.mirror());
         if enclosing.method != 0

@@ -4,11 +4,11 @@
 use classfile::Constant;
 
 use super::class::class_of;
+use crate::classes::known::offset;
 use crate::jni::{of, outcome};
-use crate::known::offset;
-use crate::resolve;
-use crate::string;
-use crate::thread::Thrown;
+use crate::link::resolve;
+use crate::objects::string;
+use crate::threads::thread::Thrown;
 
 #[unsafe(no_mangle)]
 extern "C" fn JVM_GetClassConstantPool(env: u64, mirror: u64) -> u64 {
@@ -16,7 +16,7 @@ extern "C" fn JVM_GetClassConstantPool(env: u64, mirror: u64) -> u64 {
     let make = || {
         let class = thread.boot_class("jdk/internal/reflect/ConstantPool")?;
         class.initialize(thread)?;
-        let pool = crate::heap_binding::new_object(thread, class)?;
+        let pool = crate::objects::heap_binding::new_object(thread, class)?;
         pool.put_ref(offset(class, "constantPoolOop"), thread.object_of(mirror));
         Ok::<_, Thrown>(thread.local(pool))
     };

@@ -2,17 +2,17 @@
 //! What is not there yet, by name. Each function throws an InternalError that
 //! names it, so that nothing goes on with a made-up answer.
 
-use crate::report;
+use crate::inspect::figures;
 
 fn missing(name: &str) -> u64 {
-    match crate::thread::current() {
+    match crate::threads::thread::current() {
         Some(thread) => {
             let message = format!("{name} is not implemented by Takt");
-            let _ =
-                crate::thread::Managed::enter(thread).throw("java/lang/InternalError", &message);
+            let _ = crate::threads::thread::Managed::enter(thread)
+                .throw("java/lang/InternalError", &message);
             0
         }
-        None => report::fatal(&format!("{name} is not implemented by Takt")),
+        None => figures::fatal(&format!("{name} is not implemented by Takt")),
     }
 }
 

@@ -1,21 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Modules: which class is in which, and what [`crate::module`] is told of them.
+//! Modules: which class is in which, and what [`crate::link::module`] is told of them.
 
 use std::collections::BTreeSet;
 use std::sync::atomic::Ordering;
 
-use crate::array;
-use crate::class::{Class, ClassKind};
-use crate::heap_binding;
+use crate::classes::class::{Class, ClassKind};
+use crate::classes::known::known;
+use crate::classes::object::ObjectRef;
 use crate::jni::{of, outcome};
-use crate::known::known;
-use crate::loader;
-use crate::mirror;
-use crate::module::{self, Target};
-use crate::object::ObjectRef;
-use crate::string;
-use crate::symbol::Symbol;
-use crate::thread::Thread;
+use crate::link::loader;
+use crate::link::mirror;
+use crate::link::module::{self, Target};
+use crate::memory::symbol::Symbol;
+use crate::objects::array;
+use crate::objects::heap_binding;
+use crate::objects::string;
+use crate::threads::thread::Thread;
 
 #[unsafe(no_mangle)]
 extern "C" fn JVM_DefineModule(

@@ -3,13 +3,13 @@
 
 use ir::MemoryKind;
 
-use crate::array;
-use crate::class::{Class, ClassKind};
+use crate::classes::class::{Class, ClassKind};
+use crate::classes::object::ObjectRef;
+use crate::invoke::reflect;
 use crate::jni::{of, outcome};
-use crate::mirror;
-use crate::object::ObjectRef;
-use crate::reflect;
-use crate::thread::{Thread, Thrown};
+use crate::link::mirror;
+use crate::objects::array;
+use crate::threads::thread::{Thread, Thrown};
 
 /// Dimensions that an array may have.
 const DIMENSIONS_MAX: usize = 255;

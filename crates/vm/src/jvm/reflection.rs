@@ -4,15 +4,15 @@
 use classfile::access;
 
 use super::class::class_of;
-use crate::class::Method;
+use crate::classes::class::Method;
+use crate::classes::known::offset;
+use crate::classes::object::ObjectRef;
+use crate::invoke::reflect;
 use crate::jni::{of, outcome};
-use crate::known::offset;
-use crate::object::ObjectRef;
-use crate::reflect;
-use crate::resolve;
-use crate::roots::Scope;
-use crate::string;
-use crate::thread::{Thread, Thrown};
+use crate::link::resolve;
+use crate::objects::roots::Scope;
+use crate::objects::string;
+use crate::threads::thread::{Thread, Thrown};
 
 fn members(
     thread: &Thread,
@@ -136,7 +136,7 @@ extern "C" fn JVM_GetMethodParameters(env: u64, method: u64) -> u64 {
         let class = thread.boot_class("java/lang/reflect/Parameter")?;
         class.initialize(thread)?;
         for (index, &(name, flags)) in parameters.iter().enumerate() {
-            let object = crate::heap_binding::new_object(thread, class)?;
+            let object = crate::objects::heap_binding::new_object(thread, class)?;
             if let Ok(name) = method.class().info.file.constants.utf8(name) {
                 object.put_ref(offset(class, "name"), string::intern_mutf8(thread, name)?);
             }
@@ -161,7 +161,7 @@ extern "C" fn JVM_GetRecordComponents(env: u64, mirror: u64) -> u64 {
         class.initialize(thread)?;
         let mut objects = Vec::new();
         for component in components {
-            let object = crate::heap_binding::new_object(thread, class)?;
+            let object = crate::objects::heap_binding::new_object(thread, class)?;
             let name = string::intern_mutf8(thread, component.name)?;
             let ty = classfile::FieldType::parse(component.descriptor)
                 .map_err(|error| thread.throw("java/lang/ClassFormatError", &error.to_string()))?;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Stack traces, callers and stack walks.
 
-use crate::backtrace;
+use crate::inspect::backtrace;
 use crate::jni::{of, outcome};
-use crate::unwind;
+use crate::threads::unwind;
 
 #[unsafe(no_mangle)]
 extern "C" fn JVM_FillInStackTrace(env: u64, throwable: u64) {
@@ -30,9 +30,10 @@ extern "C" fn JVM_InitStackTraceElement(env: u64, element: u64, frame_info: u64)
 extern "C" fn JVM_GetExtendedNPEMessage(env: u64, throwable: u64) -> u64 {
     let thread = &*of(env);
     let frame = backtrace::first_frame(thread.object_of(throwable));
-    let message = frame.and_then(|frame| crate::null_message::explain(frame.method, frame.at?));
+    let message =
+        frame.and_then(|frame| crate::inspect::null_message::explain(frame.method, frame.at?));
     message.map_or(0, |message| {
-        let text = crate::string::new_string(thread, &message);
+        let text = crate::objects::string::new_string(thread, &message);
         outcome(text.map(|text| thread.local(text)))
     })
 }
@@ -62,7 +63,7 @@ extern "C" fn JVM_GetClassContext(env: u64) -> u64 {
         .filter(|frame| !backtrace::is_ignored(frame.method))
         .map(|frame| frame.method.class().mirror())
         .collect();
-    let array = crate::reflect::class_array(thread, mirrors.get(1..).unwrap_or_default());
+    let array = crate::invoke::reflect::class_array(thread, mirrors.get(1..).unwrap_or_default());
     outcome(array.map(|array| thread.local(array)))
 }
 
@@ -72,7 +73,7 @@ extern "C" fn JVM_LatestUserDefinedLoader(env: u64) -> u64 {
     let mut found = 0;
     unwind::walk(thread, |frame| {
         let loader = frame.method.class().info.loader;
-        if loader.is_boot() || crate::mirror::is_platform_loader(loader) {
+        if loader.is_boot() || crate::link::mirror::is_platform_loader(loader) {
             return true;
         }
         found = thread.local(loader.object());

@@ -3,24 +3,24 @@
 
 use rt::clock::{Clock, Monotonic};
 
-use crate::array;
-use crate::heap_binding;
+use crate::classes::known::known;
+use crate::inspect::signals;
+use crate::invoke::reflect;
 use crate::jni::{c_text, of, outcome};
-use crate::known::known;
+use crate::link::native;
 use crate::memory;
-use crate::native;
+use crate::objects::array;
+use crate::objects::heap_binding;
+use crate::objects::string;
 use crate::options;
-use crate::reflect;
-use crate::signals;
-use crate::string;
-use crate::thread::Managed;
+use crate::threads::thread::Managed;
 
 #[unsafe(no_mangle)]
 extern "C" fn JVM_GetProperties(env: u64) -> u64 {
     let thread = &*of(env);
     let make = || {
         let (scope, mut texts) = (thread.scope(), Vec::new());
-        for (name, value) in crate::boot::properties() {
+        for (name, value) in crate::start::boot::properties() {
             texts.push(scope.hold(string::new_string(thread, &name)?));
             texts.push(scope.hold(string::new_string(thread, &value)?));
         }
@@ -115,7 +115,7 @@ extern "C" fn JVM_MaxObjectInspectionAge() -> i64 {
 /// A full collection, soft references included if memory is short.
 #[unsafe(no_mangle)]
 extern "C" fn JVM_GC() {
-    if let Some(thread) = crate::thread::current() {
+    if let Some(thread) = crate::threads::thread::current() {
         heap_binding::collect(&Managed::enter(thread));
     }
 }
@@ -125,7 +125,7 @@ extern "C" fn JVM_BeforeHalt() {}
 
 #[unsafe(no_mangle)]
 extern "C" fn JVM_Halt(code: i32) {
-    crate::boot::leave(code);
+    crate::start::boot::leave(code);
 }
 
 #[unsafe(no_mangle)]
@@ -152,7 +152,7 @@ extern "C" fn JVM_LoadLibrary(path: u64, throws: u8) -> u64 {
         Ok(library) => library,
         Err(error) => {
             if throws != 0
-                && let Some(thread) = crate::thread::current()
+                && let Some(thread) = crate::threads::thread::current()
             {
                 let message = format!("{path}: {error}");
                 let thread = Managed::enter(thread);
@@ -228,19 +228,19 @@ extern "C" fn JVM_LogLambdaFormInvoker(_env: u64, _line: u64) {}
 #[unsafe(no_mangle)]
 extern "C" fn JVM_WaitForReferencePendingList(env: u64) {
     let thread = &*of(env);
-    crate::pending::wait(thread);
+    crate::objects::pending::wait(thread);
 }
 
 #[unsafe(no_mangle)]
 extern "C" fn JVM_HasReferencePendingList(env: u64) -> u8 {
     let _thread = of(env);
-    u8::from(crate::pending::is_there())
+    u8::from(crate::objects::pending::is_there())
 }
 
 #[unsafe(no_mangle)]
 extern "C" fn JVM_GetAndClearReferencePendingList(env: u64) -> u64 {
     let thread = &*of(env);
-    thread.local(crate::pending::take(thread))
+    thread.local(crate::objects::pending::take(thread))
 }
 
 #[unsafe(no_mangle)]
@@ -288,13 +288,13 @@ fn raw_monitor(monitor: u64) -> &'static rt::sys::futex::Futex<rt::sys::futex::P
 
 #[unsafe(no_mangle)]
 extern "C" fn JVM_RawMonitorEnter(monitor: u64) -> i32 {
-    crate::lock::lock_futex(raw_monitor(monitor));
+    crate::sync::lock::lock_futex(raw_monitor(monitor));
     0
 }
 
 #[unsafe(no_mangle)]
 extern "C" fn JVM_RawMonitorExit(monitor: u64) {
-    crate::lock::unlock_futex(raw_monitor(monitor));
+    crate::sync::lock::unlock_futex(raw_monitor(monitor));
 }
 
 #[unsafe(no_mangle)]

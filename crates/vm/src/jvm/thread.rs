@@ -3,19 +3,19 @@
 
 use rt::clock::{Clock, Monotonic};
 
-use crate::array;
-use crate::backtrace;
-use crate::boot;
-use crate::compile;
-use crate::java_thread::{self, Wait};
+use crate::classes::known::known;
+use crate::classes::object::ObjectRef;
+use crate::compile::answers;
+use crate::inspect::backtrace;
+use crate::inspect::snapshot;
+use crate::invoke::reflect;
 use crate::jni::{of, outcome};
-use crate::known::known;
-use crate::lend;
-use crate::monitor;
-use crate::object::ObjectRef;
-use crate::reflect;
-use crate::snapshot;
-use crate::thread::{self, Thread, Thrown};
+use crate::monitors::java_thread::{self, Wait};
+use crate::monitors::lend;
+use crate::monitors::monitor;
+use crate::objects::array;
+use crate::start::boot;
+use crate::threads::thread::{self, Thread, Thrown};
 
 #[unsafe(no_mangle)]
 extern "C" fn JVM_CurrentThread(env: u64, _class: u64) -> u64 {
@@ -39,7 +39,7 @@ fn compile_run(thread: &Thread, target: ObjectRef) {
     let run = target.class().method_named("run", "()V");
     if let Some(run) = run.filter(|run| !run.is_abstract()) {
         // What fails here fails in the thread, which tells.
-        let _ = compile::entry_of(thread, run).map_err(|_| thread.take_exception());
+        let _ = answers::entry_of(thread, run).map_err(|_| thread.take_exception());
     }
 }
 
@@ -149,7 +149,7 @@ extern "C" fn JVM_DumpThreads(env: u64, _class: u64, threads: u64) -> u64 {
 #[unsafe(no_mangle)]
 extern "C" fn JVM_SetNativeThreadName(env: u64, target: u64, name: u64) {
     let thread = &*of(env);
-    let name = crate::string::text(thread.object_of(name));
+    let name = crate::objects::string::text(thread.object_of(name));
     if let Some(target) = java_thread::of_object(thread.object_of(target)) {
         java_thread::set_native_name(&target, &name);
     }

@@ -12,18 +12,19 @@ use classfile::{ClassFile, FieldType, MethodDescriptor, access};
 use compiler::{Shape, class_record};
 use ir::{MemoryKind, bytecode::memory_kind};
 
-use super::{Definition, tables};
-use crate::allocation;
-use crate::class::{Class, ClassInfo, ClassKind, Field, Method, MethodFlags};
-use crate::code_cache;
-use crate::dex_class::DexClass;
-use crate::init::InitState;
-use crate::known::OWN_LAYOUT;
-use crate::library::Library;
-use crate::loader::Loader;
-use crate::lock::{Lock, Turn};
+use crate::classes::class::{Class, ClassInfo, ClassKind, Field, Method, MethodFlags};
+use crate::classes::known::OWN_LAYOUT;
+use crate::classes::library::Library;
+use crate::code::cache;
+use crate::entry::allocation;
+use crate::link::define::Definition;
+use crate::link::dex_class::DexClass;
+use crate::link::init::InitState;
+use crate::link::loader::Loader;
+use crate::link::tables;
 use crate::memory;
-use crate::symbol::Symbol;
+use crate::memory::symbol::Symbol;
+use crate::sync::lock::{Lock, Turn};
 
 /// Fields that the machine adds to classes of the library.
 const INJECTED: [(Library, &str, MemoryKind); 6] = [
@@ -235,7 +236,7 @@ impl Class {
 
 /// The class of arrays of `element`, not yet published.
 pub(super) fn array_class(element: &'static Class) -> &'static Class {
-    let known = crate::known::known_early();
+    let known = crate::classes::known::known_early();
     let layout = match element.memory_kind() {
         Some(MemoryKind::Ref) => Layout::reference_array(),
         Some(kind) => Layout::primitive_array(kind.size_log2()),
@@ -309,7 +310,7 @@ pub(super) fn instance_class(
     let origin = Origin {
         library: parts.library,
         // As on HotSpot: others may write what they like, and it says nothing.
-        may_annotate: loader.is_boot() || crate::mirror::is_platform_loader(loader),
+        may_annotate: loader.is_boot() || crate::link::mirror::is_platform_loader(loader),
         is_hidden,
     };
     parts.methods = (0..file.methods.len())
@@ -348,7 +349,7 @@ fn with_place(method: &Method, place: u32) -> &'static Method {
     let method: &'static Method = Box::leak(Box::new(copy));
     method
         .entry
-        .store(code_cache::stub_for(method), Ordering::Release);
+        .store(cache::stub_for(method), Ordering::Release);
     method
 }
 
@@ -403,7 +404,7 @@ fn build_method(file: &ClassFile<'static>, index: usize, origin: &Origin) -> &'s
     }));
     method
         .entry
-        .store(code_cache::stub_for(method), Ordering::Release);
+        .store(cache::stub_for(method), Ordering::Release);
     method
 }
 

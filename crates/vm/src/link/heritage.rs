@@ -6,14 +6,14 @@ use std::collections::HashSet;
 
 use classfile::{ClassFile, access};
 
-use super::Definition;
-use crate::class::Class;
-use crate::library::Library;
-use crate::message;
-use crate::mirror;
-use crate::module;
-use crate::symbol::Symbol;
-use crate::thread::{Thread, Thrown};
+use crate::classes::class::Class;
+use crate::classes::library::Library;
+use crate::link::define::Definition;
+use crate::link::message;
+use crate::link::mirror;
+use crate::link::module;
+use crate::memory::symbol::Symbol;
+use crate::threads::thread::{Thread, Thrown};
 
 /// Throws what HotSpot throws for a class that takes what it may not have.
 pub(super) fn check(

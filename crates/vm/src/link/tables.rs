@@ -7,10 +7,10 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use classfile::access;
 use compiler::{class_record, method_record};
 
-use crate::class::{Class, Method};
-use crate::loader::Loader;
+use crate::classes::class::{Class, Method};
+use crate::link::loader::Loader;
 use crate::memory;
-use crate::symbol::Symbol;
+use crate::memory::symbol::Symbol;
 
 type Signature = (Symbol, Symbol);
 

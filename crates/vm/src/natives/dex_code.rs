@@ -2,12 +2,12 @@
 //! `dalvik.system.DexCode`: opening DEX files and defining their classes.
 
 use super::Row;
-use crate::array;
-use crate::dex_class;
 use crate::jni::{of, outcome};
-use crate::loader;
-use crate::string;
-use crate::symbol::Symbol;
+use crate::link::dex_class;
+use crate::link::loader;
+use crate::memory::symbol::Symbol;
+use crate::objects::array;
+use crate::objects::string;
 
 pub(super) const NATIVES: &[Row] = &[("open", open as *const ()), ("define", define as *const ())];
 

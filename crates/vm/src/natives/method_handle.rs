@@ -2,11 +2,11 @@
 //! `java.lang.invoke.MethodHandleNatives`.
 
 use super::Row;
-use crate::indy;
+use crate::classes::known::offset;
+use crate::classes::object::ObjectRef;
+use crate::invoke::method_handle;
+use crate::invoke::reflect;
 use crate::jni::{of, outcome};
-use crate::known::offset;
-use crate::object::ObjectRef;
-use crate::reflect;
 use ir::MemoryKind;
 
 pub(super) const NATIVES: &[Row] = &[
@@ -28,7 +28,7 @@ pub(super) const NATIVES: &[Row] = &[
 
 extern "C" fn init(env: u64, _class: u64, member: u64, from: u64) {
     let thread = &*of(env);
-    let _ = indy::init(thread, thread.object_of(member), thread.object_of(from));
+    let _ = method_handle::init(thread, thread.object_of(member), thread.object_of(from));
 }
 
 /// Fills class, name and type from the target.
@@ -37,17 +37,17 @@ extern "C" fn expand(env: u64, _class: u64, member: u64) {
     let member = thread.object_of(member);
     let class = member.class();
     let fill = || {
-        let Some(method) = indy::target_of(member) else {
+        let Some(method) = method_handle::target_of(member) else {
             return Err(thread.throw("java/lang/InternalError", "nothing to expand"));
         };
         let (name, ty) = (offset(class, "name"), offset(class, "type"));
         if member.get_ref(name).is_null() {
-            let text = crate::string::intern_mutf8(thread, method.name.bytes())?;
+            let text = crate::objects::string::intern_mutf8(thread, method.name.bytes())?;
             member.put_ref(name, text);
         }
         if member.get_ref(ty).is_null() {
             let descriptor = method.descriptor.bytes();
-            let text = crate::string::intern_mutf8(thread, descriptor)?;
+            let text = crate::objects::string::intern_mutf8(thread, descriptor)?;
             member.put_ref(ty, text);
         }
         Ok(())
@@ -64,17 +64,17 @@ extern "C" fn resolve(
     speculates: u8,
 ) -> u64 {
     let thread = &*of(env);
-    let found = indy::resolve_member(thread, thread.object_of(member), speculates != 0);
+    let found = method_handle::resolve_member(thread, thread.object_of(member), speculates != 0);
     outcome(found.map(|object| thread.local(object)))
 }
 
 extern "C" fn object_field_offset(env: u64, _class: u64, member: u64) -> i64 {
-    indy::field_place(of(env).object_of(member)).0 as i64
+    method_handle::field_place(of(env).object_of(member)).0 as i64
 }
 
 extern "C" fn static_field_base(env: u64, _class: u64, member: u64) -> u64 {
     let thread = &*of(env);
-    thread.local(indy::field_place(thread.object_of(member)).1)
+    thread.local(method_handle::field_place(thread.object_of(member)).1)
 }
 
 /// HotSpot's index of a method that no table is asked for; the library asserts that it is negative.
@@ -85,18 +85,18 @@ extern "C" fn member_vm_info(env: u64, _class: u64, member: u64) -> u64 {
     let thread = &*of(env);
     let member = thread.object_of(member);
     let make = || {
-        let index = if indy::is_called_directly(member) {
+        let index = if method_handle::is_called_directly(member) {
             DIRECT_INDEX
         } else {
             member.get(offset(member.class(), "$index"))
         };
         let index = reflect::box_value(thread, Some(MemoryKind::Long), index)?;
-        let target = if indy::target_of(member).is_some() {
+        let target = if method_handle::target_of(member).is_some() {
             member
         } else {
             member.get_ref(offset(member.class(), "clazz"))
         };
-        let class = crate::known::known().object_array;
+        let class = crate::classes::known::known().object_array;
         reflect::array_of(thread, class, &[index, target])
     };
     outcome(make().map(|array: ObjectRef| thread.local(array)))

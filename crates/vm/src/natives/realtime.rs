@@ -6,8 +6,8 @@
 use rt::clock::{Clock, Monotonic};
 
 use super::Row;
-use crate::java_thread;
 use crate::jni::of;
+use crate::monitors::java_thread;
 use crate::realtime::{self, Record};
 
 pub(super) const NATIVES: &[Row] = &[
@@ -94,7 +94,7 @@ extern "C" fn wait_for_next_period(
     if is_interruptible != 0 {
         return i32::from(record.wait_for_next_period(&of(env), true));
     }
-    i32::from(record.wait_for_next_period(crate::thread::Thread::of_env(env), false))
+    i32::from(record.wait_for_next_period(crate::threads::thread::Thread::of_env(env), false))
 }
 
 extern "C" fn resume(env: u64, _class: u64, number: u64) {
@@ -123,6 +123,6 @@ extern "C" fn fire(env: u64, _class: u64, number: u64) {
 
 extern "C" fn wait_for_fire(env: u64, _class: u64, number: u64) {
     if let Some(record) = record(env, number) {
-        record.wait_for_fire(crate::thread::Thread::of_env(env));
+        record.wait_for_fire(crate::threads::thread::Thread::of_env(env));
     }
 }

@@ -4,23 +4,23 @@
 
 use core::sync::atomic::Ordering;
 
-use crate::array;
-use crate::class::Class;
-use crate::heap_binding;
-use crate::java_thread::{self, Wait};
+use crate::classes::class::Class;
+use crate::classes::object::ObjectRef;
+use crate::invoke::reflect;
 use crate::jni::{of, outcome};
-use crate::lend::{self, Parked};
-use crate::link::{self, Definition};
-use crate::loader;
+use crate::link::define::{self, Definition};
+use crate::link::loader;
+use crate::link::mirror;
+use crate::link::resolve;
 use crate::memory;
-use crate::mirror;
-use crate::object::ObjectRef;
+use crate::memory::symbol::Symbol;
+use crate::monitors::java_thread::{self, Wait};
+use crate::monitors::lend::{self, Parked};
+use crate::objects::array;
+use crate::objects::heap_binding;
+use crate::objects::string;
 use crate::realtime;
-use crate::reflect;
-use crate::resolve;
-use crate::string;
-use crate::symbol::Symbol;
-use crate::thread::Thrown;
+use crate::threads::thread::Thrown;
 
 /// The function for the native method `name`.
 pub(super) fn find(name: &str) -> Option<*const ()> {
@@ -384,7 +384,7 @@ extern "C" fn define_class(
             Box::leak(bytes.into_boxed_slice()),
         )
     };
-    outcome(link::define(thread, definition).map(|class| thread.local(class.mirror())))
+    outcome(define::define(thread, definition).map(|class| thread.local(class.mirror())))
 }
 
 /// `isAbsolute`: milliseconds of the wall clock; else nanoseconds from now, 0 for no limit.
@@ -410,7 +410,7 @@ extern "C" fn park(env: u64, _this: u64, is_absolute: u8, time: i64) {
     let has_timeout = due_ns.is_some();
     let wait = Wait::Permit { has_timeout };
     let blocker = lend::blocker_of(thread).map(ObjectRef::class);
-    let park = || match lend::park(crate::thread::Thread::of_env(env), due_ns) {
+    let park = || match lend::park(crate::threads::thread::Thread::of_env(env), due_ns) {
         Parked::Lending => true,
         Parked::Plainly => {
             java_thread::waiting(thread, wait, ObjectRef::NULL, || {

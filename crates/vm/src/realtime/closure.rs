@@ -12,17 +12,17 @@ use std::sync::atomic::Ordering;
 use ir::{InvokeKind, LoadedConstant, Op};
 
 use super::purity;
-use crate::class::{Class, ClassKind, Method};
-use crate::compile;
-use crate::indy;
-use crate::loader;
-use crate::native;
-use crate::object::ObjectRef;
-use crate::report;
-use crate::resolve::{self, Write};
-use crate::site::SiteKind;
-use crate::thread::{Thread, Thrown};
-use crate::verification;
+use crate::classes::class::{Class, ClassKind, Method};
+use crate::classes::object::ObjectRef;
+use crate::classes::site::SiteKind;
+use crate::compile::answers;
+use crate::inspect::figures;
+use crate::invoke::method_handle;
+use crate::link::loader;
+use crate::link::native;
+use crate::link::resolve::{self, Write};
+use crate::link::verification;
+use crate::threads::thread::{Thread, Thrown};
 
 /// Methods that one thread's closure holds: some 2 s of compiling at the first start.
 pub(super) const METHODS_MAX: usize = 2000;
@@ -131,7 +131,7 @@ impl<'a> Closure<'a> {
 
     /// Does all of it.
     pub(crate) fn run(mut self) -> Reached {
-        let started_ns = report::now_ns();
+        let started_ns = figures::now_ns();
         let loaded_before = loader::defined_count();
         while let Some(method) = self.work.pop_front() {
             self.walk(method);
@@ -154,7 +154,7 @@ impl<'a> Closure<'a> {
         self.reached.left_out = self.left_out.len() as u32;
         self.reached.loaded = loader::defined_count() - loaded_before;
         self.reached.uninitialized = self.uninitialized.len() as u32;
-        self.reached.ns = report::now_ns() - started_ns;
+        self.reached.ns = figures::now_ns() - started_ns;
         self.reached
     }
 
@@ -304,7 +304,7 @@ impl<'a> Closure<'a> {
         }
         let is_right = self.attempt(|thread| {
             verification::verify(thread, method.class())?;
-            compile::entry_of(thread, method)
+            answers::entry_of(thread, method)
         });
         self.reached.compiled += u32::from(is_right.is_some());
     }
@@ -338,7 +338,7 @@ impl<'a> Closure<'a> {
 
     /// Calls that the class library itself computes: lambdas, joined strings, records' methods.
     fn link_call_sites(&mut self, class: &'static Class, index: u32) {
-        if !indy::is_by_class_library(class, index as u16) {
+        if !method_handle::is_by_class_library(class, index as u16) {
             return;
         }
         let sites = class.info.call_sites.lock().clone();
@@ -360,7 +360,7 @@ impl<'a> Closure<'a> {
             return;
         }
         let class = object.class();
-        if let Some(method) = indy::named_by(object) {
+        if let Some(method) = method_handle::named_by(object) {
             self.add(method);
             if method.is_constructor() {
                 self.instantiate(method.class());
@@ -371,7 +371,7 @@ impl<'a> Closure<'a> {
             self.instantiate(class);
             return;
         }
-        indy::parts_of(object)
+        method_handle::parts_of(object)
             .into_iter()
             .for_each(|part| self.follow_handle(part));
     }
@@ -384,7 +384,7 @@ fn version(class: &'static Class, method: &'static Method) -> Option<&'static Me
     }
     match method.vtable_offset() {
         Some(offset) => Some(class.vtable_entry(offset)),
-        None if method.class().is_interface() => crate::link::select(class, method),
+        None if method.class().is_interface() => crate::link::tables::select(class, method),
         None => Some(method),
     }
 }

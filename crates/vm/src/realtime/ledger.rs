@@ -11,9 +11,9 @@ use rt::memory::{Usage, usage};
 use rt::recorder::Recorder;
 use rt::sync::PiMutex;
 
-use crate::class::{Class, Method};
-use crate::report;
-use crate::thread::Thread;
+use crate::classes::class::{Class, Method};
+use crate::inspect::figures;
+use crate::threads::thread::Thread;
 
 /// Names kept per kind; more are counted.
 pub(crate) const NAMES_MAX: usize = 256;
@@ -423,8 +423,8 @@ pub(crate) fn timed<T>(
     let Some(ledger) = thread.ledger() else {
         return work();
     };
-    let started_ns = report::now_ns();
+    let started_ns = figures::now_ns();
     let result = ledger.machine.charge(work);
-    note(ledger, report::now_ns() - started_ns, &result);
+    note(ledger, figures::now_ns() - started_ns, &result);
     result
 }

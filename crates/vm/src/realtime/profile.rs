@@ -12,14 +12,14 @@ use std::sync::OnceLock;
 
 use super::Record;
 use super::closure::Closure;
-use crate::class::{Class, Method};
-use crate::code_store;
-use crate::loader::Loader;
+use crate::classes::class::{Class, Method};
+use crate::code::store;
+use crate::inspect::figures;
+use crate::link::loader::Loader;
+use crate::link::resolve;
+use crate::memory::symbol::Symbol;
 use crate::options;
-use crate::report;
-use crate::resolve;
-use crate::symbol::Symbol;
-use crate::thread::Thread;
+use crate::threads::thread::Thread;
 
 /// Lines of a profile: beyond them the file begins anew.
 const LINES_MAX: usize = 20_000;
@@ -53,7 +53,7 @@ pub(crate) fn finish() {
     if all.len() > count
         && let Err(error) = write(&path, &all)
     {
-        report::warn(&format!(
+        figures::warn(&format!(
             "the profile of real-time threads is not kept: {error}"
         ));
     }
@@ -98,7 +98,7 @@ fn name_of(method: &'static Method) -> String {
 }
 
 fn path() -> Option<PathBuf> {
-    Some(code_store::directory()?.join(FILE))
+    Some(store::directory()?.join(FILE))
 }
 
 fn read(path: &Path) -> Vec<String> {
@@ -129,7 +129,7 @@ fn list() -> &'static [String] {
         };
         let text = std::fs::read_to_string(path);
         let text =
-            text.unwrap_or_else(|error| report::fatal(&format!("{}: {error}", path.display())));
+            text.unwrap_or_else(|error| figures::fatal(&format!("{}: {error}", path.display())));
         let lines = text.lines().map(str::trim);
         lines
             .filter(|line| !line.is_empty() && !line.starts_with('#'))

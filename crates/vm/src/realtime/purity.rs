@@ -7,10 +7,10 @@
 
 use ir::{BinaryOp, InvokeKind, LoadedConstant, Op};
 
-use crate::class::{Class, Method};
-use crate::library::Library;
-use crate::resolve;
-use crate::symbol::Symbol;
+use crate::classes::class::{Class, Method};
+use crate::classes::library::Library;
+use crate::link::resolve;
+use crate::memory::symbol::Symbol;
 
 /// Calls within calls that are looked into.
 const DEPTH_MAX: u32 = 6;

@@ -3,15 +3,15 @@
 
 use std::sync::Arc;
 
-use crate::array;
-use crate::backtrace;
+use crate::classes::known::{known, offset};
+use crate::classes::object::ObjectRef;
+use crate::inspect::backtrace;
+use crate::inspect::snapshot;
+use crate::invoke::reflect;
 use crate::jni::{of, outcome};
 use crate::jvm::management::{by_id, java_threads};
-use crate::known::{known, offset};
-use crate::object::ObjectRef;
-use crate::reflect;
-use crate::snapshot;
-use crate::thread::{Thread, Thrown};
+use crate::objects::array;
+use crate::threads::thread::{Thread, Thrown};
 
 const INFO: &str = "java/lang/management/ThreadInfo";
 

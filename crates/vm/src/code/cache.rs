@@ -1,0 +1,315 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Compiled code of this process: from disk or compiled now, and found by address.
+//!
+//! Where it lies is `code/space`'s matter, what is kept on disk `code/store`'s.
+
+use std::collections::HashMap;
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+
+use compiler::{
+    Address, CallSite, CompileError, CompiledCode, Compiler, NativeMethod, Relocation, Shape,
+};
+
+use crate::classes::class::Method;
+use crate::code::call_table::CallTable;
+use crate::code::file::{Key, Piece, Sum};
+use crate::code::space::{self, Room};
+use crate::code::store::{self, Stored};
+use crate::compile::answers::Cx;
+use crate::entry::trampolines;
+use crate::inspect::figures;
+use crate::options;
+use crate::sync::lock::Lock;
+
+pub(crate) use crate::code::space::{find, for_each, used_bytes};
+
+/// Compilers kept for the next who needs one; each holds the memory of the largest method that it has seen.
+const IDLE_MAX: usize = 2;
+
+/// What a piece of code is.
+#[derive(Clone, Copy)]
+pub(crate) enum CodeKind {
+    Method(&'static Method),
+    /// A bridge to a native method.
+    Native(&'static Method),
+    /// The way in from Rust.
+    Adapter,
+}
+
+/// One piece of code with its tables.
+pub(crate) struct Code {
+    pub(crate) start: u64,
+    pub(crate) kind: CodeKind,
+    calls: CallTable,
+}
+
+/// What the others are copies of.
+static COMPILER: OnceLock<Compiler> = OnceLock::new();
+/// Compilers that nobody uses now. No lock is held while one works: as many threads compile at once as like.
+static IDLE: Lock<Vec<Compiler>> = Lock::new(Vec::new());
+static ADAPTERS: OnceLock<Lock<HashMap<Shape, u64>>> = OnceLock::new();
+/// Methods compiled since start.
+pub(crate) static COMPILED: AtomicU32 = AtomicU32::new(0);
+/// Nanoseconds spent compiling.
+pub(crate) static COMPILE_NS: AtomicU64 = AtomicU64::new(0);
+/// Methods taken from the code cache on disk.
+pub(crate) static LOADED: AtomicU32 = AtomicU32::new(0);
+/// Nanoseconds spent on that.
+pub(crate) static LOAD_NS: AtomicU64 = AtomicU64::new(0);
+/// Pieces found there that rest on answers that were not given this time.
+pub(crate) static UNFIT: AtomicU32 = AtomicU32::new(0);
+
+/// Reserves room and reads what lies on disk.
+pub(crate) fn start() -> Result<(), Box<dyn std::error::Error>> {
+    space::start().map_err(|error| format!("cannot map code: {error}"))?;
+    let mut compiler = Compiler::host(options::get().is_code_portable)
+        .map_err(|error| format!("no code for this processor: {error}"))?;
+    if crate::options::get().is_cutting_all {
+        compiler = compiler.cutting_all();
+    }
+    // Code is the same under both collectors.
+    let target = compiler.target();
+    store::start(&target);
+    COMPILER.get_or_init(|| compiler);
+    ADAPTERS.get_or_init(|| Lock::new(HashMap::new()));
+    Ok(())
+}
+
+/// Whether so much code has been made that no more may be begun: an OutOfMemoryError of who asks.
+pub(crate) fn is_full() -> bool {
+    let asked = options::get().code_bytes_max;
+    space::is_own_span_full() || asked.is_some_and(|bytes| used_bytes() > bytes)
+}
+
+/// Puts code with the addresses it names where it can run.
+fn install(code: &mut CompiledCode, addresses: &[u64]) -> Room {
+    space::install(code, addresses).unwrap_or_else(|error| figures::fatal(&error.to_string()))
+}
+
+/// Gives code its addresses and its place.
+fn publish(mut code: CompiledCode, addresses: &[u64], kind: CodeKind) -> u64 {
+    let room = install(&mut code, addresses);
+    let bytes = code.bytes.len();
+    announce(room, bytes, code, kind)
+}
+
+/// Makes known what lies at a place that has its addresses: so many bytes with the tables of
+/// `code`.
+fn announce(room: Room, bytes: usize, code: CompiledCode, kind: CodeKind) -> u64 {
+    let record = Box::leak(Box::new(Code {
+        start: room.code,
+        kind,
+        calls: CallTable::new(code.call_sites, code.stack_maps),
+    }));
+    space::publish(record, bytes);
+    room.code
+}
+
+/// Runs code from a store where it is mapped, or a copy if another method runs it there.
+fn run_stored(stored: Stored, addresses: &[u64], kind: CodeKind) -> u64 {
+    let count = stored.piece.slot_count();
+    if !stored.claim() {
+        return publish(stored.copy(), &addresses[..count], kind);
+    }
+    stored.room.fill(&addresses[..count]);
+    let bytes = stored.code_bytes();
+    announce(stored.room, bytes, stored.piece.code, kind)
+}
+
+/// Keeps new code and runs it where it is kept, or else where only this process has it.
+fn run_new(key: Option<Key>, piece: Piece, addresses: &[u64], kind: CodeKind) -> u64 {
+    let kept = key.and_then(|key| store::keep(key, &piece));
+    // perf knows names in anonymous memory only.
+    let Some(room) = kept.filter(|_| !options::get().is_perf_mapped) else {
+        return publish(piece.code, addresses, kind);
+    };
+    room.fill(&addresses[..piece.slot_count()]);
+    let bytes = piece.code.bytes.len();
+    announce(room, bytes, piece.code, kind)
+}
+
+impl Code {
+    /// The call that returns to `address`.
+    pub(crate) fn site(&self, address: u64) -> Option<&CallSite> {
+        self.calls.site((address - self.start) as u32)
+    }
+
+    /// Where this code holds references during the call that returns to `address`: bytes from its stack pointer there.
+    pub(crate) fn slots(&self, address: u64) -> Option<&[u32]> {
+        self.calls.slots((address - self.start) as u32)
+    }
+}
+
+/// Stubs that are made at once.
+const STUBS_PER_BATCH: u32 = 512;
+/// Code bytes from one stub to the next.
+const STUB_BYTES: u32 = 16;
+
+/// Stubs that are there and nobody's yet.
+struct Stubs {
+    room: Option<Room>,
+    next: u32,
+}
+
+static STUBS: Lock<Stubs> = Lock::new(Stubs {
+    room: None,
+    next: 0,
+});
+
+/// A stub that has `method` compiled: `mov r11, record; jmp [r15 + stub]`, the record from the
+/// table.
+pub(crate) fn stub_for(method: &'static Method) -> u64 {
+    let mut stubs = STUBS.lock();
+    if stubs.room.is_none() || stubs.next == STUBS_PER_BATCH {
+        stubs.room = Some(install(&mut batch(), &[0; STUBS_PER_BATCH as usize]));
+        space::note_used((STUBS_PER_BATCH * STUB_BYTES) as usize);
+        stubs.next = 0;
+    }
+    let room = stubs.room.expect("there is a batch");
+    let number = stubs.next;
+    stubs.next += 1;
+    let stub = Room {
+        code: room.code + u64::from(number * STUB_BYTES),
+        table: room.table + u64::from(number) * 8,
+    };
+    stub.fill(&[method.address()]);
+    stub.code
+}
+
+fn batch() -> CompiledCode {
+    let mut batch = CompiledCode::default();
+    for number in 0..STUBS_PER_BATCH {
+        batch.relocations.push(Relocation {
+            offset: number * STUB_BYTES + 3,
+            address: Address(number),
+        });
+        batch.bytes.extend([0x4c, 0x8b, 0x1d, 0, 0, 0, 0]);
+        batch.bytes.extend([0x41, 0xff, 0xa7]);
+        batch
+            .bytes
+            .extend(trampolines::COMPILE_STUB_OFFSET.to_le_bytes());
+        batch
+            .bytes
+            .resize(((number + 1) * STUB_BYTES) as usize, 0xcc);
+    }
+    batch
+}
+
+/// Lends `work` a compiler of its own.
+fn with_compiler<T>(work: impl FnOnce(&mut Compiler) -> T) -> T {
+    let idle = IDLE.lock().pop();
+    let mut compiler = idle.unwrap_or_else(|| COMPILER.get().expect("started").another());
+    let result = work(&mut compiler);
+    let mut idle = IDLE.lock();
+    let surplus = if idle.len() < IDLE_MAX {
+        idle.push(compiler);
+        None
+    } else {
+        Some(compiler)
+    };
+    drop(idle);
+    // Memory goes back when no lock is held.
+    drop(surplus);
+    result
+}
+
+/// Puts a method's code from disk into place, if there is some whose questions have the same answers now.
+pub(crate) fn load(method: &'static Method, cx: &mut Cx<'_>) -> Option<u64> {
+    let stored = store::find(&key_of(method)?).find(|stored| {
+        let fits = cx.answers_as(&stored.piece);
+        UNFIT.fetch_add(u32::from(!fits), Ordering::Relaxed);
+        fits
+    })?;
+    LOADED.fetch_add(1, Ordering::Relaxed);
+    Some(run_stored(stored, cx.addresses(), CodeKind::Method(method)))
+}
+
+fn key_of(method: &'static Method) -> Option<Key> {
+    store::key_of(method.class(), method.index as u32)
+}
+
+/// Compiles a method's IR.
+pub(crate) fn compile(
+    method: &'static Method,
+    function: &ir::Function,
+    cx: &mut Cx<'_>,
+) -> Result<u64, CompileError> {
+    let code = with_compiler(|compiler| compiler.method(function, cx))?;
+    COMPILED.fetch_add(1, Ordering::Relaxed);
+    let piece = Piece::new(cx.asked(), code);
+    let kind = CodeKind::Method(method);
+    Ok(run_new(key_of(method), piece, cx.addresses(), kind))
+}
+
+/// Compiles without installing; nothing if the method is beyond a limit, which its first call says.
+pub(crate) fn compile_apart(function: &ir::Function, cx: &mut Cx<'_>) -> Option<Piece> {
+    let code = with_compiler(|compiler| compiler.method(function, cx)).ok()?;
+    Some(Piece::new(cx.asked(), code))
+}
+
+/// Keeps a method's code for other processes.
+pub(crate) fn keep(method: &'static Method, piece: &Piece) {
+    if let Some(key) = key_of(method) {
+        store::keep(key, piece);
+    }
+}
+
+/// Whether the same code is on disk already.
+pub(crate) fn is_kept(method: &'static Method, piece: &Piece) -> bool {
+    key_of(method).is_some_and(|key| store::has(&key, piece))
+}
+
+/// Code that depends on nothing but what `sum` is of: from disk, or compiled now. It runs with
+/// `addresses`.
+fn shared(
+    sum: Sum,
+    (addresses, kind): (&[u64], CodeKind),
+    compile: impl FnOnce(&mut Compiler) -> Result<CompiledCode, CompileError>,
+) -> Result<u64, CompileError> {
+    let key = Key {
+        content: sum,
+        index: 0,
+    };
+    if let Some(stored) = store::find(&key).next() {
+        return Ok(run_stored(stored, addresses, kind));
+    }
+    let code = with_compiler(compile)?;
+    Ok(run_new(Some(key), Piece::new(&[], code), addresses, kind))
+}
+
+/// The bridge to a native method; `addresses` are those that `native` names.
+pub(crate) fn native_bridge(
+    method: &'static Method,
+    native: &NativeMethod,
+    addresses: &[u64],
+) -> Result<u64, CompileError> {
+    let sum = store::sum_of(&[b"native", format!("{native:?}").as_bytes()]);
+    let mut is_compiled = false;
+    let entry = shared(sum, (addresses, CodeKind::Native(method)), |compiler| {
+        is_compiled = true;
+        compiler.native(native)
+    })?;
+    let count = if is_compiled { &COMPILED } else { &LOADED };
+    count.fetch_add(1, Ordering::Relaxed);
+    Ok(entry)
+}
+
+/// The adapter for a method's shape, in native state.
+pub(crate) fn adapter_for(method: &'static Method) -> u64 {
+    let adapters = ADAPTERS.get().expect("started");
+    let found = adapters.lock().get(&method.shape).copied();
+    let adapter = found.unwrap_or_else(|| {
+        let sum = store::sum_of(&[b"adapter", format!("{:?}", method.shape).as_bytes()]);
+        let runs = (&[][..], CodeKind::Adapter);
+        match shared(sum, runs, |compiler| compiler.adapter(&method.shape)) {
+            Ok(entry) => entry,
+            Err(error) => {
+                figures::fatal(&format!("no adapter for {}: {error}", method.full_name()))
+            }
+        }
+    });
+    adapters.lock().insert(method.shape.clone(), adapter);
+    method.adapter.store(adapter, Ordering::Release);
+    adapter
+}

@@ -1,0 +1,246 @@
+// SPDX-License-Identifier: Apache-2.0
+//! [`Question`]: what the compiler asks about a method's constants, and [`Answer`].
+//!
+//! Code is made of its method's class file and of the answers: a class file that
+//! is the same byte for byte and answers that are equal give the same code, with
+//! other addresses in it. Hence code is kept with its questions (`code/file`),
+//! and is used again where asking them again has the same answers.
+
+use std::hash::{DefaultHasher, Hash, Hasher};
+
+use compiler::{Address, ClassLink, ConstantLink, FieldLink, MethodLink, NewLink};
+use ir::{InvokeKind, LoadedConstant, MemoryKind};
+
+use crate::classes::site::SiteKind;
+use crate::code::file::Sum;
+use crate::link::resolve::Write;
+
+/// One question; numbers are indices of constants.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub(crate) enum Question {
+    Field(u32),
+    StaticField(u32),
+    /// A field to write.
+    Written(Write, u32),
+    Class(u32),
+    New(u32),
+    ArrayOf(u32),
+    PrimitiveArray(MemoryKind),
+    Constant(LoadedConstant, u32),
+    OwnClass,
+    Method(InvokeKind, u32),
+    CallSite(u32),
+    /// The body of a direct call's callee; later questions may be asked in its class.
+    Inline(InvokeKind, u32),
+}
+
+/// An answer. Addresses in it are numbers in the order of asking.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub(crate) enum Answer {
+    Field(FieldLink),
+    Class(ClassLink),
+    New(NewLink),
+    Constant(ConstantLink),
+    Method(MethodLink),
+    Address(Address),
+    /// The callee's class file and the method's place in it.
+    Body(Sum, u32),
+}
+
+/// A question with its answer.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Exchange {
+    /// Whose constants the question is about: 0 for the method's own, then the inlined callees' in order.
+    pub(crate) scope: u16,
+    pub(crate) question: Question,
+    pub(crate) answer: Answer,
+}
+
+impl Exchange {
+    pub(crate) fn holds(&self) -> Holds {
+        self.answer.holds(self.question)
+    }
+}
+
+/// Whether an answer holds at any time or only from some time on.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Holds {
+    /// It names a site, which resolves itself: at any time.
+    Site(SiteKind),
+    /// It names what was there: where asking again gives the same.
+    WhenEqual,
+}
+
+const MEMORY_KINDS: [MemoryKind; 9] = [
+    MemoryKind::Boolean,
+    MemoryKind::Byte,
+    MemoryKind::Char,
+    MemoryKind::Short,
+    MemoryKind::Int,
+    MemoryKind::Long,
+    MemoryKind::Float,
+    MemoryKind::Double,
+    MemoryKind::Ref,
+];
+
+const WRITES: [Write; 4] = [
+    Write::new(false, false),
+    Write::new(true, false),
+    Write::new(false, true),
+    Write::new(true, true),
+];
+
+const CONSTANTS: [LoadedConstant; 3] = [
+    LoadedConstant::String,
+    LoadedConstant::Class,
+    LoadedConstant::Computed,
+];
+
+pub(crate) const INVOKE_KINDS: [InvokeKind; 4] = [
+    InvokeKind::Static,
+    InvokeKind::Special,
+    InvokeKind::Virtual,
+    InvokeKind::Interface,
+];
+
+/// Where `wanted` stands in `all`.
+fn place<T: PartialEq>(all: &[T], wanted: &T) -> u32 {
+    let found = all.iter().position(|one| one == wanted);
+    found.expect("the table is complete") as u32
+}
+
+impl Question {
+    /// Two numbers that [`Self::of_code`] understands.
+    pub(crate) fn code(self) -> (u32, u32) {
+        match self {
+            Question::Field(index) => (0, index),
+            Question::StaticField(index) => (1, index),
+            Question::Class(index) => (2, index),
+            Question::New(index) => (3, index),
+            Question::ArrayOf(index) => (4, index),
+            Question::PrimitiveArray(kind) => (5, place(&MEMORY_KINDS, &kind)),
+            Question::OwnClass => (6, 0),
+            Question::CallSite(index) => (7, index),
+            Question::Written(write, index) => (12 + place(&WRITES, &write), index),
+            Question::Constant(constant, index) => (8 + place(&CONSTANTS, &constant), index),
+            Question::Method(kind, index) => (16 + place(&INVOKE_KINDS, &kind), index),
+            Question::Inline(kind, index) => (24 + place(&INVOKE_KINDS, &kind), index),
+        }
+    }
+
+    pub(crate) fn of_code(code: u32, index: u32) -> Option<Self> {
+        Some(match code {
+            0 => Question::Field(index),
+            1 => Question::StaticField(index),
+            2 => Question::Class(index),
+            3 => Question::New(index),
+            4 => Question::ArrayOf(index),
+            5 => Question::PrimitiveArray(*MEMORY_KINDS.get(index as usize)?),
+            6 => Question::OwnClass,
+            7 => Question::CallSite(index),
+            12..16 => Question::Written(WRITES[code as usize - 12], index),
+            8..12 => Question::Constant(*CONSTANTS.get(code as usize - 8)?, index),
+            16..24 => Question::Method(*INVOKE_KINDS.get(code as usize - 16)?, index),
+            _ => Question::Inline(*INVOKE_KINDS.get(code as usize - 24)?, index),
+        })
+    }
+
+    /// The index of the constant asked about.
+    pub(crate) fn index(self) -> u32 {
+        self.code().1
+    }
+
+    /// The site for when there is no better answer.
+    pub(crate) fn site_kind(self) -> Option<SiteKind> {
+        Some(match self {
+            Question::Field(_) => SiteKind::Field,
+            Question::StaticField(_) => SiteKind::Static,
+            Question::Written(write, _) => SiteKind::Written(write),
+            Question::Class(_) => SiteKind::Class,
+            Question::New(_) => SiteKind::New,
+            Question::ArrayOf(_) => SiteKind::ArrayOf,
+            Question::Constant(LoadedConstant::String, _) => SiteKind::String,
+            Question::Constant(LoadedConstant::Class, _) => SiteKind::Mirror,
+            Question::Constant(LoadedConstant::Computed, _) => SiteKind::Computed,
+            Question::Method(kind, _) => SiteKind::Method(kind),
+            Question::CallSite(_) => SiteKind::CallSite,
+            Question::PrimitiveArray(_) | Question::OwnClass | Question::Inline(..) => return None,
+        })
+    }
+}
+
+impl Answer {
+    /// When this answer to `question` holds.
+    pub(crate) fn holds(self, question: Question) -> Holds {
+        let site = match self {
+            Answer::Field(FieldLink::Site(_))
+            | Answer::Class(ClassLink::Site(_))
+            | Answer::New(NewLink::Site(_))
+            | Answer::Constant(ConstantLink::Site(_))
+            | Answer::Method(MethodLink::Site(_)) => question.site_kind(),
+            Answer::Method(MethodLink::Appending(_)) => Some(SiteKind::Handle),
+            Answer::Address(_) if matches!(question, Question::CallSite(_)) => question.site_kind(),
+            _ => None,
+        };
+        site.map_or(Holds::WhenEqual, Holds::Site)
+    }
+}
+
+/// The sum over the answers that hold only when equal.
+pub(crate) fn sum(asked: &[Exchange]) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    for exchange in asked {
+        if exchange.holds() == Holds::WhenEqual {
+            exchange.answer.hash(&mut hasher);
+        }
+    }
+    hasher.finish()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_question_is_what_its_code_says() {
+        let of_kinds = MEMORY_KINDS.map(Question::PrimitiveArray);
+        let of_constants = CONSTANTS.map(|constant| Question::Constant(constant, 7));
+        let of_methods = INVOKE_KINDS.map(|kind| Question::Method(kind, 65535));
+        let of_bodies = INVOKE_KINDS.map(|kind| Question::Inline(kind, 65535));
+        let of_writes = WRITES.map(|write| Question::Written(write, 8));
+        let plain = [
+            Question::Field(1),
+            Question::StaticField(2),
+            Question::Class(3),
+            Question::New(4),
+            Question::ArrayOf(5),
+            Question::OwnClass,
+            Question::CallSite(6),
+        ];
+        let all = of_kinds.iter().chain(&of_constants).chain(&of_writes);
+        for &question in all.chain(&of_methods).chain(&of_bodies).chain(&plain) {
+            let (code, index) = question.code();
+            assert_eq!(Question::of_code(code, index), Some(question));
+        }
+        assert_eq!(Question::of_code(20, 0), None);
+        assert_eq!(Question::of_code(28, 0), None);
+        assert_eq!(Question::of_code(11, 0), None);
+    }
+
+    #[test]
+    fn sites_hold_at_any_time() {
+        let site = Answer::Method(MethodLink::Site(Address(0)));
+        let question = Question::Method(InvokeKind::Static, 9);
+        let kind = SiteKind::Method(InvokeKind::Static);
+        assert_eq!(site.holds(question), Holds::Site(kind));
+        let fixed = Answer::Method(MethodLink::Virtual(136));
+        assert_eq!(fixed.holds(question), Holds::WhenEqual);
+        let exchange = |answer| Exchange {
+            scope: 0,
+            question,
+            answer,
+        };
+        assert_eq!(sum(&[exchange(site)]), sum(&[]));
+        assert_ne!(sum(&[exchange(fixed)]), sum(&[]));
+    }
+}

@@ -1,0 +1,688 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Compiling methods on their first call, and what the compiler asks.
+
+use std::collections::HashMap;
+use std::rc::Rc;
+use std::sync::atomic::Ordering;
+
+use classfile::access;
+use compiler::{
+    Address, ClassLink, CompileError, ConstantLink, FieldLink, HandleLayout, Linker, MethodLink,
+    NativeMethod, NewLink, SubtypeTest, class_record,
+};
+use ir::bytecode::TranslateError;
+use ir::{InvokeKind, LoadedConstant, MemoryKind};
+
+use crate::classes::class::{Class, ClassKind, Field, Method};
+use crate::classes::known::{self, offset};
+use crate::classes::library::Library;
+use crate::classes::object::ObjectRef;
+use crate::classes::site::{Site, SiteKind};
+use crate::code::cache;
+use crate::code::file::Piece;
+use crate::code::question::{self, Answer, Exchange, Holds, Question};
+use crate::compile::intrinsics;
+use crate::inspect::figures;
+use crate::link::define;
+use crate::link::resolve::{self, Write};
+use crate::threads::thread::{Thread, Thrown};
+
+/// The code of `method`, compiled if this is its first call.
+///
+/// What a method costs here grows with its size. So nobody waits for it but those who call the same method at the same
+/// time, and they lend their priority: the thread is in native state, and no lock but the method's own is held.
+pub(crate) fn entry_of(thread: &Thread, method: &'static Method) -> Result<u64, Thrown> {
+    if method.is_abstract() {
+        let message = crate::link::message::abstract_method(method.class(), method);
+        return Err(thread.throw("java/lang/AbstractMethodError", &message));
+    }
+    if cache::is_full() {
+        return Err(thread.throw_out_of_memory("Code cache"));
+    }
+    let made = thread.outside(|| {
+        let _turn = method.turn.take();
+        match method.compiled() {
+            Some(entry) => Ok(entry),
+            None => make(thread, method),
+        }
+    });
+    made.map_err(|error| {
+        let name = method.full_name();
+        match error {
+            Unmade::Unverified(error) => {
+                thread.throw("java/lang/VerifyError", &format!("{error} in {name}"))
+            }
+            Unmade::Refused(error) => {
+                let message = format!("cannot compile {name}: {error}");
+                thread.throw("java/lang/InternalError", &message)
+            }
+        }
+    })
+}
+
+/// Why a method has no code.
+enum Unmade {
+    Unverified(TranslateError),
+    /// A limit of the compiler's.
+    Refused(CompileError),
+}
+
+/// Compiles or loads `method`, which nobody else does meanwhile.
+fn make(thread: &Thread, method: &'static Method) -> Result<u64, Unmade> {
+    let entry = if method.is_native() {
+        native(method)
+    } else {
+        managed(thread, method)?
+    };
+    // Pairs with Acquire in `Method::compiled`: publishes the code.
+    method.entry.store(entry, Ordering::Release);
+    Ok(entry)
+}
+
+fn tell(how: &str, method: &'static Method, entry: u64) {
+    if crate::options::get().is_verbose_compile {
+        figures::installed(how, method, entry);
+    }
+}
+
+fn managed(thread: &Thread, method: &'static Method) -> Result<u64, Unmade> {
+    let started_ns = figures::now_ns();
+    let mut cx = Cx::new(thread, method);
+    if let Some(entry) = cache::load(method, &mut cx) {
+        cache::LOAD_NS.fetch_add(figures::now_ns() - started_ns, Ordering::Relaxed);
+        tell("load", method, entry);
+        return Ok(entry);
+    }
+    let function = method.translate().map_err(Unmade::Unverified)?;
+    cx.forget();
+    let entry = cache::compile(method, &function, &mut cx).map_err(Unmade::Refused)?;
+    cache::COMPILE_NS.fetch_add(figures::now_ns() - started_ns, Ordering::Relaxed);
+    tell("compile", method, entry);
+    Ok(entry)
+}
+
+/// Makes sure that the bridge to a native method is kept.
+pub(crate) fn native_ahead(method: &'static Method) {
+    native(method);
+}
+
+fn native(method: &'static Method) -> u64 {
+    let descriptor = classfile::MethodDescriptor::parse(method.descriptor.bytes());
+    let descriptor = descriptor.expect("parsed with the file");
+    let addresses = [method.address(), u64::from(method.class().mirror().0)];
+    let native = NativeMethod {
+        method: Address(0),
+        class: method.is_static().then_some(Address(1)),
+        parameters: descriptor
+            .parameters
+            .iter()
+            .filter_map(ir::bytecode::memory_kind)
+            .collect(),
+        result: ir::bytecode::memory_kind(&descriptor.result),
+        is_synchronized: method.access & access::SYNCHRONIZED != 0,
+    };
+    match cache::native_bridge(method, &native, &addresses) {
+        Ok(entry) => entry,
+        Err(error) => figures::fatal(&format!("cannot compile {}: {error}", method.full_name())),
+    }
+}
+
+/// Answers for one method being compiled. Loads nothing and runs no Java code. The thread is in native state: what
+/// makes an object comes back for that.
+pub(crate) struct Cx<'a> {
+    thread: &'a Thread,
+    /// Whose constants questions are about now, and which code of it asks.
+    class: &'static Class,
+    method: &'static Method,
+    scope: u16,
+    /// The method, then inlined callees.
+    scopes: Vec<&'static Method>,
+    /// Scopes to come back to.
+    callers: Vec<u16>,
+    asked: Vec<Exchange>,
+    known: HashMap<(u16, Question), Answer>,
+    /// What the numbers in answers stand for.
+    addresses: Vec<u64>,
+    mode: Mode,
+}
+
+/// How much answers rest on.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Mode {
+    /// On what is there.
+    AsIs,
+    /// On nothing: they hold at any time.
+    Sites,
+    /// On all loaded classes being initialised.
+    Ready,
+}
+
+impl<'a> Cx<'a> {
+    pub(crate) fn new(thread: &'a Thread, method: &'static Method) -> Self {
+        Self {
+            thread,
+            class: method.class(),
+            method,
+            scope: 0,
+            scopes: vec![method],
+            callers: Vec::new(),
+            asked: Vec::new(),
+            known: HashMap::new(),
+            addresses: Vec::new(),
+            mode: Mode::AsIs,
+        }
+    }
+
+    /// For code that does not run in this process.
+    pub(crate) fn in_mode(self, mode: Mode) -> Self {
+        Self { mode, ..self }
+    }
+
+    /// As if nothing had been asked.
+    fn forget(&mut self) {
+        self.asked.clear();
+        self.known.clear();
+        self.addresses.clear();
+        self.scopes.truncate(1);
+        self.go_to(0);
+    }
+
+    /// Every question with its answer, in the order of asking.
+    pub(crate) fn asked(&self) -> &[Exchange] {
+        &self.asked
+    }
+
+    /// What the numbers in answers stand for.
+    pub(crate) fn addresses(&self) -> &[u64] {
+        &self.addresses
+    }
+
+    /// Asks what was asked for `piece`; says whether it fits the answers.
+    pub(crate) fn answers_as(&mut self, piece: &Piece) -> bool {
+        self.forget();
+        for asked in &piece.asked {
+            if usize::from(asked.scope) >= self.scopes.len() {
+                return false;
+            }
+            self.go_to(asked.scope);
+            if let Holds::Site(kind) = asked.holds {
+                self.site(kind, asked.question.index());
+                continue;
+            }
+            let answer = match asked.question {
+                Question::Inline(kind, index) => match self.body_again(kind, index) {
+                    Some(answer) => answer,
+                    None => return false,
+                },
+                question => self.answer(question),
+            };
+            if answer.holds(asked.question) != Holds::WhenEqual {
+                return false;
+            }
+            self.note(asked.question, answer);
+        }
+        question::sum(&self.asked) == piece.sum
+    }
+
+    fn ask(&mut self, question: Question) -> Answer {
+        if let Some(&known) = self.known.get(&(self.scope, question)) {
+            return known;
+        }
+        let answer = self.answer(question);
+        self.note(question, answer);
+        // Every computed call has a site of its own.
+        if !matches!(question, Question::CallSite(_)) {
+            self.known.insert((self.scope, question), answer);
+        }
+        answer
+    }
+
+    fn note(&mut self, question: Question, answer: Answer) {
+        self.asked.push(Exchange {
+            scope: self.scope,
+            question,
+            answer,
+        });
+    }
+
+    /// Questions are about the constants of `scope` from here on.
+    fn go_to(&mut self, scope: u16) {
+        self.scope = scope;
+        self.method = self.scopes[usize::from(scope)];
+        self.class = self.method.class();
+    }
+
+    /// Opens a scope for an inlined callee.
+    fn open(&mut self, callee: &'static Method) -> Answer {
+        self.scopes.push(callee);
+        Answer::Body(callee.class().content(), callee.index as u32)
+    }
+
+    /// The callee that was inlined once, if it is the callee now.
+    fn body_again(&mut self, kind: InvokeKind, index: u32) -> Option<Answer> {
+        let callee = self.inline_callee(self.class, kind, index)?;
+        Some(self.open(callee))
+    }
+
+    /// The only callee of a call, if its class may be used without asking and its code may be looked into.
+    fn inline_callee(
+        &self,
+        class: &'static Class,
+        kind: InvokeKind,
+        index: u32,
+    ) -> Option<&'static Method> {
+        let callee = resolve::visible_method_at(class, index as u16, kind)?;
+        let holder = callee.class();
+        let is_plain = callee.access & (access::SYNCHRONIZED | access::NATIVE | access::ABSTRACT)
+            == 0
+            && !callee.flags.is_signature_polymorphic
+            && !holder.info.bytes.is_empty()
+            && !is_fence(callee)
+            && intrinsics::of(callee).is_none();
+        let is_ready = kind != InvokeKind::Static || self.is_ready(holder);
+        (is_plain && is_ready && is_only_callee(callee, kind)).then_some(callee)
+    }
+
+    /// The body of such a callee, if it cannot throw, call or loop.
+    fn body(
+        &self,
+        class: &'static Class,
+        (kind, index): (InvokeKind, u32),
+        depth: u32,
+    ) -> Option<(&'static Method, Rc<ir::Function>)> {
+        let callee = self.inline_callee(class, kind, index)?;
+        if depth > INLINE_DEPTH_MAX || !callee.is_shorter_than(INLINE_BYTES_MAX) {
+            return None;
+        }
+        let function = callee.translate().ok()?;
+        let holder = callee.class();
+        let body = compiler::inlinable(&function)?;
+        let all_fit = body.into_iter().all(|op| match *op {
+            ir::Op::GetField { index, .. } => {
+                resolve::visible_field_at(holder, index as u16, false).is_some()
+            }
+            ir::Op::PutField { index, .. } => {
+                let write = Write::by(callee, false);
+                resolve::visible_field_at(holder, index as u16, false)
+                    .is_some_and(|(owner, field)| write.is_allowed(holder, owner, field))
+            }
+            ir::Op::Invoke { kind, index, .. } => {
+                self.body(holder, (kind, index), depth + 1).is_some()
+            }
+            _ => true,
+        });
+        all_fit.then(|| (callee, Rc::new(function)))
+    }
+
+    fn answer(&mut self, question: Question) -> Answer {
+        if self.mode == Mode::Sites
+            && let Some(answer) = self.site_answer(question)
+        {
+            return answer;
+        }
+        match question {
+            Question::Field(index) => Answer::Field(self.field_link(index, false)),
+            Question::StaticField(index) => Answer::Field(self.field_link(index, true)),
+            Question::Written(write, index) => Answer::Field(self.written_link(write, index)),
+            Question::Class(index) => Answer::Class(self.class_link(index)),
+            Question::New(index) => Answer::New(self.new_link(index)),
+            Question::ArrayOf(index) => Answer::Class(self.array_link(index)),
+            Question::PrimitiveArray(kind) => Answer::Address(self.primitive_array_link(kind)),
+            Question::Constant(constant, index) => {
+                Answer::Constant(self.constant_link(constant, index))
+            }
+            Question::OwnClass => Answer::Address(self.number(self.class.mirror().0)),
+            Question::Method(kind, index) => Answer::Method(self.method_link(kind, index)),
+            Question::CallSite(index) => Answer::Address(self.site(SiteKind::CallSite, index)),
+            Question::Inline(..) => unreachable!("asked by `enter` and answered there"),
+        }
+    }
+
+    /// The answer that names a site. Calls of polymorphic methods have their own, which hold at any time too.
+    fn site_answer(&mut self, question: Question) -> Option<Answer> {
+        let index = question.index();
+        if let Question::Method(kind, _) = question {
+            self.load_polymorphic(index);
+            let method = resolve::visible_method_at(self.class, index as u16, kind);
+            if method.is_some_and(|method| method.flags.is_signature_polymorphic) {
+                return None;
+            }
+        }
+        let kind = question.site_kind()?;
+        let site = self.site(kind, index);
+        Some(match question {
+            Question::Field(_) | Question::StaticField(_) | Question::Written(..) => {
+                Answer::Field(FieldLink::Site(site))
+            }
+            Question::Class(_) | Question::ArrayOf(_) => Answer::Class(ClassLink::Site(site)),
+            Question::New(_) => Answer::New(NewLink::Site(site)),
+            Question::Constant(..) => Answer::Constant(ConstantLink::Site(site)),
+            Question::Method(..) => Answer::Method(MethodLink::Site(site)),
+            _ => Answer::Address(site),
+        })
+    }
+
+    /// A number for an address.
+    fn number(&mut self, address: impl Into<u64>) -> Address {
+        self.addresses.push(address.into());
+        Address(self.addresses.len() as u32 - 1)
+    }
+
+    fn site(&mut self, kind: SiteKind, index: u32) -> Address {
+        self.number(Site::of(self.class, kind, index).address())
+    }
+
+    /// Whether statics and instances of `class` may be used without asking.
+    fn is_ready(&self, class: &'static Class) -> bool {
+        self.mode == Mode::Ready
+            || class.is_initialized()
+            || (core::ptr::eq(class, self.class) && class.is_being_initialized_here())
+    }
+}
+
+/// Bytes of code beyond which no body is looked into.
+const INLINE_BYTES_MAX: usize = 32;
+/// Constructors call constructors.
+const INLINE_DEPTH_MAX: u32 = 4;
+/// Bodies in one method.
+const SCOPES_MAX: usize = 200;
+
+/// Its body is empty, and the call is what it is for: the argument lives until then. Stack maps know no other reason.
+fn is_fence(callee: &'static Method) -> bool {
+    callee.name.is("reachabilityFence") && callee.class().is(Library::Reference)
+}
+
+/// Whether every receiver runs `method` itself.
+fn is_only_callee(method: &'static Method, kind: InvokeKind) -> bool {
+    let is_final = || method.access & access::FINAL != 0 || method.class().is_final();
+    matches!(kind, InvokeKind::Static | InvokeKind::Special)
+        || method.is_private()
+        || (method.vtable_offset().is_some() && is_final())
+}
+
+/// Classes whose methods take any arguments: calls of them are linked apart.
+const POLYMORPHIC: [&str; 2] = [
+    "java/lang/invoke/MethodHandle",
+    "java/lang/invoke/VarHandle",
+];
+
+impl Cx<'_> {
+    /// Makes sure that a call of a polymorphic method is seen as one. Boot classes load without Java code.
+    fn load_polymorphic(&self, index: u32) {
+        let member = self.class.info.file.constants.member(index as u16);
+        let holder = member.map(|member| member.class).unwrap_or_default();
+        if let Some(name) = POLYMORPHIC.iter().find(|name| name.as_bytes() == holder) {
+            self.thread.inside(|| {
+                // Without it the call waits for a class like any other.
+                if self.thread.boot_class(name).is_err() {
+                    self.thread.take_exception();
+                }
+            });
+        }
+    }
+}
+
+fn is_referent(holder: &'static Class, field: &Field) -> bool {
+    field.name.is("referent") && holder.is(Library::Reference)
+}
+
+impl Cx<'_> {
+    fn field_link(&mut self, index: u32, is_static: bool) -> FieldLink {
+        let kind = if is_static {
+            SiteKind::Static
+        } else {
+            SiteKind::Field
+        };
+        let found = resolve::visible_field_at(self.class, index as u16, is_static);
+        self.link_of(found, kind, index)
+    }
+
+    /// The link of a field that is there and ready, or else of its site.
+    fn link_of(
+        &mut self,
+        found: Option<(&'static Class, &'static Field)>,
+        kind: SiteKind,
+        index: u32,
+    ) -> FieldLink {
+        match found {
+            Some((holder, field)) if is_referent(holder, field) => {
+                FieldLink::Referent(field.offset)
+            }
+            Some((holder, field)) if !field.is_static() => FieldLink::Instance {
+                offset: field.offset,
+                is_volatile: field.is_volatile(),
+                is_chunked: holder.layout.is_chunked(0),
+            },
+            Some((holder, field)) if self.is_ready(holder) => FieldLink::Static {
+                object: self.number(holder.statics().0),
+                offset: field.offset,
+                is_volatile: field.is_volatile(),
+                is_chunked: is_chunked_statics(holder),
+            },
+            _ => FieldLink::Site(self.site(kind, index)),
+        }
+    }
+
+    fn written_link(&mut self, write: Write, index: u32) -> FieldLink {
+        let found = resolve::visible_field_at(self.class, index as u16, write.is_static);
+        let found = found.filter(|(holder, field)| write.is_allowed(self.class, holder, field));
+        self.link_of(found, SiteKind::Written(write), index)
+    }
+
+    fn class_link(&mut self, index: u32) -> ClassLink {
+        match resolve::visible_class_at(self.class, index as u16) {
+            Some(class) => ClassLink::Resolved(self.number(class.address()), self.test_for(class)),
+            None => ClassLink::Site(self.site(SiteKind::Class, index)),
+        }
+    }
+
+    /// How to test for `class`.
+    fn test_for(&mut self, class: &'static Class) -> SubtypeTest {
+        if class.is_interface() {
+            SubtypeTest::Interface(self.number(class.interface_id))
+        } else if class.info.kind != ClassKind::Instance {
+            SubtypeTest::Ask
+        } else if class.is_final() {
+            SubtypeTest::Exact
+        } else if class.depth < class_record::DISPLAY_COUNT {
+            SubtypeTest::Display(class.depth)
+        } else {
+            SubtypeTest::Ask
+        }
+    }
+
+    fn new_link(&mut self, index: u32) -> NewLink {
+        let found = resolve::visible_class_at(self.class, index as u16);
+        let ready = found.filter(|class| {
+            self.is_ready(class) && class.info.kind == ClassKind::Instance && !class.is_abstract()
+        });
+        match ready {
+            Some(class) if class.has_finalizer() => NewLink::Runtime(self.number(class.address())),
+            Some(class) => NewLink::Resolved {
+                class: self.number(class.address()),
+                bytes: class.layout.bytes,
+                is_chunked: class.layout.is_chunked(0),
+            },
+            None => NewLink::Site(self.site(SiteKind::New, index)),
+        }
+    }
+
+    fn array_link(&mut self, index: u32) -> ClassLink {
+        let element = resolve::visible_class_at(self.class, index as u16);
+        match element.and_then(define::array_of_loaded) {
+            Some(array) => ClassLink::Resolved(self.number(array.address()), SubtypeTest::Ask),
+            None => ClassLink::Site(self.site(SiteKind::ArrayOf, index)),
+        }
+    }
+
+    fn primitive_array_link(&mut self, kind: MemoryKind) -> Address {
+        let element = known::primitive_of(Some(kind));
+        match self
+            .thread
+            .inside(|| define::array_of(self.thread, element))
+        {
+            Ok(array) => self.number(array.address()),
+            Err(_) => figures::fatal("no memory for the classes of primitive arrays"),
+        }
+    }
+
+    fn constant_link(&mut self, constant: LoadedConstant, index: u32) -> ConstantLink {
+        let kind = match constant {
+            LoadedConstant::String => SiteKind::String,
+            LoadedConstant::Class => SiteKind::Mirror,
+            LoadedConstant::Computed => {
+                return ConstantLink::Site(self.site(SiteKind::Computed, index));
+            }
+        };
+        let visible = match constant {
+            LoadedConstant::Class => {
+                resolve::visible_class_at(self.class, index as u16).map(Class::mirror)
+            }
+            _ => None,
+        };
+        match visible.and_then(ObjectRef::some) {
+            Some(object) => ConstantLink::Reference(self.number(object.0)),
+            None => ConstantLink::Site(self.site(kind, index)),
+        }
+    }
+
+    fn method_link(&mut self, kind: InvokeKind, index: u32) -> MethodLink {
+        self.load_polymorphic(index);
+        let Some(method) = resolve::visible_method_at(self.class, index as u16, kind) else {
+            return MethodLink::Site(self.site(SiteKind::Method(kind), index));
+        };
+        if method.flags.is_signature_polymorphic {
+            return polymorphic(method)
+                .unwrap_or_else(|| MethodLink::Appending(self.site(SiteKind::Handle, index)));
+        }
+        if kind == InvokeKind::Static && !self.is_ready(method.class()) {
+            return MethodLink::Site(self.site(SiteKind::Method(kind), index));
+        }
+        if let Some(intrinsic) = intrinsics::of(method) {
+            return MethodLink::Intrinsic(intrinsic, self.number(method.address()));
+        }
+        if is_only_callee(method, kind) {
+            return MethodLink::Direct(self.number(method.address()));
+        }
+        match method.vtable_offset() {
+            Some(offset) => MethodLink::Virtual(offset),
+            None if method.class().is_interface() => MethodLink::Interface {
+                id: self.number(method.class().interface_id),
+                place: method.interface_place,
+                method: self.number(method.address()),
+            },
+            _ => MethodLink::Direct(self.number(method.address())),
+        }
+    }
+}
+
+/// The compiler's side: each question has one kind of answer.
+macro_rules! expect_answer {
+    ($answer:expr, $kind:ident) => {
+        match $answer {
+            Answer::$kind(link) => link,
+            other => unreachable!("{other:?} answers another question"),
+        }
+    };
+}
+
+impl Linker for Cx<'_> {
+    fn field(&mut self, index: u32, is_static: bool) -> FieldLink {
+        let question = if is_static {
+            Question::StaticField(index)
+        } else {
+            Question::Field(index)
+        };
+        expect_answer!(self.ask(question), Field)
+    }
+
+    fn written_field(&mut self, index: u32, is_static: bool) -> FieldLink {
+        let write = Write::by(self.method, is_static);
+        expect_answer!(self.ask(Question::Written(write, index)), Field)
+    }
+
+    fn class(&mut self, index: u32) -> ClassLink {
+        expect_answer!(self.ask(Question::Class(index)), Class)
+    }
+
+    fn new_object(&mut self, index: u32) -> NewLink {
+        expect_answer!(self.ask(Question::New(index)), New)
+    }
+
+    fn array_of(&mut self, index: u32) -> ClassLink {
+        expect_answer!(self.ask(Question::ArrayOf(index)), Class)
+    }
+
+    fn primitive_array(&mut self, kind: MemoryKind) -> Address {
+        expect_answer!(self.ask(Question::PrimitiveArray(kind)), Address)
+    }
+
+    fn constant(&mut self, constant: LoadedConstant, index: u32) -> ConstantLink {
+        expect_answer!(self.ask(Question::Constant(constant, index)), Constant)
+    }
+
+    fn own_class(&mut self) -> Address {
+        expect_answer!(self.ask(Question::OwnClass), Address)
+    }
+
+    fn method(&mut self, kind: InvokeKind, index: u32) -> MethodLink {
+        expect_answer!(self.ask(Question::Method(kind, index)), Method)
+    }
+
+    fn enter(&mut self, kind: InvokeKind, index: u32) -> Option<Rc<ir::Function>> {
+        if self.mode == Mode::Sites || self.scopes.len() >= SCOPES_MAX {
+            return None;
+        }
+        let (callee, function) = self.body(self.class, (kind, index), 0)?;
+        let answer = self.open(callee);
+        self.note(Question::Inline(kind, index), answer);
+        self.callers.push(self.scope);
+        self.go_to(self.scopes.len() as u16 - 1);
+        Some(function)
+    }
+
+    fn leave(&mut self) {
+        let caller = self.callers.pop().expect("`enter` comes first");
+        self.go_to(caller);
+    }
+
+    fn call_site(&mut self, index: u32) -> Address {
+        expect_answer!(self.ask(Question::CallSite(index)), Address)
+    }
+}
+
+fn is_chunked_statics(holder: &'static Class) -> bool {
+    let layout = holder.info.statics_layout;
+    layout.is_some_and(|layout| {
+        crate::objects::heap_binding::layout_at(layout)
+            .get()
+            .is_chunked(0)
+    })
+}
+
+/// `invokeBasic` and `linkTo…` are code; the others are linked by Java code.
+fn polymorphic(method: &'static Method) -> Option<MethodLink> {
+    let layout = handle_layout;
+    Some(match method.name.bytes() {
+        b"invokeBasic" => MethodLink::InvokeBasic(layout()),
+        b"linkToStatic" => MethodLink::LinkTo(InvokeKind::Static, layout()),
+        b"linkToSpecial" => MethodLink::LinkTo(InvokeKind::Special, layout()),
+        b"linkToVirtual" => MethodLink::LinkTo(InvokeKind::Virtual, layout()),
+        b"linkToInterface" => MethodLink::LinkTo(InvokeKind::Interface, layout()),
+        _ => return None,
+    })
+}
+
+fn handle_layout() -> HandleLayout {
+    let class = |name: &str| {
+        known::loaded(name).unwrap_or_else(|| figures::fatal(&format!("{name} is not loaded")))
+    };
+    let member = class("java/lang/invoke/MemberName");
+    HandleLayout {
+        form: offset(class("java/lang/invoke/MethodHandle"), "form"),
+        vmentry: offset(class("java/lang/invoke/LambdaForm"), "vmentry"),
+        method: offset(member, "method"),
+        vmtarget: offset(class("java/lang/invoke/ResolvedMethodName"), "$target"),
+        vmindex: offset(member, "$index"),
+    }
+}

@@ -1,0 +1,286 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The function table behind `java.lang.management`, version 3 of JDK 17's
+//! `libmanagement`.
+//!
+//! Counts of classes and threads, processor times and memory are measured. What
+//! the machine does not keep is -1 (the library's "not available") or an
+//! UnsupportedOperationException by name; there are no memory pools and no
+//! virtual-machine flags.
+
+mod threads;
+
+use core::sync::atomic::{AtomicU32, Ordering};
+use std::sync::Arc;
+
+use crate::classes::known::offset;
+use crate::classes::object::ObjectRef;
+use crate::code::cache;
+use crate::inspect::figures;
+use crate::jni::{of, outcome};
+use crate::jvm::system::{JVM_CurrentTimeMillis, JVM_FreeMemory, JVM_MaxMemory, JVM_TotalMemory};
+use crate::link::loader;
+use crate::monitors::java_thread;
+use crate::objects::array;
+use crate::objects::heap_binding;
+use crate::options;
+use crate::threads::thread::{self, Thread};
+
+const VERSION: i32 = 0x2003_0000;
+
+/// A function's address, or null where version 3 has none.
+#[repr(transparent)]
+struct Function(*const ());
+
+// SAFETY: 1. Code addresses belong to no thread.
+unsafe impl Sync for Function {}
+
+macro_rules! table {
+    ($($entry:expr,)*) => { [$(Function($entry as *const ()),)*] };
+}
+
+static TABLE: [Function; 40] = table![
+    core::ptr::null::<()>(),
+    core::ptr::null::<()>(),
+    get_version,
+    get_optional_support,
+    threads::thread_info,
+    no_pools,
+    no_managers,
+    no_object,
+    no_object,
+    get_allocated_memory_of_thread,
+    missing::allocated_memory_of_threads,
+    get_memory_usage,
+    get_long_attribute,
+    get_bool_attribute,
+    set_bool_attribute,
+    missing::long_attributes,
+    threads::monitor_deadlocks,
+    get_cpu_time,
+    no_names,
+    none_filled,
+    none_filled,
+    reset_statistic,
+    missing::pool_sensor,
+    missing::pool_threshold,
+    no_object,
+    none_filled,
+    missing::last_collection,
+    get_cpu_time_of_kind,
+    missing::cpu_times,
+    missing::dump_heap,
+    threads::deadlocks,
+    missing::set_flag,
+    get_allocated_memory,
+    threads::dump_threads,
+    missing::notification,
+    no_names,
+    missing::diagnostic_commands,
+    missing::diagnostic_commands,
+    missing::diagnostic_commands,
+    missing::notification,
+];
+
+/// What cannot be asked, by name.
+mod missing {
+    use crate::jni::of;
+
+    fn throw(env: u64, what: &str) -> u64 {
+        let message = format!("{what}: not supported by Takt");
+        let _ = of(env).throw("java/lang/UnsupportedOperationException", &message);
+        0
+    }
+
+    macro_rules! missing {
+        ($($name:ident: $what:literal,)*) => {
+            $(pub(super) extern "C" fn $name(env: u64) -> u64 {
+                throw(env, $what)
+            })*
+        };
+    }
+
+    missing! {
+        allocated_memory_of_threads: "ThreadMXBean.getThreadAllocatedBytes(long[])",
+        long_attributes: "attributes in bulk",
+        pool_sensor: "usage thresholds of memory pools",
+        pool_threshold: "usage thresholds of memory pools",
+        last_collection: "GarbageCollectorMXBean.getLastGcInfo",
+        cpu_times: "ThreadMXBean.getThreadCpuTime(long[])",
+        dump_heap: "HotSpotDiagnosticMXBean.dumpHeap",
+        set_flag: "HotSpotDiagnosticMXBean.setVMOption",
+        notification: "notifications of the machine",
+        diagnostic_commands: "diagnostic commands",
+    }
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn JVM_GetManagement(version: i32) -> u64 {
+    if version == VERSION {
+        TABLE.as_ptr() as u64
+    } else {
+        0
+    }
+}
+
+extern "C" fn get_version(_env: u64) -> i32 {
+    VERSION
+}
+
+/// Bits of `jmmOptionalSupport`.
+const CURRENT_CPU_TIME: u32 = 1 << 3;
+const OTHER_CPU_TIME: u32 = 1 << 4;
+const COMPILATION_TIME: u32 = 1 << 1;
+const ALLOCATED_MEMORY: u32 = 1 << 7;
+
+extern "C" fn get_optional_support(_env: u64, support: u64) -> i32 {
+    crate::memory::write(
+        support,
+        COMPILATION_TIME | CURRENT_CPU_TIME | OTHER_CPU_TIME | ALLOCATED_MEMORY,
+    );
+    0
+}
+
+extern "C" fn no_object(_env: u64) -> u64 {
+    0
+}
+
+extern "C" fn none_filled(_env: u64) -> i32 {
+    0
+}
+
+extern "C" fn no_pools(env: u64) -> u64 {
+    empty_array(env, "java/lang/management/MemoryPoolMXBean")
+}
+
+extern "C" fn no_managers(env: u64) -> u64 {
+    empty_array(env, "java/lang/management/MemoryManagerMXBean")
+}
+
+extern "C" fn no_names(env: u64) -> u64 {
+    empty_array(env, "java/lang/String")
+}
+
+fn empty_array(env: u64, element: &str) -> u64 {
+    let thread = &*of(env);
+    let make = || {
+        let class = thread.array_class(thread.boot_class(element)?)?;
+        array::new(thread, class, 0)
+    };
+    outcome(make().map(|array| thread.local(array)))
+}
+
+extern "C" fn get_memory_usage(env: u64, is_heap: u8) -> u64 {
+    let thread = &*of(env);
+    let values: [i64; 4] = if is_heap != 0 {
+        let (total, free) = (JVM_TotalMemory(), JVM_FreeMemory());
+        [0, total - free, total, JVM_MaxMemory()]
+    } else {
+        let used = (crate::memory::metadata_bytes() + cache::used_bytes()) as i64;
+        [0, used, used, -1]
+    };
+    let make = || {
+        let class = thread.boot_class("java/lang/management/MemoryUsage")?;
+        let constructor = class.method_named("<init>", "(JJJJ)V");
+        thread.new_instance(class, constructor, &values.map(|value| value as u64))
+    };
+    outcome(make().map(|usage| thread.local(usage)))
+}
+
+static PEAK_THREADS: AtomicU32 = AtomicU32::new(0);
+static STARTED_THREADS: AtomicU32 = AtomicU32::new(0);
+
+/// A Java thread has begun.
+pub(crate) fn count_thread() {
+    STARTED_THREADS.fetch_add(1, Ordering::Relaxed);
+    PEAK_THREADS.fetch_max(java_threads().count() as u32, Ordering::Relaxed);
+}
+
+fn java_threads() -> impl Iterator<Item = ObjectRef> {
+    let all = thread::all().into_iter();
+    all.filter_map(|thread| thread.object().some())
+}
+
+fn is_daemon(thread: &ObjectRef) -> bool {
+    thread.get::<u8>(offset(thread.class(), "daemon")) != 0
+}
+
+/// Attributes by the numbers of `jmmLongAttribute`.
+extern "C" fn get_long_attribute(env: u64, _bean: u64, attribute: i32) -> i64 {
+    let _managed = of(env);
+    match attribute {
+        1 => i64::from(loader::defined_count()),
+        2 => 0,
+        3 => i64::from(STARTED_THREADS.load(Ordering::Relaxed)),
+        4 => java_threads().count() as i64,
+        5 => i64::from(PEAK_THREADS.load(Ordering::Relaxed)),
+        6 => java_threads().filter(is_daemon).count() as i64,
+        7 => JVM_CurrentTimeMillis(0, 0) - figures::uptime_ms(),
+        8 => (cache::COMPILE_NS.load(Ordering::Relaxed) / 1_000_000) as i64,
+        11 => figures::uptime_ms(),
+        201 => i64::from(std::process::id()),
+        _ => -1,
+    }
+}
+
+const VERBOSE_CLASS: i32 = 22;
+const CPU_TIME: i32 = 24;
+const THREAD_ALLOCATION: i32 = 25;
+
+extern "C" fn get_bool_attribute(_env: u64, attribute: i32) -> u8 {
+    u8::from(match attribute {
+        VERBOSE_CLASS => options::get().is_verbose_class,
+        CPU_TIME | THREAD_ALLOCATION => true,
+        _ => false,
+    })
+}
+
+/// None can be changed; the old value is given.
+extern "C" fn set_bool_attribute(env: u64, attribute: i32, _value: u8) -> u8 {
+    get_bool_attribute(env, attribute)
+}
+
+extern "C" fn reset_statistic(_env: u64, _object: u64, statistic: i32) -> u8 {
+    const PEAK_THREAD_COUNT: i32 = 801;
+    if statistic == PEAK_THREAD_COUNT {
+        PEAK_THREADS.store(java_threads().count() as u32, Ordering::Relaxed);
+    }
+    u8::from(statistic == PEAK_THREAD_COUNT)
+}
+
+/// Bytes that a thread has allocated, to the run of cells; -1 if there is no such thread. 0 is the calling one.
+extern "C" fn get_allocated_memory_of_thread(env: u64, id: i64) -> i64 {
+    let _managed = of(env);
+    let thread = match id {
+        0 => Some(Thread::of_env(env).shared()),
+        id => by_id(id),
+    };
+    let taken = thread.and_then(|thread| heap_binding::taken_bytes(&thread));
+    taken.map_or(-1, |bytes| bytes as i64)
+}
+
+extern "C" fn get_allocated_memory(_env: u64) -> i64 {
+    -1
+}
+
+/// The running thread with Java's number `id`.
+fn by_id(id: i64) -> Option<Arc<Thread>> {
+    let has_id = |object: &ObjectRef| object.get::<i64>(offset(object.class(), "tid")) == id;
+    java_threads().find(has_id).and_then(java_thread::of_object)
+}
+
+extern "C" fn get_cpu_time(env: u64, id: i64) -> i64 {
+    get_cpu_time_of_kind(env, id, 1)
+}
+
+/// Nanoseconds that a thread has run, in user code only or with the kernel's share; -1 if there is no such thread.
+extern "C" fn get_cpu_time_of_kind(env: u64, id: i64, with_system: u8) -> i64 {
+    let _managed = of(env);
+    // 0 is the calling thread.
+    let thread = match id {
+        0 => Some(Thread::of_env(env).shared()),
+        id => by_id(id),
+    };
+    thread
+        .and_then(|thread| thread.cpu_ns(with_system != 0))
+        .unwrap_or(-1)
+}

@@ -1,0 +1,204 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Class initialisation, by the language's rules.
+//!
+//! The initialising thread holds a priority-inheritance lock while `<clinit>`
+//! runs, so whoever waits for a class lends it priority.
+
+use core::sync::atomic::{AtomicU32, Ordering};
+
+use classfile::Constant;
+use rt::sys::futex::{Futex, FutexError, Private};
+
+use crate::classes::class::{Class, ClassKind};
+use crate::memory::symbol::Symbol;
+use crate::objects::string;
+use crate::realtime;
+use crate::sync::lock::own_tid;
+use crate::threads::thread::{Thread, Thrown};
+
+const LINKED: u32 = 0;
+const RUNNING: u32 = 1;
+const DONE: u32 = 2;
+const FAILED: u32 = 3;
+
+/// How far a class's initialisation is.
+pub(crate) struct InitState {
+    state: AtomicU32,
+    /// Number of the initialising thread.
+    owner: AtomicU32,
+    lock: Futex<Private>,
+}
+
+impl InitState {
+    pub(crate) const fn new() -> Self {
+        Self {
+            state: AtomicU32::new(LINKED),
+            owner: AtomicU32::new(0),
+            lock: Futex::new(0),
+        }
+    }
+
+    pub(crate) fn set_done(&self) {
+        self.state.store(DONE, Ordering::Release);
+    }
+}
+
+impl Class {
+    pub(crate) fn is_initialized(&self) -> bool {
+        self.info.init.state.load(Ordering::Acquire) == DONE
+    }
+
+    /// Whether the calling thread is initialising this class.
+    pub(crate) fn is_being_initialized_here(&self) -> bool {
+        let init = &self.info.init;
+        init.state.load(Ordering::Acquire) == RUNNING
+            && init.owner.load(Ordering::Acquire) == own_tid()
+    }
+
+    /// Initialises this class unless that has happened or is happening here.
+    pub(crate) fn initialize(&'static self, thread: &Thread) -> Result<(), Thrown> {
+        if self.is_initialized() || self.is_being_initialized_here() {
+            return Ok(());
+        }
+        crate::link::verification::verify(thread, self)?;
+        let init = &self.info.init;
+        lock(thread, self);
+        let outcome = match init.state.load(Ordering::Acquire) {
+            DONE => Ok(()),
+            FAILED => Err(thread.throw(
+                "java/lang/NoClassDefFoundError",
+                &format!("Could not initialize class {}", self.java_name()),
+            )),
+            _ => {
+                init.owner.store(own_tid(), Ordering::Release);
+                init.state.store(RUNNING, Ordering::Release);
+                let outcome = realtime::timed(
+                    thread,
+                    || self.run_initializers(thread),
+                    |ledger, ns, _| ledger.late_initialization(self, ns),
+                );
+                let state = if outcome.is_ok() { DONE } else { FAILED };
+                init.owner.store(0, Ordering::Release);
+                init.state.store(state, Ordering::Release);
+                outcome
+            }
+        };
+        crate::sync::lock::unlock_futex(&init.lock);
+        outcome
+    }
+
+    fn run_initializers(&'static self, thread: &Thread) -> Result<(), Thrown> {
+        if self.info.kind != ClassKind::Instance {
+            return Ok(());
+        }
+        self.store_constants(thread)?;
+        if !self.is_interface() {
+            if let Some(parent) = self.super_class() {
+                parent.initialize(thread)?;
+            }
+            for interface in &self.info.all_interfaces {
+                let has_default = |i: &&'static Class| {
+                    i.info
+                        .methods
+                        .iter()
+                        .any(|m| !m.is_abstract() && !m.is_static())
+                };
+                if has_default(interface) {
+                    interface.initialize(thread)?;
+                }
+            }
+        }
+        let clinit = self.declared_method(Symbol::new(b"<clinit>"), Symbol::new(b"()V"));
+        let Some(clinit) = clinit.filter(|method| method.is_static()) else {
+            return Ok(());
+        };
+        match thread.call(clinit, &[]) {
+            Ok(_) => Ok(()),
+            Err(thrown) => Err(wrap_in_error(thread, thrown)),
+        }
+    }
+
+    /// Gives static fields the constants of the class file.
+    fn store_constants(&'static self, thread: &Thread) -> Result<(), Thrown> {
+        let file = &self.info.file;
+        for field in self.info.fields.iter().filter(|field| field.is_static()) {
+            let Some(index) = field
+                .index
+                .and_then(|index| file.fields[index].constant_value)
+            else {
+                continue;
+            };
+            let statics = self.statics();
+            match file.constants.get(index) {
+                Ok(Constant::Integer(value)) => {
+                    string::put_narrow(statics, field.offset, field.kind, value);
+                }
+                Ok(Constant::Float(bits)) => statics.put(field.offset, bits),
+                Ok(Constant::Long(value)) => statics.put(field.offset, value),
+                Ok(Constant::Double(bits)) => statics.put(field.offset, bits),
+                Ok(Constant::String(text)) => {
+                    let bytes = file.constants.utf8(text).unwrap_or_default();
+                    let text = string::intern_mutf8(thread, bytes)?;
+                    statics.put_ref(field.offset, text);
+                }
+                // DEX files alone have these.
+                Ok(Constant::Class(_)) => {
+                    let class = crate::link::resolve::class_at(thread, self, index)?;
+                    statics.put_ref(field.offset, class.mirror());
+                }
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+}
+
+/// What an initialiser throws reaches others as an error.
+fn wrap_in_error(thread: &Thread, thrown: Thrown) -> Thrown {
+    let exception = thread.exception();
+    let error = crate::classes::known::loaded("java/lang/Error");
+    if error.is_some_and(|error| exception.is_instance_of(error)) {
+        return thrown;
+    }
+    thread.take_exception();
+    let wrapped = thread
+        .boot_class("java/lang/ExceptionInInitializerError")
+        .and_then(|class| {
+            let constructor = class.method_named("<init>", "(Ljava/lang/Throwable;)V");
+            thread.new_instance(class, constructor, &[exception.0.into()])
+        });
+    match wrapped {
+        Ok(error) => thread.set_exception(error),
+        Err(thrown) => thrown,
+    }
+}
+
+/// As the machine's locks, except that a deadlock of initialisers hangs, as the
+/// language has it, instead of being an error.
+fn lock(thread: &Thread, class: &'static Class) {
+    let futex = &class.info.init.lock;
+    let free = futex
+        .word()
+        .compare_exchange(0, own_tid(), Ordering::Acquire, Ordering::Relaxed);
+    if free.is_ok() {
+        return;
+    }
+    let wait = || thread.outside(|| wait(futex));
+    realtime::timed(thread, wait, |ledger, ns, ()| {
+        ledger.monitors.add(ns, Some(class));
+    });
+}
+
+fn wait(futex: &Futex<Private>) {
+    loop {
+        match futex.lock_pi_until(None) {
+            Ok(()) => return,
+            Err(FutexError::Interrupted) => {}
+            Err(FutexError::Deadlock) => {
+                use rt::clock::{Clock, Monotonic};
+                Monotonic.sleep_until(Monotonic.now_ns() + 100_000_000);
+            }
+            Err(error) => panic!("a class's lock is out of order: {error}"),
+        }
+    }
+}

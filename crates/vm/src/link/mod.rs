@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+//! From a class file to a class that may run: define, link, verify, resolve, initialise.
+//!
+//! The room where Java's rules for names live. It uses monitors and everything below; it compiles
+//! nothing. Invocation, compilation and the faces use it.
+
+pub(crate) mod access;
+pub(crate) mod build;
+pub(crate) mod constraint;
+pub(crate) mod define;
+pub(crate) mod dex_class;
+pub(crate) mod heritage;
+pub(crate) mod init;
+pub(crate) mod loader;
+pub(crate) mod message;
+pub(crate) mod mirror;
+pub(crate) mod module;
+pub(crate) mod native;
+pub(crate) mod own_module;
+pub(crate) mod resolve;
+pub(crate) mod tables;
+pub(crate) mod verification;

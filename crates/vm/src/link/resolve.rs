@@ -1,0 +1,492 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Resolution of constants: classes, fields, methods, strings.
+
+use classfile::{Constant, access as flags};
+use ir::InvokeKind;
+
+use crate::classes::class::{Class, Field, Method};
+use crate::classes::known;
+use crate::classes::object::ObjectRef;
+use crate::link::access::{self, Found};
+use crate::link::constraint;
+use crate::link::loader::{self, Loader};
+use crate::link::message;
+use crate::link::tables;
+use crate::memory::symbol::Symbol;
+use crate::objects::heap_binding;
+use crate::objects::string;
+use crate::threads::thread::{Thread, Thrown};
+use crate::threads::unwind;
+
+/// A class that code refers to: not finding it is an error, not an exception.
+pub(crate) fn class_by_name(
+    thread: &Thread,
+    loader: &'static Loader,
+    name: Symbol,
+) -> Result<&'static Class, Thrown> {
+    loader.load(thread, name).map_err(|thrown| {
+        let exception = thread.exception();
+        // Not loaded for this: memory may be exhausted, and then the exception is none.
+        let not_found = known::loaded("java/lang/ClassNotFoundException");
+        if not_found.is_none_or(|not_found| !exception.is_instance_of(not_found)) {
+            return thrown;
+        }
+        thread.take_exception();
+        let class = "java/lang/NoClassDefFoundError";
+        thread.throw_with(class, Some(&name.to_string()), exception)
+    })
+}
+
+fn bad_constant(thread: &Thread, class: &'static Class, error: &classfile::Error) -> Thrown {
+    let message = format!("{error} in class file {}", class.name());
+    thread.throw("java/lang/ClassFormatError", &message)
+}
+
+/// The class at a constant's index.
+pub(crate) fn class_at(
+    thread: &Thread,
+    class: &'static Class,
+    index: u16,
+) -> Result<&'static Class, Thrown> {
+    if index == class.info.file.this_class {
+        return Ok(class);
+    }
+    let name = class.info.file.constants.class_name(index);
+    let name = name.map_err(|error| bad_constant(thread, class, &error))?;
+    let found = class_by_name(thread, class.info.loader, Symbol::new(name))?;
+    access::check_class(thread, class, found)?;
+    Ok(found)
+}
+
+/// The class at a constant's index if it is there already and may be seen.
+pub(crate) fn visible_class_at(class: &'static Class, index: u16) -> Option<&'static Class> {
+    if index == class.info.file.this_class {
+        return Some(class);
+    }
+    let name = class.info.file.constants.class_name(index).ok()?;
+    let found = class.info.loader.visible(Symbol::new(name))?;
+    access::sees_class(class, found).then_some(found)
+}
+
+/// The literal at a constant's index.
+pub(crate) fn string_at(
+    thread: &Thread,
+    class: &'static Class,
+    index: u16,
+) -> Result<ObjectRef, Thrown> {
+    let pool = &class.info.file.constants;
+    let text = pool.get(index).and_then(|constant| match constant {
+        Constant::String(text) => pool.utf8(text),
+        _ => Err(classfile::Error::Malformed("String constant expected")),
+    });
+    let text = text.map_err(|error| bad_constant(thread, class, &error))?;
+    string::intern_mutf8(thread, text)
+}
+
+/// A field here, in a superinterface or in a superclass.
+pub(crate) fn find_field(
+    class: &'static Class,
+    name: Symbol,
+    descriptor: Symbol,
+) -> Option<(&'static Class, &'static Field)> {
+    let mut next = Some(class);
+    while let Some(holder) = next {
+        if let Some(field) = holder.declared_field(name, descriptor) {
+            return Some((holder, field));
+        }
+        for &interface in &holder.info.interfaces {
+            if let Some(found) = find_field(interface, name, descriptor) {
+                return Some(found);
+            }
+        }
+        next = holder.super_class();
+    }
+    None
+}
+
+/// A method of a class: its own, a superclass's, or a superinterface's.
+pub(crate) fn find_method(
+    class: &'static Class,
+    name: Symbol,
+    descriptor: Symbol,
+) -> Option<&'static Method> {
+    let mut next = Some(class);
+    while let Some(holder) = next {
+        if let Some(method) = holder.declared_method(name, descriptor) {
+            return Some(method);
+        }
+        if let Some(method) = polymorphic(holder, name) {
+            return Some(method);
+        }
+        next = holder.super_class();
+    }
+    find_in_interfaces(class, name, descriptor)
+}
+
+/// `MethodHandle.invokeExact` and the like take any arguments.
+fn polymorphic(class: &'static Class, name: Symbol) -> Option<&'static Method> {
+    let mut methods = class.info.methods.iter().copied();
+    methods.find(|method| method.flags.is_signature_polymorphic && method.name == name)
+}
+
+fn find_in_interfaces(
+    class: &'static Class,
+    name: Symbol,
+    descriptor: Symbol,
+) -> Option<&'static Method> {
+    let found = class.info.all_interfaces.iter().filter_map(|interface| {
+        let method = interface.declared_method(name, descriptor)?;
+        (!method.is_static() && !method.is_private()).then_some(method)
+    });
+    let candidates: Vec<_> = found.collect();
+    let is_most_specific = |method: &&&'static Method| {
+        !candidates.iter().any(|other| {
+            !core::ptr::eq(*other, **method) && other.class().is_subtype_of(method.class())
+        })
+    };
+    let best = candidates.iter().filter(is_most_specific);
+    best.clone()
+        .find(|method| !method.is_abstract())
+        .or(best.clone().next())
+        .copied()
+}
+
+/// A method of an interface.
+pub(crate) fn find_interface_method(
+    interface: &'static Class,
+    name: Symbol,
+    descriptor: Symbol,
+) -> Option<&'static Method> {
+    if let Some(method) = interface.declared_method(name, descriptor) {
+        return Some(method);
+    }
+    let object = interface.super_class()?;
+    let of_object = object.declared_method(name, descriptor);
+    let of_object =
+        of_object.filter(|method| method.access & flags::PUBLIC != 0 && !method.is_static());
+    of_object.or_else(|| find_in_interfaces(interface, name, descriptor))
+}
+
+/// The field at a constant's index.
+pub(crate) fn field_at(
+    thread: &Thread,
+    class: &'static Class,
+    index: u16,
+    is_static: bool,
+) -> Result<(&'static Class, &'static Field), Thrown> {
+    let pool = &class.info.file.constants;
+    let member = pool
+        .member(index)
+        .map_err(|error| bad_constant(thread, class, &error))?;
+    let (Constant::Field(holder, _) | Constant::Method(holder, _)) =
+        pool.get(index).unwrap_or(Constant::Unusable)
+    else {
+        let error = classfile::Error::Malformed("Field constant expected");
+        return Err(bad_constant(thread, class, &error));
+    };
+    let resolved = class_at(thread, class, holder)?;
+    let (name, descriptor) = (Symbol::new(member.name), Symbol::new(member.descriptor));
+    let Some((holder, field)) = find_field(resolved, name, descriptor) else {
+        return Err(thread.throw("java/lang/NoSuchFieldError", &name.to_string()));
+    };
+    let found = Found {
+        resolved,
+        holder,
+        access: field.access,
+    };
+    access::check_member(thread, class, found, || {
+        format!("field {}.{name}", holder.java_name())
+    })?;
+    if field.is_static() != is_static {
+        let message = format!(
+            "Expected {} field {}.{name}",
+            if is_static { "static" } else { "non-static" },
+            holder.java_name()
+        );
+        return Err(thread.throw("java/lang/IncompatibleClassChangeError", &message));
+    }
+    let (own, other) = (class.info.loader, holder.info.loader);
+    constraint::link(own, other, descriptor).map_err(|ty| {
+        let message = message::field_disagrees(class, holder, field, &ty);
+        thread.throw("java/lang/LinkageError", &message)
+    })?;
+    Ok((holder, field))
+}
+
+/// As [`field_at`], if all classes are there already.
+pub(crate) fn visible_field_at(
+    class: &'static Class,
+    index: u16,
+    is_static: bool,
+) -> Option<(&'static Class, &'static Field)> {
+    let pool = &class.info.file.constants;
+    let member = pool.member(index).ok()?;
+    let Constant::Field(holder, _) = pool.get(index).ok()? else {
+        return None;
+    };
+    let resolved = visible_class_at(class, holder)?;
+    let (name, descriptor) = (Symbol::new(member.name), Symbol::new(member.descriptor));
+    find_field(resolved, name, descriptor).filter(|(holder, field)| {
+        let found = Found {
+            resolved,
+            holder,
+            access: field.access,
+        };
+        field.is_static() == is_static
+            && access::visibly_sees_member(class, found)
+            && constraint::is_linked(class.info.loader, holder.info.loader, descriptor)
+    })
+}
+
+/// How a field is written.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub(crate) struct Write {
+    pub(crate) is_static: bool,
+    /// By the method that initialises such fields.
+    is_initializing: bool,
+}
+
+/// From these class files on, a class writes its final fields in its initialisers only.
+const JAVA_9: u16 = 53;
+
+impl Write {
+    pub(crate) const fn new(is_static: bool, is_initializing: bool) -> Self {
+        Self {
+            is_static,
+            is_initializing,
+        }
+    }
+
+    /// By code of `method`.
+    pub(crate) fn by(method: &'static Method, is_static: bool) -> Self {
+        let initializer = if is_static { "<clinit>" } else { "<init>" };
+        Self::new(is_static, method.name.is(initializer))
+    }
+
+    /// Whether code of `class` may write `field` so.
+    pub(crate) fn is_allowed(
+        self,
+        class: &'static Class,
+        holder: &'static Class,
+        field: &Field,
+    ) -> bool {
+        field.access & flags::FINAL == 0
+            || (core::ptr::eq(class, holder) && self.is_where_it_must(class))
+    }
+
+    /// Android lets every method of a class write its final fields.
+    fn is_where_it_must(self, class: &'static Class) -> bool {
+        self.is_initializing || class.info.dex.is_some() || class.info.file.major < JAVA_9
+    }
+
+    /// Throws IllegalAccessError unless code of `class` may write `field` so.
+    pub(crate) fn check(
+        self,
+        thread: &Thread,
+        class: &'static Class,
+        holder: &'static Class,
+        field: &Field,
+    ) -> Result<(), Thrown> {
+        if self.is_allowed(class, holder, field) {
+            return Ok(());
+        }
+        let (kind, initializer) = match self.is_static {
+            true => ("static", "<clinit>"),
+            false => ("non-static", "<init>"),
+        };
+        let what = format!("{kind} final field {}.{}", holder.java_name(), field.name);
+        let message = if core::ptr::eq(class, holder) {
+            let mut writer = "?".to_owned();
+            unwind::walk(thread, |frame| {
+                writer = frame.method.name.to_string();
+                false
+            });
+            // HotSpot's text, its last space included.
+            format!(
+                "Update to {what} attempted from a different method ({writer}) than the initializer method {initializer} "
+            )
+        } else {
+            let class = class.java_name();
+            format!(
+                "Update to {what} attempted from a different class ({class}) than the field's declaring class"
+            )
+        };
+        Err(thread.throw("java/lang/IllegalAccessError", &message))
+    }
+}
+
+fn holder_of(class: &'static Class, index: u16) -> Option<(u16, bool)> {
+    match class.info.file.constants.get(index).ok()? {
+        Constant::Method(holder, _) => Some((holder, false)),
+        Constant::InterfaceMethod(holder, _) => Some((holder, true)),
+        _ => None,
+    }
+}
+
+/// Arrays have a public `clone`.
+fn found_in(resolved: &'static Class, method: &'static Method) -> Found {
+    let is_array_clone = resolved.is_array() && method.name.is("clone");
+    let public = if is_array_clone { flags::PUBLIC } else { 0 };
+    Found {
+        resolved,
+        holder: method.class(),
+        access: method.access | public,
+    }
+}
+
+/// DEX code does not say of direct calls whether they are of an interface's method.
+fn may_be_either(class: &'static Class, holder: &'static Class, kind: InvokeKind) -> bool {
+    let is_direct = matches!(kind, InvokeKind::Static | InvokeKind::Special);
+    class.info.dex.is_some() && is_direct && holder.is_interface()
+}
+
+/// The method at a constant's index, as `kind` calls it.
+pub(crate) fn method_at(
+    thread: &Thread,
+    class: &'static Class,
+    index: u16,
+    kind: InvokeKind,
+) -> Result<&'static Method, Thrown> {
+    let pool = &class.info.file.constants;
+    let member = pool
+        .member(index)
+        .map_err(|error| bad_constant(thread, class, &error))?;
+    let Some((holder, is_interface)) = holder_of(class, index) else {
+        let error = classfile::Error::Malformed("Method constant expected");
+        return Err(bad_constant(thread, class, &error));
+    };
+    let holder = class_at(thread, class, holder)?;
+    let is_interface = is_interface || may_be_either(class, holder, kind);
+    if holder.is_interface() != is_interface {
+        let message = message::wrong_kind_of_class(holder);
+        return Err(thread.throw("java/lang/IncompatibleClassChangeError", &message));
+    }
+    let (name, descriptor) = (Symbol::new(member.name), Symbol::new(member.descriptor));
+    let found = if is_interface {
+        find_interface_method(holder, name, descriptor)
+    } else {
+        find_method(holder, name, descriptor)
+    };
+    let Some(method) = found else {
+        let message = message::method(holder, name, descriptor);
+        return Err(thread.throw("java/lang/NoSuchMethodError", &format!("'{message}'")));
+    };
+    access::check_member(thread, class, found_in(holder, method), || {
+        let method = message::method(method.class(), name, descriptor);
+        format!("method '{method}'")
+    })?;
+    let (own, other) = (class.info.loader, method.class().info.loader);
+    constraint::link(own, other, method.descriptor).map_err(|ty| {
+        let message = message::method_disagrees(class, method, is_interface, &ty);
+        thread.throw("java/lang/LinkageError", &message)
+    })?;
+    if method.is_static() != (kind == InvokeKind::Static) {
+        let what = if kind == InvokeKind::Static {
+            "static"
+        } else {
+            "instance not static"
+        };
+        let message = message::method(method.class(), name, descriptor);
+        let message = format!("Expected {what} method '{message}'");
+        return Err(thread.throw("java/lang/IncompatibleClassChangeError", &message));
+    }
+    Ok(if kind == InvokeKind::Special {
+        special_target(class, method, holder)
+    } else {
+        method
+    })
+}
+
+/// As [`method_at`], if all classes are there already and nothing is wrong.
+pub(crate) fn visible_method_at(
+    class: &'static Class,
+    index: u16,
+    kind: InvokeKind,
+) -> Option<&'static Method> {
+    let member = class.info.file.constants.member(index).ok()?;
+    let (holder, is_interface) = holder_of(class, index)?;
+    let holder = visible_class_at(class, holder)?;
+    let is_interface = is_interface || may_be_either(class, holder, kind);
+    if holder.is_interface() != is_interface {
+        return None;
+    }
+    let (name, descriptor) = (Symbol::new(member.name), Symbol::new(member.descriptor));
+    let found = if is_interface {
+        find_interface_method(holder, name, descriptor)
+    } else {
+        find_method(holder, name, descriptor)
+    }?;
+    let is_seen = access::visibly_sees_member(class, found_in(holder, found));
+    let (own, other) = (class.info.loader, found.class().info.loader);
+    let is_linked = constraint::is_linked(own, other, found.descriptor);
+    if !is_seen || !is_linked || found.is_static() != (kind == InvokeKind::Static) {
+        return None;
+    }
+    Some(if kind == InvokeKind::Special {
+        special_target(class, found, holder)
+    } else {
+        found
+    })
+}
+
+/// `invokespecial` of a superclass's method starts at the direct superclass.
+fn special_target(
+    class: &'static Class,
+    method: &'static Method,
+    holder: &'static Class,
+) -> &'static Method {
+    let calls_super = !method.is_constructor()
+        && !method.is_private()
+        && !holder.is_interface()
+        && !core::ptr::eq(class, holder)
+        && class.is_subtype_of(holder);
+    let parent = class.super_class().filter(|_| calls_super);
+    let found = parent.and_then(|parent| find_method(parent, method.name, method.descriptor));
+    found.unwrap_or(method)
+}
+
+/// What a receiver of `class` runs for an interface's method.
+pub(crate) fn select_interface(
+    thread: &Thread,
+    class: &'static Class,
+    method: &'static Method,
+) -> Result<&'static Method, Thrown> {
+    let interface = method.class();
+    if !class.is_subtype_of(interface) {
+        let message = format!(
+            "Class {} does not implement the requested interface {}",
+            class.java_name(),
+            interface.java_name()
+        );
+        return Err(thread.throw("java/lang/IncompatibleClassChangeError", &message));
+    }
+    tables::select(class, method).ok_or_else(|| {
+        let message = message::abstract_method(class, method);
+        thread.throw("java/lang/AbstractMethodError", &message)
+    })
+}
+
+/// Only ordinary classes have instances.
+pub(crate) fn check_instantiable(thread: &Thread, class: &'static Class) -> Result<(), Thrown> {
+    if class.is_abstract() || class.is_interface() || class.is_array() || class.is_primitive() {
+        return Err(thread.throw("java/lang/InstantiationError", &class.java_name()));
+    }
+    Ok(())
+}
+
+/// A new object of an initialised class, registered with the finaliser if it must be.
+pub(crate) fn new_object(thread: &Thread, class: &'static Class) -> Result<ObjectRef, Thrown> {
+    let object = heap_binding::new_object(thread, class)?;
+    if class.has_finalizer() {
+        let finalizer = thread.boot_class("java/lang/ref/Finalizer")?;
+        finalizer.initialize(thread)?;
+        let register = finalizer.method_named("register", "(Ljava/lang/Object;)V");
+        thread.call(register.expect("Finalizer registers"), &[object.0.into()])?;
+    }
+    Ok(object)
+}
+
+/// A class's loader among those that Java code made.
+pub(crate) fn is_boot(class: &'static Class) -> bool {
+    core::ptr::eq(class.info.loader, loader::boot())
+}

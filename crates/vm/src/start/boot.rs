@@ -1,0 +1,333 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Bringing the class library up, in HotSpot's order, and down again.
+
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, OnceLock};
+
+use classfile::Jimage;
+
+use crate::classes::known::{known, offset};
+use crate::classes::object::ObjectRef;
+use crate::code::cache;
+use crate::inspect::crash;
+use crate::inspect::figures;
+use crate::invoke::method_handle;
+use crate::link::loader::{self, Loader};
+use crate::link::mirror;
+use crate::link::native;
+use crate::memory;
+use crate::monitors::java_thread;
+use crate::monitors::monitor;
+use crate::objects::heap_binding;
+use crate::objects::string;
+use crate::options;
+use crate::threads::thread::{self, Managed, Thread, Thrown};
+
+/// How far start-up is.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[repr(u32)]
+pub(crate) enum Stage {
+    /// Exceptions can be made.
+    Classes = 1,
+    /// `main` may run.
+    Ready = 2,
+}
+
+static STAGE: AtomicU32 = AtomicU32::new(0);
+static OUT_OF_MEMORY: AtomicU32 = AtomicU32::new(0);
+/// The thread group "main", kept.
+static MAIN_GROUP: AtomicU32 = AtomicU32::new(0);
+static SYSTEM_LOADER: OnceLock<&'static Loader> = OnceLock::new();
+
+pub(crate) fn is_up_to(stage: Stage) -> bool {
+    STAGE.load(Ordering::Acquire) >= stage as u32
+}
+
+fn reached(stage: Stage) {
+    STAGE.store(stage as u32, Ordering::Release);
+}
+
+/// The error kept for when nothing can be allocated.
+pub(crate) fn out_of_memory_error() -> Option<ObjectRef> {
+    ObjectRef(OUT_OF_MEMORY.load(Ordering::Acquire)).some()
+}
+
+/// The thread group "main": of the first thread, and of threads that attach.
+pub(crate) fn main_group() -> ObjectRef {
+    ObjectRef(MAIN_GROUP.load(Ordering::Acquire))
+}
+
+/// The loader of the class path, once it is there.
+pub(crate) fn system_loader() -> Option<&'static Loader> {
+    SYSTEM_LOADER.get().copied()
+}
+
+/// Creates the machine and boots the class library on the calling thread.
+pub(crate) fn create() -> Result<&'static Thread, Box<dyn std::error::Error>> {
+    figures::mark_start();
+    thread::check_own_stack()?;
+    let options = options::get();
+    memory::start(options.heap_bytes_max)?;
+    cache::start()?;
+    crash::start();
+    heap_binding::start()?;
+    let image = format!("{}/lib/modules", options.java_home);
+    let image = memory::map_file(image.as_ref()).map_err(|error| format!("{image}: {error}"))?;
+    loader::start(Jimage::parse(image)?);
+    monitor::prepare();
+    let thread = thread::attach(&[]);
+    if boot(thread).is_err() {
+        let exception = thread.take_exception();
+        print_uncaught(thread, exception);
+        return Err("the class library did not start".into());
+    }
+    Ok(thread)
+}
+
+fn boot(thread: &'static Thread) -> Result<(), Thrown> {
+    crate::classes::known::start(thread)?;
+    mirror::attach_early(thread)?;
+    reached(Stage::Classes);
+    for library in ["libjava.so", "libzip.so", "libjimage.so"] {
+        if let Err(error) = native::open_boot(library) {
+            figures::fatal(&format!("{library}: {error}"));
+        }
+    }
+    let initialize = |name: &str| thread.boot_class(name)?.initialize(thread);
+    initialize("java/lang/String")?;
+    set_static(thread, "java/lang/String", "COMPACT_STRINGS", 1)?;
+    initialize("java/lang/System")?;
+    initialize("java/lang/Class")?;
+    initialize("java/lang/ThreadGroup")?;
+    initialize("java/lang/Thread")?;
+    make_main_thread(thread)?;
+    initialize("java/lang/Module")?;
+    set_unsafe_constants(thread)?;
+    initialize("java/lang/reflect/Method")?;
+    // The finalizer's thread would do it, at any time from now on, and code would depend on when: see `compile_run`.
+    initialize("jdk/internal/misc/VM")?;
+    initialize("java/lang/ref/Finalizer")?;
+    call_static(thread, "java/lang/System", "initPhase1", "()V", &[])?;
+    keep_out_of_memory_error(thread)?;
+    method_handle::start(thread)?;
+    let phase2 = call_static(thread, "java/lang/System", "initPhase2", "(ZZ)I", &[1, 1])?;
+    if phase2 as i32 != 0 {
+        figures::fatal("System.initPhase2 failed");
+    }
+    call_static(thread, "java/lang/System", "initPhase3", "()V", &[])?;
+    let signature = "()Ljava/lang/ClassLoader;";
+    let name = "getSystemClassLoader";
+    let system = call_static(thread, "java/lang/ClassLoader", name, signature, &[])?;
+    let _ = SYSTEM_LOADER.set(loader::of(ObjectRef(system as u32)));
+    reached(Stage::Ready);
+    crate::inspect::signals::take_own();
+    Ok(())
+}
+
+/// Calls a static method of a class of the boot loader's, which must have it.
+pub(crate) fn call_static(
+    thread: &Thread,
+    class: &str,
+    name: &str,
+    descriptor: &str,
+    args: &[u64],
+) -> Result<u64, Thrown> {
+    let class = thread.boot_class(class)?;
+    class.initialize(thread)?;
+    match class.method_named(name, descriptor) {
+        Some(method) => thread.call(method, args),
+        None => figures::fatal(&format!(
+            "{}.{name}{descriptor} is missing",
+            class.java_name()
+        )),
+    }
+}
+
+fn set_static(thread: &Thread, class: &str, field: &str, value: u8) -> Result<(), Thrown> {
+    let class = thread.boot_class(class)?;
+    class.statics().put(offset(class, field), value);
+    Ok(())
+}
+
+/// Thread groups, then a thread object that is current before its constructor runs.
+fn make_main_thread(thread: &'static Thread) -> Result<(), Thrown> {
+    let group_class = thread.boot_class("java/lang/ThreadGroup")?;
+    let system =
+        thread.new_instance(group_class, group_class.method_named("<init>", "()V"), &[])?;
+    let main = string::new_string(thread, "main")?;
+    let constructor =
+        group_class.method_named("<init>", "(Ljava/lang/ThreadGroup;Ljava/lang/String;)V");
+    let group = thread.new_instance(group_class, constructor, &[system.0.into(), main.0.into()])?;
+    heap_binding::keep(group);
+    MAIN_GROUP.store(group.0, Ordering::Release);
+    let class = thread.boot_class("java/lang/Thread")?;
+    let object = heap_binding::new_object(thread, class)?;
+    object.put(offset(class, "priority"), 5_i32);
+    java_thread::bind(thread, object);
+    let constructor = class.method_named("<init>", "(Ljava/lang/ThreadGroup;Ljava/lang/String;)V");
+    let args = [object.0.into(), group.0.into(), main.0.into()];
+    thread.call(constructor.expect("threads have names"), &args)?;
+    Ok(())
+}
+
+fn set_unsafe_constants(thread: &Thread) -> Result<(), Thrown> {
+    let class = thread.boot_class("jdk/internal/misc/UnsafeConstants")?;
+    class.initialize(thread)?;
+    let statics = class.statics();
+    statics.put(offset(class, "ADDRESS_SIZE0"), 8_i32);
+    statics.put(offset(class, "PAGE_SIZE"), 4096_i32);
+    statics.put(offset(class, "BIG_ENDIAN"), 0_u8);
+    statics.put(offset(class, "UNALIGNED_ACCESS"), 1_u8);
+    statics.put(offset(class, "DATA_CACHE_LINE_FLUSH_SIZE"), 0_i32);
+    Ok(())
+}
+
+fn keep_out_of_memory_error(thread: &Thread) -> Result<(), Thrown> {
+    let class = thread.boot_class("java/lang/OutOfMemoryError")?;
+    let message = string::new_string(thread, "Java heap space")?;
+    let constructor = class.method_named("<init>", "(Ljava/lang/String;)V");
+    let error = thread.new_instance(class, constructor, &[message.0.into()])?;
+    heap_binding::keep(error);
+    OUT_OF_MEMORY.store(error.0, Ordering::Release);
+    Ok(())
+}
+
+/// Properties that the machine sets: `System.getProperties` starts with them.
+pub(crate) fn properties() -> Vec<(String, String)> {
+    let options = options::get();
+    let home = &options.java_home;
+    let library_path = std::env::var("LD_LIBRARY_PATH").unwrap_or_default();
+    let system_path = "/usr/java/packages/lib:/usr/lib/x86_64-linux-gnu/jni:/lib/x86_64-linux-gnu:/usr/lib/x86_64-linux-gnu:/usr/lib/jni:/lib:/usr/lib";
+    let library_path = if library_path.is_empty() {
+        system_path.to_owned()
+    } else {
+        format!("{library_path}:{system_path}")
+    };
+    let version = format!(
+        "{} (Takt {})",
+        class_library_version(home),
+        env!("CARGO_PKG_VERSION")
+    );
+    let own = [
+        ("java.home", home.clone()),
+        (
+            "java.vm.specification.name",
+            "Java Virtual Machine Specification".into(),
+        ),
+        ("java.vm.specification.vendor", "Oracle Corporation".into()),
+        ("java.vm.specification.version", "17".into()),
+        ("java.vm.name", "Takt Real-Time VM".into()),
+        ("java.vm.vendor", "Takt".into()),
+        ("java.vm.version", version),
+        (
+            "java.vm.info",
+            format!("compiled mode, {}", heap_binding::name()),
+        ),
+        ("java.vm.compressedOopsMode", "32-bit".into()),
+        ("jdk.debug", "release".into()),
+        ("sun.boot.library.path", format!("{home}/lib")),
+        ("java.library.path", library_path),
+        ("jdk.boot.class.path.append", String::new()),
+        ("sun.management.compiler", "Cranelift".into()),
+        // Spinning accessor classes after 15 calls would be exempt from verification.
+        ("sun.reflect.inflationThreshold", i32::MAX.to_string()),
+    ];
+    let mut all: Vec<(String, String)> = own
+        .into_iter()
+        .map(|(name, value)| (name.to_owned(), value))
+        .collect();
+    let has_path = options
+        .properties
+        .iter()
+        .any(|(name, _)| name == "java.class.path");
+    if !has_path {
+        all.push(("java.class.path".into(), String::new()));
+    }
+    all.extend(options.properties.iter().cloned());
+    all
+}
+
+/// `JAVA_RUNTIME_VERSION` of the JDK's release file.
+fn class_library_version(home: &str) -> String {
+    let release = std::fs::read_to_string(format!("{home}/release")).unwrap_or_default();
+    let line = release
+        .lines()
+        .find_map(|line| line.strip_prefix("JAVA_RUNTIME_VERSION="));
+    line.map_or_else(
+        || "17".into(),
+        |version| version.trim_matches('"').to_owned(),
+    )
+}
+
+/// As the thread's group does with what nobody catches.
+pub(crate) fn print_uncaught(thread: &Thread, exception: ObjectRef) {
+    if !is_up_to(Stage::Ready) {
+        let message = exception
+            .get_ref(known().throwable_message)
+            .some()
+            .map(string::text);
+        figures::warn(&format!("{}: {message:?}", exception.class().java_name()));
+    }
+    let print = exception.class().method_named("printStackTrace", "()V");
+    if let Some(print) = print
+        && thread.call_virtual(print, &[exception.0.into()]).is_err()
+    {
+        thread.take_exception();
+    }
+}
+
+/// The end of `main`: waits for threads that are no daemons, runs the hooks. Then the calling thread, which may end before
+/// the process does, is attached no more.
+pub(crate) fn destroy(thread: &'static Thread) {
+    let is_daemon = |other: &Arc<Thread>| {
+        let Some(object) = other.object().some() else {
+            return true;
+        };
+        object.get::<u8>(offset(object.class(), "daemon")) != 0
+    };
+    loop {
+        let others = thread::all();
+        let mut others = others
+            .iter()
+            .filter(|other| !core::ptr::eq(Arc::as_ptr(other), thread));
+        if others.all(is_daemon) {
+            break;
+        }
+        thread.outside(|| {
+            thread
+                .waiter
+                .park_until(Some(figures::now_ns() + 2_000_000))
+        });
+    }
+    if call_static(thread, "java/lang/Shutdown", "shutdown", "()V", &[]).is_err() {
+        thread.take_exception();
+    }
+    finish(Some(thread));
+    thread::detach(thread);
+}
+
+/// What is left to do when the program is over.
+fn finish(thread: Option<&'static Thread>) {
+    if options::get().is_verifying
+        && let Some(thread) = thread
+    {
+        heap_binding::verify(&Managed::enter(thread));
+    }
+    crate::realtime::profile::finish();
+    crate::code::store::finish();
+    crate::inspect::perf_map::finish();
+    crate::inspect::attach::finish();
+    if options::get().is_reporting {
+        // A real-time thread's lines are cut, and this is long.
+        rt::lines::say_last(&figures::figures());
+    }
+    if let Some(file) = &options::get().report_file {
+        figures::write(file);
+    }
+}
+
+/// `Runtime.halt` and the end of `System.exit`.
+pub(crate) fn leave(code: i32) -> ! {
+    finish(thread::current());
+    rt::lines::leave(code)
+}

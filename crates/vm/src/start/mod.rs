@@ -1,0 +1,7 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Starting and ending the machine, and compiling ahead.
+//!
+//! Joins the rooms: here they get each other's addresses. JNI's invocation uses it.
+
+pub(crate) mod ahead;
+pub(crate) mod boot;

@@ -1,0 +1,8 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Waiting: locks that lend priority, one thread's parking place, lists of waiters.
+//!
+//! Uses the crates below and the console. Every room may use it.
+
+pub(crate) mod lock;
+pub(crate) mod park;
+pub(crate) mod waiters;
