@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //! `cargo xtask tidy`: the rules of the house that a compiler does not check.
 //!
-//! layers.toml says which floor a crate lives on, what it may use, whether it may hold unsafe code, and which
-//! files and functions are over their size for a reason. Nothing here knows a crate by name.
+//! layers.toml says which floor a crate lives on, what it may use, whether it may hold unsafe code,
+//! how its rooms lie, and which files and functions are over their size for a reason. Nothing here
+//! knows a crate by name.
 
 mod layers;
 mod prose;
+mod rooms;
 mod rules;
 mod source;
 
@@ -19,6 +21,7 @@ pub(crate) fn run() -> Result<()> {
     let rules = Rules::read("layers.toml")?;
     let mut breaches = layers::check(&rules)?;
     let census = source::check(&rules, &mut breaches)?;
+    let upwards = rooms::check(&rules, &mut breaches)?;
     if api::is_page_stale()? {
         breaches.push("docs/compatibility.md is not made of framework/api: cargo xtask api".into());
     }
@@ -28,6 +31,10 @@ pub(crate) fn run() -> Result<()> {
     println!(
         "tidy: unsafe blocks, functions and impls per crate: {}",
         census.join(", ")
+    );
+    println!(
+        "tidy: imports upwards between rooms: {}",
+        upwards.join(", ")
     );
     if !breaches.is_empty() {
         bail!(

@@ -16,6 +16,9 @@ pub(crate) struct Rules {
     pub(crate) prose: Prose,
     /// Every workspace member, by name.
     pub(crate) crates: BTreeMap<String, Room>,
+    /// The rooms inside crates that have them, by the crate's name.
+    #[serde(default)]
+    pub(crate) rooms: BTreeMap<String, Rooms>,
     /// Files over `file_lines_max`, with the reason.
     #[serde(default)]
     pub(crate) long_files: BTreeMap<String, Exception>,
@@ -60,6 +63,30 @@ pub(crate) struct Room {
     /// How many unsafe blocks, functions and impls it may hold; none means `#![forbid(unsafe_code)]`.
     #[serde(default)]
     pub(crate) unsafe_max: usize,
+}
+
+/// The rooms of one crate: a file imports from its own room and from those below.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Rooms {
+    /// Folders and files of `src`, the lowest first.
+    pub(crate) from_the_ground: Vec<String>,
+    /// Imports upwards that are not cut yet. One that is cut must be struck from here.
+    #[serde(default)]
+    pub(crate) upwards: Vec<Upward>,
+}
+
+/// An import of a file in a higher room; paths begin at `src`.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Upward {
+    pub(crate) from: String,
+    pub(crate) to: String,
+    #[expect(
+        dead_code,
+        reason = "for the reader of layers.toml; required so that nobody leaves it out"
+    )]
+    pub(crate) reason: String,
 }
 
 /// A size that is over the limit on purpose: it may shrink, not grow.
