@@ -13,6 +13,7 @@
 mod classes;
 mod code;
 mod compile;
+mod console;
 mod entry;
 mod inspect;
 mod invoke;

@@ -183,9 +183,7 @@ pub(crate) fn start(thread: &Thread) -> Result<(), Thrown> {
 pub(crate) fn offset(class: &'static Class, name: &str) -> u32 {
     match class.field_named(name) {
         Some(field) => field.offset,
-        None => {
-            crate::inspect::figures::fatal(&format!("{} has no field {name}", class.java_name()))
-        }
+        None => crate::console::fatal(&format!("{} has no field {name}", class.java_name())),
     }
 }
 

@@ -17,8 +17,8 @@ use crate::code::file::{Key, Piece, Sum};
 use crate::code::space::{self, Room};
 use crate::code::store::{self, Stored};
 use crate::compile::answers::Cx;
+use crate::console;
 use crate::entry::trampolines;
-use crate::inspect::figures;
 use crate::options;
 use crate::sync::lock::Lock;
 
@@ -84,7 +84,7 @@ pub(crate) fn is_full() -> bool {
 
 /// Puts code with the addresses it names where it can run.
 fn install(code: &mut CompiledCode, addresses: &[u64]) -> Room {
-    space::install(code, addresses).unwrap_or_else(|error| figures::fatal(&error.to_string()))
+    space::install(code, addresses).unwrap_or_else(|error| console::fatal(&error.to_string()))
 }
 
 /// Gives code its addresses and its place.
@@ -305,7 +305,7 @@ pub(crate) fn adapter_for(method: &'static Method) -> u64 {
         match shared(sum, runs, |compiler| compiler.adapter(&method.shape)) {
             Ok(entry) => entry,
             Err(error) => {
-                figures::fatal(&format!("no adapter for {}: {error}", method.full_name()))
+                console::fatal(&format!("no adapter for {}: {error}", method.full_name()))
             }
         }
     });

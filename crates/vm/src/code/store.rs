@@ -25,7 +25,7 @@ use crate::code::base;
 use crate::code::file::{self, HEADER_BYTES, Index, Key, Piece, Record, Sum};
 use crate::code::space::{self, Room, Span};
 use crate::code::writer::Writing;
-use crate::inspect::figures;
+use crate::console;
 use crate::memory;
 use crate::options;
 use crate::sync::lock::Lock;
@@ -93,7 +93,7 @@ pub(crate) fn start(target: &str) {
     let said = |root: &Path, store: Result<Store, String>| {
         store
             .map_err(|error| {
-                figures::warn(&format!("no code cache in {}: {error}", root.display()));
+                console::warn(&format!("no code cache in {}: {error}", root.display()));
             })
             .ok()
     };
@@ -171,7 +171,7 @@ fn install(root: &Path, target: &Sum) -> ! {
     let directory = directory_in(root, target);
     if let Err(error) = base::draw(&directory, CodeArea::Library) {
         let directory = directory.display();
-        figures::fatal(&format!("cannot install {directory}: {error}"));
+        console::fatal(&format!("cannot install {directory}: {error}"));
     }
     // Nothing has started yet.
     std::process::exit(0)

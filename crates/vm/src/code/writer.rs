@@ -19,7 +19,7 @@ use rt::clock::{Clock, Monotonic};
 use crate::code::file::{self, HEADER_BYTES, Index, Key, Piece, Record};
 use crate::code::space::{Region, Room};
 use crate::code::store::{CodeFile, DROPPED, Store, prune};
-use crate::inspect::figures;
+use crate::console;
 
 /// Versions of one method that rest on different answers: before and after classes were
 /// initialised, say.
@@ -89,7 +89,7 @@ impl Writing {
             Err(error) => {
                 self.is_over = true;
                 let directory = store.directory.display();
-                figures::warn(&format!("code is not kept in {directory}: {error}"));
+                console::warn(&format!("code is not kept in {directory}: {error}"));
                 None
             }
         }
@@ -185,7 +185,7 @@ impl Writer {
         let number = number.ok_or_else(|| io::Error::from(io::ErrorKind::StorageFull))?;
         let name = format!(
             "{number:02}-{:x}-{:x}",
-            figures::now_ns(),
+            console::now_ns(),
             std::process::id()
         );
         let path = store.directory.join(name).with_extension("data");

@@ -22,7 +22,7 @@ use crate::code::cache;
 use crate::code::file::Piece;
 use crate::code::question::{self, Answer, Exchange, Holds, Question};
 use crate::compile::intrinsics;
-use crate::inspect::figures;
+use crate::console;
 use crate::link::define;
 use crate::link::resolve::{self, Write};
 use crate::threads::thread::{Thread, Thrown};
@@ -81,22 +81,22 @@ fn make(thread: &Thread, method: &'static Method) -> Result<u64, Unmade> {
 
 fn tell(how: &str, method: &'static Method, entry: u64) {
     if crate::options::get().is_verbose_compile {
-        figures::installed(how, method, entry);
+        installed(how, method, entry);
     }
 }
 
 fn managed(thread: &Thread, method: &'static Method) -> Result<u64, Unmade> {
-    let started_ns = figures::now_ns();
+    let started_ns = console::now_ns();
     let mut cx = Cx::new(thread, method);
     if let Some(entry) = cache::load(method, &mut cx) {
-        cache::LOAD_NS.fetch_add(figures::now_ns() - started_ns, Ordering::Relaxed);
+        cache::LOAD_NS.fetch_add(console::now_ns() - started_ns, Ordering::Relaxed);
         tell("load", method, entry);
         return Ok(entry);
     }
     let function = method.translate().map_err(Unmade::Unverified)?;
     cx.forget();
     let entry = cache::compile(method, &function, &mut cx).map_err(Unmade::Refused)?;
-    cache::COMPILE_NS.fetch_add(figures::now_ns() - started_ns, Ordering::Relaxed);
+    cache::COMPILE_NS.fetch_add(console::now_ns() - started_ns, Ordering::Relaxed);
     tell("compile", method, entry);
     Ok(entry)
 }
@@ -123,7 +123,7 @@ fn native(method: &'static Method) -> u64 {
     };
     match cache::native_bridge(method, &native, &addresses) {
         Ok(entry) => entry,
-        Err(error) => figures::fatal(&format!("cannot compile {}: {error}", method.full_name())),
+        Err(error) => console::fatal(&format!("cannot compile {}: {error}", method.full_name())),
     }
 }
 
@@ -522,7 +522,7 @@ impl Cx<'_> {
             .inside(|| define::array_of(self.thread, element))
         {
             Ok(array) => self.number(array.address()),
-            Err(_) => figures::fatal("no memory for the classes of primitive arrays"),
+            Err(_) => console::fatal("no memory for the classes of primitive arrays"),
         }
     }
 
@@ -675,7 +675,7 @@ fn polymorphic(method: &'static Method) -> Option<MethodLink> {
 
 fn handle_layout() -> HandleLayout {
     let class = |name: &str| {
-        known::loaded(name).unwrap_or_else(|| figures::fatal(&format!("{name} is not loaded")))
+        known::loaded(name).unwrap_or_else(|| console::fatal(&format!("{name} is not loaded")))
     };
     let member = class("java/lang/invoke/MemberName");
     HandleLayout {
@@ -685,4 +685,9 @@ fn handle_layout() -> HandleLayout {
         vmtarget: offset(class("java/lang/invoke/ResolvedMethodName"), "$target"),
         vmindex: offset(member, "$index"),
     }
+}
+
+/// One line per method for `-Xtakt:compile`.
+fn installed(how: &str, method: &'static Method, entry: u64) {
+    console::note(&format!("[{how}] {entry:#x} {}", method.full_name()));
 }

@@ -8,7 +8,7 @@ use abi::context::MutatorContext;
 use crate::classes::class::{Class, Method};
 use crate::classes::object::ObjectRef;
 use crate::classes::site::Site;
-use crate::inspect::figures;
+use crate::console;
 use crate::link::resolve;
 use crate::memory;
 use crate::monitors::monitor;
@@ -291,7 +291,7 @@ pub(crate) extern "C" fn rem_double(_cx: Cx<'_>, x: f64, y: f64) -> f64 {
 
 /// `System.nanoTime`, in managed state: it waits for nobody.
 pub(crate) extern "C" fn nano_time(_cx: Cx<'_>) -> i64 {
-    figures::now_ns() as i64
+    console::now_ns() as i64
 }
 
 pub(crate) extern "C" fn initialize_class(cx: Cx<'_>, class: u64) {

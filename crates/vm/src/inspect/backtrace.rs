@@ -14,7 +14,7 @@ use crate::link::resolve;
 use crate::objects::array;
 use crate::objects::heap_binding;
 use crate::objects::string;
-use crate::threads::thread::{Thread, Thrown};
+use crate::threads::thread::{self, Thread, Thrown};
 use crate::threads::unwind::{self, Frame};
 use ir::MemoryKind;
 
@@ -314,4 +314,11 @@ pub(crate) fn element_of_frame_info(
         ),
         None => Ok(()),
     }
+}
+
+/// The calling thread's frames, innermost first, for who cannot go on.
+pub(crate) fn own_frames() -> Vec<String> {
+    let frames = thread::current().map(unwind::frames).unwrap_or_default();
+    let line = |frame: &Frame| format!("{} @{:?}", frame.method.full_name(), frame.at);
+    frames.iter().take(40).map(line).collect()
 }

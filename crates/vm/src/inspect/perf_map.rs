@@ -9,7 +9,7 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::PathBuf;
 
 use crate::code::cache::{self, Code, CodeKind};
-use crate::inspect::figures;
+use crate::console;
 use crate::options;
 
 /// Where perf looks for it.
@@ -32,7 +32,7 @@ pub(crate) fn finish() {
         .custom_flags(libc::O_NOFOLLOW)
         .open(place());
     if let Err(error) = file.and_then(|mut file| file.write_all(text.as_bytes())) {
-        figures::warn(&format!("cannot write {}: {error}", place().display()));
+        console::warn(&format!("cannot write {}: {error}", place().display()));
     }
 }
 

@@ -8,8 +8,8 @@
 
 use core::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, Ordering};
 
+use crate::console;
 use crate::inspect::attach;
-use crate::inspect::figures;
 use crate::inspect::thread_dump;
 use crate::monitors::java_thread;
 use crate::sync::park::Parker;
@@ -212,7 +212,7 @@ fn start() -> bool {
     });
     if let Err(error) = &spawned {
         IS_STARTED.store(false, Ordering::Release);
-        figures::warn(&format!("signals are not delivered to Java: {error}"));
+        console::warn(&format!("signals are not delivered to Java: {error}"));
     }
     spawned.is_ok()
 }
@@ -237,7 +237,7 @@ fn deliver(signal: i32) {
         class.initialize(thread)?;
         match class.method_named("dispatch", "(I)V") {
             Some(dispatch) => thread.call(dispatch, &[signal as u64]).map(drop),
-            None => figures::fatal("jdk.internal.misc.Signal has no dispatch(int)"),
+            None => console::fatal("jdk.internal.misc.Signal has no dispatch(int)"),
         }
     });
     if outcome.is_err() {

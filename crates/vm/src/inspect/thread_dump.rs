@@ -10,8 +10,8 @@ use std::sync::Arc;
 
 use crate::classes::known::{known, offset};
 use crate::classes::object::ObjectRef;
+use crate::console;
 use crate::inspect::backtrace;
-use crate::inspect::figures;
 use crate::inspect::snapshot::{self, How, Seen, Snapshot};
 use crate::link::loader;
 use crate::memory;
@@ -48,7 +48,7 @@ pub(crate) fn write(out: &mut dyn std::io::Write) {
 fn header() -> String {
     format!(
         "{}\nFull thread dump Takt {} ({}):\n\n",
-        figures::local_time(),
+        console::local_time(),
         env!("CARGO_PKG_VERSION"),
         heap_binding::name()
     )
@@ -77,13 +77,13 @@ fn write_thread(out: &mut String, target: &Thread) -> std::fmt::Result {
     let seen = snapshot::take(
         target,
         snapshot::DEPTH_MAX,
-        Some(figures::now_ns() + WAIT_NS),
+        Some(console::now_ns() + WAIT_NS),
     );
     write!(out, "{name} #{number}{daemon} prio={priority} os_prio=0")?;
     if let Some(cpu_ns) = target.cpu_ns(true) {
         write!(out, " cpu={:.2}ms", cpu_ns as f64 / 1e6)?;
     }
-    let elapsed_ns = figures::now_ns() - target.attached_ns;
+    let elapsed_ns = console::now_ns() - target.attached_ns;
     writeln!(
         out,
         " elapsed={:.2}s tid={:#018x} nid={:#x} {}",

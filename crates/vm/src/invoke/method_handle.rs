@@ -49,9 +49,7 @@ fn upcall(
         Some(method) => thread
             .call(method, args)
             .map(|object| ObjectRef(object as u32)),
-        None => crate::inspect::figures::fatal(&format!(
-            "MethodHandleNatives has no {name}{descriptor}"
-        )),
+        None => crate::console::fatal(&format!("MethodHandleNatives has no {name}{descriptor}")),
     }
 }
 

@@ -4,7 +4,7 @@
 use core::sync::atomic::{AtomicBool, Ordering};
 
 use super::{VERSION, c_text};
-use crate::inspect::figures;
+use crate::console;
 use crate::memory;
 use crate::monitors::java_thread;
 use crate::objects::heap_binding;
@@ -85,7 +85,7 @@ extern "C" fn JNI_CreateJavaVM(vm: u64, env: u64, args: u64) -> i32 {
     // Behind version, count and the options' address.
     let ignores_unknown = memory::read::<u8>(args + 16) != 0;
     if let Err(error) = options::read(&options_of(args), ignores_unknown) {
-        figures::note(&error);
+        console::note(&error);
         return ERROR;
     }
     match boot::create() {
@@ -99,7 +99,7 @@ extern "C" fn JNI_CreateJavaVM(vm: u64, env: u64, args: u64) -> i32 {
             OK
         }
         Err(error) => {
-            figures::note(&error.to_string());
+            console::note(&error.to_string());
             ERROR
         }
     }
@@ -145,7 +145,7 @@ fn attach(is_daemon: bool) -> Option<u64> {
         return Some(thread.env());
     }
     if let Err(refusal) = thread::check_own_stack() {
-        figures::warn(&refusal);
+        console::warn(&refusal);
         return None;
     }
     let thread = thread::attach(&[]);
@@ -164,7 +164,7 @@ fn attach_to(env: u64, is_daemon: bool) -> i32 {
     // Not for who ends the machine: it has had its place.
     let place = heap_binding::heap().place();
     if place.is_none() && thread::current().is_none() {
-        figures::warn("a thread cannot attach: there are as many as the heap has room for");
+        console::warn("a thread cannot attach: there are as many as the heap has room for");
         return ERROR;
     }
     match attach(is_daemon) {

@@ -4,7 +4,7 @@
 use super::{VERSION, c_bytes, c_text, of, outcome};
 use crate::classes::class::Method;
 use crate::classes::object::ObjectRef;
-use crate::inspect::figures;
+use crate::console;
 use crate::jni::member::FieldId;
 use crate::link::define::{self, Definition};
 use crate::link::loader;
@@ -123,7 +123,7 @@ pub(super) extern "C" fn exception_describe(env: u64) {
 }
 
 pub(super) extern "C" fn fatal_error(_env: u64, message: u64) {
-    figures::fatal(&format!("JNI FatalError: {}", c_text(message)));
+    console::fatal(&format!("JNI FatalError: {}", c_text(message)));
 }
 
 /// Whether there is room for so many local references: 0, or JNI_ERR, with an OutOfMemoryError if it is too many.

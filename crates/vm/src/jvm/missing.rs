@@ -2,7 +2,7 @@
 //! What is not there yet, by name. Each function throws an InternalError that
 //! names it, so that nothing goes on with a made-up answer.
 
-use crate::inspect::figures;
+use crate::console;
 
 fn missing(name: &str) -> u64 {
     match crate::threads::thread::current() {
@@ -12,7 +12,7 @@ fn missing(name: &str) -> u64 {
                 .throw("java/lang/InternalError", &message);
             0
         }
-        None => figures::fatal(&format!("{name} is not implemented by Takt")),
+        None => console::fatal(&format!("{name} is not implemented by Takt")),
     }
 }
 

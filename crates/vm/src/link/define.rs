@@ -11,6 +11,7 @@ use classfile::{ClassFile, access};
 use crate::classes::class::{Class, ClassKind};
 use crate::classes::object::ObjectRef;
 use crate::code::cache;
+use crate::console;
 use crate::link::build;
 use crate::link::dex_class::DexClass;
 use crate::link::heritage;
@@ -125,7 +126,7 @@ fn define_now(thread: &Thread, definition: Definition) -> Result<&'static Class,
     }
     loader::enter(loader, class).map_err(|refusal| refusal.thrown(thread, loader, class))?;
     if crate::options::get().is_verbose_class {
-        crate::inspect::figures::class_loaded(class);
+        class_loaded(class);
     }
     Ok(class)
 }
@@ -304,4 +305,9 @@ pub(crate) fn primitive(name: &str, kind: Option<ir::MemoryKind>) -> &'static Cl
     });
     class.info.init.set_done();
     class
+}
+
+/// One line per class for `-verbose:class`.
+fn class_loaded(class: &'static Class) {
+    console::note(&format!("[class,load] {}", class.java_name()));
 }

@@ -9,7 +9,7 @@ use heap::Place;
 
 use crate::classes::known::{known, offset};
 use crate::classes::object::ObjectRef;
-use crate::inspect::figures;
+use crate::console;
 use crate::monitors::monitor;
 use crate::objects::heap_binding;
 use crate::objects::string;
@@ -291,7 +291,7 @@ fn known_thread_method(name: &str, descriptor: &str) -> &'static crate::classes:
         crate::classes::known::loaded("java/lang/Thread").expect("Thread is loaded at start");
     match class.method_named(name, descriptor) {
         Some(method) => method,
-        None => figures::fatal(&format!("java.lang.Thread has no {name}{descriptor}")),
+        None => console::fatal(&format!("java.lang.Thread has no {name}{descriptor}")),
     }
 }
 

@@ -20,7 +20,7 @@ use rt::sys::futex::{Futex, FutexError, Private, TID_MASK};
 use crate::classes::class::Class;
 use crate::classes::known::{self, offset};
 use crate::classes::object::ObjectRef;
-use crate::inspect::figures;
+use crate::console;
 use crate::link::loader;
 use crate::monitors::java_thread;
 use crate::sync::lock::{Lock, own_tid};
@@ -287,7 +287,7 @@ fn signal() -> i32 {
             libc::sigaction(signal, &action, core::ptr::null_mut())
         };
         if returned != 0 {
-            figures::fatal("the system refuses a signal handler");
+            console::fatal("the system refuses a signal handler");
         }
         signal
     })

@@ -67,7 +67,7 @@ extern "C" fn create_long(
 }
 
 extern "C" fn high_res_counter(_env: u64, _this: u64) -> i64 {
-    crate::inspect::figures::now_ns() as i64
+    crate::console::now_ns() as i64
 }
 
 extern "C" fn high_res_frequency(_env: u64, _this: u64) -> i64 {

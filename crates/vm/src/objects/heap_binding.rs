@@ -17,6 +17,7 @@ use rt::policy::Policy;
 use crate::classes::class::Class;
 use crate::classes::known::known;
 use crate::classes::object::ObjectRef;
+use crate::console;
 use crate::memory;
 use crate::objects::roots::Roots;
 use crate::options;
@@ -45,9 +46,7 @@ pub(crate) fn start() -> Result<(), Box<dyn std::error::Error>> {
     config.collector_policy = options.is_real_time.then_some(Policy::fifo(1));
     let running = match Running::start(config.clone(), Box::new(Roots)) {
         Err(error) if config.is_locked => {
-            crate::inspect::figures::warn(&format!(
-                "real time is not granted to the heap: {error}"
-            ));
+            crate::console::warn(&format!("real time is not granted to the heap: {error}"));
             config.is_locked = false;
             config.collector_policy = None;
             Running::start(config, Box::new(Roots))?
@@ -262,7 +261,17 @@ pub(crate) fn collect(thread: &Thread) {
 pub(crate) fn verify(thread: &Thread) {
     let verdict = thread.at_safepoint(Mutator::verify);
     if !verdict.faults.is_empty() {
-        crate::inspect::figures::fatal(&format!("the heap is out of order: {:#?}", verdict.faults));
+        crate::console::fatal(&format!("the heap is out of order: {:#?}", verdict.faults));
     }
-    crate::inspect::figures::verified(&verdict);
+    verified(&verdict);
+}
+
+/// What the heap's verifier found in order, for `-Xtakt:verify`.
+fn verified(verdict: &heap::Verdict) {
+    if options::get().is_reporting {
+        console::note(&format!(
+            "heap verified: {} objects, {} reachable, {} with stuck counts",
+            verdict.objects, verdict.reachable, verdict.stuck
+        ));
+    }
 }

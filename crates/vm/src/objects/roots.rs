@@ -38,7 +38,7 @@ use heap::Binding;
 use crate::classes::class::Method;
 use crate::classes::object::ObjectRef;
 use crate::code::cache::{self, CodeKind};
-use crate::inspect::figures;
+use crate::console;
 use crate::memory;
 use crate::objects::handles;
 use crate::objects::heap_binding::{self, to_heap};
@@ -59,7 +59,7 @@ impl Binding for Roots {
             crate::objects::pending::announce();
         }
         crate::monitors::monitor::sweep();
-        crate::inspect::figures::collected(counters);
+        collected(counters);
     }
 
     fn each_stack_root(&self, context: &MutatorContext, visit: &mut dyn FnMut(heap::ObjectRef)) {
@@ -135,14 +135,14 @@ impl Scan<'_> {
             let stack_pointer = stack_pointer_of_caller(frame);
             let return_address: u64 = memory::read(frame + 8);
             let Some(code) = cache::find(return_address) else {
-                figures::fatal(&format!("no code at return address {return_address:#x}"));
+                console::fatal(&format!("no code at return address {return_address:#x}"));
             };
             if let CodeKind::Adapter = code.kind {
                 return stack_pointer;
             }
             self.counts.frames += 1;
             let Some(slots) = code.slots(return_address) else {
-                figures::fatal(&format!("no call returns to {return_address:#x}"));
+                console::fatal(&format!("no call returns to {return_address:#x}"));
             };
             for &slot in slots {
                 let at = stack_pointer + u64::from(slot);
@@ -160,7 +160,7 @@ impl Scan<'_> {
             return;
         }
         if self.is_checking && heap_binding::heap().object_at(bits) != Some(object) {
-            figures::fatal(&format!("{bits:#x} at {at:#x} is no object"));
+            console::fatal(&format!("{bits:#x} at {at:#x} is no object"));
         }
         (self.visit)(object);
     }
@@ -379,6 +379,22 @@ impl Drop for Scope<'_> {
     fn drop(&mut self) {
         self.thread.set_word(machine_word::LOCALS_TOP, self.mark);
     }
+}
+
+/// One line per collection for `-verbose:gc`.
+fn collected(counters: &heap::Counters) {
+    if !options::get().is_verbose_gc {
+        return;
+    }
+    let mebibytes = |bytes: u64| bytes >> 20;
+    console::note(&format!(
+        "[gc] GC({}) {}M in use, {}M freed so far, {} traces, {} pauses",
+        counters.epochs.get() - 1,
+        mebibytes(counters.used_bytes.get()),
+        mebibytes(counters.freed_bytes.get()),
+        counters.traces.get(),
+        counters.pauses.get(),
+    ));
 }
 
 #[cfg(test)]

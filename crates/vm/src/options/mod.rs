@@ -143,7 +143,7 @@ pub(crate) fn read(arguments: &[String], ignores_unknown: bool) -> Result<(), St
         match Foreign::of(argument) {
             Foreign::Silent => {}
             Foreign::Ignored(why) => {
-                crate::inspect::figures::warn(&format!("ignoring option {argument}: {why}"));
+                crate::console::warn(&format!("ignoring option {argument}: {why}"));
             }
             Foreign::Unsupported(what) => return Err(format!("{argument}: Takt has no {what}")),
             Foreign::Unknown if ignores_unknown => {}

@@ -16,7 +16,7 @@ use crate::classes::class::{Class, ClassKind, Method};
 use crate::classes::object::ObjectRef;
 use crate::classes::site::SiteKind;
 use crate::compile::answers;
-use crate::inspect::figures;
+use crate::console;
 use crate::invoke::method_handle;
 use crate::link::loader;
 use crate::link::native;
@@ -131,7 +131,7 @@ impl<'a> Closure<'a> {
 
     /// Does all of it.
     pub(crate) fn run(mut self) -> Reached {
-        let started_ns = figures::now_ns();
+        let started_ns = console::now_ns();
         let loaded_before = loader::defined_count();
         while let Some(method) = self.work.pop_front() {
             self.walk(method);
@@ -154,7 +154,7 @@ impl<'a> Closure<'a> {
         self.reached.left_out = self.left_out.len() as u32;
         self.reached.loaded = loader::defined_count() - loaded_before;
         self.reached.uninitialized = self.uninitialized.len() as u32;
-        self.reached.ns = figures::now_ns() - started_ns;
+        self.reached.ns = console::now_ns() - started_ns;
         self.reached
     }
 

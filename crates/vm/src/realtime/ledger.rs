@@ -12,7 +12,7 @@ use rt::recorder::Recorder;
 use rt::sync::PiMutex;
 
 use crate::classes::class::{Class, Method};
-use crate::inspect::figures;
+use crate::console;
 use crate::threads::thread::Thread;
 
 /// Names kept per kind; more are counted.
@@ -423,8 +423,8 @@ pub(crate) fn timed<T>(
     let Some(ledger) = thread.ledger() else {
         return work();
     };
-    let started_ns = figures::now_ns();
+    let started_ns = console::now_ns();
     let result = ledger.machine.charge(work);
-    note(ledger, figures::now_ns() - started_ns, &result);
+    note(ledger, console::now_ns() - started_ns, &result);
     result
 }

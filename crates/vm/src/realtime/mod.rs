@@ -24,7 +24,7 @@ pub(crate) use ledger::{Ledger, timed};
 use crate::classes::class::Class;
 use crate::classes::known::{self, offset};
 use crate::classes::object::ObjectRef;
-use crate::inspect::figures;
+use crate::console;
 use crate::link::resolve;
 use crate::memory::table::Table;
 use crate::monitors::java_thread;
@@ -100,7 +100,7 @@ pub(crate) fn prepare(
     let class = class_of(object, roots);
     let reached = reach(thread, class, roots);
     if reached.left_out > 0 {
-        figures::warn(&format!(
+        console::warn(&format!(
             "{} reaches more than {METHODS_MAX} methods: {} and what they lead to are compiled when they are called first",
             class.java_name(),
             reached.left_out
@@ -196,7 +196,7 @@ fn lock_memory() {
     HELD.get_or_init(|| {
         let lock = ProcessLock::acquire(LockScope::OnFault);
         lock.map_err(|error| {
-            figures::warn(&format!("real-time threads may wait for pages: {error}"));
+            console::warn(&format!("real-time threads may wait for pages: {error}"));
         })
         .ok()
     });
@@ -232,7 +232,7 @@ impl Record {
         let tid = Tid::current();
         self.tid.store(tid.raw() as u32, Ordering::Release);
         if let Err(error) = rt::memory::populate_stack() {
-            figures::warn(&format!("the stack of {} may fault: {error}", self.name));
+            console::warn(&format!("the stack of {} may fault: {error}", self.name));
         }
         self.apply(self.priority.load(Ordering::Acquire)) || !options::get().is_strictly_real_time
     }
@@ -302,7 +302,7 @@ impl Record {
         let _ = self.refusal.set(why.to_owned());
         if !options::get().is_strictly_real_time && !IS_TOLD.swap(true, Ordering::AcqRel) {
             let name = &self.name;
-            figures::warn(&format!(
+            console::warn(&format!(
                 "DEGRADED: real-time threads run as ordinary ones, {name} first: {why}"
             ));
         }

@@ -14,7 +14,7 @@ use super::Record;
 use super::closure::Closure;
 use crate::classes::class::{Class, Method};
 use crate::code::store;
-use crate::inspect::figures;
+use crate::console;
 use crate::link::loader::Loader;
 use crate::link::resolve;
 use crate::memory::symbol::Symbol;
@@ -53,7 +53,7 @@ pub(crate) fn finish() {
     if all.len() > count
         && let Err(error) = write(&path, &all)
     {
-        figures::warn(&format!(
+        console::warn(&format!(
             "the profile of real-time threads is not kept: {error}"
         ));
     }
@@ -129,7 +129,7 @@ fn list() -> &'static [String] {
         };
         let text = std::fs::read_to_string(path);
         let text =
-            text.unwrap_or_else(|error| figures::fatal(&format!("{}: {error}", path.display())));
+            text.unwrap_or_else(|error| console::fatal(&format!("{}: {error}", path.display())));
         let lines = text.lines().map(str::trim);
         lines
             .filter(|line| !line.is_empty() && !line.starts_with('#'))

@@ -19,7 +19,7 @@ use crate::code::cache;
 use crate::code::question::Question;
 use crate::code::store;
 use crate::compile::answers::{self, Cx, Mode};
-use crate::inspect::figures;
+use crate::console;
 use crate::link::loader;
 use crate::link::resolve;
 use crate::link::verification;
@@ -52,8 +52,8 @@ struct Ahead<'a> {
 pub(crate) fn run(thread: &Thread, list: &Path) -> ! {
     let names = std::fs::read_to_string(list);
     let names =
-        names.unwrap_or_else(|error| figures::fatal(&format!("{}: {error}", list.display())));
-    let started_ns = figures::now_ns();
+        names.unwrap_or_else(|error| console::fatal(&format!("{}: {error}", list.display())));
+    let started_ns = console::now_ns();
     let mut ahead = Ahead {
         thread,
         found: HashSet::new(),
@@ -88,7 +88,7 @@ pub(crate) fn run(thread: &Thread, list: &Path) -> ! {
             ahead.compiled_count,
             ahead.kept_before_count,
             ahead.left_out_count,
-            (figures::now_ns() - started_ns) / 1_000_000
+            (console::now_ns() - started_ns) / 1_000_000
         )
     });
     boot::leave(i32::from(told.is_err()))
@@ -141,7 +141,7 @@ impl Ahead<'_> {
     fn compile(&mut self, method: &'static Method) {
         let count = self.compiled_count + self.kept_before_count;
         if count > 0 && count.is_multiple_of(PROGRESS_STEP) {
-            figures::note(&format!("{count} of {} methods", self.found.len()));
+            console::note(&format!("{count} of {} methods", self.found.len()));
         }
         if method.is_native() {
             // Bridges are shared: most are kept from the start of the machine.

@@ -9,6 +9,8 @@ use classfile::Jimage;
 use crate::classes::known::{known, offset};
 use crate::classes::object::ObjectRef;
 use crate::code::cache;
+use crate::console;
+use crate::inspect::backtrace;
 use crate::inspect::crash;
 use crate::inspect::figures;
 use crate::invoke::method_handle;
@@ -64,7 +66,8 @@ pub(crate) fn system_loader() -> Option<&'static Loader> {
 
 /// Creates the machine and boots the class library on the calling thread.
 pub(crate) fn create() -> Result<&'static Thread, Box<dyn std::error::Error>> {
-    figures::mark_start();
+    console::mark_start();
+    console::tell_frames_by(backtrace::own_frames);
     thread::check_own_stack()?;
     let options = options::get();
     memory::start(options.heap_bytes_max)?;
@@ -90,7 +93,7 @@ fn boot(thread: &'static Thread) -> Result<(), Thrown> {
     reached(Stage::Classes);
     for library in ["libjava.so", "libzip.so", "libjimage.so"] {
         if let Err(error) = native::open_boot(library) {
-            figures::fatal(&format!("{library}: {error}"));
+            console::fatal(&format!("{library}: {error}"));
         }
     }
     let initialize = |name: &str| thread.boot_class(name)?.initialize(thread);
@@ -112,7 +115,7 @@ fn boot(thread: &'static Thread) -> Result<(), Thrown> {
     method_handle::start(thread)?;
     let phase2 = call_static(thread, "java/lang/System", "initPhase2", "(ZZ)I", &[1, 1])?;
     if phase2 as i32 != 0 {
-        figures::fatal("System.initPhase2 failed");
+        console::fatal("System.initPhase2 failed");
     }
     call_static(thread, "java/lang/System", "initPhase3", "()V", &[])?;
     let signature = "()Ljava/lang/ClassLoader;";
@@ -136,7 +139,7 @@ pub(crate) fn call_static(
     class.initialize(thread)?;
     match class.method_named(name, descriptor) {
         Some(method) => thread.call(method, args),
-        None => figures::fatal(&format!(
+        None => console::fatal(&format!(
             "{}.{name}{descriptor} is missing",
             class.java_name()
         )),
@@ -266,7 +269,7 @@ pub(crate) fn print_uncaught(thread: &Thread, exception: ObjectRef) {
             .get_ref(known().throwable_message)
             .some()
             .map(string::text);
-        figures::warn(&format!("{}: {message:?}", exception.class().java_name()));
+        console::warn(&format!("{}: {message:?}", exception.class().java_name()));
     }
     let print = exception.class().method_named("printStackTrace", "()V");
     if let Some(print) = print
@@ -296,7 +299,7 @@ pub(crate) fn destroy(thread: &'static Thread) {
         thread.outside(|| {
             thread
                 .waiter
-                .park_until(Some(figures::now_ns() + 2_000_000))
+                .park_until(Some(console::now_ns() + 2_000_000))
         });
     }
     if call_static(thread, "java/lang/Shutdown", "shutdown", "()V", &[]).is_err() {
@@ -320,6 +323,7 @@ fn finish(thread: Option<&'static Thread>) {
     if options::get().is_reporting {
         // A real-time thread's lines are cut, and this is long.
         rt::lines::say_last(&figures::figures());
+        console::note(figures::figures().trim_end());
     }
     if let Some(file) = &options::get().report_file {
         figures::write(file);

@@ -178,7 +178,7 @@ fn own_stack() -> (u64, u64) {
     // SAFETY: 1. `attributes` is initialised by the first call, read by the second, destroyed by the third.
     unsafe {
         if libc::pthread_getattr_np(libc::pthread_self(), attributes.as_mut_ptr()) != 0 {
-            crate::inspect::figures::fatal("the system does not say where a thread's stack lies");
+            crate::console::fatal("the system does not say where a thread's stack lies");
         }
         libc::pthread_attr_getstack(attributes.as_ptr(), &mut low, &mut size);
         libc::pthread_attr_destroy(attributes.as_mut_ptr());
@@ -235,7 +235,7 @@ pub(crate) fn attach_as(
         waiting: Waiting::default(),
         stack_low: AtomicU64::new(low),
         real_time,
-        attached_ns: crate::inspect::figures::now_ns(),
+        attached_ns: crate::console::now_ns(),
         crash_stack: crash::attach(),
         number: AtomicU32::new(0),
     });
@@ -610,7 +610,7 @@ impl Thread {
     pub(crate) fn boot_class(&self, name: &str) -> Result<&'static Class, Thrown> {
         match loader::find_boot(self, Symbol::new(name.as_bytes()))? {
             Some(class) => Ok(class),
-            None => crate::inspect::figures::fatal(&format!("the class library has no {name}")),
+            None => crate::console::fatal(&format!("the class library has no {name}")),
         }
     }
 
@@ -660,16 +660,14 @@ impl Thread {
         cause: ObjectRef,
     ) -> Thrown {
         if !crate::start::boot::is_up_to(crate::start::boot::Stage::Classes) {
-            crate::inspect::figures::fatal(&format!("{class_name} at start: {message:?}"));
+            crate::console::fatal(&format!("{class_name} at start: {message:?}"));
         }
         roots::clear_stack_below();
         let class = match loader::find_boot(self, Symbol::new(class_name.as_bytes())) {
             Ok(Some(class)) => class,
             // Out of memory: that is what is thrown then.
             Err(thrown) => return thrown,
-            Ok(None) => {
-                crate::inspect::figures::fatal(&format!("the class library has no {class_name}"))
-            }
+            Ok(None) => crate::console::fatal(&format!("the class library has no {class_name}")),
         };
         let outcome = match message {
             Some(message) => string::new_string(self, message).and_then(|text| {
@@ -699,9 +697,9 @@ impl Thread {
         }
         match crate::start::boot::out_of_memory_error() {
             Some(error) => self.set_exception(error),
-            None => crate::inspect::figures::fatal(&format!(
-                "java.lang.OutOfMemoryError at start: {message}"
-            )),
+            None => {
+                crate::console::fatal(&format!("java.lang.OutOfMemoryError at start: {message}"))
+            }
         }
     }
 

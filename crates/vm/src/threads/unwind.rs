@@ -10,8 +10,8 @@ use compiler::{HIDDEN, machine_word};
 use crate::classes::class::Method;
 use crate::classes::object::ObjectRef;
 use crate::code::cache::{self, CodeKind};
+use crate::console;
 use crate::entry::trampolines::Resume;
-use crate::inspect::figures;
 use crate::memory;
 use crate::threads::thread::{Thread, UpcallFrame};
 
@@ -33,7 +33,7 @@ pub(crate) extern "C" fn find_handler(context: &MutatorContext, frame: u64) -> *
         let caller: u64 = memory::read(frame);
         let return_address: u64 = memory::read(frame + 8);
         let Some(code) = cache::find(return_address) else {
-            figures::fatal(&format!(
+            console::fatal(&format!(
                 "exception unwinds into foreign code at {return_address:#x}"
             ));
         };

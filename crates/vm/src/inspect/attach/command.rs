@@ -3,6 +3,7 @@
 
 use super::Request;
 use crate::classes::object::ObjectRef;
+use crate::console;
 use crate::inspect::figures;
 use crate::inspect::thread_dump;
 use crate::monitors::java_thread;
@@ -87,7 +88,7 @@ static COMMANDS: [Command; 8] = [
     Command {
         name: "VM.uptime",
         what: "For how long the machine has been running.",
-        run: || Answer::done(format!("{:.3} s\n", figures::uptime_ms() as f64 / 1e3)),
+        run: || Answer::done(format!("{:.3} s\n", console::uptime_ms() as f64 / 1e3)),
     },
     Command {
         name: "VM.version",

@@ -18,7 +18,7 @@ use std::time::Duration;
 
 use rustix::net::{Shutdown, shutdown, sockopt};
 
-use crate::inspect::figures;
+use crate::console;
 use crate::options;
 use crate::sync::lock::Lock;
 use command::Answer;
@@ -83,7 +83,7 @@ pub(crate) fn listen() {
     }
     match open() {
         Ok(new) => *listener = Some(new),
-        Err(error) => figures::warn(&format!("nobody can attach: {error}")),
+        Err(error) => console::warn(&format!("nobody can attach: {error}")),
     }
 }
 

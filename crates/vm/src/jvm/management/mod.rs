@@ -15,7 +15,7 @@ use std::sync::Arc;
 use crate::classes::known::offset;
 use crate::classes::object::ObjectRef;
 use crate::code::cache;
-use crate::inspect::figures;
+use crate::console;
 use crate::jni::{of, outcome};
 use crate::jvm::system::{JVM_CurrentTimeMillis, JVM_FreeMemory, JVM_MaxMemory, JVM_TotalMemory};
 use crate::link::loader;
@@ -214,9 +214,9 @@ extern "C" fn get_long_attribute(env: u64, _bean: u64, attribute: i32) -> i64 {
         4 => java_threads().count() as i64,
         5 => i64::from(PEAK_THREADS.load(Ordering::Relaxed)),
         6 => java_threads().filter(is_daemon).count() as i64,
-        7 => JVM_CurrentTimeMillis(0, 0) - figures::uptime_ms(),
+        7 => JVM_CurrentTimeMillis(0, 0) - console::uptime_ms(),
         8 => (cache::COMPILE_NS.load(Ordering::Relaxed) / 1_000_000) as i64,
-        11 => figures::uptime_ms(),
+        11 => console::uptime_ms(),
         201 => i64::from(std::process::id()),
         _ => -1,
     }

@@ -24,7 +24,7 @@ use crate::classes::known::known;
 use crate::classes::library::Library;
 use crate::code::file::Key;
 use crate::code::store;
-use crate::inspect::figures;
+use crate::console;
 use crate::link::access::is_exempt;
 use crate::link::constraint::{self, Assumption, Unfounded};
 use crate::link::loader;
@@ -50,10 +50,10 @@ pub(crate) fn verify(thread: &Thread, class: &'static Class) -> Result<(), Throw
         verify(thread, parent)?;
     }
     if !is_trusted(class) {
-        let started_ns = figures::now_ns();
+        let started_ns = console::now_ns();
         // As long as the class's code: nobody waits for it, but where it asks for other classes.
         let outcome = thread.outside(|| verify_methods(thread, class));
-        VERIFY_NS.fetch_add(figures::now_ns() - started_ns, Ordering::Relaxed);
+        VERIFY_NS.fetch_add(console::now_ns() - started_ns, Ordering::Relaxed);
         outcome?;
     }
     constraint::check_overriding(thread, class)?;
