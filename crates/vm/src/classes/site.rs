@@ -10,7 +10,7 @@ use crate::classes::class::Class;
 use crate::invoke::method_handle;
 use crate::link::resolve::{self, Write};
 use crate::objects::heap_binding;
-use crate::realtime;
+use crate::threads::ledger;
 use crate::threads::thread::{Thread, Thrown};
 
 /// What is to be resolved.
@@ -109,7 +109,7 @@ impl Site {
         if let Some((cell, _)) = self.resolved() {
             return Ok(cell);
         }
-        realtime::timed(
+        ledger::timed(
             thread,
             || self.resolve_now(thread),
             |ledger, ns, _| ledger.late_site(self.class, ns),

@@ -15,7 +15,7 @@ use crate::monitors::monitor;
 use crate::objects::array;
 use crate::objects::heap_binding;
 use crate::objects::roots;
-use crate::realtime;
+use crate::threads::ledger;
 use crate::threads::thread::{Thread, Thrown};
 
 type Cx<'a> = &'a MutatorContext;
@@ -28,7 +28,7 @@ fn or_zero<T: Default>(outcome: Result<T, Thrown>) -> T {
 
 pub(crate) extern "C" fn poll(cx: Cx<'_>) {
     let thread = Thread::of_context(cx);
-    realtime::timed(
+    ledger::timed(
         thread,
         || heap_binding::poll_of_managed(thread),
         |ledger, ns, ()| ledger.handshakes.add(ns, None),
@@ -113,7 +113,7 @@ pub(crate) extern "C" fn new_object(cx: Cx<'_>, class: u64) -> u32 {
         };
         or_zero(object).0
     };
-    realtime::timed(thread, make, |ledger, ns, _| {
+    ledger::timed(thread, make, |ledger, ns, _| {
         ledger.allocations.add(ns, Some(class));
     })
 }
@@ -127,7 +127,7 @@ pub(crate) extern "C" fn new_array(cx: Cx<'_>, class: u64, length: i32) -> u32 {
         };
         or_zero(array).0
     };
-    realtime::timed(thread, make, |ledger, ns, _| {
+    ledger::timed(thread, make, |ledger, ns, _| {
         ledger.allocations.add(ns, Some(class));
     })
 }
@@ -304,7 +304,7 @@ pub(crate) extern "C" fn compile(cx: Cx<'_>, method: u64) -> u64 {
     roots::clear_stack_below();
     let (thread, method) = (Thread::of_context(cx), Method::at(method));
     let compile = || or_zero(crate::compile::answers::entry_of(thread, method));
-    realtime::timed(thread, compile, |ledger, ns, _| {
+    ledger::timed(thread, compile, |ledger, ns, _| {
         ledger.late_method(method, ns);
     })
 }

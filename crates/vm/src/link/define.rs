@@ -20,8 +20,8 @@ use crate::link::mirror;
 use crate::memory;
 use crate::memory::symbol::Symbol;
 use crate::objects::heap_binding;
-use crate::realtime::{self, Ledger};
 use crate::sync::lock::Lock;
+use crate::threads::ledger::{self, Ledger};
 use crate::threads::thread::{Thread, Thrown};
 
 /// What is to be defined.
@@ -68,7 +68,7 @@ pub(crate) fn define(thread: &Thread, definition: Definition) -> Result<&'static
             ledger.late_class(class, ns);
         }
     };
-    realtime::timed(thread, || define_now(thread, definition), note)
+    ledger::timed(thread, || define_now(thread, definition), note)
 }
 
 fn define_now(thread: &Thread, definition: Definition) -> Result<&'static Class, Thrown> {

@@ -12,8 +12,8 @@ use rt::sys::futex::{Futex, FutexError, Private};
 use crate::classes::class::{Class, ClassKind};
 use crate::memory::symbol::Symbol;
 use crate::objects::string;
-use crate::realtime;
 use crate::sync::lock::own_tid;
+use crate::threads::ledger;
 use crate::threads::thread::{Thread, Thrown};
 
 const LINKED: u32 = 0;
@@ -72,7 +72,7 @@ impl Class {
             _ => {
                 init.owner.store(own_tid(), Ordering::Release);
                 init.state.store(RUNNING, Ordering::Release);
-                let outcome = realtime::timed(
+                let outcome = ledger::timed(
                     thread,
                     || self.run_initializers(thread),
                     |ledger, ns, _| ledger.late_initialization(self, ns),
@@ -184,7 +184,7 @@ fn lock(thread: &Thread, class: &'static Class) {
         return;
     }
     let wait = || thread.outside(|| wait(futex));
-    realtime::timed(thread, wait, |ledger, ns, ()| {
+    ledger::timed(thread, wait, |ledger, ns, ()| {
         ledger.monitors.add(ns, Some(class));
     });
 }

@@ -13,8 +13,8 @@ use crate::console;
 use crate::monitors::monitor;
 use crate::objects::heap_binding;
 use crate::objects::string;
-use crate::realtime::{self, Record};
 use crate::sync::park::Parker;
+use crate::threads::real_time::{self, Record};
 use crate::threads::thread::{self, Holds, STACK_RESERVE_BYTES, Thread, Thrown};
 
 /// Managed code's part of a thread's stack, unless `-Xss` says otherwise.
@@ -237,7 +237,7 @@ pub(crate) fn start(thread: &Thread, object: ObjectRef) -> Result<(), Thrown> {
         .name(native_name(&name).to_owned())
         .stack_size(stack_bytes(size));
     let place = place_for(thread)?;
-    let record = realtime::record_of(object);
+    let record = real_time::record_of(object);
     let is_child = thread.real_time().is_some();
     let spawned = builder.spawn(move || run(object, &starter, place, record, is_child));
     if let Err(error) = spawned {
@@ -261,7 +261,7 @@ fn run(
     is_child: bool,
 ) {
     if record.is_none() && is_child {
-        realtime::be_ordinary();
+        real_time::be_ordinary();
     }
     if record.is_some_and(|record| !record.enter()) {
         ready.unpark();

@@ -25,8 +25,8 @@ use crate::memory;
 use crate::memory::table::Table;
 use crate::monitors::java_thread::{self, Wait};
 use crate::objects::heap_binding;
-use crate::realtime;
 use crate::sync::waiters::Waiters;
+use crate::threads::ledger;
 use crate::threads::noted_locks::NotedLocks;
 use crate::threads::thread::{Thread, Thrown};
 
@@ -278,7 +278,7 @@ impl Monitor {
             let wait = Wait::Monitor(object);
             java_thread::waiting(thread, wait, object, || self.wait_for_owner());
         };
-        realtime::timed(thread, wait, |ledger, ns, ()| {
+        ledger::timed(thread, wait, |ledger, ns, ()| {
             ledger.monitors.add(ns, Some(class));
         });
     }
@@ -340,7 +340,7 @@ pub(crate) fn wait(thread: &Thread, object: ObjectRef, timeout_ms: i64) -> Resul
     };
     let class = object.class();
     let wait = || java_thread::waiting(thread, wait, object, || thread.waiter.park_until(due_ns));
-    realtime::timed(thread, wait, |ledger, ns, _| {
+    ledger::timed(thread, wait, |ledger, ns, _| {
         ledger.ownerless.add(ns, Some(class));
     });
     monitor.acquire(thread, object);

@@ -8,7 +8,8 @@ use rt::clock::{Clock, Monotonic};
 use super::Row;
 use crate::jni::of;
 use crate::monitors::java_thread;
-use crate::realtime::{self, Record};
+use crate::realtime;
+use crate::threads::real_time::Record;
 
 pub(super) const NATIVES: &[Row] = &[
     ("now", now as *const ()),
@@ -92,9 +93,13 @@ extern "C" fn wait_for_next_period(
         return 0;
     };
     if is_interruptible != 0 {
-        return i32::from(record.wait_for_next_period(&of(env), true));
+        return i32::from(realtime::wait_for_next_period(record, &of(env), true));
     }
-    i32::from(record.wait_for_next_period(crate::threads::thread::Thread::of_env(env), false))
+    i32::from(realtime::wait_for_next_period(
+        record,
+        crate::threads::thread::Thread::of_env(env),
+        false,
+    ))
 }
 
 extern "C" fn resume(env: u64, _class: u64, number: u64) {

@@ -19,7 +19,7 @@ use crate::monitors::lend::{self, Parked};
 use crate::objects::array;
 use crate::objects::heap_binding;
 use crate::objects::string;
-use crate::realtime;
+use crate::threads::ledger;
 use crate::threads::thread::Thrown;
 
 /// The function for the native method `name`.
@@ -419,7 +419,7 @@ extern "C" fn park(env: u64, _this: u64, is_absolute: u8, time: i64) {
             false
         }
     };
-    realtime::timed(thread, park, |ledger, ns, &has_lent| {
+    ledger::timed(thread, park, |ledger, ns, &has_lent| {
         let waits = if has_lent {
             &ledger.locks
         } else {

@@ -22,29 +22,13 @@ use crate::link::loader;
 use crate::link::native;
 use crate::link::resolve::{self, Write};
 use crate::link::verification;
+use crate::threads::real_time::Reached;
 use crate::threads::thread::{Thread, Thrown};
 
 /// Methods that one thread's closure holds: some 2 s of compiling at the first start.
 pub(super) const METHODS_MAX: usize = 2000;
 /// Callees of one virtual call; a call with more is open: a profile tells which of them it needs.
 const CALLEES_MAX: usize = 16;
-
-/// What was done early.
-#[derive(Clone, Copy, Default)]
-pub(crate) struct Reached {
-    /// Methods reached, and those among them that had to be compiled or fetched.
-    pub(crate) methods: u32,
-    pub(crate) compiled: u32,
-    /// Classes loaded and initialised for this.
-    pub(crate) loaded: u32,
-    pub(crate) initialized: u32,
-    /// Methods beyond the limit (those that they lead to are not known), calls with too many
-    /// callees, classes whose initialisers can be seen.
-    pub(crate) left_out: u32,
-    pub(crate) open_calls: u32,
-    pub(crate) uninitialized: u32,
-    pub(crate) ns: u64,
-}
 
 /// See the module.
 pub(crate) struct Closure<'a> {

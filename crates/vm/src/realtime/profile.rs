@@ -10,7 +10,6 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
-use super::Record;
 use super::closure::Closure;
 use crate::classes::class::{Class, Method};
 use crate::code::store;
@@ -19,6 +18,7 @@ use crate::link::loader::Loader;
 use crate::link::resolve;
 use crate::memory::symbol::Symbol;
 use crate::options;
+use crate::threads::real_time::{Record, records};
 use crate::threads::thread::Thread;
 
 /// Lines of a profile: beyond them the file begins anew.
@@ -38,7 +38,7 @@ pub(super) fn apply(thread: &Thread, closure: &mut Closure<'_>, class: &'static 
 
 /// Adds what the threads needed late to the profile.
 pub(crate) fn finish() {
-    let (records, _) = super::records();
+    let (records, _) = records();
     let fresh: BTreeSet<String> = records.iter().flat_map(|record| lines_of(record)).collect();
     let Some(path) = path().filter(|_| !fresh.is_empty()) else {
         return;

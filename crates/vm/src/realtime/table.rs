@@ -6,9 +6,8 @@
 
 use std::fmt::Write;
 
-use super::closure::Reached;
-use super::ledger::{Late, Ledger, MACHINE_NS_USUAL, QUANTILES, Wait};
-use super::{Record, records};
+use crate::threads::ledger::{Late, Ledger, MACHINE_NS_USUAL, QUANTILES, Wait};
+use crate::threads::real_time::{Reached, Record, records};
 
 /// Names of one kind in text; JSON has them all.
 const NAMES_SHOWN_MAX: usize = 20;

@@ -9,7 +9,7 @@ use core::sync::atomic::Ordering;
 
 use rt::sys::futex::{Futex, Private};
 
-use crate::realtime;
+use crate::threads::ledger;
 
 /// A value behind a priority-inheritance futex.
 pub(crate) struct Lock<T> {
@@ -112,7 +112,7 @@ pub(crate) fn lock_futex(futex: &Futex<Private>) {
     match crate::threads::thread::current() {
         Some(thread) => {
             let wait = || thread.outside(|| wait_for_futex(futex));
-            realtime::timed(thread, wait, |ledger, ns, ()| {
+            ledger::timed(thread, wait, |ledger, ns, ()| {
                 ledger.machine_locks.add(ns, None);
             });
         }

@@ -4,6 +4,8 @@
 //! Uses code, classes and memory. It knows no object's contents and links no class. Whoever runs
 //! Java or looks at threads uses it.
 
+pub(crate) mod ledger;
 pub(crate) mod noted_locks;
+pub(crate) mod real_time;
 pub(crate) mod thread;
 pub(crate) mod unwind;

@@ -27,11 +27,12 @@ use crate::objects::handles;
 use crate::objects::heap_binding;
 use crate::objects::roots::{self, Saved, Scope};
 use crate::objects::string;
-use crate::realtime::{Ledger, Record};
 use crate::sync::lock::Lock;
 use crate::sync::park::Parker;
 use crate::sync::waiters::Waiter;
+use crate::threads::ledger::Ledger;
 use crate::threads::noted_locks::NotedLocks;
+use crate::threads::real_time::Record;
 
 /// An exception is pending in the current thread's context.
 #[derive(Debug)]

@@ -291,7 +291,7 @@ impl Ledger {
     }
 
     /// From here on everything counts.
-    pub(super) fn open(&self) {
+    pub(crate) fn open(&self) {
         let mut times = self.times.lock();
         times.usage_first = usage();
         times.usage_last = times.usage_first;
@@ -299,13 +299,13 @@ impl Ledger {
         self.is_open.store(true, Ordering::Release);
     }
 
-    pub(super) fn close(&self) {
+    pub(crate) fn close(&self) {
         self.is_open.store(false, Ordering::Release);
         self.times.lock().usage_last = usage();
     }
 
     /// A release that was due at `due_ns`, if that counts, is worked on from now.
-    pub(super) fn begin_work(&self, due_ns: Option<u64>, now_ns: u64) {
+    pub(crate) fn begin_work(&self, due_ns: Option<u64>, now_ns: u64) {
         let count = self.releases.fetch_add(1, Ordering::Relaxed);
         self.woken_ns.store(now_ns, Ordering::Relaxed);
         let mut times = self.times.lock();
@@ -319,7 +319,7 @@ impl Ledger {
     }
 
     /// The release that was due at `due_ns` is done.
-    pub(super) fn end_work(&self, due_ns: u64, now_ns: u64, is_over_cost: bool) {
+    pub(crate) fn end_work(&self, due_ns: u64, now_ns: u64, is_over_cost: bool) {
         self.machine.close_release(due_ns);
         let woken_ns = self.woken_ns.load(Ordering::Relaxed);
         self.cost_overruns
@@ -331,11 +331,11 @@ impl Ledger {
         }
     }
 
-    pub(super) fn miss_deadline(&self) {
+    pub(crate) fn miss_deadline(&self) {
         self.deadline_misses.fetch_add(1, Ordering::Relaxed);
     }
 
-    pub(super) fn skip(&self, count: u64) {
+    pub(crate) fn skip(&self, count: u64) {
         self.skipped.fetch_add(count, Ordering::Relaxed);
     }
 
