@@ -15,15 +15,15 @@ use classfile::{ClassFile, access};
 use compiler::{Shape, class_record, method_record};
 use ir::MemoryKind;
 
+use crate::classes::dex::DexClass;
+use crate::classes::field_id::FieldId;
 use crate::classes::library::Library;
+use crate::classes::loader::Loader;
 use crate::classes::object::ObjectRef;
 use crate::classes::site::Site;
-use crate::code::file::Sum;
-use crate::jni::member::FieldId;
-use crate::link::dex_class::DexClass;
-use crate::link::init::InitState;
-use crate::link::loader::Loader;
+use crate::classes::state::InitState;
 use crate::memory;
+use crate::memory::sum::Sum;
 use crate::memory::symbol::Symbol;
 use crate::sync::lock::{Lock, Turn};
 
@@ -350,8 +350,8 @@ impl Class {
     /// What the class's code is kept under.
     pub(crate) fn content(&self) -> Sum {
         *self.info.content.get_or_init(|| match self.info.dex {
-            Some(dex) => crate::code::store::sum_of(&[self.info.bytes, dex.file_sum()]),
-            None => crate::code::store::sum_of(&[self.info.bytes]),
+            Some(dex) => crate::memory::sum::sum_of(&[self.info.bytes, dex.file_sum()]),
+            None => crate::memory::sum::sum_of(&[self.info.bytes]),
         })
     }
 
@@ -510,5 +510,21 @@ impl Class {
             next = class.super_class();
         }
         None
+    }
+}
+
+/// The letter of a primitive type in descriptors.
+pub(crate) fn primitive_code(kind: Option<MemoryKind>) -> char {
+    match kind {
+        None => 'V',
+        Some(MemoryKind::Boolean) => 'Z',
+        Some(MemoryKind::Byte) => 'B',
+        Some(MemoryKind::Char) => 'C',
+        Some(MemoryKind::Short) => 'S',
+        Some(MemoryKind::Int) => 'I',
+        Some(MemoryKind::Long) => 'J',
+        Some(MemoryKind::Float) => 'F',
+        Some(MemoryKind::Double) => 'D',
+        Some(MemoryKind::Ref) => 'L',
     }
 }

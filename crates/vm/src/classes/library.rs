@@ -3,10 +3,10 @@
 //!
 //! A name says nothing by itself: any loader may define a class of any name outside `java/`. So a name is looked up here
 //! once, when a class is made, together with its loader. From then on the machine asks [`Class::is`] and compares no
-//! names. What it only looks for (`known::loaded`, `Thread::boot_class`) it takes from the boot loader itself.
+//! names. What it only looks for (`loader::loaded`, `Thread::boot_class`) it takes from the boot loader itself.
 
 use crate::classes::class::Class;
-use crate::link::loader::Loader;
+use crate::classes::loader::Loader;
 
 /// Who defines a class of the table.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -5,7 +5,12 @@
 //! and options. Every room above may use it.
 
 pub(crate) mod class;
+pub(crate) mod dex;
+pub(crate) mod field_id;
 pub(crate) mod known;
 pub(crate) mod library;
+pub(crate) mod loader;
 pub(crate) mod object;
 pub(crate) mod site;
+pub(crate) mod state;
+pub(crate) mod write;

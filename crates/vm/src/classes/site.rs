@@ -7,8 +7,9 @@ use compiler::site_record;
 use ir::InvokeKind;
 
 use crate::classes::class::Class;
+use crate::classes::write::Write;
 use crate::invoke::method_handle;
-use crate::link::resolve::{self, Write};
+use crate::link::resolve;
 use crate::objects::heap_binding;
 use crate::threads::ledger;
 use crate::threads::thread::{Thread, Thrown};

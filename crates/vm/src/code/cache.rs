@@ -13,12 +13,13 @@ use compiler::{
 
 use crate::classes::class::Method;
 use crate::code::call_table::CallTable;
-use crate::code::file::{Key, Piece, Sum};
+use crate::code::file::{Key, Piece};
 use crate::code::space::{self, Room};
 use crate::code::store::{self, Stored};
 use crate::compile::answers::Cx;
 use crate::console;
 use crate::entry::trampolines;
+use crate::memory::sum::Sum;
 use crate::options;
 use crate::sync::lock::Lock;
 
@@ -284,7 +285,7 @@ pub(crate) fn native_bridge(
     native: &NativeMethod,
     addresses: &[u64],
 ) -> Result<u64, CompileError> {
-    let sum = store::sum_of(&[b"native", format!("{native:?}").as_bytes()]);
+    let sum = crate::memory::sum::sum_of(&[b"native", format!("{native:?}").as_bytes()]);
     let mut is_compiled = false;
     let entry = shared(sum, (addresses, CodeKind::Native(method)), |compiler| {
         is_compiled = true;
@@ -300,7 +301,8 @@ pub(crate) fn adapter_for(method: &'static Method) -> u64 {
     let adapters = ADAPTERS.get().expect("started");
     let found = adapters.lock().get(&method.shape).copied();
     let adapter = found.unwrap_or_else(|| {
-        let sum = store::sum_of(&[b"adapter", format!("{:?}", method.shape).as_bytes()]);
+        let sum =
+            crate::memory::sum::sum_of(&[b"adapter", format!("{:?}", method.shape).as_bytes()]);
         let runs = (&[][..], CodeKind::Adapter);
         match shared(sum, runs, |compiler| compiler.adapter(&method.shape)) {
             Ok(entry) => entry,

@@ -11,6 +11,7 @@ use compiler::{Address, CallSite, CompiledCode, Relocation, StackMap};
 
 use crate::classes::site::SiteKind;
 use crate::code::question::{Exchange, Holds, Question, sum};
+use crate::memory::sum::Sum;
 
 const MAGIC: [u8; 8] = *b"TAKTDATA";
 const INDEX_MAGIC: [u8; 8] = *b"TAKTINDX";
@@ -25,9 +26,6 @@ const INDEX_HEADER_BYTES: usize = 56;
 const ROW_BYTES: usize = 24;
 /// In place of a handler's offset.
 const NO_HANDLER: u32 = u32::MAX;
-
-/// The first half of a SHA-256 sum.
-pub(crate) type Sum = [u8; 16];
 
 /// What a piece of code is kept under.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]

@@ -12,8 +12,8 @@ use compiler::{Address, ClassLink, ConstantLink, FieldLink, MethodLink, NewLink}
 use ir::{InvokeKind, LoadedConstant, MemoryKind};
 
 use crate::classes::site::SiteKind;
-use crate::code::file::Sum;
-use crate::link::resolve::Write;
+use crate::classes::write::Write;
+use crate::memory::sum::Sum;
 
 /// One question; numbers are indices of constants.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]

@@ -16,20 +16,19 @@ use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use abi::address_map::CodeArea;
-use compiler::CompiledCode;
-use sha2::{Digest, Sha256};
-
 use crate::classes::class::Class;
 use crate::code::base;
-use crate::code::file::{self, HEADER_BYTES, Index, Key, Piece, Record, Sum};
+use crate::code::file::{self, HEADER_BYTES, Index, Key, Piece, Record};
 use crate::code::space::{self, Room, Span};
 use crate::code::writer::Writing;
 use crate::console;
 use crate::memory;
+use crate::memory::sum::{Sum, sum_of};
 use crate::options;
 use crate::sync::lock::Lock;
 use crate::threads::thread;
+use abi::address_map::CodeArea;
+use compiler::CompiledCode;
 
 /// Directories of other targets (other versions, processors, settings) beside one's own: those used last are kept.
 const OTHERS_MAX: usize = 7;
@@ -75,17 +74,6 @@ static STORE: OnceLock<Option<Store>> = OnceLock::new();
 static LIBRARY: OnceLock<Option<Store>> = OnceLock::new();
 /// Pieces that run where they are mapped; another method of the same content gets a copy.
 static CLAIMED: OnceLock<Lock<HashSet<u64>>> = OnceLock::new();
-
-/// The first half of the SHA-256 sum of all `parts`.
-pub(crate) fn sum_of(parts: &[&[u8]]) -> Sum {
-    let mut sum = Sha256::new();
-    for part in parts {
-        sum.update((part.len() as u64).to_le_bytes());
-        sum.update(part);
-    }
-    let sum: [u8; 32] = sum.finalize().into();
-    *sum.first_chunk().expect("it is twice as long")
-}
 
 /// Opens the stores for code of `target`. Without one every method is compiled.
 pub(crate) fn start(target: &str) {

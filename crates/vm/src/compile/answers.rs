@@ -18,13 +18,14 @@ use crate::classes::known::{self, offset};
 use crate::classes::library::Library;
 use crate::classes::object::ObjectRef;
 use crate::classes::site::{Site, SiteKind};
+use crate::classes::write::Write;
 use crate::code::cache;
 use crate::code::file::Piece;
 use crate::code::question::{self, Answer, Exchange, Holds, Question};
 use crate::compile::intrinsics;
 use crate::console;
 use crate::link::define;
-use crate::link::resolve::{self, Write};
+use crate::link::resolve;
 use crate::threads::thread::{Thread, Thrown};
 
 /// The code of `method`, compiled if this is its first call.
@@ -675,7 +676,8 @@ fn polymorphic(method: &'static Method) -> Option<MethodLink> {
 
 fn handle_layout() -> HandleLayout {
     let class = |name: &str| {
-        known::loaded(name).unwrap_or_else(|| console::fatal(&format!("{name} is not loaded")))
+        crate::classes::loader::loaded(name)
+            .unwrap_or_else(|| console::fatal(&format!("{name} is not loaded")))
     };
     let member = class("java/lang/invoke/MemberName");
     HandleLayout {

@@ -9,6 +9,7 @@ use std::collections::HashMap;
 use classfile::{ClassFile, Code, MethodDescriptor, access};
 
 use crate::classes::class::Method;
+use crate::inspect::dex_null_message;
 use crate::link::message::type_name;
 
 /// For each word on the operand stack: the offset of the instruction that pushed it.
@@ -20,7 +21,8 @@ const DEPTH_MAX: u32 = 5;
 /// The message for a failure at `at` in `method`; none if the instruction cannot fail so.
 pub(crate) fn explain(method: &'static Method, at: u32) -> Option<String> {
     if let Some(dex) = method.class().info.dex {
-        return dex.explain_null(method, at);
+        let code = dex.method(method).code(dex.file())?;
+        return dex_null_message::explain(dex.file(), &code, method, at);
     }
     let code = method.file().code.as_ref()?;
     let view = View {

@@ -14,7 +14,7 @@ use compiler::machine_word;
 use heap::VisitError;
 
 use crate::classes::class::Class;
-use crate::classes::known::{self, known, offset};
+use crate::classes::known::{known, offset};
 use crate::classes::object::ObjectRef;
 use crate::memory;
 use crate::monitors::java_thread;
@@ -247,7 +247,8 @@ pub(crate) fn awaited(target: &Thread) -> Option<Awaited> {
     let object = thread
         .get_ref(offset(known().thread, "parkBlocker"))
         .some()?;
-    let synchronizer = known::loaded("java/util/concurrent/locks/AbstractOwnableSynchronizer");
+    let synchronizer =
+        crate::classes::loader::loaded("java/util/concurrent/locks/AbstractOwnableSynchronizer");
     let owner = synchronizer
         .filter(|class| object.is_instance_of(class))
         .and_then(|class| object.get_ref(offset(class, "exclusiveOwnerThread")).some())

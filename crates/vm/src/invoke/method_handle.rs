@@ -8,8 +8,9 @@ use classfile::{Constant, FieldType, access};
 use ir::MemoryKind;
 
 use crate::classes::class::{Class, Field, Method};
-use crate::classes::known::{known, loaded, offset};
+use crate::classes::known::{known, offset};
 use crate::classes::library::Library;
+use crate::classes::loader::loaded;
 use crate::classes::object::ObjectRef;
 use crate::invoke::reflect;
 use crate::link::mirror;
@@ -260,7 +261,7 @@ fn descriptor_of(ty: ObjectRef) -> String {
 fn class_descriptor(class: &'static Class) -> String {
     match class.info.kind {
         crate::classes::class::ClassKind::Primitive(kind) => {
-            crate::link::build::primitive_code(kind).to_string()
+            crate::classes::class::primitive_code(kind).to_string()
         }
         crate::classes::class::ClassKind::Array => class.name().to_string(),
         crate::classes::class::ClassKind::Instance => format!("L{};", class.name()),

@@ -223,7 +223,7 @@ pub(crate) fn box_value(
         .expect("all are there");
     let class = thread.boot_class(name)?;
     class.initialize(thread)?;
-    let letter = crate::link::build::primitive_code(Some(kind));
+    let letter = crate::classes::class::primitive_code(Some(kind));
     let value_of = class.method_named("valueOf", &format!("({letter})L{name};"));
     thread
         .call(value_of.expect("boxes box"), &[value])

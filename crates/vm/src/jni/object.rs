@@ -3,9 +3,9 @@
 
 use super::{VERSION, c_bytes, c_text, of, outcome};
 use crate::classes::class::Method;
+use crate::classes::field_id::FieldId;
 use crate::classes::object::ObjectRef;
 use crate::console;
-use crate::jni::member::FieldId;
 use crate::link::define::{self, Definition};
 use crate::link::loader;
 use crate::link::mirror;
@@ -350,7 +350,7 @@ pub(super) extern "C" fn new_direct_byte_buffer(env: u64, address: u64, capacity
 fn buffer_field(env: u64, buffer: u64, name: &str) -> Option<(ObjectRef, u32)> {
     let thread = &*of(env);
     let buffer = thread.object_of(buffer).some()?;
-    let direct = crate::classes::known::loaded("sun/nio/ch/DirectBuffer")?;
+    let direct = crate::classes::loader::loaded("sun/nio/ch/DirectBuffer")?;
     if !buffer.is_instance_of(direct) {
         return None;
     }

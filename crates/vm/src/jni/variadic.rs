@@ -6,7 +6,7 @@ use core::ffi::c_char;
 use ir::MemoryKind;
 
 use crate::classes::class::Method;
-use crate::link::build::primitive_code;
+use crate::classes::class::primitive_code;
 use crate::memory;
 
 unsafe extern "C" {

@@ -13,13 +13,13 @@ use compiler::{Shape, class_record};
 use ir::{MemoryKind, bytecode::memory_kind};
 
 use crate::classes::class::{Class, ClassInfo, ClassKind, Field, Method, MethodFlags};
+use crate::classes::dex::DexClass;
 use crate::classes::known::OWN_LAYOUT;
 use crate::classes::library::Library;
+use crate::classes::state::InitState;
 use crate::code::cache;
 use crate::entry::allocation;
 use crate::link::define::Definition;
-use crate::link::dex_class::DexClass;
-use crate::link::init::InitState;
 use crate::link::loader::Loader;
 use crate::link::tables;
 use crate::memory;
@@ -245,7 +245,7 @@ pub(super) fn array_class(element: &'static Class) -> &'static Class {
     let name = match element.info.kind {
         ClassKind::Instance => format!("[L{};", element.name()),
         ClassKind::Array => format!("[{}", element.name()),
-        ClassKind::Primitive(kind) => format!("[{}", primitive_code(kind)),
+        ClassKind::Primitive(kind) => format!("[{}", crate::classes::class::primitive_code(kind)),
     };
     let visibility = element.info.access & (access::PUBLIC | access::PRIVATE | access::PROTECTED);
     let mut parts = Parts::new(
@@ -259,22 +259,6 @@ pub(super) fn array_class(element: &'static Class) -> &'static Class {
     parts.layout = layout;
     parts.element = Some(element);
     finish(parts)
-}
-
-/// The letter of a primitive type in descriptors.
-pub(crate) fn primitive_code(kind: Option<MemoryKind>) -> char {
-    match kind {
-        None => 'V',
-        Some(MemoryKind::Boolean) => 'Z',
-        Some(MemoryKind::Byte) => 'B',
-        Some(MemoryKind::Char) => 'C',
-        Some(MemoryKind::Short) => 'S',
-        Some(MemoryKind::Int) => 'I',
-        Some(MemoryKind::Long) => 'J',
-        Some(MemoryKind::Float) => 'F',
-        Some(MemoryKind::Double) => 'D',
-        Some(MemoryKind::Ref) => 'L',
-    }
 }
 
 static NEXT_HIDDEN: AtomicU32 = AtomicU32::new(1);

@@ -9,11 +9,11 @@ use core::sync::atomic::Ordering;
 use classfile::{ClassFile, access};
 
 use crate::classes::class::{Class, ClassKind};
+use crate::classes::dex::DexClass;
 use crate::classes::object::ObjectRef;
 use crate::code::cache;
 use crate::console;
 use crate::link::build;
-use crate::link::dex_class::DexClass;
 use crate::link::heritage;
 use crate::link::loader::{self, Loader, Refusal};
 use crate::link::mirror;

@@ -4,57 +4,20 @@
 //! The initialising thread holds a priority-inheritance lock while `<clinit>`
 //! runs, so whoever waits for a class lends it priority.
 
-use core::sync::atomic::{AtomicU32, Ordering};
+use core::sync::atomic::Ordering;
 
 use classfile::Constant;
 use rt::sys::futex::{Futex, FutexError, Private};
 
 use crate::classes::class::{Class, ClassKind};
+use crate::classes::state::{DONE, FAILED, RUNNING};
 use crate::memory::symbol::Symbol;
 use crate::objects::string;
 use crate::sync::lock::own_tid;
 use crate::threads::ledger;
 use crate::threads::thread::{Thread, Thrown};
 
-const LINKED: u32 = 0;
-const RUNNING: u32 = 1;
-const DONE: u32 = 2;
-const FAILED: u32 = 3;
-
-/// How far a class's initialisation is.
-pub(crate) struct InitState {
-    state: AtomicU32,
-    /// Number of the initialising thread.
-    owner: AtomicU32,
-    lock: Futex<Private>,
-}
-
-impl InitState {
-    pub(crate) const fn new() -> Self {
-        Self {
-            state: AtomicU32::new(LINKED),
-            owner: AtomicU32::new(0),
-            lock: Futex::new(0),
-        }
-    }
-
-    pub(crate) fn set_done(&self) {
-        self.state.store(DONE, Ordering::Release);
-    }
-}
-
 impl Class {
-    pub(crate) fn is_initialized(&self) -> bool {
-        self.info.init.state.load(Ordering::Acquire) == DONE
-    }
-
-    /// Whether the calling thread is initialising this class.
-    pub(crate) fn is_being_initialized_here(&self) -> bool {
-        let init = &self.info.init;
-        init.state.load(Ordering::Acquire) == RUNNING
-            && init.owner.load(Ordering::Acquire) == own_tid()
-    }
-
     /// Initialises this class unless that has happened or is happening here.
     pub(crate) fn initialize(&'static self, thread: &Thread) -> Result<(), Thrown> {
         if self.is_initialized() || self.is_being_initialized_here() {
@@ -156,7 +119,7 @@ impl Class {
 /// What an initialiser throws reaches others as an error.
 fn wrap_in_error(thread: &Thread, thrown: Thrown) -> Thrown {
     let exception = thread.exception();
-    let error = crate::classes::known::loaded("java/lang/Error");
+    let error = crate::classes::loader::loaded("java/lang/Error");
     if error.is_some_and(|error| exception.is_instance_of(error)) {
         return thrown;
     }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! [`Loader`]: class loaders, and finding classes by name.
+//! Finding classes by name, for each [`Loader`].
 
 use std::collections::HashMap;
 use std::sync::OnceLock;
@@ -9,6 +9,8 @@ use classfile::Jimage;
 
 use crate::classes::class::{Class, ClassKind};
 use crate::classes::known::known;
+use crate::classes::loader::{DEFINED, LOADERS};
+pub(crate) use crate::classes::loader::{Loader, all_classes, boot, defined_count, numbered};
 use crate::classes::object::ObjectRef;
 use crate::link::constraint::{self, Assumption, Ruling};
 use crate::link::define::{self, Definition};
@@ -20,22 +22,7 @@ use crate::objects::string;
 use crate::sync::lock::Lock;
 use crate::threads::thread::{Thread, Thrown};
 
-/// A class loader as the machine sees it; the boot loader has no object.
-pub(crate) struct Loader {
-    id: u32,
-    object: AtomicU32,
-    /// Classes it has defined or was asked for first.
-    classes: Lock<HashMap<Symbol, &'static Class>>,
-    /// Modules by package, for classes to come.
-    pub(crate) modules: Lock<HashMap<Vec<u8>, ObjectRef>>,
-    /// Where classes of no named module go.
-    pub(crate) unnamed_module: AtomicU32,
-}
-
-static LOADERS: Lock<Vec<&'static Loader>> = Lock::new(Vec::new());
 static IMAGE: OnceLock<Jimage<'static>> = OnceLock::new();
-static DEFINED: AtomicU32 = AtomicU32::new(0);
-
 /// Makes the boot loader over the JDK's module image.
 pub(crate) fn start(image: Jimage<'static>) {
     let _ = IMAGE.set(image);
@@ -56,25 +43,6 @@ fn make(object: ObjectRef) -> &'static Loader {
     loader
 }
 
-/// The boot loader.
-pub(crate) fn boot() -> &'static Loader {
-    LOADERS.lock()[0]
-}
-
-/// Classes defined so far: whoever reads the number finds them all.
-pub(crate) fn defined_count() -> u32 {
-    DEFINED.load(Ordering::Acquire) // Pairs with Release in `enter`: publishes the class under its name.
-}
-
-/// Every class of every loader.
-pub(crate) fn all_classes() -> Vec<&'static Class> {
-    let loaders = LOADERS.lock().clone();
-    loaders
-        .iter()
-        .flat_map(|loader| loader.classes.lock().values().copied().collect::<Vec<_>>())
-        .collect()
-}
-
 /// The loader behind a `ClassLoader` object or null.
 pub(crate) fn of(object: ObjectRef) -> &'static Loader {
     if object.is_null() {
@@ -91,29 +59,7 @@ pub(crate) fn of(object: ObjectRef) -> &'static Loader {
     }
 }
 
-/// The loader with a number.
-pub(crate) fn numbered(id: u32) -> &'static Loader {
-    LOADERS.lock()[id as usize]
-}
-
 impl Loader {
-    pub(crate) fn object(&self) -> ObjectRef {
-        ObjectRef(self.object.load(Ordering::Acquire))
-    }
-
-    pub(crate) fn id(&self) -> u32 {
-        self.id
-    }
-
-    pub(crate) fn is_boot(&self) -> bool {
-        self.id == 0
-    }
-
-    /// A class this loader has defined or been asked for.
-    pub(crate) fn loaded(&self, name: Symbol) -> Option<&'static Class> {
-        self.classes.lock().get(&name).copied()
-    }
-
     /// As [`Self::loaded`], and classes that every loader must take from the boot loader.
     pub(crate) fn visible(&'static self, name: Symbol) -> Option<&'static Class> {
         if name.bytes().starts_with(b"[") {

@@ -18,5 +18,6 @@ pub(crate) mod module;
 pub(crate) mod native;
 pub(crate) mod own_module;
 pub(crate) mod resolve;
+pub(crate) mod start_known;
 pub(crate) mod tables;
 pub(crate) mod verification;

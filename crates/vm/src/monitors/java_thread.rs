@@ -288,7 +288,7 @@ fn run(
 
 fn known_thread_method(name: &str, descriptor: &str) -> &'static crate::classes::class::Method {
     let class =
-        crate::classes::known::loaded("java/lang/Thread").expect("Thread is loaded at start");
+        crate::classes::loader::loaded("java/lang/Thread").expect("Thread is loaded at start");
     match class.method_named(name, descriptor) {
         Some(method) => method,
         None => console::fatal(&format!("java.lang.Thread has no {name}{descriptor}")),

@@ -204,7 +204,7 @@ fn fields() -> Option<&'static Fields> {
 
 fn find_fields() -> Option<Fields> {
     const PACKAGE: &str = "java/util/concurrent/locks/";
-    let class = |name: &str| known::loaded(&format!("{PACKAGE}{name}"));
+    let class = |name: &str| crate::classes::loader::loaded(&format!("{PACKAGE}{name}"));
     let owned = class("AbstractOwnableSynchronizer")?;
     let queued = class("AbstractQueuedSynchronizer")?;
     let node = class("AbstractQueuedSynchronizer$Node")?;

@@ -59,7 +59,7 @@ pub(crate) fn free(handle: u64) {
 
 /// Strong and weak references that exist.
 pub(crate) fn counts() -> (usize, usize) {
-    let weak = crate::classes::known::loaded("java/lang/ref/WeakReference");
+    let weak = crate::classes::loader::loaded("java/lang/ref/WeakReference");
     let mut counts = (0, 0);
     each(&mut |object| {
         // A weak handle's slot holds an object of exactly this class; few programs hand out one of their own.

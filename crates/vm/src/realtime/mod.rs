@@ -18,7 +18,7 @@ use rt::memory::{LockScope, ProcessLock};
 use closure::{Closure, METHODS_MAX};
 
 use crate::classes::class::Class;
-use crate::classes::known::{self, offset};
+use crate::classes::known::offset;
 use crate::classes::object::ObjectRef;
 use crate::console;
 use crate::link::resolve;
@@ -88,7 +88,8 @@ fn make(
         lock_memory();
         rt::lines::prepare();
         heap_binding::heap().expect_real_time();
-        let face = known::loaded("javax/realtime/RealtimeThread").expect("its start calls this");
+        let face = crate::classes::loader::loaded("javax/realtime/RealtimeThread")
+            .expect("its start calls this");
         (face, offset(face, "record"))
     });
     let name = string::text(object.get_ref(offset(object.class(), "name")));

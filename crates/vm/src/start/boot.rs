@@ -88,7 +88,7 @@ pub(crate) fn create() -> Result<&'static Thread, Box<dyn std::error::Error>> {
 }
 
 fn boot(thread: &'static Thread) -> Result<(), Thrown> {
-    crate::classes::known::start(thread)?;
+    crate::link::start_known::start(thread)?;
     mirror::attach_early(thread)?;
     reached(Stage::Classes);
     for library in ["libjava.so", "libzip.so", "libjimage.so"] {

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+//! [`Loader`]: class loaders as records. `link/loader` finds and defines classes for them.
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use crate::classes::class::Class;
+use crate::classes::object::ObjectRef;
+use crate::memory::symbol::Symbol;
+use crate::sync::lock::Lock;
+
+/// A class loader as the machine sees it; the boot loader has no object.
+pub(crate) struct Loader {
+    pub(crate) id: u32,
+    pub(crate) object: AtomicU32,
+    /// Classes it has defined or was asked for first.
+    pub(crate) classes: Lock<HashMap<Symbol, &'static Class>>,
+    /// Modules by package, for classes to come.
+    pub(crate) modules: Lock<HashMap<Vec<u8>, ObjectRef>>,
+    /// Where classes of no named module go.
+    pub(crate) unnamed_module: AtomicU32,
+}
+
+pub(crate) static LOADERS: Lock<Vec<&'static Loader>> = Lock::new(Vec::new());
+pub(crate) static DEFINED: AtomicU32 = AtomicU32::new(0);
+
+/// The boot loader.
+pub(crate) fn boot() -> &'static Loader {
+    LOADERS.lock()[0]
+}
+
+/// Classes defined so far: whoever reads the number finds them all.
+pub(crate) fn defined_count() -> u32 {
+    DEFINED.load(Ordering::Acquire) // Pairs with Release in `enter`: publishes the class under its name.
+}
+
+/// Every class of every loader.
+pub(crate) fn all_classes() -> Vec<&'static Class> {
+    let loaders = LOADERS.lock().clone();
+    loaders
+        .iter()
+        .flat_map(|loader| loader.classes.lock().values().copied().collect::<Vec<_>>())
+        .collect()
+}
+
+/// The loader with a number.
+pub(crate) fn numbered(id: u32) -> &'static Loader {
+    LOADERS.lock()[id as usize]
+}
+
+impl Loader {
+    pub(crate) fn object(&self) -> ObjectRef {
+        ObjectRef(self.object.load(Ordering::Acquire))
+    }
+
+    pub(crate) fn id(&self) -> u32 {
+        self.id
+    }
+
+    pub(crate) fn is_boot(&self) -> bool {
+        self.id == 0
+    }
+
+    /// A class this loader has defined or been asked for.
+    pub(crate) fn loaded(&self, name: Symbol) -> Option<&'static Class> {
+        self.classes.lock().get(&name).copied()
+    }
+}
+
+/// A boot class by name, if it was loaded before.
+pub(crate) fn loaded(name: &str) -> Option<&'static Class> {
+    boot().loaded(Symbol::new(name.as_bytes()))
+}
