@@ -220,15 +220,6 @@ impl Method {
         unsafe { &*(address as *const Method) }
     }
 
-    /// Its code, if it was called before or compiled ahead.
-    pub(crate) fn compiled(&self) -> Option<u64> {
-        // Pairs with Release in `compile::make`: publishes the code.
-        let entry = self.entry.load(Ordering::Acquire);
-        // Until then it is a stub, and what lies before a stub may cover it.
-        let code = crate::code::cache::find(entry)?;
-        (code.start == entry).then_some(entry)
-    }
-
     /// Offset of its vtable place in a class record; none if calls go to it directly.
     pub(crate) fn vtable_offset(&self) -> Option<u32> {
         match self.vtable_offset.load(Ordering::Relaxed) {

@@ -12,5 +12,6 @@ pub(crate) mod library;
 pub(crate) mod loader;
 pub(crate) mod object;
 pub(crate) mod site;
+pub(crate) mod stage;
 pub(crate) mod state;
 pub(crate) mod write;

@@ -7,7 +7,6 @@ use abi::object as header;
 
 use crate::classes::class::Class;
 use crate::memory::{self, Plain};
-use crate::objects::heap_binding;
 
 /// A reference or null. Nothing moves, so the value is also the address.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
@@ -46,11 +45,6 @@ impl ObjectRef {
         ObjectRef(memory::atomic_u32(self.at(offset)).load(Ordering::Acquire))
     }
 
-    pub(crate) fn put_ref(self, offset: u32, value: ObjectRef) {
-        heap_binding::write_barrier(self, self.at(offset), value);
-        memory::atomic_u32(self.at(offset)).store(value.0, Ordering::Release);
-    }
-
     pub(crate) fn length(self) -> u32 {
         self.get(header::ARRAY_LENGTH_OFFSET)
     }
@@ -76,14 +70,6 @@ impl ObjectRef {
     pub(crate) fn ref_element(self, index: u32) -> ObjectRef {
         debug_assert!(index < self.length());
         self.get_ref(header::ARRAY_ELEMENTS_OFFSET + index * header::REFERENCE_BYTES)
-    }
-
-    pub(crate) fn set_ref_element(self, index: u32, value: ObjectRef) {
-        debug_assert!(index < self.length());
-        self.put_ref(
-            header::ARRAY_ELEMENTS_OFFSET + index * header::REFERENCE_BYTES,
-            value,
-        );
     }
 
     /// The elements of an array of references.

@@ -16,12 +16,11 @@ use crate::code::call_table::CallTable;
 use crate::code::file::{Key, Piece};
 use crate::code::space::{self, Room};
 use crate::code::store::{self, Stored};
-use crate::compile::answers::Cx;
 use crate::console;
-use crate::entry::trampolines;
 use crate::memory::sum::Sum;
 use crate::options;
 use crate::sync::lock::Lock;
+use abi::context::MACHINE;
 
 pub(crate) use crate::code::space::{find, for_each, used_bytes};
 
@@ -108,7 +107,7 @@ fn announce(room: Room, bytes: usize, code: CompiledCode, kind: CodeKind) -> u64
 }
 
 /// Runs code from a store where it is mapped, or a copy if another method runs it there.
-fn run_stored(stored: Stored, addresses: &[u64], kind: CodeKind) -> u64 {
+pub(crate) fn run_stored(stored: Stored, addresses: &[u64], kind: CodeKind) -> u64 {
     let count = stored.piece.slot_count();
     if !stored.claim() {
         return publish(stored.copy(), &addresses[..count], kind);
@@ -119,7 +118,7 @@ fn run_stored(stored: Stored, addresses: &[u64], kind: CodeKind) -> u64 {
 }
 
 /// Keeps new code and runs it where it is kept, or else where only this process has it.
-fn run_new(key: Option<Key>, piece: Piece, addresses: &[u64], kind: CodeKind) -> u64 {
+pub(crate) fn run_new(key: Option<Key>, piece: Piece, addresses: &[u64], kind: CodeKind) -> u64 {
     let kept = key.and_then(|key| store::keep(key, &piece));
     // perf knows names in anonymous memory only.
     let Some(room) = kept.filter(|_| !options::get().is_perf_mapped) else {
@@ -128,6 +127,17 @@ fn run_new(key: Option<Key>, piece: Piece, addresses: &[u64], kind: CodeKind) ->
     room.fill(&addresses[..piece.slot_count()]);
     let bytes = piece.code.bytes.len();
     announce(room, bytes, piece.code, kind)
+}
+
+impl Method {
+    /// Its code, if it was called before or compiled ahead.
+    pub(crate) fn compiled(&self) -> Option<u64> {
+        // Pairs with Release in `compile::make`: publishes the code.
+        let entry = self.entry.load(Ordering::Acquire);
+        // Until then it is a stub, and what lies before a stub may cover it.
+        let code = find(entry)?;
+        (code.start == entry).then_some(entry)
+    }
 }
 
 impl Code {
@@ -142,6 +152,10 @@ impl Code {
     }
 }
 
+/// Index of the context's word with the compile stub's address.
+pub(crate) const COMPILE_STUB_WORD: usize = 5;
+/// Offset of that word.
+pub(crate) const COMPILE_STUB_OFFSET: i32 = MACHINE + COMPILE_STUB_WORD as i32 * 8;
 /// Stubs that are made at once.
 const STUBS_PER_BATCH: u32 = 512;
 /// Code bytes from one stub to the next.
@@ -187,9 +201,7 @@ fn batch() -> CompiledCode {
         });
         batch.bytes.extend([0x4c, 0x8b, 0x1d, 0, 0, 0, 0]);
         batch.bytes.extend([0x41, 0xff, 0xa7]);
-        batch
-            .bytes
-            .extend(trampolines::COMPILE_STUB_OFFSET.to_le_bytes());
+        batch.bytes.extend(COMPILE_STUB_OFFSET.to_le_bytes());
         batch
             .bytes
             .resize(((number + 1) * STUB_BYTES) as usize, 0xcc);
@@ -198,7 +210,7 @@ fn batch() -> CompiledCode {
 }
 
 /// Lends `work` a compiler of its own.
-fn with_compiler<T>(work: impl FnOnce(&mut Compiler) -> T) -> T {
+pub(crate) fn with_compiler<T>(work: impl FnOnce(&mut Compiler) -> T) -> T {
     let idle = IDLE.lock().pop();
     let mut compiler = idle.unwrap_or_else(|| COMPILER.get().expect("started").another());
     let result = work(&mut compiler);
@@ -213,52 +225,6 @@ fn with_compiler<T>(work: impl FnOnce(&mut Compiler) -> T) -> T {
     // Memory goes back when no lock is held.
     drop(surplus);
     result
-}
-
-/// Puts a method's code from disk into place, if there is some whose questions have the same answers now.
-pub(crate) fn load(method: &'static Method, cx: &mut Cx<'_>) -> Option<u64> {
-    let stored = store::find(&key_of(method)?).find(|stored| {
-        let fits = cx.answers_as(&stored.piece);
-        UNFIT.fetch_add(u32::from(!fits), Ordering::Relaxed);
-        fits
-    })?;
-    LOADED.fetch_add(1, Ordering::Relaxed);
-    Some(run_stored(stored, cx.addresses(), CodeKind::Method(method)))
-}
-
-fn key_of(method: &'static Method) -> Option<Key> {
-    store::key_of(method.class(), method.index as u32)
-}
-
-/// Compiles a method's IR.
-pub(crate) fn compile(
-    method: &'static Method,
-    function: &ir::Function,
-    cx: &mut Cx<'_>,
-) -> Result<u64, CompileError> {
-    let code = with_compiler(|compiler| compiler.method(function, cx))?;
-    COMPILED.fetch_add(1, Ordering::Relaxed);
-    let piece = Piece::new(cx.asked(), code);
-    let kind = CodeKind::Method(method);
-    Ok(run_new(key_of(method), piece, cx.addresses(), kind))
-}
-
-/// Compiles without installing; nothing if the method is beyond a limit, which its first call says.
-pub(crate) fn compile_apart(function: &ir::Function, cx: &mut Cx<'_>) -> Option<Piece> {
-    let code = with_compiler(|compiler| compiler.method(function, cx)).ok()?;
-    Some(Piece::new(cx.asked(), code))
-}
-
-/// Keeps a method's code for other processes.
-pub(crate) fn keep(method: &'static Method, piece: &Piece) {
-    if let Some(key) = key_of(method) {
-        store::keep(key, piece);
-    }
-}
-
-/// Whether the same code is on disk already.
-pub(crate) fn is_kept(method: &'static Method, piece: &Piece) -> bool {
-    key_of(method).is_some_and(|key| store::has(&key, piece))
 }
 
 /// Code that depends on nothing but what `sum` is of: from disk, or compiled now. It runs with

@@ -108,16 +108,6 @@ fn stores() -> impl Iterator<Item = &'static Store> {
     [of(&STORE), of(&LIBRARY)].into_iter().flatten()
 }
 
-/// Where code lies unless an option says otherwise.
-pub(crate) fn default_root() -> Option<PathBuf> {
-    let absolute = |name| {
-        let path = PathBuf::from(std::env::var_os(name)?);
-        path.is_absolute().then_some(path)
-    };
-    let caches = absolute("XDG_CACHE_HOME").or_else(|| Some(absolute("HOME")?.join(".cache")))?;
-    Some(caches.join("takt/code"))
-}
-
 fn directory_in(root: &Path, target: &Sum) -> PathBuf {
     let name: String = target.iter().map(|byte| format!("{byte:02x}")).collect();
     root.join(name)

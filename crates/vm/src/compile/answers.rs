@@ -1,16 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Compiling methods on their first call, and what the compiler asks.
+//! [`Cx`]: answers to what the compiler asks about a method.
 
 use std::collections::HashMap;
 use std::rc::Rc;
-use std::sync::atomic::Ordering;
 
 use classfile::access;
 use compiler::{
-    Address, ClassLink, CompileError, ConstantLink, FieldLink, HandleLayout, Linker, MethodLink,
-    NativeMethod, NewLink, SubtypeTest, class_record,
+    Address, ClassLink, ConstantLink, FieldLink, HandleLayout, Linker, MethodLink, NewLink,
+    SubtypeTest, class_record,
 };
-use ir::bytecode::TranslateError;
 use ir::{InvokeKind, LoadedConstant, MemoryKind};
 
 use crate::classes::class::{Class, ClassKind, Field, Method};
@@ -19,114 +17,13 @@ use crate::classes::library::Library;
 use crate::classes::object::ObjectRef;
 use crate::classes::site::{Site, SiteKind};
 use crate::classes::write::Write;
-use crate::code::cache;
 use crate::code::file::Piece;
 use crate::code::question::{self, Answer, Exchange, Holds, Question};
 use crate::compile::intrinsics;
 use crate::console;
 use crate::link::define;
 use crate::link::resolve;
-use crate::threads::thread::{Thread, Thrown};
-
-/// The code of `method`, compiled if this is its first call.
-///
-/// What a method costs here grows with its size. So nobody waits for it but those who call the same method at the same
-/// time, and they lend their priority: the thread is in native state, and no lock but the method's own is held.
-pub(crate) fn entry_of(thread: &Thread, method: &'static Method) -> Result<u64, Thrown> {
-    if method.is_abstract() {
-        let message = crate::link::message::abstract_method(method.class(), method);
-        return Err(thread.throw("java/lang/AbstractMethodError", &message));
-    }
-    if cache::is_full() {
-        return Err(thread.throw_out_of_memory("Code cache"));
-    }
-    let made = thread.outside(|| {
-        let _turn = method.turn.take();
-        match method.compiled() {
-            Some(entry) => Ok(entry),
-            None => make(thread, method),
-        }
-    });
-    made.map_err(|error| {
-        let name = method.full_name();
-        match error {
-            Unmade::Unverified(error) => {
-                thread.throw("java/lang/VerifyError", &format!("{error} in {name}"))
-            }
-            Unmade::Refused(error) => {
-                let message = format!("cannot compile {name}: {error}");
-                thread.throw("java/lang/InternalError", &message)
-            }
-        }
-    })
-}
-
-/// Why a method has no code.
-enum Unmade {
-    Unverified(TranslateError),
-    /// A limit of the compiler's.
-    Refused(CompileError),
-}
-
-/// Compiles or loads `method`, which nobody else does meanwhile.
-fn make(thread: &Thread, method: &'static Method) -> Result<u64, Unmade> {
-    let entry = if method.is_native() {
-        native(method)
-    } else {
-        managed(thread, method)?
-    };
-    // Pairs with Acquire in `Method::compiled`: publishes the code.
-    method.entry.store(entry, Ordering::Release);
-    Ok(entry)
-}
-
-fn tell(how: &str, method: &'static Method, entry: u64) {
-    if crate::options::get().is_verbose_compile {
-        installed(how, method, entry);
-    }
-}
-
-fn managed(thread: &Thread, method: &'static Method) -> Result<u64, Unmade> {
-    let started_ns = console::now_ns();
-    let mut cx = Cx::new(thread, method);
-    if let Some(entry) = cache::load(method, &mut cx) {
-        cache::LOAD_NS.fetch_add(console::now_ns() - started_ns, Ordering::Relaxed);
-        tell("load", method, entry);
-        return Ok(entry);
-    }
-    let function = method.translate().map_err(Unmade::Unverified)?;
-    cx.forget();
-    let entry = cache::compile(method, &function, &mut cx).map_err(Unmade::Refused)?;
-    cache::COMPILE_NS.fetch_add(console::now_ns() - started_ns, Ordering::Relaxed);
-    tell("compile", method, entry);
-    Ok(entry)
-}
-
-/// Makes sure that the bridge to a native method is kept.
-pub(crate) fn native_ahead(method: &'static Method) {
-    native(method);
-}
-
-fn native(method: &'static Method) -> u64 {
-    let descriptor = classfile::MethodDescriptor::parse(method.descriptor.bytes());
-    let descriptor = descriptor.expect("parsed with the file");
-    let addresses = [method.address(), u64::from(method.class().mirror().0)];
-    let native = NativeMethod {
-        method: Address(0),
-        class: method.is_static().then_some(Address(1)),
-        parameters: descriptor
-            .parameters
-            .iter()
-            .filter_map(ir::bytecode::memory_kind)
-            .collect(),
-        result: ir::bytecode::memory_kind(&descriptor.result),
-        is_synchronized: method.access & access::SYNCHRONIZED != 0,
-    };
-    match cache::native_bridge(method, &native, &addresses) {
-        Ok(entry) => entry,
-        Err(error) => console::fatal(&format!("cannot compile {}: {error}", method.full_name())),
-    }
-}
+use crate::threads::thread::Thread;
 
 /// Answers for one method being compiled. Loads nothing and runs no Java code. The thread is in native state: what
 /// makes an object comes back for that.
@@ -180,7 +77,7 @@ impl<'a> Cx<'a> {
     }
 
     /// As if nothing had been asked.
-    fn forget(&mut self) {
+    pub(crate) fn forget(&mut self) {
         self.asked.clear();
         self.known.clear();
         self.addresses.clear();
@@ -687,9 +584,4 @@ fn handle_layout() -> HandleLayout {
         vmtarget: offset(class("java/lang/invoke/ResolvedMethodName"), "$target"),
         vmindex: offset(member, "$index"),
     }
-}
-
-/// One line per method for `-Xtakt:compile`.
-fn installed(how: &str, method: &'static Method, entry: u64) {
-    console::note(&format!("[{how}] {entry:#x} {}", method.full_name()));
 }

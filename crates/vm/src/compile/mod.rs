@@ -6,3 +6,4 @@
 
 pub(crate) mod answers;
 pub(crate) mod intrinsics;
+pub(crate) mod method;

@@ -303,7 +303,7 @@ pub(crate) extern "C" fn initialize_class(cx: Cx<'_>, class: u64) {
 pub(crate) extern "C" fn compile(cx: Cx<'_>, method: u64) -> u64 {
     roots::clear_stack_below();
     let (thread, method) = (Thread::of_context(cx), Method::at(method));
-    let compile = || or_zero(crate::compile::answers::entry_of(thread, method));
+    let compile = || or_zero(crate::compile::method::entry_of(thread, method));
     ledger::timed(thread, compile, |ledger, ns, _| {
         ledger.late_method(method, ns);
     })

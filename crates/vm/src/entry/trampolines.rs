@@ -12,10 +12,6 @@ use crate::entry::barrier::write_slow;
 use crate::entry::functions;
 use crate::threads::unwind;
 
-/// Index of the context's word with the compile stub's address.
-pub(crate) const COMPILE_STUB_WORD: usize = 5;
-/// Offset of that word.
-pub(crate) const COMPILE_STUB_OFFSET: i32 = MACHINE + COMPILE_STUB_WORD as i32 * 8;
 const LAST_METHOD: i32 = MACHINE + machine_word::LAST_METHOD as i32 * 8;
 
 /// Where to go on after an exception.

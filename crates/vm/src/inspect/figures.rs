@@ -40,7 +40,7 @@ pub(crate) fn figures() -> String {
     say(&format!(
         "assumptions about classes that were not there: {assumed}, {refused} proofs refused for want of room"
     ));
-    say(&format!("heap: {}", heap_binding::name()));
+    say(&format!("heap: {}", crate::options::collector_name()));
     for (name, value) in heap_binding::heap().counters().each() {
         say(&format!("  {name}: {value}"));
     }
@@ -95,7 +95,7 @@ pub(crate) fn write(file: &Path) {
     ];
     let mut text = format!(
         "{{\n\"collector\": {},\n",
-        table::quoted(heap_binding::name())
+        table::quoted(crate::options::collector_name())
     );
     for (name, count) in counts {
         text += &format!("\"{name}\": {},\n", count.load(Ordering::Relaxed));

@@ -50,7 +50,7 @@ fn header() -> String {
         "{}\nFull thread dump Takt {} ({}):\n\n",
         console::local_time(),
         env!("CARGO_PKG_VERSION"),
-        heap_binding::name()
+        crate::options::collector_name()
     )
 }
 
@@ -240,7 +240,7 @@ pub(crate) fn memory_text() -> String {
     let (used, committed) = (heap_binding::used_bytes(), heap_binding::committed_bytes());
     format!(
         "JNI global refs: {strong}, weak refs: {weak}\n\nHeap\n {}   total {}K, used {}K\n Metadata        used {}K, {} classes\n\n",
-        heap_binding::name(),
+        crate::options::collector_name(),
         kib(committed),
         kib(used),
         kib(memory::metadata_bytes()),

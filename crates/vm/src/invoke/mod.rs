@@ -5,3 +5,4 @@
 
 pub(crate) mod method_handle;
 pub(crate) mod reflect;
+pub(crate) mod settle;

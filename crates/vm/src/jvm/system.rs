@@ -20,7 +20,7 @@ extern "C" fn JVM_GetProperties(env: u64) -> u64 {
     let thread = &*of(env);
     let make = || {
         let (scope, mut texts) = (thread.scope(), Vec::new());
-        for (name, value) in crate::start::boot::properties() {
+        for (name, value) in crate::options::properties::properties() {
             texts.push(scope.hold(string::new_string(thread, &name)?));
             texts.push(scope.hold(string::new_string(thread, &value)?));
         }

@@ -5,7 +5,7 @@ use rt::clock::{Clock, Monotonic};
 
 use crate::classes::known::known;
 use crate::classes::object::ObjectRef;
-use crate::compile::answers;
+use crate::compile::method;
 use crate::inspect::backtrace;
 use crate::inspect::snapshot;
 use crate::invoke::reflect;
@@ -14,7 +14,6 @@ use crate::monitors::java_thread::{self, Wait};
 use crate::monitors::lend;
 use crate::monitors::monitor;
 use crate::objects::array;
-use crate::start::boot;
 use crate::threads::thread::{self, Thread, Thrown};
 
 #[unsafe(no_mangle)]
@@ -27,7 +26,7 @@ extern "C" fn JVM_CurrentThread(env: u64, _class: u64) -> u64 {
 extern "C" fn JVM_StartThread(env: u64, target: u64) {
     let thread = &*of(env);
     let target = thread.object_of(target);
-    if !boot::is_up_to(boot::Stage::Ready) {
+    if !crate::classes::stage::is_up_to(crate::classes::stage::Stage::Ready) {
         compile_run(thread, target);
     }
     let _ = java_thread::start(thread, target);
@@ -39,7 +38,7 @@ fn compile_run(thread: &Thread, target: ObjectRef) {
     let run = target.class().method_named("run", "()V");
     if let Some(run) = run.filter(|run| !run.is_abstract()) {
         // What fails here fails in the thread, which tells.
-        let _ = answers::entry_of(thread, run).map_err(|_| thread.take_exception());
+        let _ = method::entry_of(thread, run).map_err(|_| thread.take_exception());
     }
 }
 

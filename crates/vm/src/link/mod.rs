@@ -6,6 +6,7 @@
 
 pub(crate) mod access;
 pub(crate) mod build;
+pub(crate) mod call;
 pub(crate) mod constraint;
 pub(crate) mod define;
 pub(crate) mod dex_class;

@@ -8,9 +8,16 @@ use std::sync::atomic::Ordering;
 
 use crate::classes::class::Method;
 use crate::link::resolve;
-use crate::natives;
 use crate::sync::lock::Lock;
 use crate::threads::thread::{Thread, Thrown};
+
+/// The machine's own native methods.
+static OWN: OnceLock<fn(&'static Method) -> Option<u64>> = OnceLock::new();
+
+/// `find` knows the machine's own native methods.
+pub(crate) fn look_first_in(find: fn(&'static Method) -> Option<u64>) {
+    let _ = OWN.set(find);
+}
 
 /// Finds the function of `method`: registered, the machine's own, or a library's.
 pub(crate) fn bind(thread: &Thread, method: &'static Method) -> Result<u64, Thrown> {
@@ -18,7 +25,7 @@ pub(crate) fn bind(thread: &Thread, method: &'static Method) -> Result<u64, Thro
     if known != 0 {
         return Ok(known);
     }
-    let found = match natives::find(method) {
+    let found = match OWN.get().and_then(|find| find(method)) {
         Some(own) => Some(own),
         None => in_libraries(thread, method)?,
     };

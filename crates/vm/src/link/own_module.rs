@@ -9,10 +9,11 @@ use core::sync::atomic::{AtomicBool, Ordering};
 
 use crate::classes::known::known;
 use crate::classes::object::ObjectRef;
+use crate::classes::stage::{self, Stage};
+use crate::link::call::call_static;
 use crate::link::mirror;
 use crate::memory::symbol::Symbol;
 use crate::objects::string;
-use crate::start::boot::{self, Stage};
 use crate::sync::lock::Turn;
 use crate::threads::thread::{Thread, Thrown};
 
@@ -27,7 +28,7 @@ static TURN: Turn = Turn::new();
 
 /// Defines the module if `name` is of its package and nobody has.
 pub(crate) fn define_for(thread: &Thread, name: Symbol) -> Result<(), Thrown> {
-    let is_early = !boot::is_up_to(Stage::Ready);
+    let is_early = !stage::is_up_to(Stage::Ready);
     if is_early || !name.bytes().starts_with(FOLDER) || IS_DEFINED.load(Ordering::Acquire) {
         return Ok(());
     }
@@ -43,7 +44,7 @@ pub(crate) fn define_for(thread: &Thread, name: Symbol) -> Result<(), Thrown> {
 fn define(thread: &Thread) -> Result<(), Thrown> {
     let name: u64 = string::new_string(thread, PACKAGE)?.0.into();
     let make = "(Ljava/lang/String;)Ljava/lang/module/ModuleDescriptor$Builder;";
-    let builder = boot::call_static(thread, DESCRIPTOR, "newModule", make, &[name])?;
+    let builder = call_static(thread, DESCRIPTOR, "newModule", make, &[name])?;
     let builder_class = ObjectRef(builder as u32).class();
     let of_builder = |name: &str, descriptor: &str, args: &[u64]| {
         let method = builder_class.method_named(name, descriptor);
@@ -53,7 +54,7 @@ fn define(thread: &Thread) -> Result<(), Thrown> {
     let build = "()Ljava/lang/module/ModuleDescriptor;";
     let descriptor = of_builder("build", build, &[builder])?;
     let of_modules = |name: &str, descriptor: &str, args: &[u64]| {
-        boot::call_static(thread, MODULES, name, descriptor, args)
+        call_static(thread, MODULES, name, descriptor, args)
     };
     let signature = "(Ljava/lang/ClassLoader;Ljava/lang/module/ModuleDescriptor;Ljava/net/URI;)Ljava/lang/Module;";
     let module = of_modules("defineModule", signature, &[0, descriptor, 0])?;

@@ -178,7 +178,7 @@ pub(crate) fn bind(thread: &'static Thread, object: ObjectRef) {
     let number = thread.enter_directory();
     object.put(known().thread_native, u64::from(number));
     set_status(object, STATUS_RUNNABLE);
-    crate::jvm::management::count_thread();
+    count_thread();
 }
 
 fn set_status(object: ObjectRef, status: i32) {
@@ -352,7 +352,7 @@ pub(crate) fn adopt(
     let object = crate::objects::heap_binding::new_object(thread, class)?;
     object.put(offset(class, "priority"), 5_i32);
     bind(thread, object);
-    let group = crate::start::boot::main_group();
+    let group = main_group();
     // Without a name it gets the next "Thread-N".
     let (last, signature) = match name {
         Some(name) => (
@@ -370,3 +370,25 @@ pub(crate) fn adopt(
     object.put(offset(class, "daemon"), u8::from(is_daemon));
     Ok(())
 }
+
+/// The thread group "main", kept.
+pub(crate) static MAIN_GROUP: AtomicU32 = AtomicU32::new(0);
+
+/// The thread group "main": of the first thread, and of threads that attach.
+pub(crate) fn main_group() -> ObjectRef {
+    ObjectRef(MAIN_GROUP.load(Ordering::Acquire))
+}
+
+/// A Java thread has begun.
+fn count_thread() {
+    STARTED_THREADS.fetch_add(1, Ordering::Relaxed);
+    PEAK_THREADS.fetch_max(java_threads().count() as u32, Ordering::Relaxed);
+}
+
+pub(crate) fn java_threads() -> impl Iterator<Item = ObjectRef> {
+    let all = thread::all().into_iter();
+    all.filter_map(|thread| thread.object().some())
+}
+
+pub(crate) static PEAK_THREADS: AtomicU32 = AtomicU32::new(0);
+pub(crate) static STARTED_THREADS: AtomicU32 = AtomicU32::new(0);

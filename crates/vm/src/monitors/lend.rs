@@ -19,9 +19,9 @@ use rt::sys::futex::{Futex, FutexError, Private, TID_MASK};
 
 use crate::classes::class::Class;
 use crate::classes::known::{self, offset};
+use crate::classes::loader;
 use crate::classes::object::ObjectRef;
 use crate::console;
-use crate::link::loader;
 use crate::monitors::java_thread;
 use crate::sync::lock::{Lock, own_tid};
 use crate::threads::thread::{self, Thread};

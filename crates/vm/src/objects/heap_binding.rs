@@ -9,9 +9,7 @@ use core::sync::atomic::Ordering;
 use std::sync::OnceLock;
 
 use abi::object as header;
-use heap::{
-    AllocSite, CollectorKind, CopyRange, HeapConfig, LayoutRef, Mutator, OutOfMemory, Running,
-};
+use heap::{AllocSite, CopyRange, HeapConfig, LayoutRef, Mutator, OutOfMemory, Running};
 use rt::policy::Policy;
 
 use crate::classes::class::Class;
@@ -33,8 +31,8 @@ pub(crate) fn heap() -> &'static Running {
     HEAP.get().expect("the heap starts before any thread")
 }
 
-/// Reserves the heap's spans and starts its collector.
-pub(crate) fn start() -> Result<(), Box<dyn std::error::Error>> {
+/// Reserves the heap's spans and starts its collector, which calls `sweep` after each collection.
+pub(crate) fn start(sweep: fn()) -> Result<(), Box<dyn std::error::Error>> {
     let options = options::get();
     let mut config = HeapConfig::new(*memory::map(), options.collector);
     if let Some(bytes) = options.heap_bytes_start {
@@ -44,25 +42,17 @@ pub(crate) fn start() -> Result<(), Box<dyn std::error::Error>> {
     config.is_locked = options.is_heap_touched || options.is_real_time;
     // Below every real-time thread and above all others: it keeps up with what those allocate.
     config.collector_policy = options.is_real_time.then_some(Policy::fifo(1));
-    let running = match Running::start(config.clone(), Box::new(Roots)) {
+    let running = match Running::start(config.clone(), Box::new(Roots { sweep })) {
         Err(error) if config.is_locked => {
             crate::console::warn(&format!("real time is not granted to the heap: {error}"));
             config.is_locked = false;
             config.collector_policy = None;
-            Running::start(config, Box::new(Roots))?
+            Running::start(config, Box::new(Roots { sweep }))?
         }
         started => started?,
     };
     HEAP.set(running).map_err(|_| "the heap starts once")?;
     Ok(())
-}
-
-/// What `-version` and reports call it.
-pub(crate) fn name() -> &'static str {
-    match options::get().collector {
-        CollectorKind::Rc => "rc: on-the-fly reference counting",
-        CollectorKind::Stw => "stw: stop-the-world mark-sweep",
-    }
 }
 
 /// Bytes in blocks that hold objects now.
@@ -273,5 +263,20 @@ fn verified(verdict: &heap::Verdict) {
             "heap verified: {} objects, {} reachable, {} with stuck counts",
             verdict.objects, verdict.reachable, verdict.stuck
         ));
+    }
+}
+
+impl ObjectRef {
+    pub(crate) fn put_ref(self, offset: u32, value: ObjectRef) {
+        write_barrier(self, self.at(offset), value);
+        memory::atomic_u32(self.at(offset)).store(value.0, Ordering::Release);
+    }
+
+    pub(crate) fn set_ref_element(self, index: u32, value: ObjectRef) {
+        debug_assert!(index < self.length());
+        self.put_ref(
+            header::ARRAY_ELEMENTS_OFFSET + index * header::REFERENCE_BYTES,
+            value,
+        );
     }
 }

@@ -47,7 +47,10 @@ use crate::threads::thread::{Holds, Thread, UpcallFrame};
 
 /// See the module.
 #[derive(Debug)]
-pub(crate) struct Roots;
+pub(crate) struct Roots {
+    /// Done after each collection.
+    pub(crate) sweep: fn(),
+}
 
 impl Binding for Roots {
     fn each_global_root(&self, visit: &mut dyn FnMut(heap::ObjectRef)) {
@@ -58,7 +61,7 @@ impl Binding for Roots {
         if has_pending {
             crate::objects::pending::announce();
         }
-        crate::monitors::monitor::sweep();
+        (self.sweep)();
         collected(counters);
     }
 

@@ -3,6 +3,7 @@
 
 mod assertions;
 mod foreign;
+pub(crate) mod properties;
 
 use std::collections::HashMap;
 use std::path::PathBuf;
@@ -123,7 +124,7 @@ pub(crate) fn read(arguments: &[String], ignores_unknown: bool) -> Result<(), St
         assertions: Assertions::default(),
         stack_bytes: None,
         arguments: arguments.to_vec(),
-        code_root: crate::code::store::default_root(),
+        code_root: default_root(),
         code_library: None,
         code_install: None,
         has_reduced_signals: false,
@@ -308,5 +309,23 @@ mod tests {
         for wrong in ["", "k", "-1m", "1kb", "99999999999g"] {
             assert_eq!(parse_size(wrong), None, "{wrong}");
         }
+    }
+}
+
+/// Where code lies unless an option says otherwise.
+fn default_root() -> Option<std::path::PathBuf> {
+    let absolute = |name| {
+        let path = std::path::PathBuf::from(std::env::var_os(name)?);
+        path.is_absolute().then_some(path)
+    };
+    let caches = absolute("XDG_CACHE_HOME").or_else(|| Some(absolute("HOME")?.join(".cache")))?;
+    Some(caches.join("takt/code"))
+}
+
+/// What `-version` and reports call the collector.
+pub(crate) fn collector_name() -> &'static str {
+    match get().collector {
+        CollectorKind::Rc => "rc: on-the-fly reference counting",
+        CollectorKind::Stw => "stw: stop-the-world mark-sweep",
     }
 }

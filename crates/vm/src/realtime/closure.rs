@@ -16,7 +16,7 @@ use crate::classes::class::{Class, ClassKind, Method};
 use crate::classes::object::ObjectRef;
 use crate::classes::site::SiteKind;
 use crate::classes::write::Write;
-use crate::compile::answers;
+use crate::compile::method;
 use crate::console;
 use crate::invoke::method_handle;
 use crate::link::loader;
@@ -289,7 +289,7 @@ impl<'a> Closure<'a> {
         }
         let is_right = self.attempt(|thread| {
             verification::verify(thread, method.class())?;
-            answers::entry_of(thread, method)
+            method::entry_of(thread, method)
         });
         self.reached.compiled += u32::from(is_right.is_some());
     }

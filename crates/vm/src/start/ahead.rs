@@ -18,7 +18,8 @@ use crate::classes::class::{Class, Method};
 use crate::code::cache;
 use crate::code::question::Question;
 use crate::code::store;
-use crate::compile::answers::{self, Cx, Mode};
+use crate::compile::answers::{Cx, Mode};
+use crate::compile::method;
 use crate::console;
 use crate::link::loader;
 use crate::link::resolve;
@@ -146,7 +147,7 @@ impl Ahead<'_> {
         if method.is_native() {
             // Bridges are shared: most are kept from the start of the machine.
             let before = cache::COMPILED.load(Ordering::Relaxed);
-            answers::native_ahead(method);
+            method::native_ahead(method);
             let is_new = cache::COMPILED.load(Ordering::Relaxed) != before;
             let count = if is_new {
                 &mut self.compiled_count
@@ -162,7 +163,7 @@ impl Ahead<'_> {
             return;
         };
         let mut cx = Cx::new(self.thread, method).in_mode(Mode::Sites);
-        let Some(general) = cache::compile_apart(&function, &mut cx) else {
+        let Some(general) = crate::compile::method::compile_apart(&function, &mut cx) else {
             return;
         };
         let asked: Vec<Question> = cx
@@ -173,17 +174,17 @@ impl Ahead<'_> {
         for question in asked {
             self.follow(class, question);
         }
-        if cache::is_kept(method, &general) {
+        if crate::compile::method::is_kept(method, &general) {
             self.kept_before_count += 1;
             return;
         }
         let mut cx = Cx::new(self.thread, method).in_mode(Mode::Ready);
-        let best = cache::compile_apart(&function, &mut cx);
+        let best = crate::compile::method::compile_apart(&function, &mut cx);
         // The better one is looked at first.
         if let Some(best) = best {
-            cache::keep(method, &best);
+            crate::compile::method::keep(method, &best);
         }
-        cache::keep(method, &general);
+        crate::compile::method::keep(method, &general);
         self.compiled_count += 1;
     }
 

@@ -1,63 +1,36 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Bringing the class library up, in HotSpot's order, and down again.
 
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::Ordering;
 use std::sync::{Arc, OnceLock};
 
 use classfile::Jimage;
 
 use crate::classes::known::{known, offset};
 use crate::classes::object::ObjectRef;
+use crate::classes::stage::{self, Stage};
 use crate::code::cache;
 use crate::console;
 use crate::inspect::backtrace;
 use crate::inspect::crash;
 use crate::inspect::figures;
 use crate::invoke::method_handle;
+use crate::link::call::call_static;
 use crate::link::loader::{self, Loader};
 use crate::link::mirror;
 use crate::link::native;
 use crate::memory;
 use crate::monitors::java_thread;
 use crate::monitors::monitor;
+use crate::natives;
 use crate::objects::heap_binding;
 use crate::objects::string;
 use crate::options;
+use crate::sync::lock;
+use crate::threads::lock_wait;
 use crate::threads::thread::{self, Managed, Thread, Thrown};
 
-/// How far start-up is.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-#[repr(u32)]
-pub(crate) enum Stage {
-    /// Exceptions can be made.
-    Classes = 1,
-    /// `main` may run.
-    Ready = 2,
-}
-
-static STAGE: AtomicU32 = AtomicU32::new(0);
-static OUT_OF_MEMORY: AtomicU32 = AtomicU32::new(0);
-/// The thread group "main", kept.
-static MAIN_GROUP: AtomicU32 = AtomicU32::new(0);
 static SYSTEM_LOADER: OnceLock<&'static Loader> = OnceLock::new();
-
-pub(crate) fn is_up_to(stage: Stage) -> bool {
-    STAGE.load(Ordering::Acquire) >= stage as u32
-}
-
-fn reached(stage: Stage) {
-    STAGE.store(stage as u32, Ordering::Release);
-}
-
-/// The error kept for when nothing can be allocated.
-pub(crate) fn out_of_memory_error() -> Option<ObjectRef> {
-    ObjectRef(OUT_OF_MEMORY.load(Ordering::Acquire)).some()
-}
-
-/// The thread group "main": of the first thread, and of threads that attach.
-pub(crate) fn main_group() -> ObjectRef {
-    ObjectRef(MAIN_GROUP.load(Ordering::Acquire))
-}
 
 /// The loader of the class path, once it is there.
 pub(crate) fn system_loader() -> Option<&'static Loader> {
@@ -68,12 +41,14 @@ pub(crate) fn system_loader() -> Option<&'static Loader> {
 pub(crate) fn create() -> Result<&'static Thread, Box<dyn std::error::Error>> {
     console::mark_start();
     console::tell_frames_by(backtrace::own_frames);
+    lock::wait_by(lock_wait::wait);
+    native::look_first_in(natives::find);
     thread::check_own_stack()?;
     let options = options::get();
     memory::start(options.heap_bytes_max)?;
     cache::start()?;
     crash::start();
-    heap_binding::start()?;
+    heap_binding::start(monitor::sweep)?;
     let image = format!("{}/lib/modules", options.java_home);
     let image = memory::map_file(image.as_ref()).map_err(|error| format!("{image}: {error}"))?;
     loader::start(Jimage::parse(image)?);
@@ -90,7 +65,7 @@ pub(crate) fn create() -> Result<&'static Thread, Box<dyn std::error::Error>> {
 fn boot(thread: &'static Thread) -> Result<(), Thrown> {
     crate::link::start_known::start(thread)?;
     mirror::attach_early(thread)?;
-    reached(Stage::Classes);
+    stage::reached(Stage::Classes);
     for library in ["libjava.so", "libzip.so", "libjimage.so"] {
         if let Err(error) = native::open_boot(library) {
             console::fatal(&format!("{library}: {error}"));
@@ -122,28 +97,9 @@ fn boot(thread: &'static Thread) -> Result<(), Thrown> {
     let name = "getSystemClassLoader";
     let system = call_static(thread, "java/lang/ClassLoader", name, signature, &[])?;
     let _ = SYSTEM_LOADER.set(loader::of(ObjectRef(system as u32)));
-    reached(Stage::Ready);
+    stage::reached(Stage::Ready);
     crate::inspect::signals::take_own();
     Ok(())
-}
-
-/// Calls a static method of a class of the boot loader's, which must have it.
-pub(crate) fn call_static(
-    thread: &Thread,
-    class: &str,
-    name: &str,
-    descriptor: &str,
-    args: &[u64],
-) -> Result<u64, Thrown> {
-    let class = thread.boot_class(class)?;
-    class.initialize(thread)?;
-    match class.method_named(name, descriptor) {
-        Some(method) => thread.call(method, args),
-        None => console::fatal(&format!(
-            "{}.{name}{descriptor} is missing",
-            class.java_name()
-        )),
-    }
 }
 
 fn set_static(thread: &Thread, class: &str, field: &str, value: u8) -> Result<(), Thrown> {
@@ -162,7 +118,7 @@ fn make_main_thread(thread: &'static Thread) -> Result<(), Thrown> {
         group_class.method_named("<init>", "(Ljava/lang/ThreadGroup;Ljava/lang/String;)V");
     let group = thread.new_instance(group_class, constructor, &[system.0.into(), main.0.into()])?;
     heap_binding::keep(group);
-    MAIN_GROUP.store(group.0, Ordering::Release);
+    java_thread::MAIN_GROUP.store(group.0, Ordering::Release);
     let class = thread.boot_class("java/lang/Thread")?;
     let object = heap_binding::new_object(thread, class)?;
     object.put(offset(class, "priority"), 5_i32);
@@ -191,80 +147,13 @@ fn keep_out_of_memory_error(thread: &Thread) -> Result<(), Thrown> {
     let constructor = class.method_named("<init>", "(Ljava/lang/String;)V");
     let error = thread.new_instance(class, constructor, &[message.0.into()])?;
     heap_binding::keep(error);
-    OUT_OF_MEMORY.store(error.0, Ordering::Release);
+    stage::OUT_OF_MEMORY.store(error.0, Ordering::Release);
     Ok(())
-}
-
-/// Properties that the machine sets: `System.getProperties` starts with them.
-pub(crate) fn properties() -> Vec<(String, String)> {
-    let options = options::get();
-    let home = &options.java_home;
-    let library_path = std::env::var("LD_LIBRARY_PATH").unwrap_or_default();
-    let system_path = "/usr/java/packages/lib:/usr/lib/x86_64-linux-gnu/jni:/lib/x86_64-linux-gnu:/usr/lib/x86_64-linux-gnu:/usr/lib/jni:/lib:/usr/lib";
-    let library_path = if library_path.is_empty() {
-        system_path.to_owned()
-    } else {
-        format!("{library_path}:{system_path}")
-    };
-    let version = format!(
-        "{} (Takt {})",
-        class_library_version(home),
-        env!("CARGO_PKG_VERSION")
-    );
-    let own = [
-        ("java.home", home.clone()),
-        (
-            "java.vm.specification.name",
-            "Java Virtual Machine Specification".into(),
-        ),
-        ("java.vm.specification.vendor", "Oracle Corporation".into()),
-        ("java.vm.specification.version", "17".into()),
-        ("java.vm.name", "Takt Real-Time VM".into()),
-        ("java.vm.vendor", "Takt".into()),
-        ("java.vm.version", version),
-        (
-            "java.vm.info",
-            format!("compiled mode, {}", heap_binding::name()),
-        ),
-        ("java.vm.compressedOopsMode", "32-bit".into()),
-        ("jdk.debug", "release".into()),
-        ("sun.boot.library.path", format!("{home}/lib")),
-        ("java.library.path", library_path),
-        ("jdk.boot.class.path.append", String::new()),
-        ("sun.management.compiler", "Cranelift".into()),
-        // Spinning accessor classes after 15 calls would be exempt from verification.
-        ("sun.reflect.inflationThreshold", i32::MAX.to_string()),
-    ];
-    let mut all: Vec<(String, String)> = own
-        .into_iter()
-        .map(|(name, value)| (name.to_owned(), value))
-        .collect();
-    let has_path = options
-        .properties
-        .iter()
-        .any(|(name, _)| name == "java.class.path");
-    if !has_path {
-        all.push(("java.class.path".into(), String::new()));
-    }
-    all.extend(options.properties.iter().cloned());
-    all
-}
-
-/// `JAVA_RUNTIME_VERSION` of the JDK's release file.
-fn class_library_version(home: &str) -> String {
-    let release = std::fs::read_to_string(format!("{home}/release")).unwrap_or_default();
-    let line = release
-        .lines()
-        .find_map(|line| line.strip_prefix("JAVA_RUNTIME_VERSION="));
-    line.map_or_else(
-        || "17".into(),
-        |version| version.trim_matches('"').to_owned(),
-    )
 }
 
 /// As the thread's group does with what nobody catches.
 pub(crate) fn print_uncaught(thread: &Thread, exception: ObjectRef) {
-    if !is_up_to(Stage::Ready) {
+    if !stage::is_up_to(Stage::Ready) {
         let message = exception
             .get_ref(known().throwable_message)
             .some()

@@ -6,10 +6,9 @@
 use core::cell::UnsafeCell;
 use core::ops::{Deref, DerefMut};
 use core::sync::atomic::Ordering;
+use std::sync::OnceLock;
 
 use rt::sys::futex::{Futex, Private};
-
-use crate::threads::ledger;
 
 /// A value behind a priority-inheritance futex.
 pub(crate) struct Lock<T> {
@@ -104,18 +103,21 @@ impl Drop for Taken<'_> {
     }
 }
 
+/// How a thread waits that may be one of Java's.
+static WAIT: OnceLock<fn(&Futex<Private>)> = OnceLock::new();
+
+/// Whoever waits for a lock of the machine does it by `wait` from now on.
+pub(crate) fn wait_by(wait: fn(&Futex<Private>)) {
+    let _ = WAIT.set(wait);
+}
+
 /// Takes a PI futex: one compare-and-swap, or a wait in native state that lends priority.
 pub(crate) fn lock_futex(futex: &Futex<Private>) {
     if try_lock_futex(futex) {
         return;
     }
-    match crate::threads::thread::current() {
-        Some(thread) => {
-            let wait = || thread.outside(|| wait_for_futex(futex));
-            ledger::timed(thread, wait, |ledger, ns, ()| {
-                ledger.machine_locks.add(ns, None);
-            });
-        }
+    match WAIT.get() {
+        Some(wait) => wait(futex),
         None => wait_for_futex(futex),
     }
 }
@@ -127,7 +129,7 @@ fn try_lock_futex(futex: &Futex<Private>) -> bool {
 }
 
 /// Patiently: the holder may be waiting for the collector, and that one for a visitor who waits a while for this thread.
-fn wait_for_futex(futex: &Futex<Private>) {
+pub(crate) fn wait_for_futex(futex: &Futex<Private>) {
     if let Err(error) = futex.lock_pi_patiently() {
         panic!("a lock of the machine is out of order: {error}");
     }

@@ -5,6 +5,7 @@
 //! Java or looks at threads uses it.
 
 pub(crate) mod ledger;
+pub(crate) mod lock_wait;
 pub(crate) mod noted_locks;
 pub(crate) mod real_time;
 pub(crate) mod thread;

@@ -260,7 +260,7 @@ pub(crate) fn attach_as(
         thread.locals_end() - LOCALS_RESERVE_BYTES as u64,
     );
     thread.set_word(
-        trampolines::COMPILE_STUB_WORD,
+        crate::code::cache::COMPILE_STUB_WORD,
         trampolines::compile_stub_address(),
     );
     CURRENT.set(Some(thread));
@@ -660,7 +660,7 @@ impl Thread {
         message: Option<&str>,
         cause: ObjectRef,
     ) -> Thrown {
-        if !crate::start::boot::is_up_to(crate::start::boot::Stage::Classes) {
+        if !crate::classes::stage::is_up_to(crate::classes::stage::Stage::Classes) {
             crate::console::fatal(&format!("{class_name} at start: {message:?}"));
         }
         roots::clear_stack_below();
@@ -690,13 +690,13 @@ impl Thread {
 
     /// Throws OutOfMemoryError: a new one with its trace if there is room for that, else the one kept for this.
     pub(crate) fn throw_out_of_memory(&self, message: &str) -> Thrown {
-        let is_ready = crate::start::boot::is_up_to(crate::start::boot::Stage::Ready);
+        let is_ready = crate::classes::stage::is_up_to(crate::classes::stage::Stage::Ready);
         if is_ready && !self.is_out_of_memory.replace(true) {
             let thrown = self.throw("java/lang/OutOfMemoryError", message);
             self.is_out_of_memory.set(false);
             return thrown;
         }
-        match crate::start::boot::out_of_memory_error() {
+        match crate::classes::stage::out_of_memory_error() {
             Some(error) => self.set_exception(error),
             None => {
                 crate::console::fatal(&format!("java.lang.OutOfMemoryError at start: {message}"))

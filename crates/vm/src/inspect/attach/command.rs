@@ -9,7 +9,6 @@ use crate::inspect::thread_dump;
 use crate::monitors::java_thread;
 use crate::objects::heap_binding;
 use crate::options;
-use crate::start::boot;
 use crate::threads::thread;
 
 /// What a tool is told. A code other than 0 makes it fail with the text.
@@ -132,7 +131,7 @@ fn help(about: Option<&str>) -> Answer {
 }
 
 fn property(name: &str) -> String {
-    let mut all = boot::properties().into_iter();
+    let mut all = crate::options::properties::properties().into_iter();
     all.find(|(own, _)| own == name)
         .map_or_else(String::new, |(_, value)| value)
 }

@@ -9,7 +9,7 @@
 
 mod threads;
 
-use core::sync::atomic::{AtomicU32, Ordering};
+use core::sync::atomic::Ordering;
 use std::sync::Arc;
 
 use crate::classes::known::offset;
@@ -20,10 +20,11 @@ use crate::jni::{of, outcome};
 use crate::jvm::system::{JVM_CurrentTimeMillis, JVM_FreeMemory, JVM_MaxMemory, JVM_TotalMemory};
 use crate::link::loader;
 use crate::monitors::java_thread;
+use crate::monitors::java_thread::{PEAK_THREADS, STARTED_THREADS, java_threads};
 use crate::objects::array;
 use crate::objects::heap_binding;
 use crate::options;
-use crate::threads::thread::{self, Thread};
+use crate::threads::thread::Thread;
 
 const VERSION: i32 = 0x2003_0000;
 
@@ -184,20 +185,6 @@ extern "C" fn get_memory_usage(env: u64, is_heap: u8) -> u64 {
         thread.new_instance(class, constructor, &values.map(|value| value as u64))
     };
     outcome(make().map(|usage| thread.local(usage)))
-}
-
-static PEAK_THREADS: AtomicU32 = AtomicU32::new(0);
-static STARTED_THREADS: AtomicU32 = AtomicU32::new(0);
-
-/// A Java thread has begun.
-pub(crate) fn count_thread() {
-    STARTED_THREADS.fetch_add(1, Ordering::Relaxed);
-    PEAK_THREADS.fetch_max(java_threads().count() as u32, Ordering::Relaxed);
-}
-
-fn java_threads() -> impl Iterator<Item = ObjectRef> {
-    let all = thread::all().into_iter();
-    all.filter_map(|thread| thread.object().some())
 }
 
 fn is_daemon(thread: &ObjectRef) -> bool {

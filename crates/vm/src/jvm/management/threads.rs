@@ -9,7 +9,8 @@ use crate::inspect::backtrace;
 use crate::inspect::snapshot;
 use crate::invoke::reflect;
 use crate::jni::{of, outcome};
-use crate::jvm::management::{by_id, java_threads};
+use crate::jvm::management::by_id;
+use crate::monitors::java_thread::java_threads;
 use crate::objects::array;
 use crate::threads::thread::{Thread, Thrown};
 

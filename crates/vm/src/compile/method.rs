@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Compiling a method on its first call, or taking its code from disk, and keeping it.
+
+use std::sync::atomic::Ordering;
+
+use classfile::access;
+use compiler::{Address, CompileError, NativeMethod};
+use ir::bytecode::TranslateError;
+
+use crate::classes::class::Method;
+use crate::code::cache::{
+    self, COMPILED, CodeKind, LOADED, UNFIT, run_new, run_stored, with_compiler,
+};
+use crate::code::file::{Key, Piece};
+use crate::code::store;
+use crate::compile::answers::Cx;
+use crate::console;
+use crate::threads::thread::{Thread, Thrown};
+
+/// The code of `method`, compiled if this is its first call.
+///
+/// What a method costs here grows with its size. So nobody waits for it but those who call the same method at the same
+/// time, and they lend their priority: the thread is in native state, and no lock but the method's own is held.
+pub(crate) fn entry_of(thread: &Thread, method: &'static Method) -> Result<u64, Thrown> {
+    if method.is_abstract() {
+        let message = crate::link::message::abstract_method(method.class(), method);
+        return Err(thread.throw("java/lang/AbstractMethodError", &message));
+    }
+    if cache::is_full() {
+        return Err(thread.throw_out_of_memory("Code cache"));
+    }
+    let made = thread.outside(|| {
+        let _turn = method.turn.take();
+        match method.compiled() {
+            Some(entry) => Ok(entry),
+            None => make(thread, method),
+        }
+    });
+    made.map_err(|error| {
+        let name = method.full_name();
+        match error {
+            Unmade::Unverified(error) => {
+                thread.throw("java/lang/VerifyError", &format!("{error} in {name}"))
+            }
+            Unmade::Refused(error) => {
+                let message = format!("cannot compile {name}: {error}");
+                thread.throw("java/lang/InternalError", &message)
+            }
+        }
+    })
+}
+
+/// Why a method has no code.
+enum Unmade {
+    Unverified(TranslateError),
+    /// A limit of the compiler's.
+    Refused(CompileError),
+}
+
+/// Compiles or loads `method`, which nobody else does meanwhile.
+fn make(thread: &Thread, method: &'static Method) -> Result<u64, Unmade> {
+    let entry = if method.is_native() {
+        native(method)
+    } else {
+        managed(thread, method)?
+    };
+    // Pairs with Acquire in `Method::compiled`: publishes the code.
+    method.entry.store(entry, Ordering::Release);
+    Ok(entry)
+}
+
+fn tell(how: &str, method: &'static Method, entry: u64) {
+    if crate::options::get().is_verbose_compile {
+        installed(how, method, entry);
+    }
+}
+
+fn managed(thread: &Thread, method: &'static Method) -> Result<u64, Unmade> {
+    let started_ns = console::now_ns();
+    let mut cx = Cx::new(thread, method);
+    if let Some(entry) = load(method, &mut cx) {
+        cache::LOAD_NS.fetch_add(console::now_ns() - started_ns, Ordering::Relaxed);
+        tell("load", method, entry);
+        return Ok(entry);
+    }
+    let function = method.translate().map_err(Unmade::Unverified)?;
+    cx.forget();
+    let entry = compile(method, &function, &mut cx).map_err(Unmade::Refused)?;
+    cache::COMPILE_NS.fetch_add(console::now_ns() - started_ns, Ordering::Relaxed);
+    tell("compile", method, entry);
+    Ok(entry)
+}
+
+/// Makes sure that the bridge to a native method is kept.
+pub(crate) fn native_ahead(method: &'static Method) {
+    native(method);
+}
+
+fn native(method: &'static Method) -> u64 {
+    let descriptor = classfile::MethodDescriptor::parse(method.descriptor.bytes());
+    let descriptor = descriptor.expect("parsed with the file");
+    let addresses = [method.address(), u64::from(method.class().mirror().0)];
+    let native = NativeMethod {
+        method: Address(0),
+        class: method.is_static().then_some(Address(1)),
+        parameters: descriptor
+            .parameters
+            .iter()
+            .filter_map(ir::bytecode::memory_kind)
+            .collect(),
+        result: ir::bytecode::memory_kind(&descriptor.result),
+        is_synchronized: method.access & access::SYNCHRONIZED != 0,
+    };
+    match cache::native_bridge(method, &native, &addresses) {
+        Ok(entry) => entry,
+        Err(error) => console::fatal(&format!("cannot compile {}: {error}", method.full_name())),
+    }
+}
+
+/// One line per method for `-Xtakt:compile`.
+fn installed(how: &str, method: &'static Method, entry: u64) {
+    console::note(&format!("[{how}] {entry:#x} {}", method.full_name()));
+}
+
+/// Puts a method's code from disk into place, if there is some whose questions have the same answers now.
+pub(crate) fn load(method: &'static Method, cx: &mut Cx<'_>) -> Option<u64> {
+    let stored = store::find(&key_of(method)?).find(|stored| {
+        let fits = cx.answers_as(&stored.piece);
+        UNFIT.fetch_add(u32::from(!fits), Ordering::Relaxed);
+        fits
+    })?;
+    LOADED.fetch_add(1, Ordering::Relaxed);
+    Some(run_stored(stored, cx.addresses(), CodeKind::Method(method)))
+}
+
+/// Compiles a method's IR.
+pub(crate) fn compile(
+    method: &'static Method,
+    function: &ir::Function,
+    cx: &mut Cx<'_>,
+) -> Result<u64, CompileError> {
+    let code = with_compiler(|compiler| compiler.method(function, cx))?;
+    COMPILED.fetch_add(1, Ordering::Relaxed);
+    let piece = Piece::new(cx.asked(), code);
+    let kind = CodeKind::Method(method);
+    Ok(run_new(key_of(method), piece, cx.addresses(), kind))
+}
+
+/// Compiles without installing; nothing if the method is beyond a limit, which its first call says.
+pub(crate) fn compile_apart(function: &ir::Function, cx: &mut Cx<'_>) -> Option<Piece> {
+    let code = with_compiler(|compiler| compiler.method(function, cx)).ok()?;
+    Some(Piece::new(cx.asked(), code))
+}
+
+/// Keeps a method's code for other processes.
+pub(crate) fn keep(method: &'static Method, piece: &Piece) {
+    if let Some(key) = key_of(method) {
+        store::keep(key, piece);
+    }
+}
+
+/// Whether the same code is on disk already.
+pub(crate) fn is_kept(method: &'static Method, piece: &Piece) -> bool {
+    key_of(method).is_some_and(|key| store::has(&key, piece))
+}
+
+fn key_of(method: &'static Method) -> Option<Key> {
+    store::key_of(method.class(), method.index as u32)
+}
