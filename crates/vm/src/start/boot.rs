@@ -212,7 +212,6 @@ fn finish(thread: Option<&'static Thread>) {
     if options::get().is_reporting {
         // A real-time thread's lines are cut, and this is long.
         rt::lines::say_last(&figures::figures());
-        console::note(figures::figures().trim_end());
     }
     if let Some(file) = &options::get().report_file {
         figures::write(file);
