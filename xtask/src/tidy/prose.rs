@@ -62,7 +62,7 @@ fn outside_code(text: &str) -> impl Iterator<Item = (usize, &str)> {
         }
         // Four spaces are code after a blank line or more code, and part of an item elsewhere.
         is_indented = line.is_empty() || is_indented && line.starts_with("    ");
-        (!is_fenced && !(is_indented && !line.is_empty())).then_some((index + 1, line))
+        (!is_fenced && (!is_indented || line.is_empty())).then_some((index + 1, line))
     })
 }
 

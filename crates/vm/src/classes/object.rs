@@ -14,6 +14,13 @@ use crate::memory::{self, Plain};
 pub(crate) struct ObjectRef(pub(crate) u32);
 
 impl ObjectRef {
+    /// As the collector names it.
+    pub(crate) fn to_heap(self) -> heap::ObjectRef {
+        // SAFETY: 1. The machine's references come from the heap and are roots while Rust code holds them: see
+        // `objects/roots.rs`.
+        unsafe { heap::ObjectRef::from_bits(self.0) }
+    }
+
     pub(crate) const NULL: Self = Self(header::NULL);
 
     pub(crate) fn is_null(self) -> bool {

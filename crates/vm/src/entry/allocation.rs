@@ -2,24 +2,23 @@
 //! Allocation as compiled code calls it where it cannot do it itself: arrays, and objects of a class that was not ready
 //! when the method was compiled. `abi::alloc`'s bump, for what fits into the mutator's own run; the rest by Rust code.
 //!
-//! A class record says what this needs ([`instance`], [`longest_array`]); zeroes there send all to the Rust code.
+//! A class record says what this needs ([`crate::classes::allocation`]); zeroes there send all to
+//! the Rust code.
 
 use core::arch::naked_asm;
 use core::mem::offset_of;
 
 use abi::alloc::{BUMP_RANGE_SHIFT, BumpRange, SIZE_CLASS_COUNT, SIZE_CLASSES, size_class};
 use abi::context::{BORN, bump_next};
-use abi::layout::{Layout, Shape};
+use abi::layout::Layout;
 use abi::object::{
     ARRAY_ELEMENTS_OFFSET, ARRAY_LENGTH_OFFSET, CLASS_OFFSET, LOCK_OFFSET, LOG_OFFSET,
-    SLOTS_PER_LOG_WORD,
 };
 
+use crate::classes::allocation::ARRAY_BYTES_MAX;
 use crate::classes::class::Class;
 use crate::entry::trampolines::{array_by_runtime, object_by_runtime};
 
-/// The longest array made here, header included. Of more the zeroes cost what the way to the runtime does.
-const ARRAY_BYTES_MAX: u32 = 2048;
 /// log2 of the step of [`CLASS_OF_UNITS`].
 const UNIT_SHIFT: u32 = 3;
 const UNIT_BYTES: u32 = 1 << UNIT_SHIFT;
@@ -41,25 +40,6 @@ static CELL_BYTES: [u32; SIZE_CLASS_COUNT] = SIZE_CLASSES;
 
 const _: () =
     assert!(ARRAY_ELEMENTS_OFFSET.is_multiple_of(UNIT_BYTES) && offset_of!(BumpRange, next) == 0);
-
-/// For instances without finaliser: the offset of their bump range in the context, and bytes of a cell. Zeroes if Rust code
-/// makes them.
-pub(crate) fn instance(layout: &Layout) -> (u16, u32) {
-    match size_class(layout.bytes) {
-        Some(class) if !layout.is_chunked(0) => (bump_next(class) as u16, SIZE_CLASSES[class]),
-        _ => (0, 0),
-    }
-}
-
-/// The longest array of this layout that is made here, in elements.
-pub(crate) fn longest_array(layout: &Layout) -> u16 {
-    let room = (ARRAY_BYTES_MAX - ARRAY_ELEMENTS_OFFSET) >> layout.element_shift;
-    let longest = match layout.shape {
-        Shape::ReferenceArray => room.min(SLOTS_PER_LOG_WORD),
-        _ => room,
-    };
-    longest as u16
-}
 
 /// [`compiler::Entry::NewObject`]: context in rdi and r15, record of an initialised class in rsi. As all entries but two it may
 /// change what a call may.
@@ -151,6 +131,7 @@ mod tests {
     use abi::context::MutatorContext;
 
     use super::*;
+    use crate::classes::allocation::{instance, longest_array};
     use crate::memory::testing::Low;
 
     #[test]

@@ -14,8 +14,8 @@ use crate::memory;
 use crate::monitors::monitor;
 use crate::objects::array;
 use crate::objects::heap_binding;
-use crate::objects::roots;
 use crate::threads::ledger;
+use crate::threads::saved;
 use crate::threads::thread::{Thread, Thrown};
 
 type Cx<'a> = &'a MutatorContext;
@@ -98,7 +98,7 @@ pub(crate) extern "C" fn throw_locals_full(cx: Cx<'_>) {
 }
 
 pub(crate) extern "C" fn resolve(cx: Cx<'_>, site: u64) -> u64 {
-    roots::clear_stack_below();
+    saved::clear_stack_below();
     or_zero(Site::at(site).resolve(Thread::of_context(cx)))
 }
 
@@ -295,13 +295,13 @@ pub(crate) extern "C" fn nano_time(_cx: Cx<'_>) -> i64 {
 }
 
 pub(crate) extern "C" fn initialize_class(cx: Cx<'_>, class: u64) {
-    roots::clear_stack_below();
+    saved::clear_stack_below();
     let _ = Class::at(class as u32).initialize(Thread::of_context(cx));
 }
 
 /// A method's first call.
 pub(crate) extern "C" fn compile(cx: Cx<'_>, method: u64) -> u64 {
-    roots::clear_stack_below();
+    saved::clear_stack_below();
     let (thread, method) = (Thread::of_context(cx), Method::at(method));
     let compile = || or_zero(crate::compile::method::entry_of(thread, method));
     ledger::timed(thread, compile, |ledger, ns, _| {

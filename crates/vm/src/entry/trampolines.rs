@@ -4,7 +4,7 @@
 
 use core::arch::naked_asm;
 
-use abi::context::{EXCEPTION, LAST_FRAME, MACHINE, MutatorContext};
+use abi::context::{EXCEPTION, LAST_FRAME, MACHINE};
 use compiler::{Entry, machine_word};
 
 use crate::entry::allocation::{new_array, new_object};
@@ -13,57 +13,6 @@ use crate::entry::functions;
 use crate::threads::unwind;
 
 const LAST_METHOD: i32 = MACHINE + machine_word::LAST_METHOD as i32 * 8;
-
-/// Where to go on after an exception.
-#[repr(C)]
-#[derive(Clone, Copy, Default)]
-pub(crate) struct Resume {
-    pub(crate) code: u64,
-    pub(crate) stack: u64,
-    pub(crate) frame: u64,
-    pub(crate) payload: u64,
-}
-
-/// Calls managed `code` through `adapter`.
-pub(crate) fn enter(adapter: u64, code: u64, args: &[u64], context: &MutatorContext) -> u64 {
-    // SAFETY: 1. `adapter` is an adapter's code for the callee's shape; `args` has a value per parameter.
-    // 2. `context` is the calling thread's.
-    unsafe { enter_code(adapter, code, args.as_ptr(), context) }
-}
-
-/// Sets the pinned register for the time of the call. All registers that calls preserve go to the stack, where the
-/// collector finds what the Rust frames above hold in them (`roots`).
-#[unsafe(naked)]
-unsafe extern "C" fn enter_code(
-    adapter: u64,
-    code: u64,
-    args: *const u64,
-    context: *const MutatorContext,
-) -> u64 {
-    naked_asm!(
-        "push rbp",
-        "mov rbp, rsp",
-        "push r15",
-        "push r14",
-        "push r13",
-        "push r12",
-        "push rbx",
-        "push rbx",
-        "mov r15, rcx",
-        "mov rax, rdi",
-        "mov rdi, rsi",
-        "mov rsi, rdx",
-        "call rax",
-        "pop rbx",
-        "pop rbx",
-        "pop r12",
-        "pop r13",
-        "pop r14",
-        "pop r15",
-        "pop rbp",
-        "ret",
-    )
-}
 
 /// Unwinds from the frame in rbp, with the exception pending in the context.
 #[unsafe(naked)]

@@ -10,8 +10,8 @@ use crate::classes::object::ObjectRef;
 use crate::invoke::reflect;
 use crate::jni::{of, outcome};
 use crate::link::resolve;
-use crate::objects::roots::Scope;
 use crate::objects::string;
+use crate::threads::locals::Scope;
 use crate::threads::thread::{Thread, Thrown};
 
 fn members(

@@ -12,13 +12,13 @@ use classfile::{ClassFile, FieldType, MethodDescriptor, access};
 use compiler::{Shape, class_record};
 use ir::{MemoryKind, bytecode::memory_kind};
 
+use crate::classes::allocation;
 use crate::classes::class::{Class, ClassInfo, ClassKind, Field, Method, MethodFlags};
 use crate::classes::dex::DexClass;
 use crate::classes::known::OWN_LAYOUT;
 use crate::classes::library::Library;
 use crate::classes::state::InitState;
 use crate::code::cache;
-use crate::entry::allocation;
 use crate::link::define::Definition;
 use crate::link::loader::Loader;
 use crate::link::tables;

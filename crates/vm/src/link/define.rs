@@ -204,7 +204,11 @@ fn load_parents(
         return Err(thread.throw("java/lang/ClassCircularityError", &name.to_string()));
     }
     let _loading = match is_plain {
-        true => Some(thread.begin_loading(loader.id(), name)?),
+        true => {
+            let begun = thread.begin_loading(loader.id(), name);
+            let circle = "java/lang/ClassCircularityError";
+            Some(begun.ok_or_else(|| thread.throw(circle, &name.to_string()))?)
+        }
         false => None,
     };
     let interfaces = file.interfaces.iter();

@@ -21,4 +21,5 @@ pub(crate) mod own_module;
 pub(crate) mod resolve;
 pub(crate) mod start_known;
 pub(crate) mod tables;
+pub(crate) mod throw;
 pub(crate) mod verification;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! `java.lang.Thread` objects and the Linux threads behind them.
 
-use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use core::sync::atomic::{AtomicU32, Ordering};
 use std::ffi::CString;
 use std::sync::Arc;
 
@@ -93,49 +93,6 @@ pub(crate) fn state_name(status: i32) -> &'static str {
     }
 }
 
-/// What a thread waits for now, and how often it has: for thread dumps and management.
-#[derive(Default)]
-pub(crate) struct Waiting {
-    object: AtomicU32,
-    blocked_count: AtomicU64,
-    waited_count: AtomicU64,
-}
-
-impl Waiting {
-    fn begin(&self, thread: &Thread, what: Wait) {
-        let count = match what {
-            Wait::Monitor(_) => &self.blocked_count,
-            _ => &self.waited_count,
-        };
-        count.fetch_add(1, Ordering::Relaxed);
-        self.set_object(thread, what.object());
-    }
-
-    fn end(&self, thread: &Thread) {
-        self.set_object(thread, ObjectRef::NULL);
-    }
-
-    fn set_object(&self, thread: &Thread, object: ObjectRef) {
-        let old = self.object().some();
-        if let Some(old) = old {
-            // Another thread may have read it behind its own scan.
-            thread.with_mutator(|mutator| mutator.note_root(heap_binding::to_heap(old)));
-        }
-        self.object.store(object.0, Ordering::Release);
-    }
-
-    /// The object whose monitor or notification the thread waits for, or null. The thread holds it elsewhere.
-    pub(crate) fn object(&self) -> ObjectRef {
-        ObjectRef(self.object.load(Ordering::Acquire))
-    }
-
-    /// Times it waited for a monitor, and times it waited for something else.
-    pub(crate) fn counts(&self) -> (u64, u64) {
-        let count = |of: &AtomicU64| of.load(Ordering::Relaxed);
-        (count(&self.blocked_count), count(&self.waited_count))
-    }
-}
-
 /// Runs `work`, which waits and touches no object, in native state; other threads see what for. What is waited at is
 /// `held`, or null; callers up to the last managed frame hold nothing else.
 pub(crate) fn waiting<T>(
@@ -149,7 +106,8 @@ pub(crate) fn waiting<T>(
     let Some(object) = thread.object().some() else {
         return thread.outside_holding(Holds::Nothing, work);
     };
-    thread.waiting.begin(thread, what);
+    let is_monitor = matches!(what, Wait::Monitor(_));
+    thread.waiting.begin(thread, what.object(), is_monitor);
     set_status(object, what.status());
     let done = thread.outside_holding(Holds::Nothing, work);
     set_status(object, STATUS_RUNNABLE);
@@ -267,7 +225,7 @@ fn run(
         ready.unpark();
         return;
     }
-    let thread = thread::attach_as(&[heap_binding::to_heap(object)], record);
+    let thread = thread::attach_as(&[object.to_heap()], record);
     drop(place);
     bind(thread, object);
     ready.unpark();

@@ -10,12 +10,11 @@
 //! released the lock) or parks itself. Without an owner, as between release and the next thread's turn, it lends to the
 //! first in the queue; of an owner that waits for another such lock, to that one's owner.
 
-use core::cell::Cell;
 use core::sync::atomic::{AtomicU32, Ordering, fence};
 use std::sync::{Arc, OnceLock};
 
 use rt::policy::{Policy, Tid};
-use rt::sys::futex::{Futex, FutexError, Private, TID_MASK};
+use rt::sys::futex::{FutexError, TID_MASK};
 
 use crate::classes::class::Class;
 use crate::classes::known::{self, offset};
@@ -23,22 +22,11 @@ use crate::classes::loader;
 use crate::classes::object::ObjectRef;
 use crate::console;
 use crate::monitors::java_thread;
-use crate::sync::lock::{Lock, own_tid};
+use crate::sync::lock::own_tid;
 use crate::threads::thread::{self, Thread};
 
 /// Locks whose owners wait for each other's, in a row.
 const CHAIN_MAX: usize = 8;
-
-/// A thread's part in lending.
-pub(crate) struct Lending {
-    /// The borrower's number while this thread waits for it.
-    word: Futex<Private>,
-    /// How many lend to this thread, and the first of them. Each leaves the list before it leaves `park`.
-    lender_count: AtomicU32,
-    lenders: Lock<Option<&'static Thread>>,
-    /// The next in the list that this thread is in; under that list's lock.
-    next: Cell<Option<&'static Thread>>,
-}
 
 /// Fields of the class library that say who owns a lock and who waits for it.
 struct Fields {
@@ -49,17 +37,6 @@ struct Fields {
     next: u32,
     waiter: u32,
     exclusive: &'static Class,
-}
-
-impl Lending {
-    pub(crate) const fn new() -> Self {
-        Self {
-            word: Futex::new(0),
-            lender_count: AtomicU32::new(0),
-            lenders: Lock::new(None),
-            next: Cell::new(None),
-        }
-    }
 }
 
 /// How a park ended.

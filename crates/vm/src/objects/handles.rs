@@ -6,6 +6,7 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::classes::object::ObjectRef;
+use crate::memory;
 use crate::memory::table::Table;
 use crate::objects::heap_binding;
 use crate::threads::thread::{Thread, Thrown};
@@ -23,7 +24,7 @@ pub(crate) fn new(thread: &Thread, object: ObjectRef) -> u64 {
     if object.is_null() {
         return 0;
     }
-    thread.with_mutator(|mutator| mutator.note_root(heap_binding::to_heap(object)));
+    thread.with_mutator(|mutator| mutator.note_root(object.to_heap()));
     if thread.ledger().is_none() {
         TABLE.prepare();
     }
@@ -78,6 +79,20 @@ pub(crate) fn each(visit: &mut dyn FnMut(ObjectRef)) {
         if !object.is_null() {
             visit(object);
         }
+    }
+}
+
+impl Thread {
+    /// The object behind any JNI reference.
+    pub(crate) fn object_of(&self, reference: u64) -> ObjectRef {
+        if reference == 0 {
+            return ObjectRef::NULL;
+        }
+        let object = ObjectRef(memory::read(reference & !WEAK));
+        if reference & WEAK == 0 || object.is_null() {
+            return object;
+        }
+        heap_binding::read_referent(self, object)
     }
 }
 

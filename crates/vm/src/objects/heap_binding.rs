@@ -72,11 +72,6 @@ pub(crate) fn committed_bytes() -> u64 {
     heap().free_and_committed_bytes().1
 }
 
-pub(crate) fn to_heap(object: ObjectRef) -> heap::ObjectRef {
-    // SAFETY: 1. The machine's references come from the heap and are roots while Rust code holds them: see `roots`.
-    unsafe { heap::ObjectRef::from_bits(object.0) }
-}
-
 pub(crate) fn layout_at(address: u32) -> LayoutRef {
     // SAFETY: 1. Class records and layouts of class objects begin with a `Layout`, are immortal and do not change.
     unsafe { LayoutRef::from_address(address) }
@@ -171,9 +166,9 @@ pub(crate) fn write_barrier_by(thread: &Thread, object: ObjectRef, slot: u64, va
     if object.is_null() || is_recorded(thread, object) {
         return;
     }
-    let holder = to_heap(object);
+    let holder = object.to_heap();
     let slot = holder.slot((slot as u32).wrapping_sub(object.0));
-    thread.with_mutator(|mutator| mutator.write_slow(holder, slot, to_heap(value)));
+    thread.with_mutator(|mutator| mutator.write_slow(holder, slot, value.to_heap()));
 }
 
 /// The fast path: nothing is to be recorded. Never so for an object with a log word per chunk, unless nothing ever is.
@@ -184,7 +179,7 @@ fn is_recorded(thread: &Thread, object: ObjectRef) -> bool {
 
 /// Copies a piece of a range of references from array to array; the caller has checked types and ends.
 pub(crate) fn copy_piece(thread: &Thread, source: ObjectRef, target: ObjectRef, piece: CopyRange) {
-    thread.with_mutator(|mutator| mutator.copy_piece(to_heap(source), to_heap(target), piece));
+    thread.with_mutator(|mutator| mutator.copy_piece(source.to_heap(), target.to_heap(), piece));
 }
 
 /// Keeps `object` alive for ever: a class, what belongs to a class, an interned string.
@@ -193,7 +188,7 @@ pub(crate) fn keep(object: ObjectRef) {
         return;
     }
     let thread = thread::current().expect("only attached threads hold references");
-    thread.with_mutator(|mutator| heap().globals().add(mutator, to_heap(object)));
+    thread.with_mutator(|mutator| heap().globals().add(mutator, object.to_heap()));
 }
 
 /// As [`keep`], for a word that may be a primitive value.
@@ -220,20 +215,20 @@ pub(crate) fn poll_of_managed(thread: &Thread) {
 
 /// `Reference.get`: null once the collector has given the referent up.
 pub(crate) fn read_referent(thread: &Thread, reference: ObjectRef) -> ObjectRef {
-    let referent = thread.with_mutator(|mutator| mutator.read_referent(to_heap(reference)));
+    let referent = thread.with_mutator(|mutator| mutator.read_referent(reference.to_heap()));
     ObjectRef(referent.bits())
 }
 
 /// The constructor of `Reference`.
 pub(crate) fn write_referent(thread: &Thread, reference: ObjectRef, referent: ObjectRef) {
     thread.with_mutator(|mutator| {
-        mutator.write_referent(to_heap(reference), to_heap(referent));
+        mutator.write_referent(reference.to_heap(), referent.to_heap());
     });
 }
 
 /// `Reference.clear`.
 pub(crate) fn clear_referent(thread: &Thread, reference: ObjectRef) {
-    thread.with_mutator(|mutator| mutator.clear_referent(to_heap(reference)));
+    thread.with_mutator(|mutator| mutator.clear_referent(reference.to_heap()));
 }
 
 /// A reference object whose referent is gone, for the reference handler.

@@ -28,7 +28,6 @@
 //!
 //! The bound is the depth of the stack plus the size of its foreign parts.
 
-use core::arch::naked_asm;
 use core::sync::atomic::{AtomicU64, Ordering};
 
 use abi::context::MutatorContext;
@@ -41,8 +40,9 @@ use crate::code::cache::{self, CodeKind};
 use crate::console;
 use crate::memory;
 use crate::objects::handles;
-use crate::objects::heap_binding::{self, to_heap};
+use crate::objects::heap_binding;
 use crate::options::{self, StackScan};
+use crate::threads::saved::stack_pointer_of_caller;
 use crate::threads::thread::{Holds, Thread, UpcallFrame};
 
 /// See the module.
@@ -54,7 +54,7 @@ pub(crate) struct Roots {
 
 impl Binding for Roots {
     fn each_global_root(&self, visit: &mut dyn FnMut(heap::ObjectRef)) {
-        handles::each(&mut |object| visit(to_heap(object)));
+        handles::each(&mut |object| visit(object.to_heap()));
     }
 
     fn collected(&self, counters: &heap::Counters, has_pending: bool) {
@@ -158,7 +158,7 @@ impl Scan<'_> {
     /// A word that holds a reference or null.
     fn exact(&mut self, bits: u32, at: u64) {
         self.counts.slots += 1;
-        let object = to_heap(ObjectRef(bits));
+        let object = ObjectRef(bits).to_heap();
         if object.is_null() {
             return;
         }
@@ -209,11 +209,6 @@ fn named_by<T: Copy>(
     [by_lower, by_start(upper)]
 }
 
-/// Behind a frame record lies what its caller's stack pointer named at the call.
-fn stack_pointer_of_caller(frame: u64) -> u64 {
-    frame + 16
-}
-
 /// How many words at most the call of a method that is being compiled passes on the stack.
 fn unframed_arguments(last_method: u64) -> u64 {
     match machine_word::first_called(last_method) {
@@ -253,134 +248,6 @@ impl Counts {
             slots,
             words,
         }
-    }
-}
-
-/// What a thread saved of itself at its last safepoint: the registers that calls preserve, then the stack pointer.
-#[derive(Debug, Default)]
-#[repr(C)]
-pub(crate) struct Saved {
-    registers: [AtomicU64; 6],
-    stack_pointer: AtomicU64,
-    /// The stack's base: the first address behind it. Equal to `stack_pointer` when there is nothing to scan.
-    stack_base: AtomicU64,
-}
-
-impl Saved {
-    pub(crate) fn new(stack_base: u64) -> Self {
-        Self {
-            stack_pointer: AtomicU64::new(stack_base),
-            stack_base: AtomicU64::new(stack_base),
-            ..Self::default()
-        }
-    }
-
-    /// Notes the calling thread's registers and stack pointer: those of the caller at this call.
-    #[inline]
-    pub(crate) fn save(&self) {
-        // SAFETY: 1. `self` has room for the seven words. 2. Only the thread itself saves, in managed state, when
-        // nobody reads.
-        unsafe { save_registers(self) }
-    }
-
-    /// As [`Self::save`], where no foreign frame above the managed one noted at `last_frame` (0: none) holds a
-    /// reference, nor any register.
-    pub(crate) fn save_managed(&self, last_frame: u64) {
-        let stack_pointer = match last_frame {
-            0 => self.stack_base.load(Ordering::Relaxed),
-            frame => stack_pointer_of_caller(frame),
-        };
-        self.stack_pointer.store(stack_pointer, Ordering::Relaxed);
-        for register in &self.registers {
-            register.store(0, Ordering::Relaxed);
-        }
-    }
-
-    /// The thread ends: nothing of its stack is a root from here on.
-    pub(crate) fn forget(&self) {
-        self.stack_pointer
-            .store(self.stack_base.load(Ordering::Relaxed), Ordering::Relaxed);
-        for register in &self.registers {
-            register.store(0, Ordering::Relaxed);
-        }
-    }
-
-    fn each_register(&self, each: impl FnMut(u64)) {
-        let registers = self.registers.iter();
-        registers
-            .map(|it| it.load(Ordering::Relaxed))
-            .for_each(each);
-    }
-
-    fn stack(&self) -> (u64, u64) {
-        let low = self.stack_pointer.load(Ordering::Relaxed) & !7;
-        (low, self.stack_base.load(Ordering::Relaxed))
-    }
-}
-
-#[unsafe(naked)]
-unsafe extern "C" fn save_registers(saved: &Saved) {
-    naked_asm!(
-        "mov [rdi], rbx",
-        "mov [rdi + 8], rbp",
-        "mov [rdi + 16], r12",
-        "mov [rdi + 24], r13",
-        "mov [rdi + 32], r14",
-        "mov [rdi + 40], r15",
-        "lea rax, [rsp + 8]",
-        "mov [rdi + 48], rax",
-        "ret",
-    )
-}
-
-/// Zeroes the stack below the caller's frame, for frames of Rust that the caller is about to make: what they leave
-/// unwritten would else name what managed frames held there. Takes some 0.2 µs; for paths that take many.
-#[inline]
-pub(crate) fn clear_stack_below() {
-    // SAFETY: 1. Below the limit of managed frames lie more bytes of stack than are cleared (`thread`). 2. Nothing of
-    // value lies below the stack pointer.
-    unsafe { clear_below() }
-}
-
-/// As many bytes as frames of the machine's own code take before they call Java again, or nearly.
-const CLEARED_BYTES: i32 = 16 << 10;
-
-#[unsafe(naked)]
-unsafe extern "C" fn clear_below() {
-    naked_asm!(
-        "lea rdi, [rsp - {bytes}]",
-        "mov ecx, {bytes} / 8",
-        "xor eax, eax",
-        "rep stosq",
-        "ret",
-        bytes = const CLEARED_BYTES,
-    )
-}
-
-/// References in Rust's own memory, held by local references of their own until the scope ends.
-pub(crate) struct Scope<'a> {
-    thread: &'a Thread,
-    mark: u64,
-}
-
-impl<'a> Scope<'a> {
-    pub(crate) fn new(thread: &'a Thread) -> Self {
-        Self {
-            thread,
-            mark: thread.word(machine_word::LOCALS_TOP),
-        }
-    }
-
-    /// Holds `object` until the scope ends.
-    pub(crate) fn hold(&self, object: ObjectRef) -> ObjectRef {
-        self.thread.own_local(object);
-        object
-    }
-}
-
-impl Drop for Scope<'_> {
-    fn drop(&mut self) {
-        self.thread.set_word(machine_word::LOCALS_TOP, self.mark);
     }
 }
 

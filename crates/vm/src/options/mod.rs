@@ -296,22 +296,6 @@ fn java_home() -> String {
     }
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn sizes_have_units_and_do_not_overflow() {
-        assert_eq!(parse_size("512"), Some(512));
-        assert_eq!(parse_size("64k"), Some(64 << 10));
-        assert_eq!(parse_size("3M"), Some(3 << 20));
-        assert_eq!(parse_size("1g"), Some(1 << 30));
-        for wrong in ["", "k", "-1m", "1kb", "99999999999g"] {
-            assert_eq!(parse_size(wrong), None, "{wrong}");
-        }
-    }
-}
-
 /// Where code lies unless an option says otherwise.
 fn default_root() -> Option<std::path::PathBuf> {
     let absolute = |name| {
@@ -327,5 +311,21 @@ pub(crate) fn collector_name() -> &'static str {
     match get().collector {
         CollectorKind::Rc => "rc: on-the-fly reference counting",
         CollectorKind::Stw => "stw: stop-the-world mark-sweep",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_have_units_and_do_not_overflow() {
+        assert_eq!(parse_size("512"), Some(512));
+        assert_eq!(parse_size("64k"), Some(64 << 10));
+        assert_eq!(parse_size("3M"), Some(3 << 20));
+        assert_eq!(parse_size("1g"), Some(1 << 30));
+        for wrong in ["", "k", "-1m", "1kb", "99999999999g"] {
+            assert_eq!(parse_size(wrong), None, "{wrong}");
+        }
     }
 }

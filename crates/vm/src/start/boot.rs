@@ -11,6 +11,7 @@ use crate::classes::object::ObjectRef;
 use crate::classes::stage::{self, Stage};
 use crate::code::cache;
 use crate::console;
+use crate::entry::trampolines;
 use crate::inspect::backtrace;
 use crate::inspect::crash;
 use crate::inspect::figures;
@@ -28,7 +29,7 @@ use crate::objects::string;
 use crate::options;
 use crate::sync::lock;
 use crate::threads::lock_wait;
-use crate::threads::thread::{self, Managed, Thread, Thrown};
+use crate::threads::thread::{self, Doors, Managed, Thread, Thrown};
 
 static SYSTEM_LOADER: OnceLock<&'static Loader> = OnceLock::new();
 
@@ -43,6 +44,13 @@ pub(crate) fn create() -> Result<&'static Thread, Box<dyn std::error::Error>> {
     console::tell_frames_by(backtrace::own_frames);
     lock::wait_by(lock_wait::wait);
     native::look_first_in(natives::find);
+    thread::open(Doors {
+        jni_table: crate::jni::table_address(),
+        entries: trampolines::entries_address(),
+        compile_stub: trampolines::compile_stub_address(),
+        attach_crash_stack: crash::attach,
+        detach_crash_stack: crash::detach,
+    });
     thread::check_own_stack()?;
     let options = options::get();
     memory::start(options.heap_bytes_max)?;

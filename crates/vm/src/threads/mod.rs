@@ -4,9 +4,14 @@
 //! Uses code, classes and memory. It knows no object's contents and links no class. Whoever runs
 //! Java or looks at threads uses it.
 
+pub(crate) mod enter;
 pub(crate) mod ledger;
+pub(crate) mod lending;
+pub(crate) mod locals;
 pub(crate) mod lock_wait;
 pub(crate) mod noted_locks;
 pub(crate) mod real_time;
+pub(crate) mod saved;
 pub(crate) mod thread;
 pub(crate) mod unwind;
+pub(crate) mod waiting;

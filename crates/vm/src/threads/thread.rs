@@ -5,34 +5,30 @@ use core::cell::{Cell, RefCell, UnsafeCell};
 use core::mem::offset_of;
 use core::ops::Deref;
 use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use abi::context::MutatorContext;
 use abi::object as header;
 use compiler::machine_word;
 use heap::Mutator;
 
-use crate::classes::class::{Class, Method};
+use crate::classes::class::Method;
 use crate::classes::object::ObjectRef;
-use crate::entry::trampolines::{self, Resume};
-use crate::inspect::crash;
-use crate::link::define;
-use crate::link::loader;
 use crate::memory;
 use crate::memory::directory::Directory;
 use crate::memory::symbol::Symbol;
-use crate::monitors::java_thread::Waiting;
-use crate::monitors::lend::Lending;
-use crate::objects::handles;
 use crate::objects::heap_binding;
-use crate::objects::roots::{self, Saved, Scope};
-use crate::objects::string;
 use crate::sync::lock::Lock;
 use crate::sync::park::Parker;
 use crate::sync::waiters::Waiter;
+use crate::threads::enter::{self, Resume};
 use crate::threads::ledger::Ledger;
+use crate::threads::lending::Lending;
+use crate::threads::locals::{LOCALS_BYTES, LOCALS_GUARD_BYTES, LOCALS_RESERVE_BYTES};
 use crate::threads::noted_locks::NotedLocks;
 use crate::threads::real_time::Record;
+use crate::threads::saved::Saved;
+use crate::threads::waiting::Waiting;
 
 /// An exception is pending in the current thread's context.
 #[derive(Debug)]
@@ -58,16 +54,10 @@ pub(crate) enum Holds {
     Any,
 }
 
-/// Bytes for local references, 8 each: 16 times what HotSpot lets native code ask for. Only those used take memory.
-const LOCALS_BYTES: usize = 8 << 20;
-/// Of these, what is left for the machine's own and for making the error about the others.
-const LOCALS_RESERVE_BYTES: usize = 256 << 10;
-/// Behind them, where nothing may be touched.
-const LOCALS_GUARD_BYTES: usize = 4096;
 /// Stack below which managed code must not go: the compiler and native code run there.
 pub(crate) const STACK_RESERVE_BYTES: u64 = 640 << 10;
 /// Of the reserve, what is kept when an error about the stack itself is being made.
-const STACK_LAST_BYTES: u64 = 256 << 10;
+pub(crate) const STACK_LAST_BYTES: u64 = 256 << 10;
 /// Values that a call passes at most: the class file format's limit, a receiver and 255 words.
 const PARAMETERS_MAX: usize = 256;
 /// What a thread that others made must have at least.
@@ -88,7 +78,7 @@ pub(crate) struct Thread {
     pub(crate) resume: Cell<Resume>,
     loading: RefCell<Vec<(u32, Symbol)>>,
     /// An OutOfMemoryError is being made.
-    is_out_of_memory: Cell<bool>,
+    pub(crate) is_out_of_memory: Cell<bool>,
     /// Marks of `PushLocalFrame`.
     pub(crate) local_frames: RefCell<Vec<u64>>,
     /// What frames without a proof of structured locking hold.
@@ -115,6 +105,32 @@ pub(crate) struct Thread {
 unsafe impl Sync for Thread {}
 // SAFETY: 1. A thread record is made by its own thread and never moves.
 unsafe impl Send for Thread {}
+
+/// Where each thread's way leads out of this room: to rooms above it, which `start` knows.
+#[derive(Debug)]
+pub(crate) struct Doors {
+    /// Address of JNI's table of functions.
+    pub(crate) jni_table: u64,
+    /// Address of the table of functions that compiled code calls.
+    pub(crate) entries: u64,
+    /// Address of the code that has a method compiled at its first call.
+    pub(crate) compile_stub: u64,
+    /// Gives the calling thread a stack to report a crash on.
+    pub(crate) attach_crash_stack: fn() -> u64,
+    /// Takes back what `attach_crash_stack` gave.
+    pub(crate) detach_crash_stack: fn(u64),
+}
+
+static DOORS: OnceLock<Doors> = OnceLock::new();
+
+/// Before the first thread is attached.
+pub(crate) fn open(doors: Doors) {
+    let _ = DOORS.set(doors);
+}
+
+fn doors() -> &'static Doors {
+    DOORS.get().expect("opened at start")
+}
 
 struct Records {
     /// Of attached threads.
@@ -212,6 +228,7 @@ pub(crate) fn attach_as(
     if let Some(thread) = current() {
         return thread;
     }
+    let doors = doors();
     let locals = memory::map_guarded(LOCALS_BYTES, LOCALS_GUARD_BYTES, "local references");
     let locals = locals.expect("room for a thread");
     let (low, base) = own_stack();
@@ -237,7 +254,7 @@ pub(crate) fn attach_as(
         stack_low: AtomicU64::new(low),
         real_time,
         attached_ns: crate::console::now_ns(),
-        crash_stack: crash::attach(),
+        crash_stack: (doors.attach_crash_stack)(),
         number: AtomicU32::new(0),
     });
     let records = RECORDS.fetch_add(1, Ordering::Relaxed) + 1;
@@ -252,17 +269,14 @@ pub(crate) fn attach_as(
         .stack_limit
         .store(low + STACK_RESERVE_BYTES, Ordering::Relaxed);
     context.thread_index.store(thread.tid, Ordering::Relaxed);
-    thread.set_word(machine_word::JNI_TABLE, crate::jni::table_address());
-    thread.set_word(machine_word::ENTRIES, trampolines::entries_address());
+    thread.set_word(machine_word::JNI_TABLE, doors.jni_table);
+    thread.set_word(machine_word::ENTRIES, doors.entries);
     thread.set_word(machine_word::LOCALS_TOP, locals);
     thread.set_word(
         machine_word::LOCALS_LIMIT,
         thread.locals_end() - LOCALS_RESERVE_BYTES as u64,
     );
-    thread.set_word(
-        crate::code::cache::COMPILE_STUB_WORD,
-        trampolines::compile_stub_address(),
-    );
+    thread.set_word(crate::code::cache::COMPILE_STUB_WORD, doors.compile_stub);
     CURRENT.set(Some(thread));
     THREADS.lock().running.push(shared);
     thread
@@ -290,7 +304,7 @@ pub(crate) fn detach(thread: &'static Thread) {
     drop(unsafe { (*thread.mutator.get()).take() });
     memory::unmap(thread.locals_start, LOCALS_BYTES + LOCALS_GUARD_BYTES);
     CURRENT.set(None);
-    crash::detach(thread.crash_stack);
+    (doors().detach_crash_stack)(thread.crash_stack);
     bury(own);
 }
 
@@ -386,7 +400,7 @@ impl Thread {
 
     pub(crate) fn set_object(&self, object: ObjectRef) {
         // Another thread may have read the old one behind its own scan.
-        let old = heap_binding::to_heap(self.object());
+        let old = self.object().to_heap();
         self.with_mutator(|mutator| mutator.note_root(old));
         self.object.store(object.0, Ordering::Release);
         self.set_word(machine_word::THREAD_OBJECT, u64::from(object.0));
@@ -561,7 +575,7 @@ impl Thread {
         };
         self.upcalls.set(&frame);
         let code = method.entry.load(Ordering::Acquire);
-        let value = trampolines::enter(adapter, code, args, self.context());
+        let value = enter::enter(adapter, code, args, self.context());
         self.upcalls.set(frame.previous);
         self.context()
             .last_frame
@@ -582,219 +596,18 @@ impl Thread {
         adapter
     }
 
-    /// Calls the receiver's version of `method`.
-    pub(crate) fn call_virtual(
-        &self,
-        method: &'static Method,
-        args: &[u64],
-    ) -> Result<u64, Thrown> {
-        let receiver = ObjectRef(args[0] as u32);
-        self.call(self.select(method, receiver)?, args)
-    }
-
-    /// The version of `method` that `receiver` has.
-    pub(crate) fn select(
-        &self,
-        method: &'static Method,
-        receiver: ObjectRef,
-    ) -> Result<&'static Method, Thrown> {
-        if let Some(offset) = method.vtable_offset() {
-            return Ok(receiver.class().vtable_entry(offset));
-        }
-        if !method.class().is_interface() || method.is_private() || method.is_static() {
-            return Ok(method);
-        }
-        crate::link::resolve::select_interface(self, receiver.class(), method)
-    }
-
-    /// A class of the boot loader that must be there. It is loaded on first sight, for which memory may be exhausted.
-    pub(crate) fn boot_class(&self, name: &str) -> Result<&'static Class, Thrown> {
-        match loader::find_boot(self, Symbol::new(name.as_bytes()))? {
-            Some(class) => Ok(class),
-            None => crate::console::fatal(&format!("the class library has no {name}")),
-        }
-    }
-
-    /// Makes an object and runs `constructor` on it.
-    pub(crate) fn new_instance(
-        &self,
-        class: &'static Class,
-        constructor: Option<&'static Method>,
-        args: &[u64],
-    ) -> Result<ObjectRef, Thrown> {
-        class.initialize(self)?;
-        let object = heap_binding::new_object(self, class)?;
-        if let Some(constructor) = constructor {
-            let mut all = vec![u64::from(object.0)];
-            all.extend_from_slice(args);
-            self.call(constructor, &all)?;
-        }
-        Ok(object)
-    }
-
-    /// Throws a new exception with a message.
-    pub(crate) fn throw(&self, class: &str, message: &str) -> Thrown {
-        self.throw_with(class, Some(message), ObjectRef::NULL)
-    }
-
-    /// Throws a new exception without a message.
-    pub(crate) fn throw_plain(&self, class: &str) -> Thrown {
-        self.throw_with(class, None, ObjectRef::NULL)
-    }
-
-    /// Throws a StackOverflowError, from below the limit. The reserve is for making it; should that go too deep as well,
-    /// there is no limit any more, and the rest is for the error about that.
-    pub(crate) fn throw_stack_overflow(&self) {
-        let limit = &self.context().stack_limit;
-        let last = self.stack_low.load(Ordering::Relaxed) + STACK_LAST_BYTES;
-        let is_first = limit.load(Ordering::Relaxed) > last;
-        let before = limit.swap(if is_first { last } else { 0 }, Ordering::Relaxed);
-        let _ = self.throw_plain("java/lang/StackOverflowError");
-        limit.store(before, Ordering::Relaxed);
-    }
-
-    /// Throws a new exception with message and cause.
-    pub(crate) fn throw_with(
-        &self,
-        class_name: &str,
-        message: Option<&str>,
-        cause: ObjectRef,
-    ) -> Thrown {
-        if !crate::classes::stage::is_up_to(crate::classes::stage::Stage::Classes) {
-            crate::console::fatal(&format!("{class_name} at start: {message:?}"));
-        }
-        roots::clear_stack_below();
-        let class = match loader::find_boot(self, Symbol::new(class_name.as_bytes())) {
-            Ok(Some(class)) => class,
-            // Out of memory: that is what is thrown then.
-            Err(thrown) => return thrown,
-            Ok(None) => crate::console::fatal(&format!("the class library has no {class_name}")),
-        };
-        let outcome = match message {
-            Some(message) => string::new_string(self, message).and_then(|text| {
-                let constructor = class.method_named("<init>", "(Ljava/lang/String;)V");
-                self.new_instance(class, constructor, &[text.0.into()])
-            }),
-            None => self.new_instance(class, class.method_named("<init>", "()V"), &[]),
-        };
-        match outcome {
-            Ok(exception) => {
-                if !cause.is_null() {
-                    exception.put_ref(crate::classes::known::known().throwable_cause, cause);
-                }
-                self.set_exception(exception)
-            }
-            Err(thrown) => thrown,
-        }
-    }
-
-    /// Throws OutOfMemoryError: a new one with its trace if there is room for that, else the one kept for this.
-    pub(crate) fn throw_out_of_memory(&self, message: &str) -> Thrown {
-        let is_ready = crate::classes::stage::is_up_to(crate::classes::stage::Stage::Ready);
-        if is_ready && !self.is_out_of_memory.replace(true) {
-            let thrown = self.throw("java/lang/OutOfMemoryError", message);
-            self.is_out_of_memory.set(false);
-            return thrown;
-        }
-        match crate::classes::stage::out_of_memory_error() {
-            Some(error) => self.set_exception(error),
-            None => {
-                crate::console::fatal(&format!("java.lang.OutOfMemoryError at start: {message}"))
-            }
-        }
-    }
-
-    /// Notes that a loader defines `name` here; a second time is a circle.
-    pub(crate) fn begin_loading(&self, loader: u32, name: Symbol) -> Result<Loading<'_>, Thrown> {
+    /// Notes that a loader defines `name` here; `None` the second time: a circle.
+    pub(crate) fn begin_loading(&self, loader: u32, name: Symbol) -> Option<Loading<'_>> {
         if self.loading.borrow().contains(&(loader, name)) {
-            return Err(self.throw("java/lang/ClassCircularityError", &name.to_string()));
+            return None;
         }
         self.loading.borrow_mut().push((loader, name));
-        Ok(Loading(self))
-    }
-
-    /// A new local reference, or null for null. Null as well, with an OutOfMemoryError pending, if there is no room.
-    #[inline]
-    pub(crate) fn local(&self, object: ObjectRef) -> u64 {
-        if object.is_null() {
-            return 0;
-        }
-        if !self.has_room_for_locals(1) {
-            let _ = self.throw_locals_full();
-            return 0;
-        }
-        self.local_unchecked(object)
-    }
-
-    /// As [`Self::local`], for the machine's own, which may go into the reserve.
-    pub(crate) fn own_local(&self, object: ObjectRef) {
-        if !object.is_null() {
-            // Each takes more of the stack than of the reserve, which would end first.
-            assert!(self.word(machine_word::LOCALS_TOP) < self.locals_end());
-            self.local_unchecked(object);
-        }
-    }
-
-    /// The caller has looked for room.
-    fn local_unchecked(&self, object: ObjectRef) -> u64 {
-        let at = self.word(machine_word::LOCALS_TOP);
-        memory::write(at, object.0);
-        self.set_word(machine_word::LOCALS_TOP, at + 8);
-        at
-    }
-
-    fn locals_end(&self) -> u64 {
-        self.locals_start + LOCALS_BYTES as u64
-    }
-
-    /// Whether `count` local references more can be made.
-    #[inline]
-    pub(crate) fn has_room_for_locals(&self, count: u32) -> bool {
-        let top = self.word(machine_word::LOCALS_TOP);
-        top + u64::from(count) * 8 <= self.word(machine_word::LOCALS_LIMIT)
-    }
-
-    /// Throws OutOfMemoryError. Until it is made, native methods may use the reserve.
-    #[cold]
-    #[inline(never)]
-    pub(crate) fn throw_locals_full(&self) -> Thrown {
-        let before = self.word(machine_word::LOCALS_LIMIT);
-        self.set_word(machine_word::LOCALS_LIMIT, self.locals_end());
-        let thrown = self.throw_out_of_memory("too many JNI local references");
-        self.set_word(machine_word::LOCALS_LIMIT, before);
-        thrown
-    }
-
-    /// Whether `reference` is one of this thread's local ones.
-    pub(crate) fn is_local(&self, reference: u64) -> bool {
-        self.locals_start <= reference && reference < self.word(machine_word::LOCALS_TOP)
+        Some(Loading(self))
     }
 
     /// Whether Java code called what runs now.
     pub(crate) fn has_java_frames(&self) -> bool {
         self.context().last_frame.load(Ordering::Relaxed) != 0
-    }
-
-    /// The object behind any JNI reference.
-    pub(crate) fn object_of(&self, reference: u64) -> ObjectRef {
-        if reference == 0 {
-            return ObjectRef::NULL;
-        }
-        let object = ObjectRef(memory::read(reference & !handles::WEAK));
-        if reference & handles::WEAK == 0 || object.is_null() {
-            return object;
-        }
-        heap_binding::read_referent(self, object)
-    }
-
-    /// References that Rust code must hold in memory of its own are held by local references of this scope.
-    pub(crate) fn scope(&self) -> Scope<'_> {
-        Scope::new(self)
-    }
-
-    /// An array class made if need be.
-    pub(crate) fn array_class(&self, element: &'static Class) -> Result<&'static Class, Thrown> {
-        define::array_of(self, element)
     }
 }
 

@@ -11,8 +11,8 @@ use crate::classes::class::Method;
 use crate::classes::object::ObjectRef;
 use crate::code::cache::{self, CodeKind};
 use crate::console;
-use crate::entry::trampolines::Resume;
 use crate::memory;
+use crate::threads::enter::Resume;
 use crate::threads::thread::{Thread, UpcallFrame};
 
 /// One frame of a Java method.
