@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Builds the C half (functions with variable arguments) and the Java half (Android's class loaders, javax.realtime), names the
-//! library, and says from which sources it is made: compiled code on disk is for machines made of the same.
+//! Builds the C half (functions with variable arguments) and the Java half (Android's class
+//! loaders, javax.realtime), names the library, and says from which sources it is made: compiled
+//! code on disk is for machines made of the same.
 
 use std::collections::BTreeMap;
 use std::hash::{DefaultHasher, Hash, Hasher};

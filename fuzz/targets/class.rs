@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Class files: parsed, held against the format's rules, every method's stack map checked, and its code refused or
-//! translated into IR whose references are proven or not.
+//! Class files: parsed, held against the format's rules, every method's stack map checked, and its
+//! code refused or translated into IR whose references are proven or not.
 #![no_main]
 
 use classfile::ClassFile;

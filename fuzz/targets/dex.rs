@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! DEX files with the checksum made good, so that the fuzzer reaches what lies behind it; all code is listed.
+//! DEX files with the checksum made good, so that the fuzzer reaches what lies behind it; all code
+//! is listed.
 #![no_main]
 
 use dex::{DexFile, Listing};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! DEX files with the checksum made good: every class becomes a class file that parses, every method is refused or
-//! becomes IR whose references are proven or not.
+//! DEX files with the checksum made good: every class becomes a class file that parses, every
+//! method is refused or becomes IR whose references are proven or not.
 #![no_main]
 
 use classfile::ClassFile;

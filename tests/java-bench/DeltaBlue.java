@@ -3,7 +3,10 @@
 import java.util.ArrayList;
 import java.util.List;
 
-/** A solver for one-way constraints of different strength, kept satisfied step by step (Freeman-Benson and Maloney). */
+/**
+ * A solver for one-way constraints of different strength, kept satisfied step by step
+ * (Freeman-Benson and Maloney).
+ */
 final class DeltaBlue {
     private static final int COUNT = 150;
     /** Strengths: smaller is stronger. */

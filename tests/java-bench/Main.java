@@ -3,7 +3,10 @@
 import java.util.Arrays;
 import java.util.function.LongSupplier;
 
-/** Runs one program again and again: {@code Main NAME SECONDS}; prints its checksum, the median time of a run and the count. */
+/**
+ * Runs one program again and again: {@code Main NAME SECONDS}; prints its checksum, the median time
+ * of a run and the count.
+ */
 public final class Main {
     /** Warm-up takes this part of the time. */
     private static final int WARM_UP_PARTS = 3;

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/** An operating system's kernel after Martin Richards: tasks that send packets to each other, by priority. */
+/**
+ * An operating system's kernel after Martin Richards: tasks that send packets to each other, by
+ * priority.
+ */
 final class Richards {
     private static final int IDLE = 0;
     private static final int WORKER = 1;
@@ -77,7 +80,9 @@ final class Richards {
 
         abstract Task run(Richards kernel, Packet packet);
 
-        /** Takes a packet; gives whom to run next: this task if it is more urgent than {@code from}. */
+        /**
+         * Takes a packet; gives whom to run next: this task if it is more urgent than {@code from}.
+         */
         final Task take(Packet packet, Task from) {
             boolean wasEmpty = queue == null;
             queue = append(packet, queue);

@@ -1,6 +1,6 @@
-// SPDX-License-Identifier: Apache-2.0
-// Whom a method that looks for its caller finds: directly, by reflection, through method handles, in a lambda, in a hidden
-// class; and what a stack walk and a security manager's context show.
+// SPDX-License-Identifier: Apache-2.0 Whom a method that looks for its caller finds: directly, by
+// reflection, through method handles, in a lambda, in a hidden class; and what a stack walk and a
+// security manager's context show.
 
 import java.lang.invoke.MethodHandle;
 import java.lang.invoke.MethodHandles;

@@ -7,7 +7,10 @@ import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.Callable;
 
-/** Two loaders, each with a class of the same name: who links with the other must agree about what the name means. */
+/**
+ * Two loaders, each with a class of the same name: who links with the other must agree about what
+ * the name means.
+ */
 public class Constraints {
     public static class Token {
         public int number = 7;

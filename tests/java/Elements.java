@@ -123,7 +123,10 @@ public class Elements {
         overlaps();
     }
 
-    /** Copies within an array that is longer than what is copied at once, in both directions and by odd distances. */
+    /**
+     * Copies within an array that is longer than what is copied at once, in both directions and by
+     * odd distances.
+     */
     private static void overlaps() {
         int length = 200_000;
         for (int distance : new int[] {1, 7, 4096, 65_536, 99_999}) {

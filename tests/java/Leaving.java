@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-/** The thread of main ends while daemons keep the collector at work: nobody waits for it, nothing is said. */
+/**
+ * The thread of main ends while daemons keep the collector at work: nobody waits for it, nothing is
+ * said.
+ */
 public class Leaving {
     public static void main(String[] args) throws InterruptedException {
         for (int i = 0; i < 2; i++) {

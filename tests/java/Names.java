@@ -14,7 +14,10 @@ import java.util.List;
 import java.util.Map;
 import java.util.function.Supplier;
 
-/** Classes that take the names of others: a name alone gives no right, and two classes of one name stay apart. */
+/**
+ * Classes that take the names of others: a name alone gives no right, and two classes of one name
+ * stay apart.
+ */
 public class Names {
     static final String MAGIC = "jdk/internal/reflect/MagicAccessorImpl";
     static final String PLATFORM = "jdk/internal/loader/ClassLoaders$PlatformClassLoader";
@@ -220,7 +223,9 @@ public class Names {
         return type.getMethod("run").invoke(type.getConstructor().newInstance());
     }
 
-    /** A class whose ancestor is named as the one that the library's reflection may do anything by. */
+    /**
+     * A class whose ancestor is named as the one that the library's reflection may do anything by.
+     */
     static void magic() throws IOException {
         for (String name : List.of(MAGIC, "jdk/internal/reflect/MethodAccessorImpl", "jdk/internal/reflect/Any", "p/Q")) {
             Map<String, String> names = Map.of(own("Lure"), name);

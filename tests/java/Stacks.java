@@ -128,7 +128,10 @@ public class Stacks {
         return thread;
     }
 
-    /** Two threads each of which holds what the other wants; a third that wants what one of them holds. */
+    /**
+     * Two threads each of which holds what the other wants; a third that wants what one of them
+     * holds.
+     */
     static void deadlock() throws InterruptedException {
         ThreadMXBean bean = ManagementFactory.getThreadMXBean();
         System.out.println(bean.findMonitorDeadlockedThreads() == null);

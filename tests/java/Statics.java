@@ -9,7 +9,10 @@ import java.lang.ref.WeakReference;
 import java.lang.reflect.Field;
 import sun.misc.Unsafe;
 
-/** Static fields lie in the class object: what handles, reflection and Unsafe say of them, and what collections leave. */
+/**
+ * Static fields lie in the class object: what handles, reflection and Unsafe say of them, and what
+ * collections leave.
+ */
 public class Statics {
     static final int FIELDS = 3000;
 
@@ -54,7 +57,9 @@ public class Statics {
         System.out.println(Few.number + " " + Few.small + " " + Few.wide + " " + Few.real + " " + Few.text + " " + Few.FIXED);
     }
 
-    /** More references than one word of the log covers, and fields of all class objects beside them. */
+    /**
+     * More references than one word of the log covers, and fields of all class objects beside them.
+     */
     private static void many() throws Exception {
         Field[] fields = Many.class.getDeclaredFields();
         for (int round = 0; round < 20; round++) {

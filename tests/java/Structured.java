@@ -8,8 +8,8 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * Classes whose code was changed after javac, all of which verify: locks that are not given back where they were taken,
- * and writes to fields that became final.
+ * Classes whose code was changed after javac, all of which verify: locks that are not given back
+ * where they were taken, and writes to fields that became final.
  */
 public class Structured {
     private static final int MONITOR_ENTER = 0xc2;
@@ -266,7 +266,8 @@ public class Structured {
         run("left", Plain.class, with(plain, MONITOR_EXIT, 0, POP), false);
         run("left, held outside", Plain.class, with(plain, MONITOR_EXIT, 0, POP), true);
         run("taken twice", Plain.class, with(plain, MONITOR_EXIT, 0, MONITOR_ENTER), false);
-        // javac's handlers cover themselves: one that may not give back what it has would go round for ever.
+        // javac's handlers cover themselves: one that may not give back what it has would go round
+        // for ever.
         byte[] untaken = with(with(plain, MONITOR_EXIT, 1, POP), MONITOR_ENTER, 0, POP);
         run("another's", Plain.class, untaken, true);
         run("nobody's", Plain.class, untaken, false);

@@ -1,5 +1,5 @@
-// SPDX-License-Identifier: Apache-2.0
-// On whose behalf a thread acts: subjects through doAs, doPrivileged and new threads; and packages of the library.
+// SPDX-License-Identifier: Apache-2.0 On whose behalf a thread acts: subjects through doAs,
+// doPrivileged and new threads; and packages of the library.
 
 import java.lang.reflect.Proxy;
 import java.security.AccessControlContext;

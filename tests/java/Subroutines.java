@@ -152,7 +152,10 @@ public class Subroutines {
             return "L" + labels++;
         }
 
-        /** Subroutines of the {@code finally} clauses around, outermost first, and the end of the innermost loop. */
+        /**
+         * Subroutines of the {@code finally} clauses around, outermost first, and the end of the
+         * innermost loop.
+         */
         void block(int depth, List<String> clauses, String end, int clausesAroundEnd) {
             for (int count = random.nextInt(3); count >= 0; count--) {
                 int kind = random.nextInt(depth > 0 ? 9 : 5);

@@ -11,7 +11,10 @@ import java.util.TreeMap;
 import java.util.TreeSet;
 import java.util.zip.Adler32;
 
-/** A {@link Universe} as a DEX file, by the format's description: version 035, one file for all classes. */
+/**
+ * A {@link Universe} as a DEX file, by the format's description: version 035, one file for all
+ * classes.
+ */
 final class AsDex {
     private static final int HEADER_BYTES = 0x70;
     private static final int PUBLIC = 0x1;

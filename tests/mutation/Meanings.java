@@ -12,11 +12,11 @@ import java.util.Optional;
 import java.util.TreeMap;
 
 /**
- * Has classes of a {@link Universe} verified, some at the end of the stack or of memory: {@code Meanings class|dex SEED
- * FIRST COUNT}.
+ * Has classes of a {@link Universe} verified, some at the end of the stack or of memory: {@code
+ * Meanings class|dex SEED FIRST COUNT}.
  *
- * <p>Class files: one line per case, to be compared with another machine's. DEX code: what {@link Rules} say, or a line
- * that begins with {@code FINDING}; at the end how often each outcome came.
+ * <p>Class files: one line per case, to be compared with another machine's. DEX code: what {@link
+ * Rules} say, or a line that begins with {@code FINDING}; at the end how often each outcome came.
  */
 public final class Meanings {
     private static final long STACK_BYTES = 512 << 10;
@@ -26,7 +26,10 @@ public final class Meanings {
 
     /** What a loader does not define itself. */
     private record Held(Universe universe, boolean[] isReleased, ClassLoader abroad) {
-        /** The class if another loader has it, or null if it is ours; those that are held back are nobody's. */
+        /**
+         * The class if another loader has it, or null if it is ours; those that are held back are
+         * nobody's.
+         */
         Optional<Class<?>> find(String name) throws ClassNotFoundException {
             String internal = name.replace('.', '/');
             if (!isReleased[0] && universe.heldBack.contains(internal)) {
@@ -166,7 +169,10 @@ public final class Meanings {
         return thrown == null ? ACCEPTED : thrown.getClass().getSimpleName();
     }
 
-    /** Initialises the class under test; the outcome of a first attempt may be that there was no room for it. */
+    /**
+     * Initialises the class under test; the outcome of a first attempt may be that there was no
+     * room for it.
+     */
     private String verified() throws InterruptedException {
         if (way == 0) {
             return load(Universe.TEST, true);

@@ -17,11 +17,12 @@ import java.util.TreeMap;
 import java.util.stream.Stream;
 
 /**
- * Changes class files, loads what comes out, and says how that went: {@code Mutate DIRECTORY SEED FIRST COUNT}.
+ * Changes class files, loads what comes out, and says how that went: {@code Mutate DIRECTORY SEED
+ * FIRST COUNT}.
  *
- * <p>Each case is made of its seed and number alone. One line per case: its number, the class, what was changed, and
- * {@code accepted} with what its static methods gave, or {@code refused} with the error. A case that does not come to
- * an end ends the process, after its line.
+ * <p>Each case is made of its seed and number alone. One line per case: its number, the class, what
+ * was changed, and {@code accepted} with what its static methods gave, or {@code refused} with the
+ * error. A case that does not come to an end ends the process, after its line.
  */
 public final class Mutate {
     /** Where the parts of a class file lie. */
@@ -102,7 +103,9 @@ public final class Mutate {
             return u4At(at - 4);
         }
 
-        /** Offsets of the instructions of the code whose attribute's content begins at {@code code}. */
+        /**
+         * Offsets of the instructions of the code whose attribute's content begins at {@code code}.
+         */
         List<Integer> instructions(int code) {
             List<Integer> found = new ArrayList<>();
             int start = code + 8;
@@ -321,7 +324,8 @@ public final class Mutate {
         try {
             run(args);
         } catch (OutOfMemoryError e) {
-            // What a case left in its statics is there for good where classes are: a new process has room.
+            // What a case left in its statics is there for good where classes are: a new process
+            // has room.
             Runtime.getRuntime().halt(ENDED_EARLY);
         }
     }

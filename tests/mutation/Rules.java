@@ -10,11 +10,12 @@ import java.util.Set;
 /**
  * What must become of a {@link Universe} in DEX code, by the rules alone.
  *
- * <p>"Dalvik bytecode", constraints: "The source of an instance field's object must be assignment-compatible with the
- * field's class", of an argument with the parameter's type, of {@code return-object} with the method's result; what
- * {@code new-instance}, {@code check-cast} and fields give has the type that they name. Interfaces are checked when they
- * are called. Our own (docs/internals/verification.md): a class that is not there is taken for what it is used
- * as, and that must stay true when it comes.
+ * <p>"Dalvik bytecode", constraints: "The source of an instance field's object must be
+ * assignment-compatible with the field's class", of an argument with the parameter's type, of
+ * {@code return-object} with the method's result; what {@code new-instance}, {@code check-cast} and
+ * fields give has the type that they name. Interfaces are checked when they are called. Our own
+ * (docs/internals/verification.md): a class that is not there is taken for what it is used as, and
+ * that must stay true when it comes.
  */
 final class Rules {
     static final String ABSENT = "NoClassDefFoundError";

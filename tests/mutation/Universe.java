@@ -8,10 +8,11 @@ import java.util.Map;
 import java.util.Set;
 
 /**
- * A few classes that name each other, drawn at random, and one whose code is judged: {@code p/Test}.
+ * A few classes that name each other, drawn at random, and one whose code is judged: {@code
+ * p/Test}.
  *
- * <p>Superclasses, interfaces and names are any that make sense; some names are those of the class library's own.
- * Names are internal ones.
+ * <p>Superclasses, interfaces and names are any that make sense; some names are those of the class
+ * library's own. Names are internal ones.
  */
 final class Universe {
     static final String OBJECT = "java/lang/Object";

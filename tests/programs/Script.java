@@ -3,7 +3,9 @@
 import org.mozilla.javascript.Context;
 import org.mozilla.javascript.Scriptable;
 
-/** Rhino, interpreting and compiling: closures, regular expressions, JSON, exceptions, Java objects. */
+/**
+ * Rhino, interpreting and compiling: closures, regular expressions, JSON, exceptions, Java objects.
+ */
 public class Script {
     private static final String SOURCE = """
         var primes = [];

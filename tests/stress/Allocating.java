@@ -42,7 +42,10 @@ final class Allocating {
 
     private static final Node[] GRAPH = new Node[3000];
 
-    /** A graph with cycles in which nodes are replaced; a shadow of numbers says what each edge must be. */
+    /**
+     * A graph with cycles in which nodes are replaced; a shadow of numbers says what each edge must
+     * be.
+     */
     private static final int[][] SHADOW = new int[GRAPH.length][3];
 
     static long graph(Stress.Random64 random) {
@@ -57,8 +60,8 @@ final class Allocating {
             int edge = random.below(3);
             int to = random.below(GRAPH.length);
             if (random.below(10) == 0) {
-                // Edges to the old node stay: it lives on among its neighbours until they forget it, in a circle with
-                // the new one, but holds nobody else.
+                // Edges to the old node stay: it lives on among its neighbours until they forget
+                // it, in a circle with the new one, but holds nobody else.
                 Node old = GRAPH[at];
                 GRAPH[at] = new Node(at);
                 GRAPH[at].edges = old.edges.clone();
@@ -87,7 +90,10 @@ final class Allocating {
         return GRAPH.length * 4L;
     }
 
-    /** Arrays of all kinds and sizes: zeroed, cloned, copied over each other, nested, large, outside the heap. */
+    /**
+     * Arrays of all kinds and sizes: zeroed, cloned, copied over each other, nested, large, outside
+     * the heap.
+     */
     static long arrays(Stress.Random64 random) {
         int size = 1 << random.below(random.below(64) == 0 ? 17 : 14);
         size += random.below(size);
@@ -138,7 +144,9 @@ final class Allocating {
         }
     }
 
-    /** Weak, soft and phantom references, cleaners, finalisers: none too early, and all in the end. */
+    /**
+     * Weak, soft and phantom references, cleaners, finalisers: none too early, and all in the end.
+     */
     static long references(Stress.Random64 random) throws Exception {
         ReferenceQueue<Object> queue = new ReferenceQueue<>();
         int count = 50 + random.below(100);

@@ -180,7 +180,10 @@ final class Locking {
 
     private static final ThreadLocal<int[]> LOCAL = ThreadLocal.withInitial(() -> new int[1]);
 
-    /** Many short threads, with locals of their own, handlers for what nobody catches, and inherited values. */
+    /**
+     * Many short threads, with locals of their own, handlers for what nobody catches, and inherited
+     * values.
+     */
     static long threads(Stress.Random64 random) throws Exception {
         AtomicInteger uncaught = new AtomicInteger();
         AtomicLong sum = new AtomicLong();

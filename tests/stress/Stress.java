@@ -10,11 +10,13 @@ import java.util.List;
 import java.util.concurrent.atomic.AtomicLong;
 
 /**
- * Everything at once, for as long as asked: {@code Stress SECONDS [SEED]}, {@code -Dparts=REGEX} for some parts only.
+ * Everything at once, for as long as asked: {@code Stress SECONDS [SEED]}, {@code -Dparts=REGEX}
+ * for some parts only.
  *
- * <p>Each part runs in a thread of its own and repeats rounds. A round knows what must come out and throws if it does
- * not. What a round does is made of the seed, the part and the round's number alone; how rounds meet is up to the
- * machine. Memory must not grow once all parts have warmed up, apart from the classes that are made on the way.
+ * <p>Each part runs in a thread of its own and repeats rounds. A round knows what must come out and
+ * throws if it does not. What a round does is made of the seed, the part and the round's number
+ * alone; how rounds meet is up to the machine. Memory must not grow once all parts have warmed up,
+ * apart from the classes that are made on the way.
  */
 public final class Stress {
     /** A part's one round: gives how many things it checked. */

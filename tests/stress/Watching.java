@@ -13,7 +13,8 @@ final class Watching {
         try {
             all = Thread.getAllStackTraces();
         } catch (OutOfMemoryError e) {
-            // A stack that is overflowing has tens of thousands of frames: no span of blocks is free for their array.
+            // A stack that is overflowing has tens of thousands of frames: no span of blocks is
+            // free for their array.
             Stress.exhausted.incrementAndGet();
             return 0;
         }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What of Android's interface is there: framework/api/natives.txt and services.txt are measured from AOSP's jar, the library of
-//! natives and the services themselves; a section of docs/compatibility.md is made of them.
+//! What of Android's interface is there: framework/api/natives.txt and services.txt are measured
+//! from AOSP's jar, the library of natives and the services themselves; a section of
+//! docs/compatibility.md is made of them.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
@@ -75,8 +76,8 @@ fn symbols(library: &Path) -> Result<BTreeSet<String>> {
     Ok(found)
 }
 
-/// One line for each class that declares native methods: "CLASS THERE DECLARED", then the names of those that are not there if
-/// some are.
+/// One line for each class that declares native methods: "CLASS THERE DECLARED", then the names of
+/// those that are not there if some are.
 fn natives(declared: &str, defined: &BTreeSet<String>) -> Result<String> {
     let mut classes: BTreeMap<&str, (usize, Vec<&str>)> = BTreeMap::new();
     for line in declared.lines() {
@@ -116,7 +117,8 @@ fn natives(declared: &str, defined: &BTreeSet<String>) -> Result<String> {
     Ok(text)
 }
 
-/// JNI's names of a native method's function, without and with its arguments (JNI specification, "Resolving Native Method Names").
+/// JNI's names of a native method's function, without and with its arguments (JNI specification,
+/// "Resolving Native Method Names").
 fn function_names(class: &str, name: &str, descriptor: &str) -> (String, String) {
     let short = format!("Java_{}_{}", mangled(class), mangled(name));
     let arguments = descriptor
@@ -179,8 +181,8 @@ fn natives_table(natives: &str) -> Result<String> {
         *declared += words[2].parse::<usize>()?;
     }
     let mut text = String::from(
-        "Native methods, of `framework/api/natives.txt`, which names those that are not there: they throw UnsatisfiedLinkError with the \
-         method's name.\n\n| package | there | declared |\n|---|---|---|\n",
+        "Native methods, of `framework/api/natives.txt`, which names those that are not there.\n\
+         They throw UnsatisfiedLinkError with the method's name.\n\n| package | there | declared |\n|---|---|---|\n",
     );
     for (package, (there, declared)) in packages.iter().filter(|(_, (there, _))| *there > 0) {
         writeln!(text, "| {package} | {there} | {declared} |")?;
@@ -195,9 +197,13 @@ fn natives_table(natives: &str) -> Result<String> {
     Ok(text)
 }
 
+/// So many names of services fit on a line.
+const SERVICES_A_LINE: usize = 4;
+
 fn services_table(services: &str) -> Result<String> {
     let mut text = String::from(
-        "Calls of system services, of `framework/api/services.txt`: every call that is not answered says so by name.\n\n\
+        "Calls of system services, of `framework/api/services.txt`.\n\
+         Every call that is not answered says so by name.\n\n\
          | service | interface | answered | declared |\n|---|---|---|---|\n",
     );
     let mut unanswered = Vec::new();
@@ -215,11 +221,10 @@ fn services_table(services: &str) -> Result<String> {
             )?;
         }
     }
-    writeln!(
-        text,
-        "\nThere, with no call answered: {}.",
-        unanswered.join(", ")
-    )?;
+    writeln!(text, "\nThere, with no call answered:\n")?;
+    for row in unanswered.chunks(SERVICES_A_LINE) {
+        writeln!(text, "- {}", row.join(", "))?;
+    }
     Ok(text)
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Android applications of this tree, built as an application developer would: javac, D8, aapt2, zipalign, apksigner.
-//! Each folder of examples/ and tests/apps/ becomes target/framework/apps/NAME.apk, with its class files beside it.
+//! Android applications of this tree, built as an application developer would: javac, D8, aapt2,
+//! zipalign, apksigner. Each folder of examples/ and tests/apps/ becomes
+//! target/framework/apps/NAME.apk, with its class files beside it.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;

@@ -9,8 +9,9 @@ use anyhow::Result;
 use crate::framework;
 use crate::stage::{command, takt, target_dir};
 
-/// An Android application from its package, then wake-up latency of this machine beside cyclictest's, then of other kernels in the deterministic lab. Tables go to
-/// the terminal, files and pictures to out/demo.
+/// An Android application from its package, then wake-up latency of this machine beside
+/// cyclictest's, then of other kernels in the deterministic lab. Tables go to the terminal, files
+/// and pictures to out/demo.
 pub(crate) fn run() -> Result<()> {
     let takt = takt()?;
     framework::build()?;
@@ -34,7 +35,8 @@ pub(crate) fn run() -> Result<()> {
     Ok(())
 }
 
-/// The control task of examples/heartbeat, 200 MB of living objects and 200 MB of garbage a second beside it.
+/// The control task of examples/heartbeat, 200 MB of living objects and 200 MB of garbage a second
+/// beside it.
 pub(crate) fn heartbeat(takt: &Path, runs: &str, out: &str, more: &[&str]) -> Result<()> {
     command(
         Command::new(takt)

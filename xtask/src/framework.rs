@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The Java side: compiles framework/ against AOSP's jar from the cache into target/framework, and runs its tests on
-//! the installed JDK.
+//! The Java side: compiles framework/ against AOSP's jar from the cache into target/framework, and
+//! runs its tests on the installed JDK.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -56,7 +56,8 @@ pub(crate) fn build() -> Result<()> {
     Built::new().map(drop)
 }
 
-/// Compiles, runs every JUnit test over AOSP's queue and over ours, and compares the two on random scripts.
+/// Compiles, runs every JUnit test over AOSP's queue and over ours, and compares the two on random
+/// scripts.
 pub(crate) fn test() -> Result<()> {
     let built = Built::new()?;
     api::check(&built)?;
@@ -207,7 +208,8 @@ impl Built {
         )
     }
 
-    /// The framework's resource table as a file of its own: reading it must not mean reading the whole jar.
+    /// The framework's resource table as a file of its own: reading it must not mean reading the
+    /// whole jar.
     fn unpack_resources(&self, out: &Path) -> Result<()> {
         let mut jar = Command::new("jar");
         jar.arg("--extract").arg("--file").arg(&self.android);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The fuzzers of fuzz/targets under cargo-fuzz, which `tools/setup` installs, with seeds made of real files: the
-//! packages that it fetches and class files that javac makes. Without it the stage says that it is left out.
+//! The fuzzers of fuzz/targets under cargo-fuzz, which `tools/setup` installs, with seeds made of
+//! real files: the packages that it fetches and class files that javac makes. Without it the stage
+//! says that it is left out.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;

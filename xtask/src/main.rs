@@ -48,9 +48,11 @@ enum Command {
         #[arg(long)]
         only: Option<String>,
     },
-    /// The Java side and the applications into target/framework, for `takt run` and `takt bench handler`
+    /// The Java side and the applications into target/framework, for `takt run` and `takt bench
+    /// handler`
     Framework,
-    /// Measures what of Android's interface is there: framework/api and its section of docs/compatibility.md
+    /// Measures what of Android's interface is there: framework/api and its section of
+    /// docs/compatibility.md
     Api,
     /// The main job on real input; results under out/demo
     Demo,

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The heap's tests under AddressSanitizer, ThreadSanitizer and Miri, which only a nightly compiler has: the one that
-//! `tools/nightly` names and `tools/setup` installs. Without it a stage says that it is left out.
+//! The heap's tests under AddressSanitizer, ThreadSanitizer and Miri, which only a nightly compiler
+//! has: the one that `tools/nightly` names and `tools/setup` installs. Without it a stage says that
+//! it is left out.
 
 use std::path::Path;
 use std::process::{Command, Stdio};

@@ -90,8 +90,9 @@ fn heartbeat(takt: &Path) -> Result<()> {
     demo::heartbeat(takt, "5", "out/soak/heartbeat", &["--require", "10"])
 }
 
-/// The worst of eight seeds with 300 threads against that with 30, then AOSP's growth over three: some 20 minutes of processor
-/// time, 11 for AOSP's queue. The worst of a few hundred releases is one release: fewer seeds say too little.
+/// The worst of eight seeds with 300 threads against that with 30, then AOSP's growth over three:
+/// some 20 minutes of processor time, 11 for AOSP's queue. The worst of a few hundred releases is
+/// one release: fewer seeds say too little.
 fn handler_lab(takt: &Path) -> Result<()> {
     framework::build()?;
     let words = ["bench", "handler", "--lab", "--threads", "30,300"];
@@ -100,14 +101,16 @@ fn handler_lab(takt: &Path) -> Result<()> {
     command(Command::new(takt).args(words).args(["--queue", "aosp"]))
 }
 
-/// What the guest of `lateness_lab` runs. A first run makes the code, for the JDK in a guest is not the host's, and code
-/// that was made before has its constants resolved. Real-time threads may have all of the time, as `takt doctor` advises:
-/// else the kernel stops them in the warm releases, which come one after the other.
+/// What the guest of `lateness_lab` runs. A first run makes the code, for the JDK in a guest is not
+/// the host's, and code that was made before has its constants resolved. Real-time threads may have
+/// all of the time, as `takt doctor` advises: else the kernel stops them in the warm releases,
+/// which come one after the other.
 const LATENESS: &str = "echo -1 > /proc/sys/kernel/sched_rt_runtime_us && \"$@\" --lateness-max 1e9 > /dev/null && \
                         exec \"$@\" --runs 4 --lateness-max 1.2";
 
-/// A periodic Java thread beside the collector that counts, in the lab, against a native one: two seeds of four windows, some
-/// two minutes each. The period is none of the tick's and the garbage's: both threads drift past them and meet each coincidence.
+/// A periodic Java thread beside the collector that counts, in the lab, against a native one: two
+/// seeds of four windows, some two minutes each. The period is none of the tick's and the
+/// garbage's: both threads drift past them and meet each coincidence.
 fn lateness_lab(takt: &Path) -> Result<()> {
     let classes = std::env::current_dir()?.join("out/soak/lateness/classes");
     command(

@@ -71,7 +71,8 @@ pub(crate) fn run(only: Option<String>) -> Result<()> {
     stages.finish()
 }
 
-/// The command on this machine: every file of tests/e2e but the guests' and those with stages of their own.
+/// The command on this machine: every file of tests/e2e but the guests' and those with stages of
+/// their own.
 fn e2e() -> Result<()> {
     let mut words = vec!["--package".to_owned(), "e2e".to_owned()];
     for entry in std::fs::read_dir("tests/e2e/tests")? {
@@ -126,7 +127,8 @@ fn test_program(package: &str, test: &str) -> Result<PathBuf> {
     bail!("cargo built no test program '{test}' of '{package}'");
 }
 
-/// The locks' state machines under every interleaving, on a modelled kernel. Built apart: the flag changes `rt`.
+/// The locks' state machines under every interleaving, on a modelled kernel. Built apart: the flag
+/// changes `rt`.
 fn loom() -> Result<()> {
     let target = target_dir()?.join("loom");
     command(

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
 /**
- * The live set of bench-gc's load heavy, and full collections of it: {@code FullPause LIVE_MB GARBAGE_MB ROUNDS}.
+ * The live set of bench-gc's load heavy, and full collections of it: {@code FullPause LIVE_MB
+ * GARBAGE_MB ROUNDS}.
  *
- * <p>Per round as much garbage as said, of which one node in sixteen replaces a live one, then {@code System.gc()}. The
- * machine's own log says how long it paused; this prints how long the call took.
+ * <p>Per round as much garbage as said, of which one node in sixteen replaces a live one, then
+ * {@code System.gc()}. The machine's own log says how long it paused; this prints how long the call
+ * took.
  */
 final class FullPause {
     /** 64 bytes with 32-bit references, as heap's nodes. */

@@ -3,8 +3,9 @@
 import java.util.Arrays;
 
 /**
- * Experiment gc-cost: what an allocation, a reference store and a read cost. {@code GcCost [batches]} prints a line for
- * each: name, nanoseconds of the median batch and of the mean one, pauses included.
+ * Experiment gc-cost: what an allocation, a reference store and a read cost. {@code GcCost
+ * [batches]} prints a line for each: name, nanoseconds of the median batch and of the mean one,
+ * pauses included.
  */
 final class GcCost {
     static final class Small {
@@ -92,7 +93,10 @@ final class GcCost {
         return STORES;
     }
 
-    /** 80 stores into old objects, another 80 each time: under {@code rc} most are the first of their epoch. */
+    /**
+     * 80 stores into old objects, another 80 each time: under {@code rc} most are the first of
+     * their epoch.
+     */
     private int storeOld() {
         Small value = four[0];
         for (int index = 0; index < STORES; index++) {

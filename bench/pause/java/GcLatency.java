@@ -9,12 +9,14 @@ import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.locks.LockSupport;
 
 /**
- * Experiment gc-latency: a periodic thread that allocates in each release, and a live set with garbage beside it.
+ * Experiment gc-latency: a periodic thread that allocates in each release, and a live set with
+ * garbage beside it.
  *
- * <p>{@code GcLatency samples=FILE [load=heavy] [seconds=30] ...}. Says {@code tid N} and waits for a line: whoever started
- * it gives thread N its policy meanwhile, so that no machine needs code of its own for that. Then the window; figures as
- * {@code name=value} words; a second line ends the program. The samples are lines of release, lateness of its start and
- * time in work, in nanoseconds on the monotonic clock.
+ * <p>{@code GcLatency samples=FILE [load=heavy] [seconds=30] ...}. Says {@code tid N} and waits for
+ * a line: whoever started it gives thread N its policy meanwhile, so that no machine needs code of
+ * its own for that. Then the window; figures as {@code name=value} words; a second line ends the
+ * program. The samples are lines of release, lateness of its start and time in work, in nanoseconds
+ * on the monotonic clock.
  */
 final class GcLatency {
     /** 16 bytes behind a header of 12. */
@@ -145,7 +147,8 @@ final class GcLatency {
     }
 
     private void loop(int from, int to) {
-        // A quarter after a multiple of the period: ticks come at multiples of theirs, the control at three quarters.
+        // A quarter after a multiple of the period: ticks come at multiples of theirs, the control
+        // at three quarters.
         long due = (System.nanoTime() / periodNs + 2) * periodNs + periodNs / 4;
         for (int index = from; index < to; index++) {
             long start = waitUntil(due);
@@ -226,7 +229,10 @@ final class GcLatency {
         }
     }
 
-    /** Of the calling thread: page faults, time on a processor, time ready without one, involuntary switches. */
+    /**
+     * Of the calling thread: page faults, time on a processor, time ready without one, involuntary
+     * switches.
+     */
     private static void readOwn(long[] into) throws IOException {
         String stat = Files.readString(Path.of("/proc/thread-self/stat"));
         String[] fields = stat.substring(stat.lastIndexOf(')') + 2).split(" ");

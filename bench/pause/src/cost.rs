@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Experiment gc-cost (thesis, 5.4.4): 200 allocations of an object with one reference and stores into four of them, a
-//! thousand times, with a collection after each; `rc` and `stw` in turn in one process. The thesis has 80 stores, some
-//! 50 ns of them: the clock would be half of that, so there are more.
+//! Experiment gc-cost (thesis, 5.4.4): 200 allocations of an object with one reference and stores
+//! into four of them, a thousand times, with a collection after each; `rc` and `stw` in turn in one
+//! process. The thesis has 80 stores, some 50 ns of them: the clock would be half of that, so there
+//! are more.
 
 use abi::address_map::AddressMap;
 use anyhow::{Context, Result};
@@ -90,8 +91,9 @@ fn iterate(
     let array = mutator.alloc_array(side.kinds.array, OBJECT_COUNT)?;
     let array = mutator.local(array);
     for index in 0..OBJECT_COUNT {
-        // Far apart, and others each time: a store into an address whose lowest 12 bits are those of a word that the loop
-        // reads (the context's first) holds that load up, and of neighbours all would.
+        // Far apart, and others each time: a store into an address whose lowest 12 bits are those
+        // of a word that the loop reads (the context's first) holds that load up, and of neighbours
+        // all would.
         let chosen =
             (iteration * 7 + index as usize * (ALLOCATIONS / OBJECT_COUNT as usize)) % ALLOCATIONS;
         let (array, object) = (mutator.get(array), mutator.get(locals[chosen]));

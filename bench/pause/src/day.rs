@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-//! A day in fast forward: what is left of the heap's blocks when sizes and the number of survivors change by the hour.
+//! A day in fast forward: what is left of the heap's blocks when sizes and the number of survivors
+//! change by the hour.
 //!
-//! Nothing moves, so a block of one size class stays that while one object in it lives. Each phase allocates other sizes
-//! and lets part of them live; when the next phase wants fewer bytes alive, it drops objects at random, which leaves
-//! holes everywhere. A part of every hour's survivors stays to the end of the day.
+//! Nothing moves, so a block of one size class stays that while one object in it lives. Each phase
+//! allocates other sizes and lets part of them live; when the next phase wants fewer bytes alive,
+//! it drops objects at random, which leaves holes everywhere. A part of every hour's survivors
+//! stays to the end of the day.
 
 use anyhow::{Result, ensure};
 use heap::{AllocSite, CollectorKind, LayoutRef, Local, Mutator, ObjectRef, Occupancy};
@@ -14,12 +16,14 @@ use crate::window::{rss_mb, start_heap};
 use crate::workload::{Kinds, NODE_A, NODE_BYTES, Random, store, store_element};
 
 const HOURS: u64 = 24;
-/// How many times the bytes alive, now or an hour ago, the blocks in use may be after a full collection.
+/// How many times the bytes alive, now or an hour ago, the blocks in use may be after a full
+/// collection.
 const USED_PER_LIVE_MAX: u64 = 4;
 /// Beside that, one block or two of each class that has few objects.
 const USED_BYTES_FREE: u64 = 8 << 20;
 
-/// What an hour is like. Sizes in bytes, each as likely as the other; the next one up to a quarter larger.
+/// What an hour is like. Sizes in bytes, each as likely as the other; the next one up to a quarter
+/// larger.
 struct Phase {
     name: &'static str,
     /// Percent of `--live-mb` that are alive.
@@ -188,8 +192,9 @@ struct Day {
     stayers: Keeper,
     /// Bytes of live objects per percent in `PHASES`.
     percent_bytes: u64,
-    /// The program waits for the collector each time it allocated this much. At the true rate of a day the collector has
-    /// seconds for it; in fast forward the program would be far ahead instead, and holes tell of that.
+    /// The program waits for the collector each time it allocated this much. At the true rate of a
+    /// day the collector has seconds for it; in fast forward the program would be far ahead
+    /// instead, and holes tell of that.
     epoch_bytes: u64,
 }
 

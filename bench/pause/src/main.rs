@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-//! `bench-gc`: what the two collectors cost a periodic real-time thread, on the heap alone (no Java).
+//! `bench-gc`: what the two collectors cost a periodic real-time thread, on the heap alone (no
+//! Java).
 //!
-//! Experiment gc-latency (RTAndroid thesis, 5.4.2): a periodic thread that allocates, under several loads, `rc` and
-//! `stw` in turn, a control thread without allocation beside them. Experiment gc-cost (5.4.4): the price of an
-//! allocation and of a reference store. `takt bench gc` starts this program.
+//! Experiment gc-latency (RTAndroid thesis, 5.4.2): a periodic thread that allocates, under several
+//! loads, `rc` and `stw` in turn, a control thread without allocation beside them. Experiment
+//! gc-cost (5.4.4): the price of an allocation and of a reference store. `takt bench gc` starts
+//! this program.
 #![allow(clippy::print_stdout, reason = "a command talks to a person")]
 
 mod cost;
@@ -27,9 +29,10 @@ use crate::workload::Load;
 
 /// Pauses and costs of the collectors, rc beside stw
 ///
-/// A periodic thread (FIFO 80 where the system grants it) allocates under a load; a control thread of the same
-/// kind does not. `work` is a release's work from its start to its end; `collector` is what the collector itself
-/// took of it: answers to handshakes (rc), pauses (stw), waits for memory.
+/// A periodic thread (FIFO 80 where the system grants it) allocates under a load; a control thread
+/// of the same kind does not. `work` is a release's work from its start to its end; `collector` is
+/// what the collector itself took of it: answers to handshakes (rc), pauses (stw), waits for
+/// memory.
 #[derive(Parser)]
 #[command(
     name = "bench-gc",
@@ -77,14 +80,15 @@ struct Args {
     /// Instead: mixed garbage for that many seconds under rc; fails if memory grows
     #[arg(long, value_name = "SECONDS")]
     soak: Option<u64>,
-    /// Instead: a day in fast forward under rc, that many MB in all (a MB per second is 86400); fails if space is lost
+    /// Instead: a day in fast forward under rc, that many MB in all (a MB per second is 86400);
+    /// fails if space is lost
     #[arg(long, value_name = "MB", num_args = 0..=1, default_missing_value = "86400")]
     day: Option<u64>,
     /// Instead: that many full pauses of stw over the live set, each on a line
     #[arg(long, value_name = "COUNT")]
     full_pauses: Option<u32>,
-    /// Fail if the collector made a release later than its own handshake does, or that takes more than 50 µs; for
-    /// the lab, where nothing else disturbs
+    /// Fail if the collector made a release later than its own handshake does, or that takes more
+    /// than 50 µs; for the lab, where nothing else disturbs
     #[arg(long)]
     check: bool,
     /// Write samples.csv, histogram.csv, NAME.hgrm and pause.svg into this directory

@@ -112,7 +112,8 @@ impl Outcome {
         Ok(())
     }
 
-    /// Each rc run beside the stw run of the same number: time in work, and the collector's own part.
+    /// Each rc run beside the stw run of the same number: time in work, and the collector's own
+    /// part.
     fn add_ratios(&self, text: &mut String) {
         let mut held = 0;
         let mut pairs = 0;

@@ -86,7 +86,8 @@ fn make_cycles(mutator: &mut Mutator, kinds: Kinds, count: u32) -> Result<()> {
     Ok(())
 }
 
-/// The highest fill of the last third against the highest of the middle third: at most a tenth more.
+/// The highest fill of the last third against the highest of the middle third: at most a tenth
+/// more.
 fn judge(used_mb: &[u64]) -> Result<()> {
     let third = used_mb.len() / 3;
     if third == 0 {

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-//! [`StoreLoop`]: reference stores by the instructions that compiled code has for them, laid where we say.
+//! [`StoreLoop`]: reference stores by the instructions that compiled code has for them, laid where
+//! we say.
 //!
-//! The thesis's assignments: four objects out of the array that holds them, in turn, one field of each. Per store: the
-//! poll, the bounds check, the element, the null check, under `rc` the barrier's load, compare and branch
-//! (`abi::barrier`), the store, the counter. The instructions are written out here because where a loop lies costs more
-//! than the barrier does: one that crosses a 64-byte line takes another cycle per turn, and what the Rust compiler and
-//! the linker do with it changes with each build. So each loop exists at each of 16 places in a line.
+//! The thesis's assignments: four objects out of the array that holds them, in turn, one field of
+//! each. Per store: the poll, the bounds check, the element, the null check, under `rc` the
+//! barrier's load, compare and branch (`abi::barrier`), the store, the counter. The instructions
+//! are written out here because where a loop lies costs more than the barrier does: one that
+//! crosses a 64-byte line takes another cycle per turn, and what the Rust compiler and the linker
+//! do with it changes with each build. So each loop exists at each of 16 places in a line.
 
 use std::arch::asm;
 
@@ -77,8 +79,9 @@ static BARE: [[Loop; PLACE_COUNT]; 2] = [
     at_each_place!(bare_loop, true),
 ];
 
-/// Nanoseconds per store of `value` into the objects of `array`, `count` times, by the loop at `place`. Each of the
-/// [`OBJECT_COUNT`] elements is an object of the small kind (`workload::Kinds`).
+/// Nanoseconds per store of `value` into the objects of `array`, `count` times, by the loop at
+/// `place`. Each of the [`OBJECT_COUNT`] elements is an object of the small kind
+/// (`workload::Kinds`).
 pub(crate) fn time_stores(
     mutator: &mut Mutator,
     (array, value): (Local, Local),
@@ -106,8 +109,9 @@ pub(crate) fn time_stores(
     };
     let start_ns = Monotonic.now_ns();
     loop {
-        // SAFETY: 1. The context is this mutator's. 2. The target is rooted by the caller's locals, as are its elements,
-        //            and each has a slot at `SMALL_SLOT` (asserted). 3. A store happens after the barrier's check.
+        // SAFETY: 1. The context is this mutator's. 2. The target is rooted by the caller's locals,
+        // as are its elements, and each has a slot at `SMALL_SLOT` (asserted). 3. A store happens
+        // after the barrier's check.
         operands.first = unsafe { run(operands) };
         if operands.first >= count {
             break;
@@ -125,8 +129,8 @@ pub(crate) fn time_stores(
 }
 
 /// # Safety
-/// The context is the calling mutator's; the target is an array of references whose first four are objects with a slot
-/// at `SMALL_SLOT`; without `IS_LOGGED` the heap does not count.
+/// The context is the calling mutator's; the target is an array of references whose first four are
+/// objects with a slot at `SMALL_SLOT`; without `IS_LOGGED` the heap does not count.
 unsafe fn java_loop<const PLACE: usize, const IS_LOGGED: bool>(it: Operands) -> u64 {
     let index;
     // SAFETY: reads the context and the objects, writes one slot of each: the caller's obligation.

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! One measured run: a heap with one collector, the measured thread, the control, and the load beside them.
+//! One measured run: a heap with one collector, the measured thread, the control, and the load
+//! beside them.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -50,7 +51,8 @@ pub(crate) struct Worst {
     pub(crate) work_ns: u64,
     /// Of it, the way back from native code.
     back_ns: u64,
-    /// Processor time of the thread from before its sleep on. Work without it was spent off the processor.
+    /// Processor time of the thread from before its sleep on. Work without it was spent off the
+    /// processor.
     processor_ns: u64,
     page_faults: u64,
 }
@@ -108,7 +110,8 @@ impl Window {
         self.answer_ns_max.iter().copied().max().unwrap_or(0)
     }
 
-    /// What a release may be late by: an own handshake; where there are none, what one may take at most.
+    /// What a release may be late by: an own handshake; where there are none, what one may take at
+    /// most.
     fn handshake_ns(&self) -> u64 {
         match self.answer_ns_longest() {
             0 => HANDSHAKE_NS_MAX,
@@ -116,9 +119,10 @@ impl Window {
         }
     }
 
-    /// Releases that were ready later than the control usually is by more than an own handshake: by the collector's
-    /// doing, then, if nothing else disturbs the machine. (The control's latest would hide it: where the measured thread
-    /// lends its priority to a collector, that keeps the control waiting too.)
+    /// Releases that were ready later than the control usually is by more than an own handshake: by
+    /// the collector's doing, then, if nothing else disturbs the machine. (The control's latest
+    /// would hide it: where the measured thread lends its priority to a collector, that keeps the
+    /// control waiting too.)
     pub(crate) fn late_count(&self) -> usize {
         let control_ns = self.control_ready.histogram().value_at_quantile(0.5);
         let bound_ns = control_ns + self.handshake_ns();
@@ -179,8 +183,8 @@ pub(crate) fn start_heap(args: &Args, kind: CollectorKind) -> Result<Running> {
     let map = AddressMap::plan(u64::from(args.heap_mb) << 20, CEILING)?;
     let mut config = HeapConfig::new(map, kind);
     config.heap_bytes_start = config.map.heap.bytes;
-    // Slack scheduling: the collector runs below real time. Ordinary, it shares with the load; a system that grants
-    // FIFO gives it FIFO 1.
+    // Slack scheduling: the collector runs below real time. Ordinary, it shares with the load; a
+    // system that grants FIFO gives it FIFO 1.
     let fifo = Policy::fifo(1);
     // All of it is there before anyone is measured: a page fault is not the collector's doing.
     config.is_locked = args.priority > 0 && is_granted(fifo);

@@ -17,7 +17,8 @@ pub(crate) enum Load {
     Cyclic,
     /// Four of each.
     Mixed,
-    /// 64 nodes of 64 bytes linked into a ring of 65 536, beside a thread with a live set and garbage.
+    /// 64 nodes of 64 bytes linked into a ring of 65 536, beside a thread with a live set and
+    /// garbage.
     Heavy,
 }
 
@@ -35,7 +36,8 @@ impl Load {
 
 /// Objects of the thesis: 16 bytes with one reference.
 pub(crate) const SMALL_SLOT: u32 = 12;
-/// Nodes of 64 bytes with two references, as in the HotSpot program that these figures are compared with.
+/// Nodes of 64 bytes with two references, as in the HotSpot program that these figures are compared
+/// with.
 pub(crate) const NODE_A: u32 = 12;
 pub(crate) const NODE_B: u32 = 16;
 pub(crate) const NODE_BYTES: u32 = 64;

@@ -153,7 +153,8 @@ impl AddressMap {
         })
     }
 
-    /// A heap of `heap_bytes` without compiled code, at one of several places in a process, `place_bytes` apart.
+    /// A heap of `heap_bytes` without compiled code, at one of several places in a process,
+    /// `place_bytes` apart.
     pub const fn without_code(place: u32, place_bytes: u32, heap_bytes: u32) -> Self {
         assert!(heap_bytes <= place_bytes, "a place has room for its heap");
         Self {

@@ -8,8 +8,9 @@
 //! lock = 0; log = context.born; length; class word    # in this order
 //! ```
 //!
-//! A range is a run of free cells of one class in the mutator's own block. Both ends are 0 when there is none, so
-//! one compare decides. Objects above [`SMALL_BYTES_MAX`] always take the slow path.
+//! A range is a run of free cells of one class in the mutator's own block. Both ends are 0 when
+//! there is none, so one compare decides. Objects above [`SMALL_BYTES_MAX`] always take the slow
+//! path.
 
 use crate::object::{CHUNK_BYTES, OBJECT_BYTES_MIN};
 
@@ -17,14 +18,15 @@ use crate::object::{CHUNK_BYTES, OBJECT_BYTES_MIN};
 pub const BLOCK_BYTES: u32 = 32 << 10;
 /// log2 of [`BLOCK_BYTES`].
 pub const BLOCK_SHIFT: u32 = 15;
-/// The largest object that lies in a block with others; above it, an object has whole blocks of its own.
+/// The largest object that lies in a block with others; above it, an object has whole blocks of its
+/// own.
 pub const SMALL_BYTES_MAX: u32 = 16 << 10;
 /// Number of size classes.
 pub const SIZE_CLASS_COUNT: usize = 43;
 
-/// Bytes of a cell, by class. Steps of 8 up to 128, then at most a third of a
-/// cell lost to rounding; the last classes are a block's third and half.
-/// From 256 on the multiples of [`CHUNK_BYTES`] serve chunked objects, whose cells must not share a log word.
+/// Bytes of a cell, by class. Steps of 8 up to 128, then at most a third of a cell lost to
+/// rounding; the last classes are a block's third and half. From 256 on the multiples of
+/// [`CHUNK_BYTES`] serve chunked objects, whose cells must not share a log word.
 pub const SIZE_CLASSES: [u32; SIZE_CLASS_COUNT] = [
     16, 24, 32, 40, 48, 56, 64, 72, 80, 88, 96, 104, 112, 120, 128, 144, 160, 176, 192, 208, 224,
     240, 256, 320, 384, 448, 512, 640, 768, 896, 1024, 1280, 1536, 1792, 2048, 2560, 3200, 4096,
@@ -44,7 +46,8 @@ pub struct BumpRange {
 /// log2 of a [`BumpRange`]'s size, to index them.
 pub const BUMP_RANGE_SHIFT: u32 = 3;
 
-/// The class whose cells hold `bytes`; `None` above [`SMALL_BYTES_MAX`]. O(1) up to 256 bytes, else O(log classes).
+/// The class whose cells hold `bytes`; `None` above [`SMALL_BYTES_MAX`]. O(1) up to 256 bytes, else
+/// O(log classes).
 pub const fn size_class(bytes: u32) -> Option<usize> {
     if bytes > SMALL_BYTES_MAX {
         return None;

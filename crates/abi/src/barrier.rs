@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The log word: in which epoch were the old references of this object (or chunk) recorded, and where.
+//! The log word: in which epoch were the old references of this object (or chunk) recorded, and
+//! where.
 //!
 //! ```text
 //!  31            8 7        0
@@ -8,17 +9,18 @@
 //! +---------------+----------+      record 0: born in that epoch, nothing recorded
 //! ```
 //!
-//! The epoch is the lowest byte, so that the fast path of a reference store is one byte load and one byte compare
-//! with [`crate::context::MutatorContext::fast_epoch`]:
+//! The epoch is the lowest byte, so that the fast path of a reference store is one byte load and
+//! one byte compare with [`crate::context::MutatorContext::fast_epoch`]:
 //!
 //! ```text
 //! if byte[log_word] != byte[context + FAST_EPOCH] { call write_slow(object, log_word, value, slot) }
 //! store slot, value
 //! ```
 //!
-//! The compare fails always while a handshake round is under way: `fast_epoch` is [`FAST_NONE`] then. The log word
-//! of an object with at most [`SLOTS_PER_LOG_WORD`] slots is at [`LOG_OFFSET`]; larger objects have one per chunk
-//! in a side table, at `chunk_log_base + (slot >> CHUNK_SHIFT) * 4`.
+//! The compare fails always while a handshake round is under way: `fast_epoch` is [`FAST_NONE`]
+//! then. The log word of an object with at most [`SLOTS_PER_LOG_WORD`] slots is at [`LOG_OFFSET`];
+//! larger objects have one per chunk in a side table, at `chunk_log_base + (slot >> CHUNK_SHIFT) *
+//! 4`.
 //!
 //! A record holds what the references were:
 //!
@@ -26,8 +28,8 @@
 //! +0 holder   +4 count   +8 … old references that are not null      to a multiple of 16 bytes
 //! ```
 //!
-//! A mutator writes the next one at `context.log_base + context.log_next`, as long as the largest fits below
-//! `context.log_limit`; it is the collector's once the log word names it.
+//! A mutator writes the next one at `context.log_base + context.log_next`, as long as the largest
+//! fits below `context.log_limit`; it is the collector's once the log word names it.
 //!
 //! [`LOG_OFFSET`]: crate::object::LOG_OFFSET
 //! [`SLOTS_PER_LOG_WORD`]: crate::object::SLOTS_PER_LOG_WORD
@@ -94,7 +96,8 @@ impl LogWord {
         self.record() != RECORD_BORN
     }
 
-    /// Whether a mutator in `epoch` finds nothing left to record: the word is of that epoch or of the next one.
+    /// Whether a mutator in `epoch` finds nothing left to record: the word is of that epoch or of
+    /// the next one.
     pub const fn is_recorded_for(self, epoch: u8) -> bool {
         self.epoch() == epoch || self.epoch() == epoch_after(epoch)
     }

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //! [`MutatorContext`]: what the pinned register of a managed thread points to.
 //!
-//! The first cache line holds what stores, polls and allocations read; then the bump ranges; then words that the
-//! virtual machine names as it likes. Written by the mutator itself, or by a collector that has claimed the
-//! mutator's state word; only `poll` is written by the collector at any time. Hence atomics without ordering.
+//! The first cache line holds what stores, polls and allocations read; then the bump ranges; then
+//! words that the virtual machine names as it likes. Written by the mutator itself, or by a
+//! collector that has claimed the mutator's state word; only `poll` is written by the collector at
+//! any time. Hence atomics without ordering.
 
 use core::mem::offset_of;
 use core::sync::atomic::{AtomicU8, AtomicU32, AtomicU64};
@@ -31,7 +32,8 @@ pub struct MutatorContext {
     pub chunk_log_base: AtomicU64,
     /// Stack addresses below this are not for managed frames.
     pub stack_limit: AtomicU64,
-    /// The runtime's own record of this mutator (`heap::Mutator`'s shared part); opaque to compiled code.
+    /// The runtime's own record of this mutator (`heap::Mutator`'s shared part); opaque to compiled
+    /// code.
     pub mutator: AtomicU64,
     /// The virtual machine's thread.
     pub thread: AtomicU64,
@@ -39,7 +41,8 @@ pub struct MutatorContext {
     pub exception: AtomicU32,
     /// Number of the thread in lock words.
     pub thread_index: AtomicU32,
-    /// Frame pointer and return address of the last managed frame, while the thread is outside managed code.
+    /// Frame pointer and return address of the last managed frame, while the thread is outside
+    /// managed code.
     pub last_frame: AtomicU64,
     /// See `last_frame`.
     pub last_return: AtomicU64,
@@ -53,7 +56,8 @@ pub struct MutatorContext {
     pub summary_base: AtomicU64,
     /// What both get while [`Self::is_snooping`].
     pub snoop_tag: AtomicU8,
-    /// Where the next log record goes: an offset from [`Self::log_base`], a multiple of [`RECORD_UNIT_BYTES`].
+    /// Where the next log record goes: an offset from [`Self::log_base`], a multiple of
+    /// [`RECORD_UNIT_BYTES`].
     ///
     /// [`RECORD_UNIT_BYTES`]: crate::barrier::RECORD_UNIT_BYTES
     pub log_next: AtomicU32,

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //! [`Layout`]: the type descriptor that a class word points to.
 //!
-//! The heap sees of a class what stands here and nothing else: its size, where its references lie, what kind of
-//! reference object it is. The virtual machine's class record begins with one. It lies in the class metadata span of
-//! the address map and never moves or changes once an object of it exists.
+//! The heap sees of a class what stands here and nothing else: its size, where its references lie,
+//! what kind of reference object it is. The virtual machine's class record begins with one. It lies
+//! in the class metadata span of the address map and never moves or changes once an object of it
+//! exists.
 
 use crate::object::{
     ALIGNMENT, ARRAY_ELEMENTS_OFFSET, HEADER_BYTES, REFERENCE_SHIFT, SLOTS_PER_LOG_WORD,
@@ -31,7 +32,8 @@ pub enum ReferenceKind {
     Soft = 1,
     /// Cleared when nothing stronger holds the referent.
     Weak = 2,
-    /// Enqueued, not cleared, when nothing stronger holds the referent; holds it strongly from then on.
+    /// Enqueued, not cleared, when nothing stronger holds the referent; holds it strongly from then
+    /// on.
     Final = 3,
     /// Cleared when the referent is gone.
     Phantom = 4,
@@ -48,7 +50,8 @@ pub struct Layout {
     pub map: u64,
     /// Fields: bytes of an object, header included. Arrays: [`ARRAY_ELEMENTS_OFFSET`].
     pub bytes: u32,
-    /// Address of `far_count` 32-bit offsets, ascending, of the strong slots that `map` cannot hold; 0 if none.
+    /// Address of `far_count` 32-bit offsets, ascending, of the strong slots that `map` cannot
+    /// hold; 0 if none.
     pub far_slots: u32,
     /// Number of offsets at `far_slots`.
     pub far_count: u32,
@@ -62,14 +65,15 @@ pub struct Layout {
     pub reference_kind: ReferenceKind,
     /// log2 of an element's bytes; 0 for fields.
     pub element_shift: u8,
-    /// Offset of a word with the address of a layout that is the object's own, and in place of this one unless that word
-    /// is null; 0 for most. A class object has the class's static fields behind those of all class objects.
+    /// Offset of a word with the address of a layout that is the object's own, and in place of this
+    /// one unless that word is null; 0 for most. A class object has the class's static fields
+    /// behind those of all class objects.
     pub own_offset: u8,
 }
 
 impl Layout {
-    /// An object of `bytes` bytes, header included, with strong slots at `offsets`. All of them must lie within the
-    /// first [`MAP_WORDS`] words behind the header; for more see `far_slots`.
+    /// An object of `bytes` bytes, header included, with strong slots at `offsets`. All of them
+    /// must lie within the first [`MAP_WORDS`] words behind the header; for more see `far_slots`.
     pub const fn fields(bytes: u32, offsets: &[u32]) -> Self {
         assert!(bytes >= HEADER_BYTES, "an object has a header");
         let mut map = 0;

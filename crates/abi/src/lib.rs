@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Facts that compiled code and the runtime share, stated once.
 //!
-//! The compiler turns them into machine code, the heap and the virtual machine into Rust; the asserts beside them
-//! fail the build when the two would drift apart. Types and arithmetic only: no memory is touched here.
+//! The compiler turns them into machine code, the heap and the virtual machine into Rust; the
+//! asserts beside them fail the build when the two would drift apart. Types and arithmetic only: no
+//! memory is touched here.
 //!
 //! - [`object`]: the header of 12 bytes, references of 32 bits, where an array's elements begin;
 //! - [`layout`]: the type descriptor that a class word points to;

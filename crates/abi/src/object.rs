@@ -8,9 +8,10 @@
 //! +12  fields, or an array's length (32 bits) and at +16 its elements
 //! ```
 //!
-//! A new object is published in this order: lock word, log word, length, and the class word last. Memory that is
-//! handed out is zero from +12 on; the bytes +0 to +12 are written by whoever allocates. A class word of zero is
-//! how the collector tells free memory from an object, so nothing else may write one.
+//! A new object is published in this order: lock word, log word, length, and the class word last.
+//! Memory that is handed out is zero from +12 on; the bytes +0 to +12 are written by whoever
+//! allocates. A class word of zero is how the collector tells free memory from an object, so
+//! nothing else may write one.
 
 /// Offset of the class word.
 pub const CLASS_OFFSET: u32 = 0;

@@ -5,8 +5,9 @@
 //! if byte[context + POLL] != 0 { call poll_slow() }      # a safepoint with a stack map
 //! ```
 //!
-//! The collector, and nobody else, sets the byte; the mutator clears it when it answers. A mutator between a write
-//! barrier's compare and its store is not at a poll: a handshake never takes effect inside a store.
+//! The collector, and nobody else, sets the byte; the mutator clears it when it answers. A mutator
+//! between a write barrier's compare and its store is not at a poll: a handshake never takes effect
+//! inside a store.
 
 /// The byte's value while nobody asks.
 pub const POLL_IDLE: u8 = 0;

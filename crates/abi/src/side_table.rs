@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Side tables: what the collector keeps beside the heap, indexed by shifting an address.
 //!
-//! Objects start at least [`OBJECT_BYTES_MIN`] bytes apart, so `address >> ENTRY_SHIFT` is a number of their own.
+//! Objects start at least [`OBJECT_BYTES_MIN`] bytes apart, so `address >> ENTRY_SHIFT` is a number
+//! of their own.
 //!
 //! | table | entry | covers | written by |
 //! |---|---|---|---|
@@ -27,9 +28,11 @@ pub const fn chunk_log_offset(slot: u32) -> usize {
     (slot >> CHUNK_SHIFT) as usize * 4
 }
 
-/// Snoop tags count 1, 2, … up to this and start again. A stale tag keeps an object for one epoch longer.
+/// Snoop tags count 1, 2, … up to this and start again. A stale tag keeps an object for one epoch
+/// longer.
 pub const SNOOP_TAG_MAX: u8 = 0xfe;
-/// The snoop entry of an object that is being cleared from its reference objects: nobody may revive it.
+/// The snoop entry of an object that is being cleared from its reference objects: nobody may revive
+/// it.
 pub const SNOOP_DEAD: u8 = 0xff;
 
 /// An entry of the count table. Zero for free memory and for objects that no epoch has counted yet.

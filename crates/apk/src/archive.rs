@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The zip archive, read as Android reads it: strictly.
 //!
-//! What two readers could read in two ways is refused: a name twice, overlapping entries, a local header that
-//! disagrees with the directory, bytes in front of the first entry. [`Archive::read`] unpacks one entry under
-//! [`ENTRY_BYTES_MAX`].
+//! What two readers could read in two ways is refused: a name twice, overlapping entries, a local
+//! header that disagrees with the directory, bytes in front of the first entry. [`Archive::read`]
+//! unpacks one entry under [`ENTRY_BYTES_MAX`].
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -15,7 +15,8 @@ use crate::{Error, Fault};
 
 /// Entries in one archive: what a directory without zip64 can count.
 pub const ENTRIES_MAX: u64 = 65_535;
-/// Unpacked bytes of one entry: the largest DEX files and native libraries in the field stay well below.
+/// Unpacked bytes of one entry: the largest DEX files and native libraries in the field stay well
+/// below.
 pub const ENTRY_BYTES_MAX: u64 = 256 << 20;
 
 /// Unpacked bytes of all entries: so many per byte of the file. Packages in the field have at most

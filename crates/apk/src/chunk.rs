@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Chunks: type, header size, size. Binary XML and resource tables are made of them, one inside the other.
+//! Chunks: type, header size, size. Binary XML and resource tables are made of them, one inside the
+//! other.
 
 use crate::Error;
 use crate::reader::Reader;
@@ -18,7 +19,8 @@ pub(crate) const TABLE_TYPE: u16 = 0x0201;
 
 const HEADER_SIZE: usize = 8;
 
-/// One chunk: a reader of its header behind the common eight bytes, and one of all that follows the header.
+/// One chunk: a reader of its header behind the common eight bytes, and one of all that follows the
+/// header.
 pub(crate) struct Chunk<'a> {
     pub(crate) kind: u16,
     /// All of it, from its first byte.

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Android packages: bytes in, values out.
 //!
-//! [`Apk::parse`] reads the archive's directory, the binary manifest and as much of the resource table as the
-//! manifest refers to; [`Signatures::check`] verifies schemes v1 to v3. Hostile bytes give an [`Error`] that names the
-//! entry, the offset and the fault. Memory is bounded by [`MEMORY_PER_BYTE_MAX`].
+//! [`Apk::parse`] reads the archive's directory, the binary manifest and as much of the resource
+//! table as the manifest refers to; [`Signatures::check`] verifies schemes v1 to v3. Hostile bytes
+//! give an [`Error`] that names the entry, the offset and the fault. Memory is bounded by
+//! [`MEMORY_PER_BYTE_MAX`].
 //!
 //! Neighbours: `dex` reads the code of the entries that [`Apk::dex_entries`] names.
 #![forbid(unsafe_code)]
@@ -74,7 +75,8 @@ impl<'a> Apk<'a> {
         Ok(Self { archive, manifest })
     }
 
-    /// classes.dex, classes2.dex, …: in the order in which a class is looked for, up to the first gap.
+    /// classes.dex, classes2.dex, …: in the order in which a class is looked for, up to the first
+    /// gap.
     pub fn dex_entries(&self) -> Vec<String> {
         let numbered = (2..).map(|it| format!("classes{it}.dex"));
         std::iter::once("classes.dex".to_owned())

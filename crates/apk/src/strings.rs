@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //! String pools of binary XML and resource tables.
 //!
-//! Strings are decoded when they are asked for, each once. Many indices may name overlapping bytes, so the pool
-//! counts what it hands out: a small file cannot become gigabytes of text.
+//! Strings are decoded when they are asked for, each once. Many indices may name overlapping bytes,
+//! so the pool counts what it hands out: a small file cannot become gigabytes of text.
 
 use std::cell::{Cell, RefCell};
 use std::collections::{HashMap, HashSet};
@@ -12,7 +12,8 @@ use crate::chunk::{Chunk, STRING_POOL};
 use crate::reader::Reader;
 use crate::{Error, Fault};
 
-/// Decoded bytes per byte of the pool: UTF-16 text grows by at most 3/2; the rest is for shared tails.
+/// Decoded bytes per byte of the pool: UTF-16 text grows by at most 3/2; the rest is for shared
+/// tails.
 const DECODED_PER_BYTE_MAX: usize = 4;
 const FLAG_UTF8: u32 = 1 << 8;
 /// An index that means "no string".
@@ -106,7 +107,8 @@ fn utf8(mut at: Reader<'_>) -> Result<String, Error> {
     short_length(&mut at)?; // in UTF-16 units: says nothing the bytes do not
     let size = short_length(&mut at)?;
     let bytes = at.take(size, "string")?;
-    // aapt writes unpaired surrogates and NUL as modified UTF-8: readable text matters more than their identity.
+    // aapt writes unpaired surrogates and NUL as modified UTF-8: readable text matters more than
+    // their identity.
     Ok(String::from_utf8_lossy(bytes).into_owned())
 }
 

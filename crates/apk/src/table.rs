@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //! resources.arsc, as far as a manifest needs it: labels, booleans, numbers.
 //!
-//! [`Table::resolve`] follows references to a plain value for a device without locale or screen; bags (styles,
-//! arrays, plurals) are not read.
+//! [`Table::resolve`] follows references to a plain value for a device without locale or screen;
+//! bags (styles, arrays, plurals) are not read.
 
 use std::cell::Cell;
 use std::cmp::{Ordering, Reverse};
@@ -258,7 +258,8 @@ impl TypeChunk<'_> {
 }
 
 impl Rank {
-    /// From a configuration's bytes behind its size: network, locale, screen type, input, screen size, version, rest.
+    /// From a configuration's bytes behind its size: network, locale, screen type, input, screen
+    /// size, version, rest.
     fn of(config: &[u8]) -> Self {
         let is_zero =
             |from: usize, to: usize| config.iter().take(to).skip(from).all(|byte| *byte == 0);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Binary XML: AndroidManifest.xml as aapt compiled it.
 //!
-//! [`Document::parse`] gives the elements in document order, each with its parent; text is not kept, since
-//! manifests have none.
+//! [`Document::parse`] gives the elements in document order, each with its parent; text is not
+//! kept, since manifests have none.
 
 use std::sync::Arc;
 

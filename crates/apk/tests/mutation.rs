@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Hostile bytes: every changed bit and every truncation of real packages, manifests and resource tables gives a
-//! value or an error, never a panic, and memory stays under the stated bound.
+//! Hostile bytes: every changed bit and every truncation of real packages, manifests and resource
+//! tables gives a value or an error, never a panic, and memory stays under the stated bound.
 
 use std::path::PathBuf;
 

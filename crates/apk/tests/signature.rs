@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-//! One changed byte in signed packages: every scheme notices a changed file, also when its CRC-32 is mended, and the schemes of the
-//! signing block notice a changed directory, which v1 does not cover.
+//! One changed byte in signed packages: every scheme notices a changed file, also when its CRC-32
+//! is mended, and the schemes of the signing block notice a changed directory, which v1 does not
+//! cover.
 
 use apk::{Archive, Scheme, Signatures};
 
@@ -27,7 +28,8 @@ fn number(bytes: &[u8], at: usize, width: usize) -> usize {
     bytes.fold(0, |sum, byte| sum << 8 | usize::from(*byte))
 }
 
-/// Where a stored entry's record in the directory, its local header and its bytes lie (PKWARE's APPNOTE, 4.3.7 and 4.3.12).
+/// Where a stored entry's record in the directory, its local header and its bytes lie (PKWARE's
+/// APPNOTE, 4.3.7 and 4.3.12).
 fn stored(bytes: &[u8]) -> (usize, usize, std::ops::Range<usize>) {
     let end = bytes
         .windows(4)

@@ -32,8 +32,8 @@ pub(crate) struct Args {
 enum Command {
     /// Manifest, code and signatures of a package, all verified.
     ///
-    /// A package that is broken, or whose signature does not hold, is refused with the entry, the offset and the fault.
-    /// Exit code: 0 sound, 2 refused.
+    /// A package that is broken, or whose signature does not hold, is refused with the entry, the
+    /// offset and the fault. Exit code: 0 sound, 2 refused.
     #[command(after_help = "Example:\n  takt apk info app.apk --json")]
     Info {
         /// The package

@@ -17,16 +17,17 @@ use crate::jdk::Jdk;
 
 /// Compile an application and what it reaches in the class library into the code cache
 ///
-/// Its first start compiles little or nothing then. Classes are loaded, not initialised. What only reflection reaches, and code
-/// that is made at run time (lambdas, proxies), is compiled when it is first called, and kept too.
+/// Its first start compiles little or nothing then. Classes are loaded, not initialised. What only
+/// reflection reaches, and code that is made at run time (lambdas, proxies), is compiled when it is
+/// first called, and kept too.
 #[derive(clap::Args)]
 #[command(after_help = "Example:\n  takt compile app.jar lib/classes")]
 pub(crate) struct Args {
     /// JARs and directories of class files: the application's class path
     #[arg(required_unless_present = "install")]
     paths: Vec<PathBuf>,
-    /// Give a code cache that was copied here its place in memory, and compile nothing: others run from it by
-    /// --code-library=DIR
+    /// Give a code cache that was copied here its place in memory, and compile nothing: others run
+    /// from it by --code-library=DIR
     #[arg(long, value_name = "DIR", conflicts_with_all = ["paths", "code_cache"])]
     install: Option<PathBuf>,
     /// Where compiled code is kept; takt/code under $XDG_CACHE_HOME unless given

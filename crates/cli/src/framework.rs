@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! [`Framework`]: the Java side as `cargo xtask framework` has built it, and how a JVM is started with it.
+//! [`Framework`]: the Java side as `cargo xtask framework` has built it, and how a JVM is started
+//! with it.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -24,7 +25,8 @@ pub(crate) enum Front {
     Realtime,
     /// Takt's message queue, and what replaces a screen.
     Hosted,
-    /// As Aosp and Realtime, over the few of AOSP's classes that loopers need: a guest's memory is no place for all.
+    /// As Aosp and Realtime, over the few of AOSP's classes that loopers need: a guest's memory is
+    /// no place for all.
     AospInLab,
     RealtimeInLab,
 }

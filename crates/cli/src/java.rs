@@ -12,9 +12,9 @@ use crate::jdk::Jdk;
 
 /// Runs a Java program: options, main class and arguments as for the `java` command
 ///
-/// The class path may hold DEX code (.dex, .apk, or classes.dex in a .jar) beside class files: `takt java -cp app.apk org.example.Main` does
-/// what `dalvikvm -cp app.apk org.example.Main` does on a device. The system class loader is then a
-/// dalvik.system.PathClassLoader.
+/// The class path may hold DEX code (.dex, .apk, or classes.dex in a .jar) beside class files:
+/// `takt java -cp app.apk org.example.Main` does what `dalvikvm -cp app.apk org.example.Main` does
+/// on a device. The system class loader is then a dalvik.system.PathClassLoader.
 #[derive(clap::Args)]
 #[command(disable_help_flag = true, after_help = EXAMPLE)]
 pub(crate) struct Args {
@@ -131,7 +131,8 @@ const WITH_VALUE: [&str; 16] = [
     "--describe-module",
 ];
 
-/// How many of the arguments are options and their values: behind those stand the program and its own.
+/// How many of the arguments are options and their values: behind those stand the program and its
+/// own.
 fn option_count(arguments: &[OsString]) -> usize {
     let mut at = 0;
     while let Some(argument) = arguments.get(at) {
@@ -193,7 +194,8 @@ fn translated(arguments: &[OsString]) -> Result<Vec<OsString>> {
     Ok(translated)
 }
 
-/// Is it `-Xss` with a size too small for the first thread? 0 stands for the usual one, and what is no size is for the machine to complain of.
+/// Is it `-Xss` with a size too small for the first thread? 0 stands for the usual one, and what is
+/// no size is for the machine to complain of.
 fn is_small_stack(option: &str) -> bool {
     let Some(size) = option.strip_prefix("-Xss") else {
         return false;

@@ -19,7 +19,8 @@ pub(crate) struct Jdk {
 }
 
 impl Jdk {
-    /// `$JAVA_HOME`, the `java` on the path, then /usr/lib/jvm; the first that is of the right release.
+    /// `$JAVA_HOME`, the `java` on the path, then /usr/lib/jvm; the first that is of the right
+    /// release.
     pub(crate) fn find() -> Result<Self> {
         let mut others = BTreeSet::new();
         for home in candidates() {

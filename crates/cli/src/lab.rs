@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! `takt lab`: a command in a guest on a PREEMPT_RT or standard kernel, repeatable to the bit when asked.
+//! `takt lab`: a command in a guest on a PREEMPT_RT or standard kernel, repeatable to the bit when
+//! asked.
 
 use std::ffi::OsString;
 use std::io::{self, Write};
@@ -18,13 +19,14 @@ use serde_json::{Value, json};
 
 /// Run a command in a guest with a real-time kernel
 ///
-/// Without --deterministic the guest sees this machine's files through 9p, read-only under a throw-away overlay, in real
-/// time. With it the command travels in an initramfs with the libraries, interpreter and files that its arguments name,
-/// one instruction takes one virtual nanosecond, and the same command gives the same bits.
+/// Without --deterministic the guest sees this machine's files through 9p, read-only under a
+/// throw-away overlay, in real time. With it the command travels in an initramfs with the
+/// libraries, interpreter and files that its arguments name, one instruction takes one virtual
+/// nanosecond, and the same command gives the same bits.
 ///
-/// In the guest: TAKT_LAB (deterministic or 9p), TAKT_SEED, TAKT_OUT (files left there come back by --out).
-/// Exit code: the command's; 123 the two runs of --check differ; 124 timed out; 125 the guest failed; 127 command not
-/// found; 130 interrupted.
+/// In the guest: TAKT_LAB (deterministic or 9p), TAKT_SEED, TAKT_OUT (files left there come back by
+/// --out). Exit code: the command's; 123 the two runs of --check differ; 124 timed out; 125 the
+/// guest failed; 127 command not found; 130 interrupted.
 #[derive(clap::Args)]
 #[command(
     after_help = "Examples:\n  takt lab -- uname -v\n  takt lab --deterministic -- takt latency -D 1s"
@@ -36,7 +38,8 @@ pub(crate) struct Args {
     /// Virtual CPUs [default: 1 if deterministic, else as many as here, 4 at most]
     #[arg(long, value_parser = clap::value_parser!(u32).range(1..=64))]
     cpus: Option<u32>,
-    /// Count instructions instead of time: one CPU, everything in an initramfs, repeatable to the bit
+    /// Count instructions instead of time: one CPU, everything in an initramfs, repeatable to the
+    /// bit
     #[arg(long)]
     deterministic: bool,
     /// Guest memory, such as 512M or 2G [default: 1G, more if the initramfs needs it]
@@ -48,10 +51,12 @@ pub(crate) struct Args {
     /// A file, directory or command that travels along (deterministic); may be repeated
     #[arg(long, value_name = "PATH")]
     with: Vec<OsString>,
-    /// A kernel module to load, with its dependencies, as NAME or NAME:PARAMETER=VALUE; may be repeated
+    /// A kernel module to load, with its dependencies, as NAME or NAME:PARAMETER=VALUE; may be
+    /// repeated
     #[arg(long, value_name = "MODULE")]
     module: Vec<ModuleRequest>,
-    /// An environment variable for the command, NAME=VALUE; may be repeated (the host's own do not enter)
+    /// An environment variable for the command, NAME=VALUE; may be repeated (the host's own do not
+    /// enter)
     #[arg(long, value_name = "NAME=VALUE", value_parser = parse_variable)]
     env: Vec<(String, String)>,
     /// Java modules of the image that travels with a JDK's java (deterministic)

@@ -24,7 +24,8 @@ use std::process::ExitCode;
 use anyhow::Result;
 use clap::{CommandFactory, Parser, Subcommand};
 
-/// In a debug build an allocation inside a real-time section ends the program; a release build counts it.
+/// In a debug build an allocation inside a real-time section ends the program; a release build
+/// counts it.
 #[global_allocator]
 static ALLOCATOR: rt::guard::GuardedAllocator = rt::guard::GuardedAllocator::system();
 
@@ -54,7 +55,8 @@ enum Command {
     Load(load::Args),
 }
 
-/// What a command ends with when it could not do its work: the shell's own "misuse" code, as clap's.
+/// What a command ends with when it could not do its work: the shell's own "misuse" code, as
+/// clap's.
 const EXIT_FAILED: u8 = 2;
 
 fn main() -> ExitCode {

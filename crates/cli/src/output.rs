@@ -5,7 +5,8 @@ use std::process::{Command, Output};
 
 use anyhow::{Context, Result, bail};
 
-/// Runs a program to its end; one that fails is an error with its status and what it said on standard error.
+/// Runs a program to its end; one that fails is an error with its status and what it said on
+/// standard error.
 pub(crate) fn of(command: &mut Command) -> Result<Output> {
     let program = command.get_program().to_owned();
     let output = command
@@ -23,7 +24,8 @@ pub(crate) fn of(command: &mut Command) -> Result<Output> {
     Ok(output)
 }
 
-/// What it prints on standard output, as text; its standard error goes where [`of`] sends it: into the error.
+/// What it prints on standard output, as text; its standard error goes where [`of`] sends it: into
+/// the error.
 pub(crate) fn text(command: &mut Command) -> Result<String> {
     Ok(String::from_utf8_lossy(&of(command)?.stdout).into_owned())
 }

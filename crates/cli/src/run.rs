@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //! `takt run`: an Android application, headless, in one process with its system server.
 //!
-//! The package is verified here; `takt.server.Launcher` in framework/src is told what it declares and what to start.
+//! The package is verified here; `takt.server.Launcher` in framework/src is told what it declares
+//! and what to start.
 
 mod folder;
 mod sealed;
@@ -30,9 +31,9 @@ const ROOT_WARNING: &str = "running as root: the package may do everything to th
 
 /// Runs an Android application from its package, without a screen
 ///
-/// Starts the launcher's activity, or what the options name, and writes the log in logcat's form to standard error.
-/// Ctrl-C ends all components in order. Exit code: 0 ended, 1 ended by an exception that nothing caught, 2 refused,
-/// 3 ended because it did not respond.
+/// Starts the launcher's activity, or what the options name, and writes the log in logcat's form to
+/// standard error. Ctrl-C ends all components in order. Exit code: 0 ended, 1 ended by an exception
+/// that nothing caught, 2 refused, 3 ended because it did not respond.
 #[derive(clap::Args)]
 #[command(
     after_help = "Example:\n  takt run target/framework/apps/heartbeat.apk --service .Heartbeat --for 10s --report"
@@ -45,7 +46,8 @@ pub(crate) struct Args {
     /// End after this time, as by Ctrl-C
     #[arg(long = "for", value_name = "TIME", value_parser = humantime::parse_duration)]
     limit: Option<Duration>,
-    /// The time in which the application answers each call of its life cycle; later it is ended as not responding
+    /// The time in which the application answers each call of its life cycle; later it is ended as
+    /// not responding
     #[arg(long, value_name = "TIME", value_parser = humantime::parse_duration, default_value = "20s")]
     anr: Duration,
     /// End as soon as onResume, onStartCommand or onReceive has returned
@@ -63,10 +65,12 @@ pub(crate) struct Args {
     /// The most that the heap may take, as `java -Xmx` has it: 64m, 1g
     #[arg(long, value_name = "SIZE")]
     heap: Option<String>,
-    /// Hold the whole heap in memory, and let the collector run before everything that is not real time
+    /// Hold the whole heap in memory, and let the collector run before everything that is not real
+    /// time
     #[arg(long)]
     realtime: bool,
-    /// Figures of Takt's machine and of each real-time thread at the end; with a file, as JSON there
+    /// Figures of Takt's machine and of each real-time thread at the end; with a file, as JSON
+    /// there
     #[arg(long, value_name = "FILE", num_args = 0..=1, require_equals = true)]
     report: Option<Option<PathBuf>>,
     /// Refuse real-time threads that the system gives no real-time priority
@@ -284,7 +288,8 @@ fn data_folder(args: &Args, owner: &Owner) -> Result<DataFolder> {
     DataFolder::below(&std::path::absolute(home)?.join("takt/data"), owner)
 }
 
-/// What the options name, or else what a launcher would start: nothing, if the package has nothing for it.
+/// What the options name, or else what a launcher would start: nothing, if the package has nothing
+/// for it.
 fn starts<'a>(intents: &'a Intents, manifest: &'a Manifest) -> Vec<Start<'a>> {
     let package = &manifest.package;
     let extras: BTreeMap<&str, &str> = intents

@@ -26,7 +26,8 @@ impl Lowering<'_, '_> {
                 let is_safe_divisor = self.safe_divisors.contains(&rhs);
                 let (lhs, rhs) = (self.get(lhs), self.get(rhs));
                 let value = match ty {
-                    // Neither a check nor a correction: the machine's division, or a multiplication.
+                    // Neither a check nor a correction: the machine's division, or a
+                    // multiplication.
                     _ if is_safe_divisor && op == BinaryOp::Div => self.b.ins().sdiv(lhs, rhs),
                     _ if is_safe_divisor && op == BinaryOp::Rem => self.b.ins().srem(lhs, rhs),
                     Type::Int | Type::Long => self.integer(op, lhs, rhs, ty),

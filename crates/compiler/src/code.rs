@@ -272,7 +272,8 @@ fn target(is_portable: bool, more: &[(&str, &str)]) -> Result<OwnedTargetIsa, Co
     let settings = [
         ("preserve_frame_pointers", "true"),
         ("enable_pinned_reg", "true"),
-        // Addresses come from a table near the code (`CompiledCode::link`), so all processes can map one file of code.
+        // Addresses come from a table near the code (`CompiledCode::link`), so all processes can
+        // map one file of code.
         ("is_pic", "true"),
         ("unwind_info", "false"),
         ("enable_heap_access_spectre_mitigation", "false"),
@@ -304,7 +305,8 @@ fn run(
 /// The name space of addresses that are known when code is installed.
 const ADDRESSES: u32 = 0;
 
-/// The value of an address that is known when the code is installed: one load from the code's table.
+/// The value of an address that is known when the code is installed: one load from the code's
+/// table.
 pub(crate) fn address_value(b: &mut FunctionBuilder<'_>, address: Address) -> ir::Value {
     let name = b
         .func

@@ -14,8 +14,8 @@ use crate::lower::{Lowering, receiver_of};
 /// Instructions of a body, at most; a constructor that sets four fields has some fifteen.
 const INSTS_MAX: usize = 24;
 
-/// The instructions of a body that is straight, short, and touches nothing but its receiver's fields and registers.
-/// What it invokes must have such a body too.
+/// The instructions of a body that is straight, short, and touches nothing but its receiver's
+/// fields and registers. What it invokes must have such a body too.
 pub fn inlinable(function: &Function) -> Option<Vec<&Op>> {
     let body = straight(function)?;
     let receiver = function.params.first().filter(|_| function.has_receiver);
@@ -90,7 +90,8 @@ fn is_fit(function: &Function, op: &Op, receivers: &HashSet<Reg>) -> bool {
 }
 
 impl Lowering<'_, '_> {
-    /// Lowers the callee here, if its body may stand in place of the call. The receiver is proven non-null.
+    /// Lowers the callee here, if its body may stand in place of the call. The receiver is proven
+    /// non-null.
     pub(crate) fn inline(
         &mut self,
         kind: InvokeKind,

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //! IR to machine code by Cranelift.
 //!
-//! [`Compiler::method`] lowers a verified [`ir::Function`];
-//! [`Compiler::native`] makes the bridge to a native method and
-//! [`Compiler::adapter`] the one from Rust into Java. All give
-//! [`CompiledCode`]: position-independent bytes with the tables that unwinding,
-//! stack traces and the collector need, and the places where addresses go. What the code must know of classes and
-//! members it asks a [`Linker`], which `vm` implements; nothing here touches
-//! memory. Modules carry the names of their twins in `abi`.
+//! [`Compiler::method`] lowers a verified [`ir::Function`]; [`Compiler::native`] makes the bridge
+//! to a native method and [`Compiler::adapter`] the one from Rust into Java. All give
+//! [`CompiledCode`]: position-independent bytes with the tables that unwinding, stack traces and
+//! the collector need, and the places where addresses go. What the code must know of classes and
+//! members it asks a [`Linker`], which `vm` implements; nothing here touches memory. Modules carry
+//! the names of their twins in `abi`.
 #![forbid(unsafe_code)]
 
 mod adapter;

@@ -155,7 +155,8 @@ pub trait Linker {
     fn own_class(&mut self) -> Address;
     /// A callee.
     fn method(&mut self, kind: InvokeKind, index: u32) -> MethodLink;
-    /// The body of a callee that may stand in place of its call. Indices are the callee's until [`Self::leave`].
+    /// The body of a callee that may stand in place of its call. Indices are the callee's until
+    /// [`Self::leave`].
     fn enter(&mut self, kind: InvokeKind, index: u32) -> Option<Rc<Function>>;
     /// Indices are the caller's again.
     fn leave(&mut self);

@@ -101,7 +101,8 @@ fn bridge(b: &mut FunctionBuilder<'_>, native: &NativeMethod) {
     b.ins().return_(value.as_slice());
 }
 
-/// Throws unless there is room for the call's local references: recursion through native methods ends there.
+/// Throws unless there is room for the call's local references: recursion through native methods
+/// ends there.
 fn check_room(b: &mut FunctionBuilder<'_>, base: clif::Value, native: &NativeMethod) {
     let is_ref = |kind: &&MemoryKind| **kind == MemoryKind::Ref;
     let parameters = native.parameters.iter().filter(is_ref).count();

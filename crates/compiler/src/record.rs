@@ -64,9 +64,11 @@ pub mod machine_word {
     pub const THREAD_OBJECT: usize = 2;
     /// Next free local reference.
     pub const LOCALS_TOP: usize = 3;
-    /// No local reference goes here or beyond. The machine keeps a word between this one and the next for itself.
+    /// No local reference goes here or beyond. The machine keeps a word between this one and the
+    /// next for itself.
     pub const LOCALS_LIMIT: usize = 6;
-    /// The method that was left last: see [`native`] and [`first_called`]; 0 when the runtime was entered.
+    /// The method that was left last: see [`native`] and [`first_called`]; 0 when the runtime was
+    /// entered.
     pub const LAST_METHOD: usize = 4;
     /// Added to the record of a method that is called for the first time.
     pub const FIRST_CALL: u64 = 1;

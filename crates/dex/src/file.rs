@@ -9,8 +9,9 @@ use crate::{Error, verify};
 
 /// A DEX file whose structure has been verified as a whole.
 ///
-/// It borrows the bytes; accessors read them in place and do not fail, because [`DexFile::parse`] has seen
-/// everything they read. An index that did not come from this file panics, as that of a slice.
+/// It borrows the bytes; accessors read them in place and do not fail, because [`DexFile::parse`]
+/// has seen everything they read. An index that did not come from this file panics, as that of a
+/// slice.
 pub struct DexFile<'a> {
     pub(crate) bytes: &'a [u8],
     pub(crate) header: Header,
@@ -128,8 +129,8 @@ impl TypeList<'_> {
 }
 
 impl<'a> DexFile<'a> {
-    /// Verifies the whole file: header, checksum, map, every item of every section, every reference between them
-    /// and every instruction.
+    /// Verifies the whole file: header, checksum, map, every item of every section, every reference
+    /// between them and every instruction.
     pub fn parse(bytes: &'a [u8]) -> Result<Self, Error> {
         let header = Header::parse(bytes)?;
         let map = Map::parse(bytes, &header)?;
@@ -148,7 +149,8 @@ impl<'a> DexFile<'a> {
         self.header.version
     }
 
-    /// Is the SHA-1 in the header that of the bytes? Android does not ask; tools that change files forget it.
+    /// Is the SHA-1 in the header that of the bytes? Android does not ask; tools that change files
+    /// forget it.
     pub fn is_signature_sound(&self) -> bool {
         self.header.is_signature_sound
     }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Every instruction of versions 035 to 039: number, name, layout, what its index means, where it goes, which
-//! operands are register pairs.
+//! Every instruction of versions 035 to 039: number, name, layout, what its index means, where it
+//! goes, which operands are register pairs.
 
 /// How the operands lie in the code units; the names are those of the format's specification.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

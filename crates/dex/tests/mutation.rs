@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Hostile bytes: every changed bit and every truncation of real files gives a file or an error, never a panic, and
-//! memory stays under the stated bound.
+//! Hostile bytes: every changed bit and every truncation of real files gives a file or an error,
+//! never a panic, and memory stays under the stated bound.
 
 use std::path::PathBuf;
 
@@ -49,7 +49,8 @@ fn packages() -> Vec<PathBuf> {
     paths
 }
 
-/// Parses, with the checksum made good so that the bytes behind it are looked at; then reads all there is to read.
+/// Parses, with the checksum made good so that the bytes behind it are looked at; then reads all
+/// there is to read.
 fn check(bytes: &mut [u8]) -> bool {
     if bytes.len() >= 12 {
         let sum = adler2::adler32_slice(&bytes[12..]);
@@ -94,7 +95,8 @@ fn read_everything(file: &DexFile<'_>) {
             for (pc, unit) in code.units() {
                 listing.line(pc, &unit.expect("it was verified"));
             }
-            // Lines may rise and fall along the code: that both ends are found is all there is to ask.
+            // Lines may rise and fall along the code: that both ends are found is all there is to
+            // ask.
             if let Some(lines) = code.debug_info(file) {
                 std::hint::black_box((lines.line_of(0), lines.line_of(u32::MAX)));
             }

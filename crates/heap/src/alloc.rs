@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Allocation: a bump in the mutator's own run; O(1) and lock-free for the next run and the next block; large
-//! objects from a span of blocks.
+//! Allocation: a bump in the mutator's own run; O(1) and lock-free for the next run and the next
+//! block; large objects from a span of blocks.
 
 use std::sync::atomic::Ordering;
 
@@ -59,8 +59,8 @@ impl AllocSite {
 }
 
 impl AllocSite {
-    /// Objects with fields of `class`, which say where they name a layout of their own: this one has `own`. The caller
-    /// writes that before the next safepoint.
+    /// Objects with fields of `class`, which say where they name a layout of their own: this one
+    /// has `own`. The caller writes that before the next safepoint.
     pub fn with_own(class: LayoutRef, own: LayoutRef) -> Self {
         assert_ne!(
             class.get().own_offset,
@@ -112,8 +112,9 @@ impl Mutator {
         Ok(self.publish(start, layout, Some(length), is_chunked))
     }
 
-    /// Writes the header, the class word last (`abi::object`). The log word of a chunked object's header stays clean:
-    /// who stores through it, not knowing better, takes the slow path, which does.
+    /// Writes the header, the class word last (`abi::object`). The log word of a chunked object's
+    /// header stays clean: who stores through it, not knowing better, takes the slow path, which
+    /// does.
     #[inline]
     fn publish(
         &mut self,
@@ -155,8 +156,8 @@ impl Mutator {
         Ok(start)
     }
 
-    /// The next run of the current block, or a new block: O(1) under `rc`. Waits only when memory is exhausted, or where
-    /// `stw` prefers a collection to the last whole blocks.
+    /// The next run of the current block, or a new block: O(1) under `rc`. Waits only when memory
+    /// is exhausted, or where `stw` prefers a collection to the last whole blocks.
     #[cold]
     #[inline(never)]
     fn alloc_slow(&mut self, class: usize) -> Result<u32, OutOfMemory> {
@@ -198,9 +199,10 @@ impl Mutator {
         run
     }
 
-    /// Real-time mutators take whole blocks as long as there are enough for all: what lies in a row, the processor fetches
-    /// ahead, now and when the objects have grown old. Otherwise, and others always, fill the gaps in blocks first: a
-    /// block is whole again only when all in it is dead, and while the reserve lacks some nobody else gets one.
+    /// Real-time mutators take whole blocks as long as there are enough for all: what lies in a
+    /// row, the processor fetches ahead, now and when the objects have grown old. Otherwise, and
+    /// others always, fill the gaps in blocks first: a block is whole again only when all in it is
+    /// dead, and while the reserve lacks some nobody else gets one.
     fn take_real_time(&self, class: usize) -> Option<BlockIndex> {
         let heap = &self.heap;
         let reserved = || {
@@ -220,10 +222,11 @@ impl Mutator {
         })
     }
 
-    /// A block for an ordinary mutator under `stw`, which frees nothing between two collections: who took whole blocks
-    /// while blocks of its own size wait to be swept would spread over the heap, and an object in each block would keep
-    /// it from other sizes. So the mutator sweeps its own size's blocks before it takes a whole one, a few where there
-    /// are plenty; where there are few it also has a collection first, if enough was allocated since the last.
+    /// A block for an ordinary mutator under `stw`, which frees nothing between two collections:
+    /// who took whole blocks while blocks of its own size wait to be swept would spread over the
+    /// heap, and an object in each block would keep it from other sizes. So the mutator sweeps its
+    /// own size's blocks before it takes a whole one, a few where there are plenty; where there are
+    /// few it also has a collection first, if enough was allocated since the last.
     fn take_swept(&mut self, class: usize, collections: &mut u32) -> Option<BlockIndex> {
         let heap = self.heap.clone();
         let mut swept_count = 0;
@@ -273,7 +276,8 @@ impl Mutator {
         }
     }
 
-    /// An object with blocks of its own. Not for real-time threads: takes the lock of the free blocks.
+    /// An object with blocks of its own. Not for real-time threads: takes the lock of the free
+    /// blocks.
     #[cold]
     fn alloc_large(&mut self, bytes: u32) -> Result<u32, OutOfMemory> {
         self.poll();
@@ -349,7 +353,8 @@ mod tests {
     }
 
     impl Stage {
-        /// `free` whole blocks beside the reserve, which holds `reserved`; `partial` blocks of the class.
+        /// `free` whole blocks beside the reserve, which holds `reserved`; `partial` blocks of the
+        /// class.
         fn new(is_real_time: bool, free: u32, reserved: u32, partial: u32) -> Self {
             let heap = crate::testing::uncollected(CollectorKind::Rc, 128, RESERVE);
             assert_eq!(heap.free.reserve.count(), RESERVE);

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The coalescing write barrier: the first store into an object in an epoch records its old references.
+//! The coalescing write barrier: the first store into an object in an epoch records its old
+//! references.
 //!
-//! The fast path is one byte load, one compare and the store itself ([`crate::Mutator::write`]; compiled code emits
-//! the same from `abi::barrier`). The slow path, here, is bounded: at most 32 slots are copied, and its exchange
-//! can fail at most twice per epoch (the collector settles the word of the last epoch; another mutator records
-//! first, which ends the loop). It takes no lock and never waits. The twin in `compiler` has the same name.
+//! The fast path is one byte load, one compare and the store itself ([`crate::Mutator::write`];
+//! compiled code emits the same from `abi::barrier`). The slow path, here, is bounded: at most 32
+//! slots are copied, and its exchange can fail at most twice per epoch (the collector settles the
+//! word of the last epoch; another mutator records first, which ends the loop). It takes no lock
+//! and never waits. The twin in `compiler` has the same name.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 
@@ -112,8 +114,8 @@ fn each_near_slot(object: ObjectRef, layout: &Layout, visit: &mut impl FnMut(u32
     }
 }
 
-/// Calls `visit` with the address of each strong slot in `[low, high)` of an object. Of the others the map's are passed
-/// over, and as many as a binary search looks at.
+/// Calls `visit` with the address of each strong slot in `[low, high)` of an object. Of the others
+/// the map's are passed over, and as many as a binary search looks at.
 pub(crate) fn each_slot_within(
     memory: &Memory,
     object: ObjectRef,
@@ -189,12 +191,13 @@ pub(crate) enum Claim {
     Unneeded,
 }
 
-/// Records a holder's old references once per epoch: `write` copies them into private log space and returns the
-/// record's number; the exchange publishes it. Retries when the collector settled the word meanwhile.
+/// Records a holder's old references once per epoch: `write` copies them into private log space and
+/// returns the record's number; the exchange publishes it. Retries when the collector settled the
+/// word meanwhile.
 ///
-/// Sound only with the exchange: a mutator of the last epoch may store while this one copies, and then two mutators
-/// could publish different copies (`docs/internals/collector-safety.md`, shortcuts that free live
-/// objects).
+/// Sound only with the exchange: a mutator of the last epoch may store while this one copies, and
+/// then two mutators could publish different copies (`docs/internals/collector-safety.md`,
+/// shortcuts that free live objects).
 pub(crate) fn claim<W: LogCell>(word: &W, epoch: u8, mut write: impl FnMut() -> u32) -> Claim {
     loop {
         let found = word.load();
@@ -208,9 +211,10 @@ pub(crate) fn claim<W: LogCell>(word: &W, epoch: u8, mut write: impl FnMut() -> 
     }
 }
 
-/// What a holder's references were when mutators switched to `epoch`: as recorded since, or as the slots say if the
-/// word shows before and after that nothing was. A mutator publishes the word before it stores ([`claim`]), so slots
-/// read between two looks that find nothing recorded are those of the view.
+/// What a holder's references were when mutators switched to `epoch`: as recorded since, or as the
+/// slots say if the word shows before and after that nothing was. A mutator publishes the word
+/// before it stores ([`claim`]), so slots read between two looks that find nothing recorded are
+/// those of the view.
 pub(crate) fn read_view<W: LogCell, T>(
     word: &W,
     epoch: u8,
@@ -234,7 +238,8 @@ pub(crate) fn read_view<W: LogCell, T>(
 pub(crate) trait LogCell {
     /// Acquire: what its publisher wrote before is seen.
     fn load(&self) -> LogWord;
-    /// Sequentially consistent: the copies made before it are of before, the caller's store comes after.
+    /// Sequentially consistent: the copies made before it are of before, the caller's store comes
+    /// after.
     fn exchange(&self, from: LogWord, to: LogWord) -> bool;
 }
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //! [`Events`]: what the collector did last, and when, readable while it runs.
 //!
-//! A ring that the collector thread alone writes. Readers copy it without a lock: an entry that is overwritten
-//! meanwhile shows by its number and is left out. Sums are in [`crate::Counters`].
+//! A ring that the collector thread alone writes. Readers copy it without a lock: an entry that is
+//! overwritten meanwhile shows by its number and is left out. Sums are in [`crate::Counters`].
 
 use std::sync::atomic::{AtomicU64, Ordering, fence};
 
@@ -84,7 +84,8 @@ impl Events {
         let number = self.last.load(Ordering::Relaxed) + 1;
         let [published, fields @ ..] = &self.ring[number as usize % EVENTS_MAX];
         published.store(0, Ordering::Relaxed);
-        // Pairs with the fence in `read`: who sees a new field sees that the entry is being written.
+        // Pairs with the fence in `read`: who sees a new field sees that the entry is being
+        // written.
         fence(Ordering::Release);
         let values = [kind as u64, start_ns, Monotonic.now_ns(), amount];
         for (field, value) in fields.iter().zip(values) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! [`Globals`]: roots that belong to no mutator: handles of native code, and objects that never die.
+//! [`Globals`]: roots that belong to no mutator: handles of native code, and objects that never
+//! die.
 
 use crate::mutator::Mutator;
 use crate::object::ObjectRef;

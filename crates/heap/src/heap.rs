@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! [`Heap`]: the spaces, the mutators and the collector of one process; [`HeapConfig`] chooses them at start-up.
+//! [`Heap`]: the spaces, the mutators and the collector of one process; [`HeapConfig`] chooses them
+//! at start-up.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, Ordering};
@@ -68,7 +69,8 @@ pub struct HeapConfig {
     pub collector_budget: Option<Budget>,
     /// An epoch begins when this much was allocated since the last.
     pub epoch_bytes: u32,
-    /// An epoch begins at the latest this long after the last one, if anything was allocated or recorded.
+    /// An epoch begins at the latest this long after the last one, if anything was allocated or
+    /// recorded.
     pub epoch_interval_ns: u64,
     /// A cycle trace begins at the latest this long after the last one, if anything was allocated.
     pub trace_interval_ns: u64,
@@ -205,8 +207,8 @@ impl Heap {
         })
     }
 
-    /// Room for one mutator more, if there are fewer than [`MUTATORS_MAX`]. Those that have ended go with the next
-    /// epoch.
+    /// Room for one mutator more, if there are fewer than [`MUTATORS_MAX`]. Those that have ended
+    /// go with the next epoch.
     pub fn place(self: &Arc<Self>) -> Option<Place> {
         let mut registry = self.registry.lock();
         let is_room = registry.records.len() as u32 + registry.places < MUTATORS_MAX;
@@ -215,9 +217,10 @@ impl Heap {
         is_room.then(|| Place(Arc::clone(self)))
     }
 
-    /// Makes the calling thread a mutator: a real-time one if that is said, or while its policy is. `initial_roots` are
-    /// references that the thread starts with and that somebody else keeps alive until this returns. Takes the
-    /// registry's lock, and waits for the end of a pause: not for a real-time loop.
+    /// Makes the calling thread a mutator: a real-time one if that is said, or while its policy is.
+    /// `initial_roots` are references that the thread starts with and that somebody else keeps
+    /// alive until this returns. Takes the registry's lock, and waits for the end of a pause: not
+    /// for a real-time loop.
     pub fn attach(self: &Arc<Self>, is_real_time: bool, initial_roots: &[ObjectRef]) -> Mutator {
         self.pause.lock();
         let mut registry = self.registry.lock();
@@ -238,8 +241,8 @@ impl Heap {
             Arc::as_ptr(&record).expose_provenance() as u64,
             Ordering::Relaxed,
         );
-        // A thread that joins after H3 began counts as scanned with an empty stack: what it starts with is a root
-        // of this round by other means.
+        // A thread that joins after H3 began counts as scanned with an empty stack: what it starts
+        // with is a root of this round by other means.
         initial_roots
             .iter()
             .filter(|it| !it.is_null())
@@ -258,7 +261,8 @@ impl Heap {
         mutator
     }
 
-    /// Which mutators are real-time ones by now. By the collector, before each collection: one system call per mutator.
+    /// Which mutators are real-time ones by now. By the collector, before each collection: one
+    /// system call per mutator.
     pub(crate) fn note_policies(&self) {
         let records = self.registry.lock().records.clone();
         for record in records {
@@ -278,7 +282,8 @@ impl Heap {
         }
     }
 
-    /// Bytes that a mutator has taken to allocate in, to the run of cells or the block; none if it has ended.
+    /// Bytes that a mutator has taken to allocate in, to the run of cells or the block; none if it
+    /// has ended.
     pub fn taken_bytes(&self, is_wanted: impl Fn(&MutatorContext) -> bool) -> Option<u64> {
         let registry = self.registry.lock();
         let mut records = registry.records.iter();
@@ -311,8 +316,9 @@ impl Heap {
         &self.events
     }
 
-    /// The object that `address` lies in, if it lies in one: for scans that cannot tell references from numbers.
-    /// Every object that exists may be a root, reachable or not: what it refers to exists as well. O(1).
+    /// The object that `address` lies in, if it lies in one: for scans that cannot tell references
+    /// from numbers. Every object that exists may be a root, reachable or not: what it refers to
+    /// exists as well. O(1).
     pub fn object_at(&self, address: u32) -> Option<ObjectRef> {
         if !self.memory.span().contains(address) {
             return None;
@@ -425,8 +431,9 @@ impl Heap {
         self.binding.0.each_global_root(visit);
     }
 
-    /// Whether a mutator should wait at its next poll until log space comes back. The last quarter is posted ahead for
-    /// real-time mutators, but for a sixteenth: what is written between that and the poll must fit.
+    /// Whether a mutator should wait at its next poll until log space comes back. The last quarter
+    /// is posted ahead for real-time mutators, but for a sixteenth: what is written between that
+    /// and the poll must fit.
     pub(crate) fn is_log_low(&self, is_real_time: bool) -> bool {
         let all = self.log.shared_count();
         let enough = if is_real_time {
@@ -466,29 +473,34 @@ impl Heap {
         block
     }
 
-    /// Whether so many blocks are whole, or not memory yet, that one size may take some while its own are not swept.
+    /// Whether so many blocks are whole, or not memory yet, that one size may take some while its
+    /// own are not swept.
     pub(crate) fn has_plenty(&self) -> bool {
         self.free.whole_count() > (self.blocks.count() / WHOLE_PART).max(WHOLE_MIN)
     }
 
-    /// Whether so much was allocated since the last collection that another one is better than the last whole blocks.
+    /// Whether so much was allocated since the last collection that another one is better than the
+    /// last whole blocks.
     pub(crate) fn is_collection_worthwhile(&self) -> bool {
         self.pace.blocks() >= self.blocks.count() / ALLOCATED_PART
     }
 
-    /// Blocks that mutators can take before memory is short: unused, not committed yet, or with free cells.
+    /// Blocks that mutators can take before memory is short: unused, not committed yet, or with
+    /// free cells.
     pub(crate) fn takeable_blocks(&self) -> u32 {
         let partial: u32 = self.partial.iter().map(BlockStack::count).sum();
         self.blocks.count() - self.free.committed_count() + self.free.free_count() + partial
     }
 
-    /// Whether real-time mutators use up what is set aside for them: half of their reserve, or the log's last quarter.
+    /// Whether real-time mutators use up what is set aside for them: half of their reserve, or the
+    /// log's last quarter.
     pub(crate) fn is_reserve_low(&self) -> bool {
         let target = self.config.reserve_bytes >> BLOCK_SHIFT;
         self.free.reserve.count() < target / 2 || self.is_counting() && self.is_log_low(false)
     }
 
-    /// Wakes the lender if real-time mutators use up what is set aside for them; the collector where there is none.
+    /// Wakes the lender if real-time mutators use up what is set aside for them; the collector
+    /// where there is none.
     pub(crate) fn ask_lender_if_low(&self) {
         if self.is_reserve_low() && !self.lender.ask() {
             self.pace.ring();
@@ -497,7 +509,8 @@ impl Heap {
 }
 
 impl Mutator {
-    /// Must see every reference before it is put into a place that [`Binding::each_global_root`] visits.
+    /// Must see every reference before it is put into a place that [`Binding::each_global_root`]
+    /// visits.
     pub fn note_root(&mut self, object: ObjectRef) {
         if self.record.context.is_snooping.load(Ordering::Relaxed) != 0 && !object.is_null() {
             self.heap.snoop(object);

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Spaces, mutators, the write barrier and two collectors. Knows no Java.
 //!
-//! It sees objects through type descriptors (`abi::layout`) and the machine it serves through [`Binding`]. The
-//! collector never stops a thread: [`CollectorKind::Rc`] is on-the-fly coalescing reference counting with a
-//! concurrent cycle trace; [`CollectorKind::Stw`], stop-the-world mark-sweep on the same spaces, exists to be
-//! measured against. docs/internals/collector.md says how, and names the pages that say why it is
-//! safe and within which bounds.
+//! It sees objects through type descriptors (`abi::layout`) and the machine it serves through
+//! [`Binding`]. The collector never stops a thread: [`CollectorKind::Rc`] is on-the-fly coalescing
+//! reference counting with a concurrent cycle trace; [`CollectorKind::Stw`], stop-the-world
+//! mark-sweep on the same spaces, exists to be measured against. docs/internals/collector.md says
+//! how, and names the pages that say why it is safe and within which bounds.
 //!
-//! Start with [`Running`] (a heap with its collector) and [`Mutator`] (a thread that touches objects).
+//! Start with [`Running`] (a heap with its collector) and [`Mutator`] (a thread that touches
+//! objects).
 
 mod alloc;
 mod barrier;

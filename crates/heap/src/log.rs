@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 //! [`LogSpace`]: where mutators record the old references of what they overwrite.
 //!
-//! Segments of 16 KiB, each used by one mutator in one epoch; a log word names a record by its number. A mutator
-//! always has a current segment and a spare one, taken without a lock from a stack that the collector refills, so
-//! recording never waits; a mutator that finds the stack empty is counted (`log_exhausted`) and waits for the
-//! collector, to which it lends its priority.
+//! Segments of 16 KiB, each used by one mutator in one epoch; a log word names a record by its
+//! number. A mutator always has a current segment and a spare one, taken without a lock from a
+//! stack that the collector refills, so recording never waits; a mutator that finds the stack empty
+//! is counted (`log_exhausted`) and waits for the collector, to which it lends its priority.
 //!
 //! ```text
 //! segment: +0 next segment + 1   +4 end of the last record        then records
 //! record:  `abi::barrier`
 //! ```
 //!
-//! A holder is the address of an object or, with its lowest bit set, of a chunk. The collector sets it to 0 when
-//! the holder is freed before its record is settled.
+//! A holder is the address of an object or, with its lowest bit set, of a chunk. The collector sets
+//! it to 0 when the holder is freed before its record is settled.
 
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
@@ -94,8 +94,8 @@ impl LogSpace {
             offset < self.segment_count * LOG_SEGMENT_BYTES,
             "inside the log space"
         );
-        // SAFETY: 1. The word lies in the reservation (asserted), which lives as long as `self`.
-        //         2. Offsets are multiples of 4; cleared bits keep that true for any other. Access is atomic.
+        // SAFETY: 1. The word lies in the reservation (asserted), which lives as long as `self`. 2.
+        // Offsets are multiples of 4; cleared bits keep that true for any other. Access is atomic.
         unsafe {
             &*std::ptr::with_exposed_provenance::<AtomicU32>(
                 self.reservation.start() + (offset & !3) as usize,

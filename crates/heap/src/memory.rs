@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-//! [`Memory`]: the heap's bytes and the side tables beside them, as atomics; the one place that turns an address
-//! into an access.
+//! [`Memory`]: the heap's bytes and the side tables beside them, as atomics; the one place that
+//! turns an address into an access.
 //!
-//! Every access checks that its address lies in the heap span, so safe code cannot reach beyond it; a page that is
-//! not committed yet faults. What lies in a cell is words: mutators and the collector read and write them
-//! concurrently, hence atomics everywhere.
+//! Every access checks that its address lies in the heap span, so safe code cannot reach beyond it;
+//! a page that is not committed yet faults. What lies in a cell is words: mutators and the
+//! collector read and write them concurrently, hence atomics everywhere.
 
 use std::ptr;
 use std::sync::atomic::{AtomicU8, AtomicU32};
@@ -117,9 +117,9 @@ impl Memory {
     pub(crate) fn word(&self, address: u32) -> &AtomicU32 {
         self.check(address);
         debug_assert!(address.is_multiple_of(4));
-        // SAFETY: 1. The word lies in the heap's reservation (checked), which lives as long as `self`.
-        //         2. Addresses in use are multiples of 4; cleared bits keep that true for any other.
-        //         3. All access to the heap's words is atomic, or by the only owner of free memory.
+        // SAFETY: 1. The word lies in the heap's reservation (checked), which lives as long as
+        // `self`. 2. Addresses in use are multiples of 4; cleared bits keep that true for any
+        // other. 3. All access to the heap's words is atomic, or by the only owner of free memory.
         unsafe { &*ptr::with_exposed_provenance::<AtomicU32>((address & !3) as usize) }
     }
 
@@ -136,7 +136,8 @@ impl Memory {
         assert!(end <= u64::from(self.span.bytes), "slots of the heap");
         debug_assert!(first.0.is_multiple_of(4));
         let start = ptr::with_exposed_provenance::<AtomicU32>((first.0 & !3) as usize);
-        // SAFETY: as for `word`, of each of them: the first and the last one lie in the reservation (checked).
+        // SAFETY: as for `word`, of each of them: the first and the last one lie in the reservation
+        // (checked).
         unsafe { std::slice::from_raw_parts(start, count as usize) }
     }
 
@@ -158,8 +159,9 @@ impl Memory {
         let entry = self
             .chunk_logs
             .wrapping_add((address >> CHUNK_SHIFT) as usize * 4);
-        // SAFETY: 1. The table has an entry for each chunk of the span, and the address lies in it (checked).
-        //         2. Entries are 4 bytes from a page boundary on, hence aligned; access is atomic.
+        // SAFETY: 1. The table has an entry for each chunk of the span, and the address lies in it
+        // (checked). 2. Entries are 4 bytes from a page boundary on, hence aligned; access is
+        // atomic.
         unsafe { &*ptr::with_exposed_provenance::<AtomicU32>(entry) }
     }
 
@@ -185,8 +187,8 @@ impl Memory {
     fn byte(&self, base: usize, address: u32, shift: u32) -> &AtomicU8 {
         self.check(address);
         let entry = base.wrapping_add((address >> shift) as usize);
-        // SAFETY: the table has an entry for every `1 << shift` bytes of the span, and the address lies in it
-        // (checked); access is atomic.
+        // SAFETY: the table has an entry for every `1 << shift` bytes of the span, and the address
+        // lies in it (checked); access is atomic.
         unsafe { &*ptr::with_exposed_provenance::<AtomicU8>(entry) }
     }
 
@@ -197,7 +199,8 @@ impl Memory {
         let entry = self
             .snoops
             .wrapping_add((block_start >> ENTRY_SHIFT) as usize);
-        // SAFETY: a block of the span (checked) has this many entries in the table; access is atomic.
+        // SAFETY: a block of the span (checked) has this many entries in the table; access is
+        // atomic.
         unsafe {
             std::slice::from_raw_parts(
                 ptr::with_exposed_provenance::<AtomicU8>(entry),
@@ -206,16 +209,18 @@ impl Memory {
         }
     }
 
-    /// What the object is made of. Its class word is set: whoever holds a reference got it after that.
+    /// What the object is made of. Its class word is set: whoever holds a reference got it after
+    /// that.
     #[inline]
     pub(crate) fn layout(&self, object: ObjectRef) -> &Layout {
         let class = self
             .class_word(object)
             .load(std::sync::atomic::Ordering::Acquire);
         assert_ne!(class, 0, "{object:?} is an object");
-        // SAFETY: 1. Class words are written from `LayoutRef`s (or by compiled code from the same addresses), which
-        //            point to a `Layout` in the metadata span that is neither moved nor changed nor freed.
-        //         2. Free memory has class word 0 (asserted), and fields never overlap a class word.
+        // SAFETY: 1. Class words are written from `LayoutRef`s (or by compiled code from the same
+        // addresses), which point to a `Layout` in the metadata span that is neither moved nor
+        // changed nor freed. 2. Free memory has class word 0 (asserted), and fields never overlap a
+        // class word.
         let layout = unsafe { &*ptr::with_exposed_provenance::<Layout>(class as usize) };
         match layout.own_offset {
             0 => layout,
@@ -229,17 +234,19 @@ impl Memory {
         let own = self
             .word(object.0 + offset)
             .load(std::sync::atomic::Ordering::Acquire);
-        // SAFETY: 1. Who makes an object of such a class writes there, before anybody else sees it and never again, null
-        //            or the address of a `LayoutRef`.
+        // SAFETY: 1. Who makes an object of such a class writes there, before anybody else sees it
+        // and never again, null or the address of a `LayoutRef`.
         (own != 0).then(|| unsafe { &*ptr::with_exposed_provenance::<Layout>(own as usize) })
     }
 
-    /// Sets `bytes` bytes from `start` on to zero. The caller owns that memory: it is free and in no list.
+    /// Sets `bytes` bytes from `start` on to zero. The caller owns that memory: it is free and in
+    /// no list.
     pub(crate) fn zero(&self, start: u32, bytes: u32) {
         self.check(start);
         assert!(bytes <= self.span.end() - start, "inside the heap");
-        // SAFETY: 1. The range lies in the heap (checked). 2. It is free memory that only the caller knows of; a
-        //    mutator that still holds a stale referent reads it only after checks that fail then (`reference`).
+        // SAFETY: 1. The range lies in the heap (checked). 2. It is free memory that only the
+        // caller knows of; a mutator that still holds a stale referent reads it only after checks
+        // that fail then (`reference`).
         unsafe {
             ptr::with_exposed_provenance_mut::<u8>(start as usize).write_bytes(0, bytes as usize);
         }

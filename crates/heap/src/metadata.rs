@@ -103,7 +103,8 @@ pub(crate) fn far_slots(layout: &Layout) -> &[u32] {
     if layout.far_count == 0 {
         return &[];
     }
-    // SAFETY: a layout's far slots are `far_count` words in the metadata span, as immutable as itself (abi::layout).
+    // SAFETY: a layout's far slots are `far_count` words in the metadata span, as immutable as
+    // itself (abi::layout).
     unsafe {
         std::slice::from_raw_parts(
             std::ptr::with_exposed_provenance::<u32>(layout.far_slots as usize),

@@ -15,7 +15,8 @@ impl ObjectRef {
     /// A reference from the bits that compiled code or a foreign interface carried.
     ///
     /// # Safety
-    /// `bits` is null or came from [`Self::bits`] of a reference that is still a root or reachable from one.
+    /// `bits` is null or came from [`Self::bits`] of a reference that is still a root or reachable
+    /// from one.
     pub const unsafe fn from_bits(bits: u32) -> Self {
         Self(bits)
     }

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Reference objects: soft, weak, final, phantom; read, cleared and enqueued while mutators run.
 //!
-//! A referent is no strong slot: it is neither counted nor traced. The collector knows every reference object from
-//! the moment its epoch is settled ([`ReferenceTable`]) and holds the referents of soft ones by a count of its own.
+//! A referent is no strong slot: it is neither counted nor traced. The collector knows every
+//! reference object from the moment its epoch is settled ([`ReferenceTable`]) and holds the
+//! referents of soft ones by a count of its own.
 //!
-//! The race is between a mutator that reads a weak referent and the collector that has found it dead. One word
-//! ([`ReferenceState`]) and the snoop entry of the referent decide it, without a lock:
+//! The race is between a mutator that reads a weak referent and the collector that has found it
+//! dead. One word ([`ReferenceState`]) and the snoop entry of the referent decide it, without a
+//! lock:
 //!
 //! | mode | a mutator that reads a referent | the collector that would free it |
 //! |---|---|---|
@@ -54,8 +56,8 @@ pub(crate) struct ReferenceState {
     late: PiCell<Late>,
 }
 
-/// Reference objects that got their referents after the epoch of their birth: the collector may have met them
-/// before, without one.
+/// Reference objects that got their referents after the epoch of their birth: the collector may
+/// have met them before, without one.
 #[derive(Debug, Default)]
 struct Late(Vec<ObjectRef>);
 
@@ -95,7 +97,8 @@ impl ReferenceState {
             .is_ok()
     }
 
-    /// A mutator made an unmarked referent a root while the word was `seen`; `false` if the trace ended before.
+    /// A mutator made an unmarked referent a root while the word was `seen`; `false` if the trace
+    /// ended before.
     fn try_count_revival(&self, mut seen: u64) -> bool {
         while Self::mode(seen) == Mode::Tracing {
             match self
@@ -158,9 +161,11 @@ impl Mutator {
             layout.reference_kind,
             ReferenceKind::Strong | ReferenceKind::Final
         ) {
-            // A final reference is read after it was enqueued: the queue, or its reader, holds the referent.
+            // A final reference is read after it was enqueued: the queue, or its reader, holds the
+            // referent.
             let referent = self.read(slot);
-            // And cleared then: that count may be given back in the epoch that is under way, behind this thread's scan.
+            // And cleared then: that count may be given back in the epoch that is under way, behind
+            // this thread's scan.
             if !referent.is_null() {
                 self.heap.snoop(referent);
             }
@@ -170,21 +175,23 @@ impl Mutator {
         read_undecided(&heap.references, &HeapReferent { heap, slot })
     }
 
-    /// Gives a reference object its referent, or none. Not for real-time loops: may take a lock and allocate.
+    /// Gives a reference object its referent, or none. Not for real-time loops: may take a lock and
+    /// allocate.
     pub fn write_referent(&mut self, reference: ObjectRef, referent: ObjectRef) {
         let slot = reference.slot(self.layout_of(reference).get().referent_offset);
         let heap = &self.heap;
         heap.memory.slot(slot).store(referent.0, Ordering::Release);
-        // Between H2 and H3 the reference object is of the next epoch: the one that is settled knows nothing of it, and
-        // would free a referent that no stack holds at H3 without clearing the slot.
+        // Between H2 and H3 the reference object is of the next epoch: the one that is settled
+        // knows nothing of it, and would free a referent that no stack holds at H3 without clearing
+        // the slot.
         if self.record.context.is_snooping.load(Ordering::Relaxed) != 0 && !referent.is_null() {
             heap.snoop(referent);
         }
         let born = self.record.context.born.load(Ordering::Relaxed);
         let is_new = heap.memory.header_log(reference).load(Ordering::Relaxed) == born;
         if heap.is_counting() && !referent.is_null() && !is_new {
-            // It may have matured with an empty slot. It is not freed before the collector looks: the caller holds
-            // it, and the next epoch looks before it frees.
+            // It may have matured with an empty slot. It is not freed before the collector looks:
+            // the caller holds it, and the next epoch looks before it frees.
             heap.references.late.lock().0.push(reference);
         }
     }
@@ -195,7 +202,8 @@ impl Mutator {
         self.heap.memory.slot(slot).store(0, Ordering::Release);
     }
 
-    /// The next reference object whose referent is gone; the caller must root it before the next safepoint.
+    /// The next reference object whose referent is gone; the caller must root it before the next
+    /// safepoint.
     pub fn take_pending_reference(&mut self) -> Option<ObjectRef> {
         let mut pending = self.heap.references.pending.lock();
         let reference = pending.queue.pop_front()?;
@@ -217,7 +225,8 @@ pub(crate) trait Referent {
     fn is_marked(&self, referent: ObjectRef) -> bool;
 }
 
-/// Lock-free: a retry means that the collector moved on, or that another thread read or cleared a referent.
+/// Lock-free: a retry means that the collector moved on, or that another thread read or cleared a
+/// referent.
 pub(crate) fn read_undecided(state: &ReferenceState, it: &impl Referent) -> ObjectRef {
     loop {
         let word = state.word();
@@ -236,8 +245,8 @@ pub(crate) fn read_undecided(state: &ReferenceState, it: &impl Referent) -> Obje
             }
             Mode::Closed => it.is_marked(referent),
         };
-        // Whatever was decided holds for this referent only if it is still the referent and the collector did not
-        // move on meanwhile.
+        // Whatever was decided holds for this referent only if it is still the referent and the
+        // collector did not move on meanwhile.
         let is_same_mode = ReferenceState::mode(state.word()) == ReferenceState::mode(word);
         if is_same_mode && it.read() == referent {
             return if is_alive { referent } else { ObjectRef::NULL };
@@ -305,7 +314,8 @@ impl Referent for HeapReferent<'_> {
 pub(crate) struct Entry {
     pub(crate) referent: ObjectRef,
     pub(crate) kind: ReferenceKind,
-    /// A count of the table's own holds the referent: a soft reference, or a final one that was enqueued.
+    /// A count of the table's own holds the referent: a soft reference, or a final one that was
+    /// enqueued.
     pub(crate) is_holding: bool,
 }
 

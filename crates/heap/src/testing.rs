@@ -10,7 +10,8 @@ use abi::alloc::BLOCK_BYTES;
 use crate::binding::NoBinding;
 use crate::heap::{CollectorKind, Heap, HeapConfig};
 
-/// A heap of so many blocks, all of them memory, without a collector's thread, at a place of its own.
+/// A heap of so many blocks, all of them memory, without a collector's thread, at a place of its
+/// own.
 pub(crate) fn uncollected(kind: CollectorKind, blocks: u32, reserve: u32) -> Arc<Heap> {
     static NEXT: AtomicU32 = AtomicU32::new(0);
     const PLACE_BYTES: u32 = 16 << 20;

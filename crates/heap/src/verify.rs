@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The verifier: with every mutator held, compares counts with a full trace. For tests and for a doubt.
+//! The verifier: with every mutator held, compares counts with a full trace. For tests and for a
+//! doubt.
 //!
-//! Under `rc` it checks, at the view of the last epoch: every object that a root, or a counted object's reference,
-//! reaches exists; and every count is the number of counted references to its object, or stuck.
+//! Under `rc` it checks, at the view of the last epoch: every object that a root, or a counted
+//! object's reference, reaches exists; and every count is the number of counted references to its
+//! object, or stuck.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -51,7 +53,8 @@ impl Verifier {
 }
 
 impl Mutator {
-    /// Collects, then checks the heap with every mutator held: it stops the world. Counts are checked under `rc`.
+    /// Collects, then checks the heap with every mutator held: it stops the world. Counts are
+    /// checked under `rc`.
     pub fn verify(&mut self) -> Verdict {
         let heap = self.heap.clone();
         self.native(|| {
@@ -69,7 +72,8 @@ impl Mutator {
         self.native(|| heap.pace.wait_for_settled_epoch());
     }
 
-    /// Waits until a full collection that begins after now is done: cycles and soft references included.
+    /// Waits until a full collection that begins after now is done: cycles and soft references
+    /// included.
     pub fn collect_full(&mut self) {
         let heap = self.heap.clone();
         self.native(|| heap.pace.wait_for_full_collection());
@@ -169,7 +173,8 @@ impl Check<'_> {
         let mut expected: HashMap<ObjectRef, u32> = HashMap::new();
         let mut view = SlotCopy::new();
         for &object in objects {
-            // A young one's references are not counted yet; those of its chunks are, and empty at the view.
+            // A young one's references are not counted yet; those of its chunks are, and empty at
+            // the view.
             if !rc.count_of(object).is_mature() {
                 continue;
             }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Priority travels: a FIFO-50 hog over an ordinary mutator does not stop reclamation while a FIFO-80 mutator
-//! allocates. All on one processor, where nothing but lending could let the ordinary mutator run.
+//! Priority travels: a FIFO-50 hog over an ordinary mutator does not stop reclamation while a
+//! FIFO-80 mutator allocates. All on one processor, where nothing but lending could let the
+//! ordinary mutator run.
 
 mod support;
 
@@ -53,7 +54,8 @@ fn spawn_hog(one: CpuSet, is_stopping: &Arc<AtomicBool>) -> Thread<bool> {
         .unwrap()
 }
 
-/// Allocates under the hog until there were enough epochs; returns how many, and whether the hog was still there.
+/// Allocates under the hog until there were enough epochs; returns how many, and whether the hog
+/// was still there.
 fn run_urgent(
     heap: &Arc<Heap>,
     kinds: Kinds,
@@ -102,7 +104,8 @@ fn a_hog_over_an_ordinary_mutator_does_not_stop_reclamation() {
     .unwrap();
     let (epochs, is_hog_alive) = urgent.join();
     ordinary.join();
-    // A kernel that keeps a little time for ordinary threads would let each answer come about once a second.
+    // A kernel that keeps a little time for ordinary threads would let each answer come about once
+    // a second.
     let took_ns = now_ns() - start_ns;
     assert!(
         took_ns < ANSWERS_NEEDED * 500_000_000,

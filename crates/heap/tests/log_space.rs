@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Log space runs out: an ordinary mutator waits at three quarters, what is left is posted ahead for real-time ones.
+//! Log space runs out: an ordinary mutator waits at three quarters, what is left is posted ahead
+//! for real-time ones.
 //!
 //! A mutator that answers nothing keeps every epoch from ending, so no space comes back.
 
@@ -15,7 +16,8 @@ use support::{Kinds, SLOTS, start};
 const SEGMENTS: u32 = 32;
 /// What two mutators may hold beside them.
 const HELD: u32 = 4;
-/// Records of a segment of 16 KiB whose holders had no references: 16 bytes each, behind a header of that size.
+/// Records of a segment of 16 KiB whose holders had no references: 16 bytes each, behind a header
+/// of that size.
 const RECORDS_PER_SEGMENT: u32 = (16 << 10) / 16 - 1;
 const LEAF: u32 = 1000;
 /// More objects than the log has records for.

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-//! An epoch held still between any two answers: a reference that leaves the stack there is not lost.
+//! An epoch held still between any two answers: a reference that leaves the stack there is not
+//! lost.
 //!
-//! Three mutators: the actor (this thread), the brake, and one in native code that waits for the epoch. The actor and
-//! the brake answer as many questions as the case says, so the collector stands in a known round while the actor moves
-//! the only reference to an object from its stack to some other place. No luck is needed: each case runs each time.
+//! Three mutators: the actor (this thread), the brake, and one in native code that waits for the
+//! epoch. The actor and the brake answer as many questions as the case says, so the collector
+//! stands in a known round while the actor moves the only reference to an object from its stack to
+//! some other place. No luck is needed: each case runs each time.
 
 mod support;
 
@@ -18,8 +20,8 @@ use support::{ID, Kinds, SLOTS, start};
 /// Questions of one epoch: H1, H2, H3.
 const QUESTIONS: u64 = 3;
 
-/// Answers given when the reference is moved: by the actor, by the brake. The collector waits for whoever is behind,
-/// or asks both for the next one.
+/// Answers given when the reference is moved: by the actor, by the brake. The collector waits for
+/// whoever is behind, or asks both for the next one.
 const MOMENTS: [(u64, u64); 9] = [
     (0, 0),
     (0, 1),

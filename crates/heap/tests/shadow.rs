@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Random graphs against a shadow model: nothing live is ever freed, everything dead is freed in two collections.
+//! Random graphs against a shadow model: nothing live is ever freed, everything dead is freed in
+//! two collections.
 //!
-//! Each thread owns a private graph and its shadow, kept in Rust, and exchanges immutable trees with the others
-//! through shared slots, where the last reference often lives in one thread's stack only. Freed memory is zeroed, so
-//! a node that was freed too early fails its check word. `HEAP_SEED` replays; `HEAP_STEPS` lengthens.
+//! Each thread owns a private graph and its shadow, kept in Rust, and exchanges immutable trees
+//! with the others through shared slots, where the last reference often lives in one thread's stack
+//! only. Freed memory is zeroed, so a node that was freed too early fails its check word.
+//! `HEAP_SEED` replays; `HEAP_STEPS` lengthens.
 
 mod support;
 
@@ -292,8 +294,8 @@ impl Player {
         }
     }
 
-    /// Takes a tree that another thread may take or overwrite at the same time, keeps it in a root alone, and puts a
-    /// new one or an older one there.
+    /// Takes a tree that another thread may take or overwrite at the same time, keeps it in a root
+    /// alone, and puts a new one or an older one there.
     fn exchange_tree(&mut self) {
         let index = self.random.below(SHARED_SLOTS);
         let kept = self.random.below(4) as usize;
@@ -398,7 +400,8 @@ impl Player {
                 named.insert(target);
             }
         }
-        // Shadows of weak targets stay: a weak reference may bring them back, and what they refer to with them.
+        // Shadows of weak targets stay: a weak reference may bring them back, and what they refer
+        // to with them.
         let mut grey: Vec<Name> = named.iter().copied().collect();
         while let Some(name) = grey.pop() {
             let names: Vec<Name> = match self.shadows.get(&name) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Blocks belong to one size: a thread that allocates faster than the collector sweeps, and keeps something in every
-//! block it gets, leaves blocks to other sizes.
+//! Blocks belong to one size: a thread that allocates faster than the collector sweeps, and keeps
+//! something in every block it gets, leaves blocks to other sizes.
 
 mod support;
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-//! A visitor, the mutator that it waits for, and the collector for which that one waits: each lends to the next, and the
-//! collector, which answers for the mutator, wants what the visitor holds. The kernel refuses to close such a circle.
+//! A visitor, the mutator that it waits for, and the collector for which that one waits: each lends
+//! to the next, and the collector, which answers for the mutator, wants what the visitor holds. The
+//! kernel refuses to close such a circle.
 
 mod support;
 

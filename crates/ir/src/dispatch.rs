@@ -157,8 +157,8 @@ impl Dispatch<'_> {
         test
     }
 
-    /// Who catches what the tests throw: the handler that takes everything, if there is one, so that what it gives back
-    /// is given back.
+    /// Who catches what the tests throw: the handler that takes everything, if there is one, so
+    /// that what it gives back is given back.
     fn rescue(&self, function: &mut Function) -> Option<BlockId> {
         let target = match self.handlers {
             [(Some(_), _), ..] => self.handlers.iter().find(|(class, _)| class.is_none()),

@@ -243,7 +243,8 @@ pub enum Op {
     LockNoted {
         object: Reg,
     },
-    /// As `MonitorExit` if the object was noted since `begin`; else throws IllegalMonitorStateException.
+    /// As `MonitorExit` if the object was noted since `begin`; else throws
+    /// IllegalMonitorStateException.
     UnlockNoted {
         object: Reg,
         begin: Reg,
@@ -252,7 +253,8 @@ pub enum Op {
     LocksReturn {
         begin: Reg,
     },
-    /// Gives back the locks noted since `begin`; throws IllegalMonitorStateException if there is one.
+    /// Gives back the locks noted since `begin`; throws IllegalMonitorStateException if there is
+    /// one.
     LocksUnwind {
         begin: Reg,
     },

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Structured locking (JVM specification, 2.11.10): a method that ends gives back what it locked, and no more.
+//! Structured locking (JVM specification, 2.11.10): a method that ends gives back what it locked,
+//! and no more.
 //!
-//! [`structure`] proves that by a data flow over the locks that are held and the registers that name them. Compilers
-//! of Java make no other code. A method without a proof notes its locks when it runs, and what it does
-//! with them throws IllegalMonitorStateException where it must.
+//! [`structure`] proves that by a data flow over the locks that are held and the registers that
+//! name them. Compilers of Java make no other code. A method without a proof notes its locks when
+//! it runs, and what it does with them throws IllegalMonitorStateException where it must.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -21,7 +22,8 @@ const STEPS_MAX: usize = 1 << 22;
 /// What the data flow could not prove.
 struct Unproven;
 
-/// Leaves a function alone that is proven or locks nothing; any other one notes its locks from here on.
+/// Leaves a function alone that is proven or locks nothing; any other one notes its locks from here
+/// on.
 pub(crate) fn structure(function: &mut Function) {
     let is_lock = |inst: &Inst| matches!(inst.op, Op::MonitorEnter { .. } | Op::MonitorExit { .. });
     let has_locks = function

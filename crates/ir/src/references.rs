@@ -50,7 +50,8 @@ pub trait Names {
 pub trait Hierarchy {
     /// Why a class could not be had.
     type Error;
-    /// Whether each `from` is a `to`, or `to` is an interface. Neither is an array; the names differ.
+    /// Whether each `from` is a `to`, or `to` is an interface. Neither is an array; the names
+    /// differ.
     fn is_assignable(&mut self, from: &[u8], to: &[u8]) -> Result<bool, Self::Error>;
     /// Whether `member` is protected in a superclass of the own class and in another package.
     fn is_protected_elsewhere(

@@ -32,7 +32,8 @@ pub enum MemoryKind {
 }
 
 impl MemoryKind {
-    /// The kind that `newarray` has the number `code` for, as JNI's libraries do; none for references.
+    /// The kind that `newarray` has the number `code` for, as JNI's libraries do; none for
+    /// references.
     pub fn of_array_code(code: u8) -> Option<Self> {
         Some(match code {
             4 => MemoryKind::Boolean,

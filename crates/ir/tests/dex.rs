@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Every class of real packages becomes a class file, and every method IR whose references are proven.
+//! Every class of real packages becomes a class file, and every method IR whose references are
+//! proven.
 
 mod anything;
 

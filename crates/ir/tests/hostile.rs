@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Hostile class files: every one of many random changes to the JDK's own is refused or becomes IR that verifies, and
-//! nothing panics. `fuzz/targets/class.rs` does the same without end.
+//! Hostile class files: every one of many random changes to the JDK's own is refused or becomes IR
+//! that verifies, and nothing panics. `fuzz/targets/class.rs` does the same without end.
 
 mod anything;
 

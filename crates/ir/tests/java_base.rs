@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Every method of the installed JDK's java.base becomes IR that verifies, the classes of references included.
+//! Every method of the installed JDK's java.base becomes IR that verifies, the classes of
+//! references included.
 
 use std::collections::HashMap;
 

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Does KVM work here? Asked with a time limit, because a machine inside a machine may offer /dev/kvm and then hang.
+//! Does KVM work here? Asked with a time limit, because a machine inside a machine may offer
+//! /dev/kvm and then hang.
 //!
-//! The question is the real kernel with an init that says one word: smaller questions (a ROM of a few instructions) are
-//! answered well by hosts where a kernel then hangs. The answer holds until the next boot and is kept in the cache.
+//! The question is the real kernel with an init that says one word: smaller questions (a ROM of a
+//! few instructions) are answered well by hosts where a kernel then hangs. The answer holds until
+//! the next boot and is kept in the cache.
 
 use std::fs;
 use std::path::Path;

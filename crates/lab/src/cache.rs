@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //! [`Cache`]: what is unpacked or built once: kernels, their vmlinux, trimmed Java images.
 //!
-//! Safe between processes: an entry is made under a private name and renamed into place, and its name holds a digest of
-//! what it was made from, so a stale entry is never found rather than repaired.
+//! Safe between processes: an entry is made under a private name and renamed into place, and its
+//! name holds a digest of what it was made from, so a stale entry is never found rather than
+//! repaired.
 
 use std::fs;
 use std::io;

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-//! [`Closure`]: everything a command needs, gathered into an [`Initramfs`] under the paths it has on the host.
+//! [`Closure`]: everything a command needs, gathered into an [`Initramfs`] under the paths it has
+//! on the host.
 //!
-//! Symbolic links travel as links, so a path means the same file in the guest. An ELF file brings its libraries, a
-//! script its interpreter, a JDK's `java` a trimmed image of the JDK. What a program opens at run time by a name of
-//! its own (dlopen, plug-ins, data) cannot be seen here: that is what `with` is for.
+//! Symbolic links travel as links, so a path means the same file in the guest. An ELF file brings
+//! its libraries, a script its interpreter, a JDK's `java` a trimmed image of the JDK. What a
+//! program opens at run time by a name of its own (dlopen, plug-ins, data) cannot be seen here:
+//! that is what `with` is for.
 
 use std::ffi::{OsStr, OsString};
 use std::fs;
@@ -69,7 +71,8 @@ impl<'a> Closure<'a> {
         }
     }
 
-    /// The whole of a job: its command, the files that its arguments name, and what it asks for by `with`.
+    /// The whole of a job: its command, the files that its arguments name, and what it asks for by
+    /// `with`.
     pub(crate) fn add_job(&mut self, job: &Job) -> Result<(), LabError> {
         for directory in ["/bin", "/sbin", "/lib", "/lib64"].map(Path::new) {
             if directory.exists() {
@@ -98,7 +101,8 @@ impl<'a> Closure<'a> {
         Ok(())
     }
 
-    /// An argument that names a file of the host brings it; whatever else an argument may be is the command's business.
+    /// An argument that names a file of the host brings it; whatever else an argument may be is the
+    /// command's business.
     fn add_argument(&mut self, path: &Path) -> Result<(), LabError> {
         let is_live = LIVE_DIRECTORIES.iter().any(|it| path.starts_with(it));
         if !is_live && path.is_file() {
@@ -238,7 +242,8 @@ impl<'a> Closure<'a> {
         Ok(())
     }
 
-    /// Walks a path as the kernel does; every link and directory on the way enters the image. Returns where it ends.
+    /// Walks a path as the kernel does; every link and directory on the way enters the image.
+    /// Returns where it ends.
     fn resolve(&mut self, path: &Path) -> Result<PathBuf, LabError> {
         let mut reached = PathBuf::from("/");
         let mut ahead: Vec<OsString> = words(path);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What makes a run repeatable and shows that it is: digests, what a seed changes, and the comparison of two runs.
+//! What makes a run repeatable and shows that it is: digests, what a seed changes, and the
+//! comparison of two runs.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -12,7 +13,8 @@ use crate::error::LabError;
 use crate::outcome::Outcome;
 use crate::stream::Captured;
 
-/// A seed moves the command's start by less than this: many timer ticks (4 ms) and release periods, little run time.
+/// A seed moves the command's start by less than this: many timer ticks (4 ms) and release periods,
+/// little run time.
 const START_DELAY_US_MAX: u64 = 20_000;
 
 /// Hexadecimal digits of a digest that are shown and used as a name: 64 bits.
@@ -44,7 +46,8 @@ pub(crate) fn digest(bytes: &[u8]) -> String {
     digest.finish()
 }
 
-/// How long after the guest's start-up the command starts: another phase against every timer for another seed.
+/// How long after the guest's start-up the command starts: another phase against every timer for
+/// another seed.
 pub(crate) fn start_delay_us(seed: u64) -> u64 {
     // SplitMix64: neighbouring seeds give unrelated delays.
     let mut mixed = seed.wrapping_add(0x9e37_79b9_7f4a_7c15);

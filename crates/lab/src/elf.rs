@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What an ELF file needs to run: its program interpreter and, as the dynamic loader itself finds them, its libraries.
+//! What an ELF file needs to run: its program interpreter and, as the dynamic loader itself finds
+//! them, its libraries.
 
 use std::fs::File;
 use std::io::Read;
@@ -15,7 +16,8 @@ use crate::error::LabError;
 /// The loader of libraries that name none themselves.
 const DEFAULT_LOADER: &str = "/lib64/ld-linux-x86-64.so.2";
 
-/// Where a loader that we run may lie. A binary names its own interpreter, and listing its libraries must not run it.
+/// Where a loader that we run may lie. A binary names its own interpreter, and listing its
+/// libraries must not run it.
 const LOADER_DIRECTORIES: [&str; 5] = ["/lib", "/lib64", "/usr/lib", "/usr/lib64", "/nix/store"];
 
 /// How an ELF file is linked.

@@ -160,7 +160,8 @@ impl LabError {
         }
     }
 
-    /// The exit code that a shell would give: 124 too late, 127 not found, 130 interrupted, otherwise 125.
+    /// The exit code that a shell would give: 124 too late, 127 not found, 130 interrupted,
+    /// otherwise 125.
     pub fn exit_code(&self) -> u8 {
         match self {
             LabError::TimedOut { .. } => 124,

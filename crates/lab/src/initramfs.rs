@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-//! [`Initramfs`]: a root file system as a cpio archive, the same bytes whenever it is made from the same files.
+//! [`Initramfs`]: a root file system as a cpio archive, the same bytes whenever it is made from the
+//! same files.
 //!
-//! Names in order, inode numbers counted, one owner, one date. Filled by `closure`, read by the guest's kernel.
+//! Names in order, inode numbers counted, one owner, one date. Filled by `closure`, read by the
+//! guest's kernel.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //! [`Jdk`]: a JDK of the host, and the trimmed image of it that fits an initramfs.
 //!
-//! jlink makes the image once per JDK and set of modules; a whole JDK would be 300 MB, java.base alone is 44.
+//! jlink makes the image once per JDK and set of modules; a whole JDK would be 300 MB, java.base
+//! alone is 44.
 
 use std::ffi::OsString;
 use std::fs;
@@ -12,7 +13,8 @@ use crate::cache::Cache;
 use crate::determinism::digest;
 use crate::error::LabError;
 
-/// What a Java command needs when nobody says otherwise: the language, logging, management, and Unsafe.
+/// What a Java command needs when nobody says otherwise: the language, logging, management, and
+/// Unsafe.
 pub const MODULES_DEFAULT: &str = "java.base,java.logging,java.management,jdk.unsupported";
 
 /// A JDK that can trim itself.

@@ -18,7 +18,8 @@ pub enum Mode {
 }
 
 impl Mode {
-    /// The value of TAKT_LAB in the guest: a program that reads `deterministic` labels its figures "virtual".
+    /// The value of TAKT_LAB in the guest: a program that reads `deterministic` labels its figures
+    /// "virtual".
     pub fn name(self) -> &'static str {
         match self {
             Mode::HostRoot => "9p",
@@ -42,7 +43,8 @@ pub enum RtcSource {
 pub struct Job {
     /// The command and its arguments, as on the host.
     pub command: Vec<OsString>,
-    /// Where it runs; relative paths in `command` and `with` start here, on the host as in the guest.
+    /// Where it runs; relative paths in `command` and `with` start here, on the host as in the
+    /// guest.
     pub directory: PathBuf,
     /// Host root or deterministic.
     pub mode: Mode,

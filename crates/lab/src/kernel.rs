@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-//! [`Kernel`]: one of Debian's kernels, unpacked from its package into the cache by `tools/setup`, never installed.
+//! [`Kernel`]: one of Debian's kernels, unpacked from its package into the cache by `tools/setup`,
+//! never installed.
 //!
-//! QEMU starts its uncompressed form (`vmlinux`, by PVH), which saves the guest seconds of decompression under the
-//! instruction clock. It is derived once, under the digest of the compressed file.
+//! QEMU starts its uncompressed form (`vmlinux`, by PVH), which saves the guest seconds of
+//! decompression under the instruction clock. It is derived once, under the digest of the
+//! compressed file.
 
 use std::fs::{self, File};
 use std::io::Write;
@@ -133,7 +135,8 @@ fn unpack(boot_image: &[u8], made: &Path) -> Result<(), LabError> {
     })
 }
 
-/// Runs `tool` over `bytes` into the file `made`. Its exit code says nothing: more bytes follow the payload.
+/// Runs `tool` over `bytes` into the file `made`. Its exit code says nothing: more bytes follow the
+/// payload.
 pub(crate) fn decompress(
     tool: &'static str,
     flags: &[&str],

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! [`Lab`]: the tools of this host, found once; each run builds a machine, starts it as a guest and stays to the end.
+//! [`Lab`]: the tools of this host, found once; each run builds a machine, starts it as a guest and
+//! stays to the end.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -104,7 +105,8 @@ impl Lab {
         })
     }
 
-    /// Runs a job twice, the first time with output to `sink`, and compares everything that came out.
+    /// Runs a job twice, the first time with output to `sink`, and compares everything that came
+    /// out.
     pub fn check(&self, job: &Job, sink: &mut dyn Sink) -> Result<Comparison, LabError> {
         let directory = scratch()?;
         let files = ["first", "second"].map(|it| directory.path().join(it));

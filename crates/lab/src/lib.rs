@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The lab: a command in a QEMU guest, on Debian's PREEMPT_RT or standard kernel, on a machine that has neither.
+//! The lab: a command in a QEMU guest, on Debian's PREEMPT_RT or standard kernel, on a machine that
+//! has neither.
 //!
 //! A [`Job`] says what to run; [`Lab::run`] runs it once, [`check`](Lab::check) twice with a
 //! comparison, [`sweep`](Lab::sweep) once per seed. Two modes: [`Mode::HostRoot`] shows the host's

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //! [`Machine`]: a guest as QEMU's command line and an initramfs.
 //!
-//! Four serial ports: the kernel's console, control, standard output, standard error. Two are ISA ports with interrupts
-//! of their own, two sit on a PCI card and share one; four ISA ports would share edge-triggered interrupts and lose some.
+//! Four serial ports: the kernel's console, control, standard output, standard error. Two are ISA
+//! ports with interrupts of their own, two sit on a PCI card and share one; four ISA ports would
+//! share edge-triggered interrupts and lose some.
 
 use std::ffi::OsString;
 use std::fs::File;
@@ -30,11 +31,13 @@ const MEMORY_MIB_DEFAULT: u64 = 1024;
 const INIT: &str = include_str!("../guest/init.sh");
 const RUN: &str = include_str!("../guest/run.sh");
 
-/// No address randomisation, no boot-time benchmarks, and entropy from the emulated RDRAND, which follows QEMU's `-seed`.
+/// No address randomisation, no boot-time benchmarks, and entropy from the emulated RDRAND, which
+/// follows QEMU's `-seed`.
 const KERNEL_ARGUMENTS: &str = "console=ttyS0 quiet panic=-1 nokaslr tsc=reliable random.trust_cpu=on mitigations=off \
                                 cryptomgr.notests";
 
-/// PATH in the guest. The applets of busybox come last, and only where the host's own tools are not.
+/// PATH in the guest. The applets of busybox come last, and only where the host's own tools are
+/// not.
 const PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 
 /// The files behind the four ports.
@@ -143,7 +146,8 @@ impl Ports {
     }
 }
 
-/// Everything of the command line that decides how the machine behaves, host paths and the seed left out.
+/// Everything of the command line that decides how the machine behaves, host paths and the seed
+/// left out.
 fn machine_words(job: &Job, has_kvm: bool, memory_mib: u64) -> Vec<String> {
     let mut words: Vec<&str> = "-machine pc -nodefaults -no-user-config -display none -no-reboot"
         .split(' ')
@@ -240,7 +244,8 @@ fn config(job: &Job) -> String {
     )
 }
 
-/// A script that becomes the command, in its directory and in an environment that owes nothing to the host's.
+/// A script that becomes the command, in its directory and in an environment that owes nothing to
+/// the host's.
 fn command(job: &Job, program: &Path) -> Vec<u8> {
     let path = match job.mode {
         Mode::Deterministic => format!("{PATH}:/takt/bin"),

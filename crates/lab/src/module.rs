@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Kernel modules: [`ModuleRequest`] from the command line to a list of files in load order, dependencies first.
+//! Kernel modules: [`ModuleRequest`] from the command line to a list of files in load order,
+//! dependencies first.
 //!
 //! A module names what it needs in its `.modinfo` section; no depmod is needed.
 

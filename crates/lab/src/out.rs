@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The files that a command leaves in $TAKT_OUT.
 //!
-//! A deterministic guest sends them as a cpio archive on its control port, which is unpacked under the host's directory
-//! and nowhere else; a guest with the host's root writes them through 9p.
+//! A deterministic guest sends them as a cpio archive on its control port, which is unpacked under
+//! the host's directory and nowhere else; a guest with the host's root writes them through 9p.
 
 use std::fs::{self, File};
 use std::io::{self, Read};
@@ -41,8 +41,8 @@ pub(crate) fn count(directory: &Path) -> Result<usize, LabError> {
     Ok(files)
 }
 
-/// Unpacks regular files and directories; returns how many files came. Others (devices, sockets, links) stay behind:
-/// they would mean something else on the host.
+/// Unpacks regular files and directories; returns how many files came. Others (devices, sockets,
+/// links) stay behind: they would mean something else on the host.
 pub(crate) fn unpack(archive: impl Read, to: &Path) -> Result<usize, LabError> {
     let damaged = |error: io::Error| LabError::OutDamaged(error.to_string());
     let mut rest = archive;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Directories of the host in the guest, by 9p over virtio: the root, read-only, and the directory for output files.
+//! Directories of the host in the guest, by 9p over virtio: the root, read-only, and the directory
+//! for output files.
 
 use std::ffi::OsString;
 use std::path::Path;
@@ -18,7 +19,8 @@ pub(crate) fn modules() -> Vec<ModuleRequest> {
     MODULES.iter().map(request).collect()
 }
 
-/// QEMU's words for the host's root. Files that the user cannot read stay unreadable: QEMU runs as the user.
+/// QEMU's words for the host's root. Files that the user cannot read stay unreadable: QEMU runs as
+/// the user.
 pub(crate) fn root_arguments() -> [OsString; 2] {
     [
         "-virtfs".into(),

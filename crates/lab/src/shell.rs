@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Words for the guest's shell.
 
-/// Quotes bytes so that a POSIX shell reads them as one word, whatever they hold (but NUL, which no argument can).
+/// Quotes bytes so that a POSIX shell reads them as one word, whatever they hold (but NUL, which no
+/// argument can).
 pub(crate) fn quote(word: &[u8]) -> Vec<u8> {
     let mut quoted = vec![b'\''];
     for &byte in word {

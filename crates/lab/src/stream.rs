@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Streams out of the guest: QEMU writes a plain file, [`Tail`] follows it, a [`Sink`] gets the bytes.
+//! Streams out of the guest: QEMU writes a plain file, [`Tail`] follows it, a [`Sink`] gets the
+//! bytes.
 //!
-//! Plain files on purpose: they never push back. A pipe would, when its reader is slow, and QEMU's serial port then
-//! retries at a moment of the host's choosing, which the guest can see.
+//! Plain files on purpose: they never push back. A pipe would, when its reader is slow, and QEMU's
+//! serial port then retries at a moment of the host's choosing, which the guest can see.
 
 use std::fs::File;
 use std::io::{self, Read};

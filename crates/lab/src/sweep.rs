@@ -12,7 +12,8 @@ use crate::lab::Lab;
 use crate::outcome::Outcome;
 use crate::stream::Captured;
 
-/// Which seeds, and how many guests at a time. A deterministic guest does not notice its neighbours.
+/// Which seeds, and how many guests at a time. A deterministic guest does not notice its
+/// neighbours.
 #[derive(Clone, Copy, Debug)]
 pub struct Sweep {
     /// How many seeds, counted up from the job's.
@@ -33,8 +34,8 @@ pub struct Sample {
 }
 
 impl Lab {
-    /// Runs `job` for every seed. With `out`, each seed's streams and files go to OUT/seed-K. Samples reach `each` in the
-    /// order of their seeds, as soon as that order allows.
+    /// Runs `job` for every seed. With `out`, each seed's streams and files go to OUT/seed-K.
+    /// Samples reach `each` in the order of their seeds, as soon as that order allows.
     pub fn sweep(&self, job: &Job, sweep: Sweep, mut each: impl FnMut(Sample)) {
         // In real time guests would disturb each other.
         let jobs = match job.mode {

@@ -94,7 +94,8 @@ fn the_host_root_is_there_and_stays_as_it_is() {
 fn the_same_seed_gives_the_same_bits_and_another_seed_others() {
     let lab = lab();
     let directory = tempfile::tempdir().unwrap();
-    // Time, interrupts, entropy, addresses: whatever could differ. The signal shows that 128 + n comes back.
+    // Time, interrupts, entropy, addresses: whatever could differ. The signal shows that 128 + n
+    // comes back.
     let script = "uname -v; date +%s.%N; cat /proc/interrupts /proc/uptime; od -An -tx8 -N32 /dev/urandom
         cat /proc/self/maps >$TAKT_OUT/maps; mkdir $TAKT_OUT/sub; dmesg >$TAKT_OUT/sub/dmesg; ls /dev/binder
         echo complaint >&2; kill -TERM $$";

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! android.os.Binder inside one process: a call is a method call, so the caller is always this process.
+//! android.os.Binder inside one process: a call is a method call, so the caller is always this
+//! process.
 
 use std::cell::Cell;
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What a debugger's or a profiler's half in AOSP's classes asks for: there is none, and they are told so.
+//! What a debugger's or a profiler's half in AOSP's classes asks for: there is none, and they are
+//! told so.
 
 use jni_sys::{jboolean, jbyteArray, jclass, jint, jobject, jstring};
 

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The JVM as safe functions: [`Env`] is what a native method is called with, [`Global`] a reference that stays.
+//! The JVM as safe functions: [`Env`] is what a native method is called with, [`Global`] a
+//! reference that stays.
 //!
-//! Every call goes through the function table of JNI 1.6. Local references live until the native method returns.
+//! Every call goes through the function table of JNI 1.6. Local references live until the native
+//! method returns.
 
 use std::ffi::{CStr, CString};
 use std::sync::OnceLock;
@@ -11,7 +13,8 @@ use jni_sys::{
     jobjectArray, jsize, jstring,
 };
 
-/// The calling thread's environment; only the JVM makes one, as the first argument of a native method.
+/// The calling thread's environment; only the JVM makes one, as the first argument of a native
+/// method.
 #[repr(transparent)]
 #[derive(Clone, Copy)]
 pub(crate) struct Env(*mut JNIEnv);
@@ -20,7 +23,8 @@ pub(crate) struct Env(*mut JNIEnv);
 struct Machine(*mut JavaVM);
 
 // SAFETY:
-// 1. A JavaVM pointer is valid in every thread for the life of the process (JNI specification, "Invocation API").
+// 1. A JavaVM pointer is valid in every thread for the life of the process (JNI specification,
+//    "Invocation API").
 unsafe impl Send for Machine {}
 // SAFETY: as above; its functions are re-entrant.
 unsafe impl Sync for Machine {}
@@ -41,7 +45,8 @@ macro_rules! jni {
         // SAFETY:
         // 1. `env` came from the JVM for this thread and this call: `Env` has no other source.
         // 2. The table of version 1.6 is there: JNI_OnLoad asked for it.
-        // 3. References in the arguments are this thread's locals, or globals: see the callers' types.
+        // 3. References in the arguments are this thread's locals, or globals: see the callers'
+        //    types.
         unsafe { ((**env).v1_6.$function)(env $(, $argument)*) }
     }};
 }
@@ -83,7 +88,8 @@ impl Env {
         self.string(&text.encode_utf16().collect::<Vec<_>>())
     }
 
-    /// `count` bytes of an array from `offset`; none, and an exception is pending, if they are not there.
+    /// `count` bytes of an array from `offset`; none, and an exception is pending, if they are not
+    /// there.
     pub(crate) fn bytes(self, array: jbyteArray, offset: jint, count: jint) -> Option<Vec<u8>> {
         let length = jni!(self, GetArrayLength, array);
         let end = offset.checked_add(count);
@@ -173,7 +179,8 @@ impl Env {
         }
     }
 
-    /// A new object by the constructor without arguments; null, and an exception is pending, if that fails.
+    /// A new object by the constructor without arguments; null, and an exception is pending, if
+    /// that fails.
     pub(crate) fn new_object(self, class: &str) -> jobject {
         self.new_object_with(class, c"()V", &[])
     }
@@ -238,7 +245,8 @@ impl Env {
         )
     }
 
-    /// Calls a static method that answers an object; null, and an exception is pending, if that fails.
+    /// Calls a static method that answers an object; null, and an exception is pending, if that
+    /// fails.
     pub(crate) fn call_static(
         self,
         class: &str,
@@ -303,7 +311,8 @@ impl Env {
 pub(crate) struct Global(jobject);
 
 // SAFETY:
-// 1. Global references are valid in every thread (JNI specification, "Global and Local References").
+// 1. Global references are valid in every thread (JNI specification, "Global and Local
+//    References").
 unsafe impl Send for Global {}
 // SAFETY: as above; reading it does not change it.
 unsafe impl Sync for Global {}

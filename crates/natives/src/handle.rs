@@ -40,19 +40,21 @@ impl<T> Handle<T> {
         T: Sync,
     {
         // SAFETY:
-        // 1. The number came from `new` for the same `T`: AOSP's classes keep it in a private field that only their
-        //    own `native` methods, all in one file here, are given.
-        // 2. It is not freed yet: they clear the field before they call the method that ends in `free`.
+        // 1. The number came from `new` for the same `T`: AOSP's classes keep it in a private field
+        //    that only their own `native` methods, all in one file here, are given.
+        // 2. It is not freed yet: they clear the field before they call the method that ends in
+        //    `free`.
         // 3. No exclusive reference exists: `T: Sync` objects are reached through `get` only.
         unsafe { &*core::ptr::with_exposed_provenance::<T>(self.address as usize) }
     }
 
-    /// The object, exclusive: for types that Java uses from one thread at a time, as `Parcel`'s contract demands.
+    /// The object, exclusive: for types that Java uses from one thread at a time, as `Parcel`'s
+    /// contract demands.
     pub(crate) fn get_mut(&mut self) -> &mut T {
         // SAFETY:
         // 1., 2. As in `get`.
-        // 3. One thread at a time: the Java class is documented as not thread-safe, and each native method takes the
-        //    reference once, for its own duration.
+        // 3. One thread at a time: the Java class is documented as not thread-safe, and each native
+        //    method takes the reference once, for its own duration.
         unsafe { &mut *core::ptr::with_exposed_provenance_mut::<T>(self.address as usize) }
     }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Hints that AOSP's classes give to ART, the kernel or a driver, and that ask for nothing: taken and not acted on.
+//! Hints that AOSP's classes give to ART, the kernel or a driver, and that ask for nothing: taken
+//! and not acted on.
 
 use jni_sys::{
     jboolean, jbooleanArray, jbyteArray, jint, jintArray, jlong, jlongArray, jobject, jobjectArray,

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //! takt.server.Interrupt: SIGINT and SIGTERM as an event that a Java thread waits for.
 //!
-//! The handler only writes to an eventfd. It is reset by its first use, so a second signal ends the process.
+//! The handler only writes to an eventfd. It is reset by its first use, so a second signal ends the
+//! process.
 
 use std::sync::atomic::{AtomicI32, Ordering};
 
@@ -15,7 +16,8 @@ static EVENT: AtomicI32 = AtomicI32::new(-1);
 extern "C" fn on_signal(_: libc::c_int) {
     let one = 1u64;
     // SAFETY:
-    // 1. write is async-signal-safe and reads eight bytes of `one`; a closed or full eventfd is an error that nobody needs.
+    // 1. write is async-signal-safe and reads eight bytes of `one`; a closed or full eventfd is an
+    //    error that nobody needs.
     unsafe { libc::write(EVENT.load(Ordering::Relaxed), (&raw const one).cast(), 8) };
 }
 
@@ -30,7 +32,8 @@ extern "system" fn Java_takt_server_Interrupt_await(env: Env, _: jclass) {
     }
     EVENT.store(event, Ordering::Relaxed);
     // SAFETY:
-    // 1. All-zero is a valid sigaction; `on_signal` has the signature of a plain handler and is async-signal-safe.
+    // 1. All-zero is a valid sigaction; `on_signal` has the signature of a plain handler and is
+    //    async-signal-safe.
     // 2. sigaction reads one of them.
     unsafe {
         let mut action: libc::sigaction = core::mem::zeroed();
@@ -42,6 +45,7 @@ extern "system" fn Java_takt_server_Interrupt_await(env: Env, _: jclass) {
     }
     let mut count = 0u64;
     // SAFETY:
-    // 1. read writes eight bytes into `count`; another outcome can only be EINTR, after which it is asked again.
+    // 1. read writes eight bytes into `count`; another outcome can only be EINTR, after which it is
+    //    asked again.
     while unsafe { libc::read(event, (&raw mut count).cast(), 8) } != 8 {}
 }

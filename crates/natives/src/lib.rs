@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Native methods of `android.*`, `dalvik.*` and `libcore.*`, through JNI alone, so that they run on any JVM.
+//! Native methods of `android.*`, `dalvik.*` and `libcore.*`, through JNI alone, so that they run
+//! on any JVM.
 //!
-//! The classes come from AOSP as they are; this library is what they call. One file per Java class, exported under
-//! JNI's own names: a class whose natives are missing here gets UnsatisfiedLinkError with the method's name.
-//! [`env`] is the only file that speaks to the JVM.
+//! The classes come from AOSP as they are; this library is what they call. One file per Java class,
+//! exported under JNI's own names: a class whose natives are missing here gets UnsatisfiedLinkError
+//! with the method's name. [`env`] is the only file that speaks to the JVM.
 
 mod binder;
 mod debug;

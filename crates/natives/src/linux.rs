@@ -152,7 +152,8 @@ extern "system" fn Java_libcore_io_Linux_getxattr(
     }
 }
 
-/// As on Android, for the process's start: a thread that reads the environment meanwhile is the application's fault.
+/// As on Android, for the process's start: a thread that reads the environment meanwhile is the
+/// application's fault.
 #[unsafe(no_mangle)]
 extern "system" fn Java_libcore_io_Linux_setenv(
     env: Env,
@@ -163,7 +164,8 @@ extern "system" fn Java_libcore_io_Linux_setenv(
 ) {
     let (name, value) = (path(env, name), path(env, value));
     // SAFETY:
-    // 1. Both texts are terminated; setenv copies them, under the C library's own lock against getenv of this library.
+    // 1. Both texts are terminated; setenv copies them, under the C library's own lock against
+    //    getenv of this library.
     let outcome =
         unsafe { libc::setenv(name.as_ptr(), value.as_ptr(), libc::c_int::from(overwrites)) };
     check(env, "setenv", outcome);

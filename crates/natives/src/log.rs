@@ -85,7 +85,8 @@ fn write(priority: jint, tag: &str, text: &str) -> jint {
     lines.len() as jint
 }
 
-/// takt.server.UncaughtExceptions: what AOSP logs of an exception that nothing caught, with nothing of Java's heap.
+/// takt.server.UncaughtExceptions: what AOSP logs of an exception that nothing caught, with nothing
+/// of Java's heap.
 #[unsafe(no_mangle)]
 extern "system" fn Java_takt_server_UncaughtExceptions_logWithoutMemory(
     env: Env,
@@ -134,7 +135,8 @@ extern "system" fn Java_android_util_Log_logger_1entry_1max_1payload_1native(
     PAYLOAD_MAX
 }
 
-// Event logs are for the system's own statistics: accepted and not kept, as on a device whose ring is full.
+// Event logs are for the system's own statistics: accepted and not kept, as on a device whose ring
+// is full.
 
 #[unsafe(no_mangle)]
 extern "system" fn Java_android_util_EventLog_writeEvent__II(

@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-//! android.os.MessageQueue: waiting for a message's time or a wake-up; and, for our own class of that name, the looper's priority.
+//! android.os.MessageQueue: waiting for a message's time or a wake-up; and, for our own class of
+//! that name, the looper's priority.
 //!
-//! A looper sleeps at an eventfd, for which the kernel wakes it under a lock: an ordinary sender that is preempted there is lent an urgent
-//! one's priority. At a futex it would not be, for the kernel takes the sleeper off its queue, gives back the lock, and only then wakes it: the
-//! urgent sender would find nobody to wake (one of 2400 releases came 47 ms late in the lab, with 300 senders). A set of epoll
-//! before it would mean two more such locks.
+//! A looper sleeps at an eventfd, for which the kernel wakes it under a lock: an ordinary sender
+//! that is preempted there is lent an urgent one's priority. At a futex it would not be, for the
+//! kernel takes the sleeper off its queue, gives back the lock, and only then wakes it: the urgent
+//! sender would find nobody to wake (one of 2400 releases came 47 ms late in the lab, with 300
+//! senders). A set of epoll before it would mean two more such locks.
 //!
-//! Senders of our class hold no lock, so a queue outlives its looper: [`Queue::close`] ends what it does, and the memory
-//! goes when no thread can hold the Java object any more.
+//! Senders of our class hold no lock, so a queue outlives its looper: [`Queue::close`] ends what it
+//! does, and the memory goes when no thread can hold the Java object any more.
 
 use core::cell::RefCell;
 use core::ffi::c_int;
@@ -29,7 +31,8 @@ use crate::system_clock::now_ns;
 pub(crate) struct Queue {
     /// The looper's own hold on it; None once it has ended: the number is another file's then.
     event: PiMutex<Option<Arc<OwnedFd>>>,
-    /// For who wakes: a hold for as long as that takes. A lock would make an urgent sender wait for an ordinary one.
+    /// For who wakes: a hold for as long as that takes. A lock would make an urgent sender wait for
+    /// an ordinary one.
     wakers: Weak<OwnedFd>,
     is_polling: AtomicBool,
     looper: Arc<Looper>,
@@ -44,7 +47,8 @@ struct Looper {
     boost: Boost,
 }
 
-/// The thread's own loopers: closed when it ends, however it ends, so that nobody raises a thread that was given its number.
+/// The thread's own loopers: closed when it ends, however it ends, so that nobody raises a thread
+/// that was given its number.
 struct Loopers(RefCell<Vec<Weak<Looper>>>);
 
 thread_local! {
@@ -64,7 +68,8 @@ impl Drop for Loopers {
 impl Looper {
     fn new() -> Arc<Self> {
         let (policy, priority) = scheduling(0);
-        // The kernel prefers a deadline thread to every priority: it is never raised, and keeps its reservation.
+        // The kernel prefers a deadline thread to every priority: it is never raised, and keeps its
+        // reservation.
         let level = match policy {
             libc::SCHED_DEADLINE => u8::MAX,
             _ => priority as u8,
@@ -134,11 +139,13 @@ impl Queue {
         };
         let one = 1u64;
         // SAFETY:
-        // 1. The descriptor is open; eight bytes are ours to read. No counter comes near 2^64, where the call would block.
+        // 1. The descriptor is open; eight bytes are ours to read. No counter comes near 2^64,
+        //    where the call would block.
         unsafe { libc::write(event.as_raw_fd(), (&raw const one).cast(), 8) };
     }
 
-    /// Until woken, or for a time (none: for ever). A signal ends it early, as AOSP's. By the looper, whose hold keeps the file open.
+    /// Until woken, or for a time (none: for ever). A signal ends it early, as AOSP's. By the
+    /// looper, whose hold keeps the file open.
     fn poll(&self, timeout_ns: Option<i64>) {
         let Some(event) = self.wakers.upgrade() else {
             return;
@@ -148,7 +155,8 @@ impl Queue {
         if timeout_ns.is_none_or(|it| is_set_within(event, it)) {
             let mut value = 0u64;
             // SAFETY:
-            // 1. The descriptor is open; eight bytes are ours to write. The call waits until it is set: nobody else resets it.
+            // 1. The descriptor is open; eight bytes are ours to write. The call waits until it is
+            //    set: nobody else resets it.
             unsafe { libc::read(event, (&raw mut value).cast(), 8) };
         }
         self.is_polling.store(false, Ordering::Relaxed);
@@ -251,8 +259,8 @@ extern "system" fn Java_android_os_MessageQueue_nativeClose(
     queue.get().close();
 }
 
-/// Of our own: a message of a priority lies where the looper looks. Raises the looper, then wakes it if it sleeps. 0
-/// it was urgent enough, 1 raised, 2 refused.
+/// Of our own: a message of a priority lies where the looper looks. Raises the looper, then wakes
+/// it if it sleeps. 0 it was urgent enough, 1 raised, 2 refused.
 #[unsafe(no_mangle)]
 extern "system" fn Java_android_os_MessageQueue_nativeAnnounce(
     _: Env,

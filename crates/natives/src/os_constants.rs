@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! android.system.OsConstants: Linux's own numbers. Those that the C library's bindings lack stay zero.
+//! android.system.OsConstants: Linux's own numbers. Those that the C library's bindings lack stay
+//! zero.
 
 use jni_sys::{jclass, jint};
 

@@ -14,7 +14,8 @@ const PRIORITY_MAX: jint = 99;
 
 /// What a SCHED_DEADLINE thread counts as: the kernel prefers it to every priority.
 const DEADLINE: jint = PRIORITY_MAX;
-/// `SCHED_FLAG_RESET_ON_FORK` of `sched_setscheduler`: a child process of a raised looper is an ordinary one.
+/// `SCHED_FLAG_RESET_ON_FORK` of `sched_setscheduler`: a child process of a raised looper is an
+/// ordinary one.
 const RESET_ON_FORK: c_int = libc::SCHED_RESET_ON_FORK;
 
 /// A thread's policy and priority; as an ordinary thread's if it is gone.
@@ -39,7 +40,8 @@ pub(crate) fn schedule(thread: jint, policy: c_int, priority: jint) -> bool {
     unsafe { libc::sched_setscheduler(thread, policy | RESET_ON_FORK, &raw const parameters) == 0 }
 }
 
-/// The calling thread's real-time priority; 0 for an ordinary one. What locks lend it does not count.
+/// The calling thread's real-time priority; 0 for an ordinary one. What locks lend it does not
+/// count.
 #[unsafe(no_mangle)]
 extern "system" fn Java_takt_framework_RealtimeThread_priority(_: Env, _: jclass) -> jint {
     let own = match Policy::of_current() {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! android.os.SystemProperties: what a headless device of Android 14 would say, and what the process sets itself.
+//! android.os.SystemProperties: what a headless device of Android 14 would say, and what the
+//! process sets itself.
 #![allow(
     clippy::disallowed_types,
     reason = "read at start-up and never on a real-time path"
@@ -108,7 +109,8 @@ extern "system" fn Java_android_os_SystemProperties_native_1get_1boolean__Ljava_
         .unwrap_or(default)
 }
 
-/// Handles to properties are an optimisation: zero says that there is none, and callers ask by name.
+/// Handles to properties are an optimisation: zero says that there is none, and callers ask by
+/// name.
 #[unsafe(no_mangle)]
 extern "system" fn Java_android_os_SystemProperties_native_1find(
     _: Env,

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! dalvik.system.VMRuntime and libcore.util.NativeAllocationRegistry: what AOSP's classes ask of ART.
+//! dalvik.system.VMRuntime and libcore.util.NativeAllocationRegistry: what AOSP's classes ask of
+//! ART.
 
 use jni_sys::{jboolean, jclass, jint, jlong, jobject, jstring};
 
@@ -28,7 +29,8 @@ extern "system" fn Java_dalvik_system_VMRuntime_newNonMovableArray(
     env.new_array(class, length)
 }
 
-/// JNI knows no addresses of objects, and none of our native methods takes one: see `ignored`, nativeApplyStyle.
+/// JNI knows no addresses of objects, and none of our native methods takes one: see `ignored`,
+/// nativeApplyStyle.
 #[unsafe(no_mangle)]
 extern "system" fn Java_dalvik_system_VMRuntime_addressOf(
     _: Env,
@@ -105,12 +107,14 @@ extern "system" fn Java_libcore_util_NativeAllocationRegistry_applyFreeFunction(
     }
     let function = core::ptr::with_exposed_provenance::<()>(function as usize);
     // SAFETY:
-    // 1. The only free function that this library hands out is `binder::free_holder`, of exactly this type.
+    // 1. The only free function that this library hands out is `binder::free_holder`, of exactly
+    //    this type.
     let function: extern "C" fn(jlong) = unsafe { core::mem::transmute(function) };
     function(object);
 }
 
-/// Native libraries have no namespaces here: an application's loader finds them by its path. Null: nothing went wrong.
+/// Native libraries have no namespaces here: an application's loader finds them by its path. Null:
+/// nothing went wrong.
 #[unsafe(no_mangle)]
 extern "system" fn Java_com_android_internal_os_ClassLoaderFactory_createClassloaderNamespace(
     _: Env,

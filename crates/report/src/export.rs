@@ -7,7 +7,8 @@ use hdrhistogram::Histogram;
 
 use crate::{Series, TimeBase};
 
-/// `index,NAME_ns` lines of the samples of each series, side by side; shorter ones leave cells empty.
+/// `index,NAME_ns` lines of the samples of each series, side by side; shorter ones leave cells
+/// empty.
 pub fn samples_csv(series: &[(&str, &[u64])]) -> String {
     let mut text = String::from("index");
     for (name, _) in series {
@@ -49,8 +50,8 @@ pub fn histogram_csv(series: &[Series<'_>]) -> String {
     text
 }
 
-/// HdrHistogram's percentile distribution (`.hgrm`), values in microseconds, five steps per halving, as its
-/// plotter reads it.
+/// HdrHistogram's percentile distribution (`.hgrm`), values in microseconds, five steps per
+/// halving, as its plotter reads it.
 pub fn hgrm(histogram: &Histogram<u64>, time_base: TimeBase) -> String {
     let mut text = String::new();
     writeln!(

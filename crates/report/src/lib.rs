@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Histograms and samples as tables, CSV, `.hgrm`, JSON, SVG and PNG. Bytes and values only: no I/O.
+//! Histograms and samples as tables, CSV, `.hgrm`, JSON, SVG and PNG. Bytes and values only: no
+//! I/O.
 //!
-//! [`Series`] is what was measured, [`Summary`] its figures, [`Table`] what a terminal shows, [`picture`] what a
-//! paper shows. The unit is nanoseconds throughout; [`TimeBase`] says whose.
+//! [`Series`] is what was measured, [`Summary`] its figures, [`Table`] what a terminal shows,
+//! [`picture`] what a paper shows. The unit is nanoseconds throughout; [`TimeBase`] says whose.
 #![forbid(unsafe_code)]
 
 pub mod export;

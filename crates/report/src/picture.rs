@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Pictures of distributions: how many values were how late, both axes logarithmic, as SVG and as PNG.
+//! Pictures of distributions: how many values were how late, both axes logarithmic, as SVG and as
+//! PNG.
 
 use std::sync::Once;
 
@@ -124,7 +125,8 @@ impl Picture<'_> {
         area.present().map_err(fail)
     }
 
-    /// Steps (µs, count) over buckets of equal logarithmic width; a count of zero stands below the axis.
+    /// Steps (µs, count) over buckets of equal logarithmic width; a count of zero stands below the
+    /// axis.
     fn outline(series: &Series<'_>) -> Vec<(f64, f64)> {
         const NOTHING: f64 = 0.8;
         let bucket_of = |ns: u64| ((ns.max(1) as f64).log10() * BUCKETS_PER_DECADE).floor() as i64;
@@ -151,7 +153,8 @@ impl Picture<'_> {
     }
 }
 
-/// DejaVu Sans travels with the program: a picture looks the same on a machine without fonts, as in a guest.
+/// DejaVu Sans travels with the program: a picture looks the same on a machine without fonts, as in
+/// a guest.
 fn load_font() {
     static LOADED: Once = Once::new();
     LOADED.call_once(|| {

@@ -4,7 +4,8 @@
 use hdrhistogram::Histogram;
 use serde::Serialize;
 
-/// Figures of one distribution, nanoseconds. Percentiles are of values recorded, nearest rank, to 0.1 %.
+/// Figures of one distribution, nanoseconds. Percentiles are of values recorded, nearest rank, to
+/// 0.1 %.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Summary {
     /// How many values.

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! [`Clock`]: monotonic nanoseconds and absolute sleeps; the machine's ([`Monotonic`]) or a test's ([`Virtual`]).
+//! [`Clock`]: monotonic nanoseconds and absolute sleeps; the machine's ([`Monotonic`]) or a test's
+//! ([`Virtual`]).
 //!
 //! Only this module asks the machine for the time (`inject-time`).
 
@@ -12,7 +13,8 @@ pub trait Clock: Sync {
     /// Now, in nanoseconds. Bounded: no allocation; one vDSO call on the machine's clock.
     fn now_ns(&self) -> u64;
 
-    /// Waits until `due_ns`; returns at once if that has passed. Absolute, so a loop of sleeps does not drift.
+    /// Waits until `due_ns`; returns at once if that has passed. Absolute, so a loop of sleeps does
+    /// not drift.
     #[track_caller]
     fn sleep_until(&self, due_ns: u64);
 }
@@ -29,7 +31,8 @@ impl Clock for Monotonic {
     fn sleep_until(&self, due_ns: u64) {
         guard::blocking("sleep");
         let due = timespec(due_ns);
-        // A signal handler may have run: the due time is absolute, so going back to sleep loses nothing.
+        // A signal handler may have run: the due time is absolute, so going back to sleep loses
+        // nothing.
         // SAFETY: `due` is a valid timespec; with TIMER_ABSTIME no remaining time is written.
         while unsafe {
             libc::clock_nanosleep(
@@ -43,7 +46,8 @@ impl Clock for Monotonic {
     }
 }
 
-/// What CLOCK_MONOTONIC's timers resolve to, nanoseconds: 1 with high-resolution timers, a tick without.
+/// What CLOCK_MONOTONIC's timers resolve to, nanoseconds: 1 with high-resolution timers, a tick
+/// without.
 pub fn resolution_ns() -> u64 {
     let mut time = libc::timespec {
         tv_sec: 0,
@@ -83,7 +87,8 @@ pub(crate) fn timespec(ns: u64) -> libc::timespec {
     }
 }
 
-/// A clock that a test moves: sleeping advances it, so one thread's periodic loop runs without waiting.
+/// A clock that a test moves: sleeping advances it, so one thread's periodic loop runs without
+/// waiting.
 #[derive(Debug, Default)]
 pub struct Virtual {
     now_ns: AtomicU64,

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The guard of real-time sections: what is forbidden inside an [`RtSection`] is noticed when it happens.
+//! The guard of real-time sections: what is forbidden inside an [`RtSection`] is noticed when it
+//! happens.
 //!
-//! Forbidden are allocation, where the program installed [`GuardedAllocator`], and calls of this crate that may
-//! block: each says so to [`blocking`]. A debug build panics, a release build counts ([`breaches`]) and goes on.
-//! Outside sections the price is one thread-local load.
+//! Forbidden are allocation, where the program installed [`GuardedAllocator`], and calls of this
+//! crate that may block: each says so to [`blocking`]. A debug build panics, a release build counts
+//! ([`breaches`]) and goes on. Outside sections the price is one thread-local load.
 //!
 //! [`RtSection`]: crate::section::RtSection
 
@@ -48,7 +49,8 @@ pub fn is_in_section() -> bool {
     DEPTH.get() > 0
 }
 
-/// Called by whatever may block, before it does. Inside a section: panics in a debug build, else counts.
+/// Called by whatever may block, before it does. Inside a section: panics in a debug build, else
+/// counts.
 #[inline]
 #[track_caller]
 pub fn blocking(what: &'static str) {
@@ -60,7 +62,8 @@ pub fn blocking(what: &'static str) {
 #[cold]
 #[track_caller]
 fn blocking_slow(what: &'static str) {
-    // An unwinding section may wait in a destructor; a second panic would end the process and hide the first.
+    // An unwinding section may wait in a destructor; a second panic would end the process and hide
+    // the first.
     if std::thread::panicking() {
         return;
     }
@@ -132,8 +135,9 @@ impl Drop for Suspended {
 /// # fn main() {}
 /// ```
 ///
-/// The contract of `GlobalAlloc` forbids it to unwind, so in a debug build the panic comes when the section is
-/// left; its message holds the backtrace of the first allocation. Later ones in the same section are only counted.
+/// The contract of `GlobalAlloc` forbids it to unwind, so in a debug build the panic comes when the
+/// section is left; its message holds the backtrace of the first allocation. Later ones in the same
+/// section are only counted.
 #[derive(Debug)]
 pub struct GuardedAllocator<A = System> {
     inner: A,
@@ -153,7 +157,8 @@ impl<A> GuardedAllocator<A> {
     }
 }
 
-// SAFETY: each call goes to the inner allocator unchanged, whose contract is the same; `noticed` does not unwind.
+// SAFETY: each call goes to the inner allocator unchanged, whose contract is the same; `noticed`
+// does not unwind.
 unsafe impl<A: GlobalAlloc> GlobalAlloc for GuardedAllocator<A> {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         noticed("allocation", layout.size());
@@ -201,7 +206,8 @@ fn noticed_slow(what: &'static str, bytes: usize) {
             .get()
             .map_or_else(String::new, |it| format!(" entered at {it}"));
         let report = format!("{what} of {bytes} bytes inside the RtSection{entered}:\n{backtrace}");
-        // Leaked, one per panic of a debug build: a thread-local with a destructor would allocate when first read.
+        // Leaked, one per panic of a debug build: a thread-local with a destructor would allocate
+        // when first read.
         ALLOCATED.set(Some(report.leak()));
     }
 }

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Linux's real-time faces as safe types, and the only home of system-level unsafe code.
 //!
-//! Time comes from [`clock`], who runs when from [`policy`] and [`thread`], what never faults from [`memory`],
-//! releases from [`periodic`], figures from [`recorder`]. Nothing here knows Java, Binder or Android.
+//! Time comes from [`clock`], who runs when from [`policy`] and [`thread`], what never faults from
+//! [`memory`], releases from [`periodic`], figures from [`recorder`]. Nothing here knows Java,
+//! Binder or Android.
 
 pub mod affinity;
 pub mod clock;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Memory that never faults: [`ProcessLock`] for all of a process, [`Mapping`] for a piece of its own.
+//! Memory that never faults: [`ProcessLock`] for all of a process, [`Mapping`] for a piece of its
+//! own.
 
 use std::ptr::NonNull;
 use std::sync::LazyLock;
@@ -60,8 +61,8 @@ pub enum LockScope {
     OnFault,
 }
 
-/// Keeps the process's pages in memory until dropped. There may be several: the kernel counts none, so the strictest
-/// scope among them holds, and the pages are unlocked with the last.
+/// Keeps the process's pages in memory until dropped. There may be several: the kernel counts none,
+/// so the strictest scope among them holds, and the pages are unlocked with the last.
 #[must_use = "pages are unlocked when the lock is dropped"]
 #[derive(Debug)]
 pub struct ProcessLock {
@@ -111,8 +112,8 @@ impl Held {
 impl ProcessLock {
     /// Locks. Takes as long as the pages that are not there yet take to come.
     ///
-    /// A finite RLIMIT_MEMLOCK is refused without CAP_IPC_LOCK, whatever is free of it: the lock covers what comes as
-    /// well, so each later mapping or thread beyond the limit would fail.
+    /// A finite RLIMIT_MEMLOCK is refused without CAP_IPC_LOCK, whatever is free of it: the lock
+    /// covers what comes as well, so each later mapping or thread beyond the limit would fail.
     pub fn acquire(scope: LockScope) -> Result<Self, MemoryError> {
         let limit_bytes = Limit::LockedBytes.soft();
         if limit_bytes != u64::MAX && !Capability::IpcLock.is_held() {
@@ -151,7 +152,8 @@ fn lock_error(errno: Errno) -> MemoryError {
 pub enum PageKind {
     /// 4 KiB.
     Small,
-    /// 2 MiB where the kernel finds them (`madvise(MADV_HUGEPAGE)`): no promise. PREEMPT_RT kernels have none.
+    /// 2 MiB where the kernel finds them (`madvise(MADV_HUGEPAGE)`): no promise. PREEMPT_RT kernels
+    /// have none.
     TransparentHuge,
     /// 2 MiB pages reserved by the administrator (`MAP_HUGETLB`).
     ReservedHuge,
@@ -166,13 +168,15 @@ pub struct Mapping {
     bytes: usize,
 }
 
-// SAFETY: a `Mapping` owns its pages; access goes through `&self` and `&mut self` as for a `Box<[u8]>`.
+// SAFETY: a `Mapping` owns its pages; access goes through `&self` and `&mut self` as for a
+// `Box<[u8]>`.
 unsafe impl Send for Mapping {}
 // SAFETY: as above: shared access only reads.
 unsafe impl Sync for Mapping {}
 
 impl Mapping {
-    /// Maps `bytes` (rounded up to whole pages) and faults every page in. Panics if `bytes` is zero.
+    /// Maps `bytes` (rounded up to whole pages) and faults every page in. Panics if `bytes` is
+    /// zero.
     pub fn populated(bytes: usize, pages: PageKind) -> Result<Self, MemoryError> {
         assert!(bytes > 0, "a mapping holds at least a byte");
         let unit = if pages == PageKind::Small {
@@ -182,12 +186,14 @@ impl Mapping {
         };
         let bytes = bytes.next_multiple_of(unit);
         let huge = if pages == PageKind::ReservedHuge {
-            // The size is said, or a machine whose default is 1 GiB would take that, and not give it back.
+            // The size is said, or a machine whose default is 1 GiB would take that, and not give
+            // it back.
             libc::MAP_HUGETLB | libc::MAP_HUGE_2MB
         } else {
             0
         };
-        // SAFETY: a new private mapping at an address of the kernel's choice touches nothing that exists.
+        // SAFETY: a new private mapping at an address of the kernel's choice touches nothing that
+        // exists.
         let start = unsafe {
             libc::mmap(
                 std::ptr::null_mut(),
@@ -211,7 +217,8 @@ impl Mapping {
         let start = NonNull::new(start.cast()).expect("mmap never maps page zero unasked");
         let mapping = Self { start, bytes };
         if pages == PageKind::TransparentHuge {
-            // A kernel without transparent huge pages answers EINVAL: small pages are the documented fallback.
+            // A kernel without transparent huge pages answers EINVAL: small pages are the
+            // documented fallback.
             // SAFETY: the range is the mapping just made.
             unsafe { libc::madvise(start.as_ptr().cast(), bytes, libc::MADV_HUGEPAGE) };
         }
@@ -256,7 +263,8 @@ pub fn page_bytes() -> usize {
 
 /// Faults in `bytes` from `start` on, for writing, without changing them.
 fn populate(start: NonNull<u8>, bytes: usize) -> Result<(), MemoryError> {
-    // SAFETY: MADV_POPULATE_WRITE changes no content; a range that is not mapped is an error, not an access.
+    // SAFETY: MADV_POPULATE_WRITE changes no content; a range that is not mapped is an error, not
+    // an access.
     match unsafe { libc::madvise(start.as_ptr().cast(), bytes, libc::MADV_POPULATE_WRITE) } {
         0 => Ok(()),
         _ => Err(MemoryError::Populate {
@@ -266,8 +274,8 @@ fn populate(start: NonNull<u8>, bytes: usize) -> Result<(), MemoryError> {
     }
 }
 
-/// Faults in the calling thread's whole stack, so that no later call depth faults. Returns its size in bytes.
-/// On the main thread, whose stack grows, only what is mapped now is faulted in.
+/// Faults in the calling thread's whole stack, so that no later call depth faults. Returns its size
+/// in bytes. On the main thread, whose stack grows, only what is mapped now is faulted in.
 pub fn populate_stack() -> Result<usize, MemoryError> {
     let here = 0_u8;
     let (low, bytes) = stack_bounds();
@@ -278,7 +286,8 @@ pub fn populate_stack() -> Result<usize, MemoryError> {
         low <= here && here < top,
         "the calling thread runs on its own stack"
     );
-    // The pages in use are there already. Going down from them, a growing stack ends where the kernel says so.
+    // The pages in use are there already. Going down from them, a growing stack ends where the
+    // kernel says so.
     let start =
         NonNull::new(low.next_multiple_of(page) as *mut u8).expect("a stack is not at null");
     let size = (here & !(page - 1)).saturating_sub(start.as_ptr().addr());
@@ -300,8 +309,8 @@ fn stack_bounds() -> (usize, usize) {
     let mut attr = std::mem::MaybeUninit::<libc::pthread_attr_t>::uninit();
     let mut low = std::ptr::null_mut();
     let mut bytes = 0;
-    // SAFETY: 1. pthread_getattr_np initialises `attr` for the calling thread, which exists (asserted).
-    //         2. getstack only reads it; destroy ends it; it is not used afterwards.
+    // SAFETY: 1. pthread_getattr_np initialises `attr` for the calling thread, which exists
+    // (asserted). 2. getstack only reads it; destroy ends it; it is not used afterwards.
     unsafe {
         let returned = libc::pthread_getattr_np(libc::pthread_self(), attr.as_mut_ptr());
         assert_eq!(returned, 0, "a running thread has attributes");

@@ -3,8 +3,8 @@
 
 use crate::clock::Clock;
 
-/// Releases at `start + n × period`. A loop that comes late is released at once, at the latest release that is
-/// past; those it missed are counted as overruns and never made up for in a burst.
+/// Releases at `start + n × period`. A loop that comes late is released at once, at the latest
+/// release that is past; those it missed are counted as overruns and never made up for in a burst.
 #[derive(Debug)]
 pub struct Periodic<'c, C: Clock> {
     clock: &'c C,
@@ -45,7 +45,8 @@ impl<'c, C: Clock> Periodic<'c, C> {
         }
     }
 
-    /// Sleeps to the next release. O(1); one absolute sleep, two readings of the clock, no allocation.
+    /// Sleeps to the next release. O(1); one absolute sleep, two readings of the clock, no
+    /// allocation.
     pub fn wait(&mut self) -> Release {
         let missed = self.clock.now_ns().saturating_sub(self.next_ns) / self.period_ns;
         self.overrun_count += missed;

@@ -3,9 +3,10 @@
 
 use crate::sys::Errno;
 
-/// Ends this process when the *thread* that started it ends, and so at the latest with its parent, however that
-/// happens: a parent starts such children on a thread that outlives them. To be called first thing by a child that only
-/// serves its parent; `parent` is the number that the parent gave as its own.
+/// Ends this process when the *thread* that started it ends, and so at the latest with its parent,
+/// however that happens: a parent starts such children on a thread that outlives them. To be called
+/// first thing by a child that only serves its parent; `parent` is the number that the parent gave
+/// as its own.
 pub fn die_with_parent(parent: u32) -> Result<(), Errno> {
     // SAFETY: PR_SET_PDEATHSIG takes a signal number and touches no memory.
     let returned = unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL) };

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //! [`Recorder`]: figures without allocation while they are taken.
 //!
-//! An HdrHistogram (Tene) of fixed range holds the distribution, a pre-allocated array the first samples one by
-//! one. Crate `report` turns both into tables, files and pictures.
+//! An HdrHistogram (Tene) of fixed range holds the distribution, a pre-allocated array the first
+//! samples one by one. Crate `report` turns both into tables, files and pictures.
 
 use hdrhistogram::Histogram;
 
@@ -20,8 +20,9 @@ pub struct Recorder {
 }
 
 impl Recorder {
-    /// For values up to `limit_ns` (larger ones are counted, and kept exactly in [`Self::max_ns`]); the first
-    /// `sample_capacity` values are also kept singly. All memory is taken and touched here.
+    /// For values up to `limit_ns` (larger ones are counted, and kept exactly in [`Self::max_ns`]);
+    /// the first `sample_capacity` values are also kept singly. All memory is taken and touched
+    /// here.
     pub fn new(limit_ns: u64, sample_capacity: usize) -> Self {
         let histogram = Histogram::new_with_bounds(1, limit_ns.max(2), DIGITS)
             .expect("1 ≤ limit/2 and at most 5 digits");
@@ -51,8 +52,8 @@ impl Recorder {
         }
     }
 
-    /// Takes over everything that another recorder of the same limit or a lower one saw; panics on a higher one
-    /// with values beyond ours. Allocates: for afterwards.
+    /// Takes over everything that another recorder of the same limit or a lower one saw; panics on
+    /// a higher one with values beyond ours. Allocates: for afterwards.
     pub fn absorb(&mut self, other: &Self) {
         self.histogram
             .add(&other.histogram)

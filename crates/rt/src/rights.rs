@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What this process may do: [`Capability`] and [`Limit`], the two ways by which Linux grants real time.
+//! What this process may do: [`Capability`] and [`Limit`], the two ways by which Linux grants real
+//! time.
 
 /// A capability that real-time programs ask for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -5,8 +5,8 @@ use std::marker::PhantomData;
 
 use crate::guard::Mark;
 
-/// Proof that the caller runs in a real-time section: no allocation, no blocking call, no unbounded loop. A
-/// function that belongs there asks for it, and cannot be called from elsewhere:
+/// Proof that the caller runs in a real-time section: no allocation, no blocking call, no unbounded
+/// loop. A function that belongs there asks for it, and cannot be called from elsewhere:
 ///
 /// ```
 /// use rt::section::RtSection;

@@ -12,8 +12,8 @@ use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 pub struct StopFlag(Arc<AtomicBool>);
 
 impl StopFlag {
-    /// A flag that SIGINT, SIGTERM and SIGHUP set from now on. A second one changes nothing (`timeout -s INT` sends two);
-    /// SIGQUIT still ends the process at once.
+    /// A flag that SIGINT, SIGTERM and SIGHUP set from now on. A second one changes nothing
+    /// (`timeout -s INT` sends two); SIGQUIT still ends the process at once.
     pub fn on_signals() -> io::Result<Self> {
         let flag = Self::default();
         for signal in [SIGINT, SIGTERM, SIGHUP] {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! [`Builder`]: a thread with a name, a policy, an affinity and a stack that is there before it runs.
+//! [`Builder`]: a thread with a name, a policy, an affinity and a stack that is there before it
+//! runs.
 
 use std::sync::mpsc;
 
@@ -118,7 +119,8 @@ impl Builder {
         Ok(Thread { handle, tid, name })
     }
 
-    /// On the new thread: takes the settings, the policy last so that the rest does not run under it.
+    /// On the new thread: takes the settings, the policy last so that the rest does not run under
+    /// it.
     fn settle(&self) -> Result<Tid, SpawnError> {
         let name = || self.name.clone();
         let tid = Tid::current();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The guard of real-time sections, in a program that installed its allocator. One test: the counts are the
-//! process's.
+//! The guard of real-time sections, in a program that installed its allocator. One test: the counts
+//! are the process's.
 
 use std::hint::black_box;
 use std::panic::{AssertUnwindSafe, catch_unwind};

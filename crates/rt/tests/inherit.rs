@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The kernel boosts who is waited for: each lock against a hog, and a plain futex as the control that waits for it.
+//! The kernel boosts who is waited for: each lock against a hog, and a plain futex as the control
+//! that waits for it.
 
 mod inversion;
 
@@ -55,7 +56,8 @@ fn contend_for_mutex(policy: Policy) -> Option<Seen> {
 
 #[test]
 fn the_control_waits_for_the_hog() {
-    /// Free, held, or held with sleepers: the usual futex mutex, which the kernel cannot see through.
+    /// Free, held, or held with sleepers: the usual futex mutex, which the kernel cannot see
+    /// through.
     struct PlainMutex(Futex<Private>);
 
     impl PlainMutex {

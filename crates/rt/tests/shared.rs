@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The locks of shared memory between two processes: inheritance across them, and a holder that is killed.
+//! The locks of shared memory between two processes: inheritance across them, and a holder that is
+//! killed.
 //!
 //! The other process is this program again, told its part by the environment.
 
@@ -124,7 +125,8 @@ fn child() {
     }
 }
 
-/// Parts in an inversion run on the contended CPU as ordinary threads; the others need no privilege.
+/// Parts in an inversion run on the contended CPU as ordinary threads; the others need no
+/// privilege.
 fn part_is_staged() -> bool {
     !matches!(std::env::var(PART).unwrap().as_str(), "die holding" | "add")
 }

@@ -46,8 +46,8 @@ pub(crate) fn local_time() -> String {
     )
 }
 
-/// A line of progress. A real-time thread leaves the writing to another: standard error may be a pipe that nobody
-/// reads.
+/// A line of progress. A real-time thread leaves the writing to another: standard error may be a
+/// pipe that nobody reads.
 pub(crate) fn note(text: &str) {
     rt::lines::say(&format!("{text}\n"));
 }

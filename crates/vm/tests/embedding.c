@@ -1,5 +1,5 @@
-// SPDX-License-Identifier: Apache-2.0
-// A program with a machine in it: the thread that made the machine ends it and then itself; the program goes on.
+// SPDX-License-Identifier: Apache-2.0 A program with a machine in it: the thread that made the
+// machine ends it and then itself; the program goes on.
 
 #include <jni.h>
 #include <pthread.h>

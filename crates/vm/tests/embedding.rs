@@ -30,8 +30,8 @@ fn the_thread_that_destroyed_the_machine_may_end() {
     assert_eq!(shown(&output), "Some(0)\nleft\ngone\n");
 }
 
-/// Fails where each half of a word of a foreign frame is a root if it lies in an object: the thread's stack lies so that its
-/// own addresses do.
+/// Fails where each half of a word of a foreign frame is a root if it lies in an object: the
+/// thread's stack lies so that its own addresses do.
 #[test]
 fn a_stack_whose_addresses_end_like_references_keeps_nothing() {
     let jdk = jdk();
@@ -44,7 +44,8 @@ fn a_stack_whose_addresses_end_like_references_keeps_nothing() {
     }
 }
 
-/// HotSpot says the same, but that it has no end of references, and throws nothing where it answers -1.
+/// HotSpot says the same, but that it has no end of references, and throws nothing where it answers
+/// -1.
 #[test]
 fn native_code_cannot_take_too_much_or_leave_locks() {
     let jdk = jdk();

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! A method's first call and a class's proof take as long as they are large, and hold up nobody else.
+//! A method's first call and a class's proof take as long as they are large, and hold up nobody
+//! else.
 
 mod programs;
 
@@ -12,8 +13,9 @@ const STATEMENTS: usize = 1500;
 /// Methods of a class whose proof takes as long.
 const METHODS: usize = 200;
 
-/// `Large.compiled` is a large method, the class `Proven` has many. Main has the collector ask all threads again and
-/// again, and counts the answers that came while another thread was in its first call, or before its initialiser ran.
+/// `Large.compiled` is a large method, the class `Proven` has many. Main has the collector ask all
+/// threads again and again, and counts the answers that came while another thread was in its first
+/// call, or before its initialiser ran.
 fn source() -> String {
     let mut text = String::from(
         r#"

@@ -1,6 +1,5 @@
-// SPDX-License-Identifier: Apache-2.0
-// A program that forks with a machine in it. Parent and child go on compiling, at the same time, and must not see each
-// other's code.
+// SPDX-License-Identifier: Apache-2.0 A program that forks with a machine in it. Parent and child
+// go on compiling, at the same time, and must not see each other's code.
 
 #include <dirent.h>
 #include <jni.h>
@@ -46,8 +45,8 @@ static int busy(void) {
     return busy;
 }
 
-// A lock that another thread holds at the fork stays locked in the child: all must sleep. A machine that forks on purpose
-// has one thread.
+// A lock that another thread holds at the fork stays locked in the child: all must sleep. A machine
+// that forks on purpose has one thread.
 static void wait_for_quiet(void) {
     struct timespec pause = {0, 5000000};
     for (int quiet = 0; quiet < 20; quiet = busy() ? 0 : quiet + 1) {

@@ -13,8 +13,9 @@ use std::process::Command;
 
 use programs::{compile, figures, jdk, machine, names, run, run_takt, run_takt_by, shown};
 
-/// Each program runs under both collectors, in a heap so small that they have work, and the heap is checked at the
-/// end: a heap out of order ends the process. One of them with the class library's own assertions, which say what it expects of a machine.
+/// Each program runs under both collectors, in a heap so small that they have work, and the heap is
+/// checked at the end: a heap out of order ends the process. One of them with the class library's
+/// own assertions, which say what it expects of a machine.
 const COLLECTORS: [&[&str]; 2] = [
     &["-Xtakt:gc=rc", "-Xtakt:verify", "-Xmx48m"],
     &["-Xtakt:gc=stw", "-Xtakt:verify", "-Xmx48m", "-esa"],
@@ -58,7 +59,8 @@ fn programs_print_what_they_print_on_hotspot() {
     assert!(differences.is_empty(), "{}", differences.join("\n"));
 }
 
-/// Memory comes back under threads that do everything at once; references are cleared, finalisers and cleaners run.
+/// Memory comes back under threads that do everything at once; references are cleared, finalisers
+/// and cleaners run.
 #[test]
 fn memory_comes_back_as_on_hotspot() {
     let jdk = jdk();
@@ -68,7 +70,8 @@ fn memory_comes_back_as_on_hotspot() {
     assert!(differences.is_empty(), "{}", differences.join("\n"));
 }
 
-/// 20,000 threads end while others still wake them; the most records at once is what ran at once, and some that were held.
+/// 20,000 threads end while others still wake them; the most records at once is what ran at once,
+/// and some that were held.
 #[test]
 fn records_of_ended_threads_come_back() {
     let jdk = jdk();
@@ -112,7 +115,8 @@ fn full_spans_are_errors_of_the_program() {
     }
 }
 
-/// As many threads as the heap has room for, twice; one more is an OutOfMemoryError and harms nobody.
+/// As many threads as the heap has room for, twice; one more is an OutOfMemoryError and harms
+/// nobody.
 #[test]
 fn a_crowd_of_threads_has_an_end() {
     let jdk = jdk();

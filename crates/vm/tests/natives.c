@@ -1,5 +1,5 @@
-// SPDX-License-Identifier: Apache-2.0
-// Native code that takes local references without end, recurses through Java, asks for any version, and ends with locks.
+// SPDX-License-Identifier: Apache-2.0 Native code that takes local references without end, recurses
+// through Java, asks for any version, and ends with locks.
 
 #include <pthread.h>
 #include <stdio.h>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Options of the `java` command mean on this machine what they mean on HotSpot, or are refused by name.
+//! Options of the `java` command mean on this machine what they mean on HotSpot, or are refused by
+//! name.
 
 mod programs;
 
@@ -154,7 +155,8 @@ fn what_is_wrong_or_missing_is_refused_by_name() {
     );
 }
 
-/// Code that was kept where a package is exported runs where it is not as well, and the other way round.
+/// Code that was kept where a package is exported runs where it is not as well, and the other way
+/// round.
 #[test]
 fn packages_are_closed_as_on_hotspot() {
     let programs = Programs::compile();

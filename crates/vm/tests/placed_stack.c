@@ -1,6 +1,6 @@
-// SPDX-License-Identifier: Apache-2.0
-// A thread whose stack lies 4 GiB times something above an array: the lower half of every address of its stack is an
-// address inside that array. Chance puts a stack there in one process of thousands, and there into a large array.
+// SPDX-License-Identifier: Apache-2.0 A thread whose stack lies 4 GiB times something above an
+// array: the lower half of every address of its stack is an address inside that array. Chance puts
+// a stack there in one process of thousands, and there into a large array.
 
 #define _GNU_SOURCE
 #include <pthread.h>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! `javax.realtime` on this machine: programs of tests/java/realtime say what holds, ledgers say what was late.
+//! `javax.realtime` on this machine: programs of tests/java/realtime say what holds, ledgers say
+//! what was late.
 //!
 //! They need the right to use SCHED_FIFO.
 
@@ -11,7 +12,8 @@ use std::sync::OnceLock;
 
 use programs::{compile_realtime, jdk, run_takt_by, shown};
 
-/// Without it threads are ordinary ones, and what only real-time threads show would not be looked at.
+/// Without it threads are ordinary ones, and what only real-time threads show would not be looked
+/// at.
 fn assert_permitted() {
     let refusal = rt::policy::Policy::fifo(1).enter().err();
     assert!(
@@ -93,8 +95,9 @@ fn count_of(ledger: &str, name: &str) -> u64 {
         .unwrap_or_else(|| panic!("no {name} in {ledger}"))
 }
 
-/// What a control loop needs is compiled and linked before it starts, at the latest the second time; an initialiser that
-/// can be seen runs when the loop gets there; what only a name leads to is named.
+/// What a control loop needs is compiled and linked before it starts, at the latest the second
+/// time; an initialiser that can be seen runs when the loop gets there; what only a name leads to
+/// is named.
 #[test]
 fn a_thread_compiles_and_initialises_nothing() {
     let run = machine(&[]);
@@ -143,7 +146,8 @@ fn a_list_says_what_a_thread_needs() {
     assert!(text.contains("[started, initialised, half]"), "{text}");
 }
 
-/// On one processor with a hog at FIFO 50: who holds what a FIFO 80 thread waits for runs at FIFO 80, the kernel says.
+/// On one processor with a hog at FIFO 50: who holds what a FIFO 80 thread waits for runs at FIFO
+/// 80, the kernel says.
 #[test]
 fn priority_reaches_who_holds_a_lock() {
     assert_permitted();

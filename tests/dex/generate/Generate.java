@@ -1,5 +1,5 @@
-// SPDX-License-Identifier: Apache-2.0
-// Writes the class Computed: constants and call sites that javac has no source for. The JDK's own ASM writes it.
+// SPDX-License-Identifier: Apache-2.0 Writes the class Computed: constants and call sites that
+// javac has no source for. The JDK's own ASM writes it.
 import java.nio.file.Files;
 import java.nio.file.Path;
 import jdk.internal.org.objectweb.asm.ClassWriter;

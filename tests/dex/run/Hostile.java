@@ -1,5 +1,5 @@
-// SPDX-License-Identifier: Apache-2.0
-// Runs changed versions of Victim. The arguments are its DEX file, a seed and how many. No version may end the machine.
+// SPDX-License-Identifier: Apache-2.0 Runs changed versions of Victim. The arguments are its DEX
+// file, a seed and how many. No version may end the machine.
 import java.io.File;
 import java.lang.reflect.InvocationTargetException;
 import java.lang.reflect.Method;

@@ -1,5 +1,5 @@
-// SPDX-License-Identifier: Apache-2.0
-// What DEX code says in its own way: registers without types, handles, annotations, initial values, lines.
+// SPDX-License-Identifier: Apache-2.0 What DEX code says in its own way: registers without types,
+// handles, annotations, initial values, lines.
 import java.lang.annotation.Retention;
 import java.lang.annotation.RetentionPolicy;
 import java.lang.invoke.MethodHandle;

@@ -31,7 +31,8 @@ impl Run {
         Self::of(Command::new(takt_path()).args(args))
     }
 
-    /// Runs `takt` as a user without any privilege: as another one if we are root, else without what our limits allow.
+    /// Runs `takt` as a user without any privilege: as another one if we are root, else without
+    /// what our limits allow.
     pub fn takt_as_nobody(args: &[&str]) -> Self {
         let is_root = std::fs::metadata("/proc/self").is_ok_and(|it| {
             use std::os::unix::fs::MetadataExt;

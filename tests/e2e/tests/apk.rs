@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Real packages, good ones and broken ones: `takt apk info` answers each as tests/apk/expected.txt says.
+//! Real packages, good ones and broken ones: `takt apk info` answers each as tests/apk/expected.txt
+//! says.
 
 use std::path::{Path, PathBuf};
 

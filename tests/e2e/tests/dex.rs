@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! `takt dex dump` against Debian's dexdump: the same instructions from real packages and from what D8 and dx make.
+//! `takt dex dump` against Debian's dexdump: the same instructions from real packages and from what
+//! D8 and dx make.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -19,7 +20,8 @@ fn run(program: &str, args: &[&str]) {
     );
 }
 
-/// Instruction lines without what each program writes its own way: floating-point text and string contents.
+/// Instruction lines without what each program writes its own way: floating-point text and string
+/// contents.
 fn normal(text: &str) -> Vec<String> {
     let mut lines = Vec::new();
     for line in text.lines() {

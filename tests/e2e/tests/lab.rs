@@ -118,8 +118,9 @@ fn lab_failures_have_codes_of_their_own() {
     assert_eq!(code(&["--memory", "2T", "--", "true"]), 2);
 }
 
-/// A FIFO-80 thread with a stack of 100 frames, garbage beside it, one processor: no release is later because of the
-/// collector than the thread's own handshake, and that is at most 50 µs; the collector that stops the world fails this.
+/// A FIFO-80 thread with a stack of 100 frames, garbage beside it, one processor: no release is
+/// later because of the collector than the thread's own handshake, and that is at most 50 µs; the
+/// collector that stops the world fails this.
 #[test]
 fn a_release_is_late_by_its_own_handshake_at_most() {
     let bench = takt_path().with_file_name("bench-gc");
@@ -154,8 +155,8 @@ fn a_release_is_late_by_its_own_handshake_at_most() {
     assert!(stw.stderr.contains("late by the collector"), "{stw:#?}");
 }
 
-/// On one processor with a hog at FIFO 50, a FIFO 80 thread waits for a monitor, or for a lock of java.util.concurrent, no
-/// longer than its holder needs it: the holder runs at FIFO 80.
+/// On one processor with a hog at FIFO 50, a FIFO 80 thread waits for a monitor, or for a lock of
+/// java.util.concurrent, no longer than its holder needs it: the holder runs at FIFO 80.
 #[test]
 #[ignore = "three minutes, most of them compiling in the guest: make soak"]
 fn a_java_lock_comes_within_its_holders_section() {

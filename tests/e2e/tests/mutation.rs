@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Class files changed at random (tests/mutation) are judged as HotSpot judges them, and what is accepted runs with the
-//! same outcome: never a crash, never a heap out of order. Each case is made of seed and number alone:
-//! `java -cp DIR Mutate DIR SEED NUMBER 1 FILE` writes its class file.
+//! Class files changed at random (tests/mutation) are judged as HotSpot judges them, and what is
+//! accepted runs with the same outcome: never a crash, never a heap out of order. Each case is made
+//! of seed and number alone: `java -cp DIR Mutate DIR SEED NUMBER 1 FILE` writes its class file.
 //!
-//! Beside them, classes that still mean something: superclasses, interfaces and names are drawn at random, some of them
-//! those of the class library's own (`Meanings`). Some are held back at first, some are verified at the end of the stack
-//! or of memory. As class files HotSpot judges them, as DEX code rules do that were written from its specification.
+//! Beside them, classes that still mean something: superclasses, interfaces and names are drawn at
+//! random, some of them those of the class library's own (`Meanings`). Some are held back at first,
+//! some are verified at the end of the stack or of memory. As class files HotSpot judges them, as
+//! DEX code rules do that were written from its specification.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -14,11 +15,12 @@ use std::process::Command;
 use e2e::{Run, takt_path};
 
 const SOURCES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../mutation");
-/// A case that did not come to an end ended its process, or one whose class, which stays on our machine, fills the heap
-/// for all that follow; the next process goes on behind it.
+/// A case that did not come to an end ended its process, or one whose class, which stays on our
+/// machine, fills the heap for all that follow; the next process goes on behind it.
 const LOOPED: i32 = 3;
-/// Of a thousand cases, those that HotSpot's verifier alone refuses: for types in stack maps, which are inferred here, and
-/// for classes that only it loads to compare types (docs/internals/tests-of-the-machine.md).
+/// Of a thousand cases, those that HotSpot's verifier alone refuses: for types in stack maps, which
+/// are inferred here, and for classes that only it loads to compare types
+/// (docs/internals/tests-of-the-machine.md).
 const HOTSPOT_REFUSED_PER_MILLE_MAX: usize = 8;
 /// Of a thousand cases, those that the two judge differently otherwise.
 const DIFFERENT_PER_MILLE_MAX: usize = 2;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-//! `takt run` over other people's packages on our machine: each ends as tests/apk/run.txt says. The list may only grow: more
-//! ways to start a package, and "started" where an unsupported feature stood.
+//! `takt run` over other people's packages on our machine: each ends as tests/apk/run.txt says. The
+//! list may only grow: more ways to start a package, and "started" where an unsupported feature
+//! stood.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};

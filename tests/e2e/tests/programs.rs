@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Programs that no one here wrote do the same on Takt's machine as on HotSpot: compilers make the same bytes, the
-//! others print the same.
+//! Programs that no one here wrote do the same on Takt's machine as on HotSpot: compilers make the
+//! same bytes, the others print the same.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -253,7 +253,8 @@ fn jmh_measures() {
     }
 }
 
-/// What the memory model forbids is not seen; that the harness can see reorderings at all is shown by its last test.
+/// What the memory model forbids is not seen; that the harness can see reorderings at all is shown
+/// by its last test.
 #[test]
 fn jcstress_sees_nothing_forbidden() {
     let jars = ["jcstress-core-", "jopt-simple-", "jna-5", "jna-platform-"];

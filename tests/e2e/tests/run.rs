@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! `takt run`: the life of applications, told by their own log. Applications come from `cargo xtask framework`.
+//! `takt run`: the life of applications, told by their own log. Applications come from `cargo xtask
+//! framework`.
 
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::Path;
@@ -27,7 +28,8 @@ fn activities_live_as_on_android() {
         let said = said(&run.stderr, "Life");
         assert_eq!(said[..2], BORN, "{run:#?}");
         assert_eq!(said[2..10], expected, "{run:#?}");
-        // First is stopped when the looper is idle, so before or after the answer; the order of each activity is fixed.
+        // First is stopped when the looper is idle, so before or after the answer; the order of
+        // each activity is fixed.
         let of = |name: &str| -> Vec<&String> {
             said[10..]
                 .iter()
@@ -45,8 +47,9 @@ fn activities_live_as_on_android() {
     }
 }
 
-/// RTDroid's experiment as a package: every real-time message is handled, at the priority that it was sent with, and the
-/// service's own callbacks run at what its manifest declares. Without the permission the same happens at no priority.
+/// RTDroid's experiment as a package: every real-time message is handled, at the priority that it
+/// was sent with, and the service's own callbacks run at what its manifest declares. Without the
+/// permission the same happens at no priority.
 #[test]
 fn real_time_messages_are_handled_among_ordinary_ones() {
     let options = ["--service", ".HandlerLoad", "--extra", "messages=10"];
@@ -85,8 +88,9 @@ fn real_time_messages_are_handled_among_ordinary_ones() {
     );
 }
 
-/// A service that its manifest declares periodic is released at its priority from its start to its end, misses the deadline
-/// that it works beyond, hears of it before the next release, and its ledger counts the same.
+/// A service that its manifest declares periodic is released at its priority from its start to its
+/// end, misses the deadline that it works beyond, hears of it before the next release, and its
+/// ledger counts the same.
 #[test]
 fn a_periodic_service_is_released_and_its_misses_are_counted() {
     let place = tempfile::tempdir().expect("a temporary directory");

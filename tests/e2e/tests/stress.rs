@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Threads, monitors, exceptions, classes, references and collection at once (tests/stress), in a small heap that is checked at the
-//! end. An excerpt; the long run is a stage of `make soak`.
+//! Threads, monitors, exceptions, classes, references and collection at once (tests/stress), in a
+//! small heap that is checked at the end. An excerpt; the long run is a stage of `make soak`.
 
 use std::path::Path;
 use std::process::Command;
@@ -9,7 +9,8 @@ use e2e::Run;
 
 const SOURCES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../stress");
 
-/// Runs all parts for some seconds. Whoever finds what must not be, hangs or grows without end says so and fails.
+/// Runs all parts for some seconds. Whoever finds what must not be, hangs or grows without end says
+/// so and fails.
 fn everything_for(seconds: u32) {
     let classes = tempfile::tempdir().expect("a directory");
     let entries = std::fs::read_dir(SOURCES).expect("tests/stress is there");

@@ -6,7 +6,8 @@ use std::process::{Command, Stdio};
 
 use e2e::takt_path;
 
-/// Every kind of waiting, and one thread that never waits. `main` says when all is in place, then reads its input.
+/// Every kind of waiting, and one thread that never waits. `main` says when all is in place, then
+/// reads its input.
 const PROGRAM: &str = r#"
 import java.util.concurrent.locks.*;
 public class Dumped {

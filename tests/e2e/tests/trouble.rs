@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! `takt run` when applications do what they should not: each kind of trouble has an end of its own,
-//! by name (docs/use/run.md).
+//! `takt run` when applications do what they should not: each kind of trouble has an end of its
+//! own, by name (docs/use/run.md).
 
 use std::io::{BufRead as _, BufReader};
 use std::os::unix::process::ExitStatusExt as _;
@@ -9,7 +9,8 @@ use std::process::{Command, Stdio};
 use e2e::Run;
 use e2e::apps::{WAYS, Way, command, run, said};
 
-/// Starts an application, sends signals when it says what is waited for, and gives what it did after that.
+/// Starts an application, sends signals when it says what is waited for, and gives what it did
+/// after that.
 fn interrupted(way: Way, options: &[&str], until: &str, signals: &[&str]) -> Run {
     let data = tempfile::tempdir().expect("a temporary directory");
     let mut child = command(way, "trouble", data.path())
@@ -70,7 +71,8 @@ fn a_second_signal_ends_what_does_not_respond() {
     for way in WAYS {
         let options = ["--activity", ".StuckActivity"];
         let run = interrupted(way, &options, ": stuck", &["-INT", "-INT"]);
-        // One of the two may be lost: signals of one number do not queue. Then the watchdog's time is the end.
+        // One of the two may be lost: signals of one number do not queue. Then the watchdog's time
+        // is the end.
         assert!([130, 3].contains(&run.code), "{way:?} {run:#?}");
     }
 }

@@ -13,8 +13,8 @@ import java.util.Map;
  * The largest methods that a class file can have, one for each kind of instruction: {@code Large
  * [SHAPE]…}.
  *
- * <p>Classes are of version 49, which needs no stack maps. With {@code -Dfigures} the processor time of the first call
- * and what it takes of memory go to the standard error.
+ * <p>Classes are of version 49, which needs no stack maps. With {@code -Dfigures} the processor
+ * time of the first call and what it takes of memory go to the standard error.
  */
 public final class Large {
     /** The most that a class file can have, unless {@code -Dbytes} says less. */
@@ -165,7 +165,10 @@ public final class Large {
         }
     }
 
-    /** Fills the code; local 0 is an array of objects, 1 a {@link Base}, 2 a number, which is returned. */
+    /**
+     * Fills the code; local 0 is an array of objects, 1 a {@link Base}, 2 a number, which is
+     * returned.
+     */
     private interface Shape {
         void fill(Builder it) throws IOException;
     }

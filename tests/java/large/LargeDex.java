@@ -16,7 +16,8 @@ import java.util.zip.Adler32;
 /**
  * Large methods in DEX code, whose results are computed here: {@code LargeDex UNITS [SHAPE]…}.
  *
- * <p>With {@code -Dfigures} the first call's time and what it takes of memory go to the standard error.
+ * <p>With {@code -Dfigures} the first call's time and what it takes of memory go to the standard
+ * error.
  */
 public final class LargeDex {
     private static final int REGISTERS = 65_535;

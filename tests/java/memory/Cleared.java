@@ -1,6 +1,6 @@
-// SPDX-License-Identifier: Apache-2.0
-// One collection clears what a frame has just let go of: in the frame that made it, after calls that were given it,
-// after an exception, in a loop, under a lock, and beside what is still held.
+// SPDX-License-Identifier: Apache-2.0 One collection clears what a frame has just let go of: in the
+// frame that made it, after calls that were given it, after an exception, in a loop, under a lock,
+// and beside what is still held.
 
 import java.lang.ref.WeakReference;
 import java.util.ArrayList;

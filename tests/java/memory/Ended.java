@@ -4,7 +4,10 @@ import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.locks.LockSupport;
 
-/** Threads end by the thousand while others look at them, wake them and interrupt them, before and after their end. */
+/**
+ * Threads end by the thousand while others look at them, wake them and interrupt them, before and
+ * after their end.
+ */
 public final class Ended {
     private static final int STARTERS = 4;
     private static final int THREADS_EACH = 5000;

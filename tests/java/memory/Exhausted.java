@@ -1,7 +1,7 @@
-// SPDX-License-Identifier: Apache-2.0
-// Fills the heap until OutOfMemoryError, drops what it made and goes on, again and again: in loops, deep in frames that hold
-// some of it, in handlers, in constructors, under locks and beside other threads. What a frame holds no longer must not
-// keep the heap full.
+// SPDX-License-Identifier: Apache-2.0 Fills the heap until OutOfMemoryError, drops what it made and
+// goes on, again and again: in loops, deep in frames that hold some of it, in handlers, in
+// constructors, under locks and beside other threads. What a frame holds no longer must not keep
+// the heap full.
 
 import java.util.ArrayList;
 import java.util.HashMap;
@@ -51,7 +51,10 @@ class Exhausted {
         }
     }
 
-    /** Each frame holds something of its own while the next one is at work, and drops it when the error passes. */
+    /**
+     * Each frame holds something of its own while the next one is at work, and drops it when the
+     * error passes.
+     */
     static Object deep(int depth, Node held) {
         Node own = new Node(held, 100);
         try {
@@ -131,7 +134,10 @@ class Exhausted {
         say("served: ", String.valueOf(sum >= HEAP / 2), " ", String.valueOf(text.length()));
     }
 
-    /** Threads that fill the heap at once, each until it fails; the one that waits for them must make nothing. */
+    /**
+     * Threads that fill the heap at once, each until it fails; the one that waits for them must
+     * make nothing.
+     */
     static void beside() throws InterruptedException {
         CountDownLatch start = new CountDownLatch(1);
         Thread[] threads = new Thread[3];

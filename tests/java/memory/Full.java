@@ -1,5 +1,5 @@
-// SPDX-License-Identifier: Apache-2.0
-// Classes without end, in metadata or code that is soon full: an error that the program sees, and it goes on.
+// SPDX-License-Identifier: Apache-2.0 Classes without end, in metadata or code that is soon full:
+// an error that the program sees, and it goes on.
 
 import java.io.ByteArrayOutputStream;
 import java.io.DataOutputStream;

@@ -1,5 +1,5 @@
-// SPDX-License-Identifier: Apache-2.0
-// Lets go of an array and asks whether the collector still finds it, while a frame of the machine's own code is on the stack.
+// SPDX-License-Identifier: Apache-2.0 Lets go of an array and asks whether the collector still
+// finds it, while a frame of the machine's own code is on the stack.
 
 import java.lang.ref.WeakReference;
 

@@ -1,6 +1,6 @@
-// SPDX-License-Identifier: Apache-2.0
-// Memory comes back while threads make, share, lock, throw and forget: run in a heap so small that it is collected
-// hundreds of times. Every structure is checked against what must be in it; output is the same on any machine.
+// SPDX-License-Identifier: Apache-2.0 Memory comes back while threads make, share, lock, throw and
+// forget: run in a heap so small that it is collected hundreds of times. Every structure is checked
+// against what must be in it; output is the same on any machine.
 
 import java.lang.ref.WeakReference;
 import java.util.ArrayDeque;

@@ -1,6 +1,6 @@
-// SPDX-License-Identifier: Apache-2.0
-// Reference objects, finalisers and cleaners: what is cleared, enqueued and run, and in which order.
-// Garbage is made deep in other frames, so that no stale word of this stack names it.
+// SPDX-License-Identifier: Apache-2.0 Reference objects, finalisers and cleaners: what is cleared,
+// enqueued and run, and in which order. Garbage is made deep in other frames, so that no stale word
+// of this stack names it.
 
 import java.lang.ref.Cleaner;
 import java.lang.ref.PhantomReference;
@@ -43,7 +43,9 @@ class References {
         final WeakReference<Ring> self = new WeakReference<>(this);
     }
 
-    /** Collects until `done` says so; a collection may need several to see a finalised object's end. */
+    /**
+     * Collects until `done` says so; a collection may need several to see a finalised object's end.
+     */
     static boolean until(BooleanSupplier done) throws InterruptedException {
         for (int attempt = 0; attempt < 200 && !done.getAsBoolean(); attempt++) {
             System.gc();

@@ -1,6 +1,5 @@
-// SPDX-License-Identifier: Apache-2.0
-// Stores to fields that a class of 60,000 fields inherits, by code that knows the small class alone, and to its own: none
-// is lost.
+// SPDX-License-Identifier: Apache-2.0 Stores to fields that a class of 60,000 fields inherits, by
+// code that knows the small class alone, and to its own: none is lost.
 
 import java.io.ByteArrayOutputStream;
 import java.io.DataOutputStream;

@@ -1,5 +1,5 @@
-// SPDX-License-Identifier: Apache-2.0
-// For which classes assertions are enabled: by the command line, then by what a class loader is told, then by nothing.
+// SPDX-License-Identifier: Apache-2.0 For which classes assertions are enabled: by the command
+// line, then by what a class loader is told, then by nothing.
 
 public class Asserting {
     static class Inner {

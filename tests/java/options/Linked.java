@@ -12,7 +12,10 @@ import java.nio.charset.StandardCharsets;
 import java.util.Optional;
 import java.util.Set;
 
-/** Code that names a class of the library's inside: its class file says another name than its source, of the same length. */
+/**
+ * Code that names a class of the library's inside: its class file says another name than its
+ * source, of the same length.
+ */
 public class Linked {
     static final String OTHER = "jdk/internal/misc/VM";
     static final String ACCESS = "jdk/internal/access/JavaNetUriAccess";

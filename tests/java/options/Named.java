@@ -3,7 +3,10 @@
 import java.nio.file.Files;
 import java.nio.file.Path;
 
-/** Says its process's number, and whether what its code lies in is to perf no file: a mapping's name is its sixth word. */
+/**
+ * Says its process's number, and whether what its code lies in is to perf no file: a mapping's name
+ * is its sixth word.
+ */
 class Named {
     public static void main(String[] args) throws Exception {
         boolean isAnonymous = Files.readAllLines(Path.of("/proc/self/maps")).stream()

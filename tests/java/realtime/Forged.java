@@ -9,7 +9,10 @@ import javax.realtime.RealtimeThread;
 import javax.realtime.RelativeTime;
 import sun.misc.Unsafe;
 
-/** The number of a real-time thread: reflection may not change it, and no value that Unsafe gives it ends the machine. */
+/**
+ * The number of a real-time thread: reflection may not change it, and no value that Unsafe gives it
+ * ends the machine.
+ */
 public class Forged {
     public static void main(String[] args) throws Exception {
         Field record = RealtimeThread.class.getDeclaredField("record");

@@ -11,12 +11,16 @@ import javax.realtime.RealtimeThread;
 import javax.realtime.RelativeTime;
 
 /**
- * An ordinary thread holds a lock, a hog at FIFO 50 keeps its processor, a thread at FIFO 80 wants the lock: it must have it
- * while the hog still runs. For a monitor, for a ReentrantLock, for one that an ordinary thread waits for before, and
- * through an owner that waits for another lock. For one processor: start it with {@code taskset}.
+ * An ordinary thread holds a lock, a hog at FIFO 50 keeps its processor, a thread at FIFO 80 wants
+ * the lock: it must have it while the hog still runs. For a monitor, for a ReentrantLock, for one
+ * that an ordinary thread waits for before, and through an owner that waits for another lock. For
+ * one processor: start it with {@code taskset}.
  */
 public final class Inversion {
-    /** What the holder does with the lock once somebody waits for it, in steps of about a nanosecond. */
+    /**
+     * What the holder does with the lock once somebody waits for it, in steps of about a
+     * nanosecond.
+     */
     private static long steps = 100_000_000;
     /** Until hog and urgent thread are released: by then both must have been started. */
     private static int startMillis = 500;
@@ -72,7 +76,10 @@ public final class Inversion {
         };
     }
 
-    /** What an ordinary thread holds, what another one waits for before the urgent one comes, and what that wants. */
+    /**
+     * What an ordinary thread holds, what another one waits for before the urgent one comes, and
+     * what that wants.
+     */
     private static void check(boolean isTold, String what, Section held, Section before, Section wanted)
             throws InterruptedException {
         mayEnd = false;

@@ -7,8 +7,8 @@ import javax.realtime.RealtimeThread;
 import javax.realtime.RelativeTime;
 
 /**
- * A control loop of a hundred periods over a filter that an interface hides. With an argument it also does what nobody can
- * foresee: it asks for a class by a name.
+ * A control loop of a hundred periods over a filter that an interface hides. With an argument it
+ * also does what nobody can foresee: it asks for a class by a name.
  */
 public final class Late {
     interface Filter {

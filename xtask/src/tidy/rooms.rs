@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Rooms inside a crate: files import what lies below them, in the order of layers.toml.
 //!
-//! A room is a folder of `src`, or a file beside `lib.rs`. Tokens are read, so an import counts in a
-//! `use`, as a path in code and in a macro's arguments. A method that an upper room adds to a type
-//! of a lower one needs no import, and is not seen.
+//! A room is a folder of `src`, or a file beside `lib.rs`. Tokens are read, so an import counts in
+//! a `use`, as a path in code and in a macro's arguments. A method that an upper room adds to a
+//! type of a lower one needs no import, and is not seen.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;

@@ -60,7 +60,8 @@ pub(crate) struct Room {
     /// Workspace crates its tests may use as well.
     #[serde(default)]
     pub(crate) may_in_tests: Vec<String>,
-    /// How many unsafe blocks, functions and impls it may hold; none means `#![forbid(unsafe_code)]`.
+    /// How many unsafe blocks, functions and impls it may hold; none means
+    /// `#![forbid(unsafe_code)]`.
     #[serde(default)]
     pub(crate) unsafe_max: usize,
 }

@@ -78,9 +78,12 @@ fn check_file(rules: &Rules, path: &str, text: &str, breaches: &mut Vec<String>)
     if !text.lines().take(2).any(|line| line.contains(LICENCE_LINE)) {
         breaches.push(format!("{path}: the first line lacks '{LICENCE_LINE} …'"));
     }
+    let mut is_fenced = false;
     for (index, line) in text.lines().enumerate() {
         let length = line.chars().count();
-        if length > rules.prose.line_max && is_comment(line) {
+        let is_fence = is_comment(line) && line.contains("```");
+        is_fenced ^= is_fence;
+        if length > rules.prose.line_max && is_comment(line) && !is_fenced && !is_row(line) {
             breaches.push(format!(
                 "{path}:{}: a comment of {length} characters, at most {}",
                 index + 1,
@@ -107,6 +110,12 @@ fn is_comment(line: &str) -> bool {
     let text = line.trim_start();
     let is_one = ["//", "/*", "* "].iter().any(|it| text.starts_with(it));
     is_one && !text.contains("://")
+}
+
+/// A row of a table in a comment.
+fn is_row(line: &str) -> bool {
+    line.trim_start_matches([' ', '/', '!', '*'])
+        .starts_with("| ")
 }
 
 /// Counts unsafe code in one file and reports functions that are too long.

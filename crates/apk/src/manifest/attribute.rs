@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Attributes by the ids of `android.R.attr`, read as what the platform reads them as.
 //!
-//! References go through the resource table; without one they stay what they are and read as absent.
+//! References go through the resource table; without one they stay what they are and read as
+//! absent.
 
 use std::cell::Cell;
 

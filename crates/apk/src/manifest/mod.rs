@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //! AndroidManifest.xml, typed: what an installer and an application's process need of it.
 //!
-//! Its type is [`Manifest`]; the components are in [`component`]. Elements and attributes that nothing here reads
-//! are passed over, as the platform passes over those of later versions.
+//! Its type is [`Manifest`]; the components are in [`component`]. Elements and attributes that
+//! nothing here reads are passed over, as the platform passes over those of later versions.
 
 mod attribute;
 mod component;
@@ -260,7 +260,8 @@ fn plain_text(element: &Element, name: &str) -> Option<String> {
     }
 }
 
-/// At least one dot, parts of letters, digits and '_' that begin with a letter; as the package parser demands.
+/// At least one dot, parts of letters, digits and '_' that begin with a letter; as the package
+/// parser demands.
 fn is_package_name(name: &str) -> bool {
     let is_part = |part: &str| {
         part.starts_with(|it: char| it.is_ascii_alphabetic())

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The digest that schemes v2 and v3 sign: the archive in chunks of one megabyte, without its signing block.
+//! The digest that schemes v2 and v3 sign: the archive in chunks of one megabyte, without its
+//! signing block.
 
 use rsa::sha2::digest::DynDigest;
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Scheme v1: a signed JAR. Entries are digested in MANIFEST.MF, that in *.SF, and that is signed in *.RSA, *.DSA, *.EC.
+//! Scheme v1: a signed JAR. Entries are digested in MANIFEST.MF, that in *.SF, and that is signed
+//! in *.RSA, *.DSA, *.EC.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -86,7 +87,8 @@ fn is_unsigned_by_design(name: &str) -> bool {
         })
 }
 
-/// The sections of a manifest: attributes by name, and the section's raw bytes, which are what is digested.
+/// The sections of a manifest: attributes by name, and the section's raw bytes, which are what is
+/// digested.
 struct Sections<'a> {
     main: Section<'a>,
     by_entry: BTreeMap<String, Section<'a>>,

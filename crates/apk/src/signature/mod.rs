@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Who signed the package, and does it hold?
 //!
-//! [`Signatures::check`] looks at all schemes the package carries: v1 (signed JAR), v2 and v3 (signing block).
-//! As the platform, it trusts the newest one present and does not fall back from it. An algorithm that nothing here
-//! checks gives [`Scheme::Unchecked`] with its name, never a silent yes.
+//! [`Signatures::check`] looks at all schemes the package carries: v1 (signed JAR), v2 and v3
+//! (signing block). As the platform, it trusts the newest one present and does not fall back from
+//! it. An algorithm that nothing here checks gives [`Scheme::Unchecked`] with its name, never a
+//! silent yes.
 
 mod block;
 mod content;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Attributes of classes, and those that fields and methods have in common (JVM specification, 4.7).
+//! Attributes of classes, and those that fields and methods have in common (JVM specification,
+//! 4.7).
 
 use super::constants::check_field;
 use super::{Once, check_size, flags, require, shown};

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The constant pool: indices that point at the right kind, names that are names (JVM specification, 4.4).
+//! The constant pool: indices that point at the right kind, names that are names (JVM
+//! specification, 4.4).
 
 use super::{illegal, name, require, shown};
 use crate::{Constant, ConstantPool, Error, MethodHandleKind};

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What the format forbids (JVM specification, chapter 4) beyond what must be right for a file to be read.
+//! What the format forbids (JVM specification, chapter 4) beyond what must be right for a file to
+//! be read.
 //!
-//! [`ClassFile::check`] walks the file once more. It is asked for classes that nobody vouches for; the class library's
-//! own are trusted, so starting is not slower. Code itself is `ir`'s matter.
+//! [`ClassFile::check`] walks the file once more. It is asked for classes that nobody vouches for;
+//! the class library's own are trusted, so starting is not slower. Code itself is `ir`'s matter.
 
 mod attribute;
 mod code;
@@ -14,7 +15,8 @@ mod name;
 use crate::{ClassFile, Error, access, member::for_each_attribute, mutf8, reader::Reader};
 
 impl ClassFile<'_> {
-    /// Whether the file is one that the format allows: flags, names, constants, attributes, no member twice.
+    /// Whether the file is one that the format allows: flags, names, constants, attributes, no
+    /// member twice.
     pub fn check(&self) -> Result<(), Error> {
         constants::check(&self.constants, self.major, self.bootstrap_methods.len())?;
         if self.access & access::MODULE != 0 {

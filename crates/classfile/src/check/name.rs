@@ -100,7 +100,8 @@ fn is_type(parsed: &FieldType<'_>, major: u16) -> bool {
     }
 }
 
-/// The words that a method's parameters take, without the receiver; `None` if the descriptor does not fit the name.
+/// The words that a method's parameters take, without the receiver; `None` if the descriptor does
+/// not fit the name.
 pub(super) fn parameter_words(name: &[u8], descriptor: &[u8], major: u16) -> Option<usize> {
     let parsed = MethodDescriptor::parse(descriptor).ok()?;
     let is_special = name.starts_with(b"<");

@@ -17,8 +17,9 @@ use crate::run::Intents;
 
 /// What does the collector cost an application's real-time threads: rc against stop-the-world?
 ///
-/// The application must end by itself. Figures are from the ledgers of its real-time threads: how late the releases were, how
-/// long the work on one took, and `collector`: the longest that the collector itself held the thread.
+/// The application must end by itself. Figures are from the ledgers of its real-time threads: how
+/// late the releases were, how long the work on one took, and `collector`: the longest that the
+/// collector itself held the thread.
 #[derive(clap::Args)]
 #[command(
     after_help = "Example:\n  takt bench app target/framework/apps/heartbeat.apk --service .Heartbeat"
@@ -127,7 +128,8 @@ struct Row {
     late_p99_9_ns: u64,
     late_max_ns: u64,
     work_max_ns: u64,
-    /// The longest that the collector held it: an answer to a handshake, a pause, a wait for memory.
+    /// The longest that the collector held it: an answer to a handshake, a pause, a wait for
+    /// memory.
     collector_max_ns: u64,
     heap: Heap,
     ledger: Ledger,

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Throughput of Java programs on Takt beside HotSpot's interpreter, its first compiler, and all of it, in one run.
+//! Throughput of Java programs on Takt beside HotSpot's interpreter, its first compiler, and all of
+//! it, in one run.
 //!
-//! The programs are tests/java-bench, written from the published algorithms; each prints a checksum, which must be the same
-//! everywhere.
+//! The programs are tests/java-bench, written from the published algorithms; each prints a
+//! checksum, which must be the same everywhere.
 
 use std::path::Path;
 use std::process::{Command, ExitCode};
@@ -52,8 +53,8 @@ const MACHINES: [(&str, &[&str]); 4] = [
 
 /// How fast do Java programs run, beside HotSpot's interpreter and compilers?
 ///
-/// Each program runs on each machine for the given time after a warm-up of a third of it; what counts is the median of its
-/// runs. A checksum that differs is an error.
+/// Each program runs on each machine for the given time after a warm-up of a third of it; what
+/// counts is the median of its runs. A checksum that differs is an error.
 #[derive(clap::Args)]
 #[command(after_help = "Example:\n  takt bench java")]
 pub(crate) struct Args {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! `takt bench`: the papers' experiments, one module each, their figures beside ours; Java's throughput; an
-//! application's real-time threads.
+//! `takt bench`: the papers' experiments, one module each, their figures beside ours; Java's
+//! throughput; an application's real-time threads.
 
 mod app;
 mod classes;

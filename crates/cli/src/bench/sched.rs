@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Experiment `sched` (RTAndroid thesis, 4.4.2): how late a FIFO-80 thread with a period of 500 µs starts, on a
-//! standard and on a PREEMPT_RT kernel, idle and under load.
+//! Experiment `sched` (RTAndroid thesis, 4.4.2): how late a FIFO-80 thread with a period of 500 µs
+//! starts, on a standard and on a PREEMPT_RT kernel, idle and under load.
 //!
-//! Each row is `takt latency` in the deterministic lab under several seeds: one run is one sample of the worst case.
+//! Each row is `takt latency` in the deterministic lab under several seeds: one run is one sample
+//! of the worst case.
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -25,8 +26,9 @@ const LATENCY_LIMIT_NS: u64 = 10_000_000_000;
 
 /// How late does a FIFO-80 thread start: standard against PREEMPT_RT, idle and under load?
 ///
-/// Runs `takt latency` in the deterministic lab, so the figures are virtual µs (a thousand instructions) and the same each
-/// time. The thesis measured µs on a phone's processor for an hour: compare the ratios, not the figures.
+/// Runs `takt latency` in the deterministic lab, so the figures are virtual µs (a thousand
+/// instructions) and the same each time. The thesis measured µs on a phone's processor for an hour:
+/// compare the ratios, not the figures.
 #[derive(clap::Args)]
 #[command(after_help = "Example:\n  takt bench sched")]
 pub(crate) struct Args {

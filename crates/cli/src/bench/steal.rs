@@ -9,8 +9,8 @@ use rt::clock::{Clock, Monotonic};
 use rt::policy::Policy;
 use rt::thread::{Builder, Thread};
 
-/// Time that the host gave to others while this machine's processors were ready, all processors together, since it started; 0 if it does
-/// not say.
+/// Time that the host gave to others while this machine's processors were ready, all processors
+/// together, since it started; 0 if it does not say.
 pub(super) fn since_start_ms() -> u64 {
     const TICK_MS: u64 = 10;
     let stat = std::fs::read_to_string("/proc/stat").unwrap_or_default();

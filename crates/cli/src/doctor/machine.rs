@@ -21,7 +21,8 @@ impl Machine {
         self.root == Path::new("/")
     }
 
-    /// A small text file without the white space around it; `None` if it is not there or not for us.
+    /// A small text file without the white space around it; `None` if it is not there or not for
+    /// us.
     pub(super) fn read(&self, path: &str) -> Option<String> {
         std::fs::read_to_string(self.path(path))
             .ok()

@@ -17,8 +17,8 @@ use crate::doctor::machine::Machine;
 
 /// Is this machine fit for real time?
 ///
-/// One line for each thing that decides it: its state, why it matters, and the command that mends it. Nothing is
-/// changed. Exit code: 0 fit, 1 usable with remarks, 2 unfit.
+/// One line for each thing that decides it: its state, why it matters, and the command that mends
+/// it. Nothing is changed. Exit code: 0 fit, 1 usable with remarks, 2 unfit.
 #[derive(clap::Args)]
 #[command(after_help = "Example:\n  takt doctor")]
 pub(crate) struct Args {

@@ -17,11 +17,12 @@ use crate::output;
 /// An installed cyclictest.
 pub(crate) struct Cyclictest;
 
-/// Its histogram has one bucket for each nanosecond up to here; what is later counts at its maximum.
+/// Its histogram has one bucket for each nanosecond up to here; what is later counts at its
+/// maximum.
 const HISTOGRAM_NS: u64 = 10_000_000;
 
-/// The same in the deterministic lab: filling and printing ten million buckets there, at an ordinary priority beside
-/// a load, takes minutes.
+/// The same in the deterministic lab: filling and printing ten million buckets there, at an
+/// ordinary priority beside a load, takes minutes.
 const HISTOGRAM_VIRTUAL_NS: u64 = 200_000;
 
 /// The part of its `--json` file that we read. Times are nanoseconds (`--nsecs`).
@@ -60,7 +61,8 @@ impl Cyclictest {
         }
     }
 
-    /// Measures as our own window does: same policy, priority, period, threads, CPUs, locked memory.
+    /// Measures as our own window does: same policy, priority, period, threads, CPUs, locked
+    /// memory.
     pub(crate) fn window(&self, plan: &Plan, length: Duration) -> Result<Vec<Recorder>> {
         let directory = tempfile::tempdir().context("cannot make a directory for results")?;
         let file = directory.path().join("cyclictest.json");

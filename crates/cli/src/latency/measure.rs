@@ -44,7 +44,8 @@ pub(crate) struct Measured {
     pub(crate) page_fault_count: u64,
 }
 
-/// Beyond this a latency is still counted and its maximum kept, but not told apart from others in the histogram.
+/// Beyond this a latency is still counted and its maximum kept, but not told apart from others in
+/// the histogram.
 const LATENCY_LIMIT_NS: u64 = 10_000_000_000;
 
 /// Samples kept singly for each thread and window: 40 MB, an hour at 1 ms.
@@ -101,8 +102,8 @@ pub(crate) fn window(
     })
 }
 
-/// Deep idle states add their way out to every wake-up; holding this file open at zero forbids them, as
-/// cyclictest does. Without the right to it the machine's own setting is measured.
+/// Deep idle states add their way out to every wake-up; holding this file open at zero forbids
+/// them, as cyclictest does. Without the right to it the machine's own setting is measured.
 fn keep_awake() -> Option<File> {
     let mut file = OpenOptions::new()
         .write(true)
@@ -155,7 +156,8 @@ fn start_all(work: &Work, policy: Policy) -> Result<Vec<Thread<Measured>>, Spawn
     Ok(threads)
 }
 
-/// The measured loop: one absolute sleep, two readings of the clock and a few stores for each release.
+/// The measured loop: one absolute sleep, two readings of the clock and a few stores for each
+/// release.
 fn measure(work: &Work, mut recorder: Recorder) -> Measured {
     let faults_before = rt::memory::page_faults();
     // The thread's own clock reading: whoever started it may have waited long for the processor.

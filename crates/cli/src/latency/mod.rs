@@ -22,8 +22,9 @@ use crate::load::{Kind, Load};
 
 /// How late does a periodic thread wake?
 ///
-/// Threads of the given policy sleep until absolute times one period apart; what is measured is the time from
-/// each due time to the thread's first instruction after it. Exit code: 0 measured; 2 not measured.
+/// Threads of the given policy sleep until absolute times one period apart; what is measured is the
+/// time from each due time to the thread's first instruction after it. Exit code: 0 measured; 2 not
+/// measured.
 #[derive(clap::Args)]
 #[command(
     after_help = "Example:\n  takt latency --load hackbench-like --compare cyclictest -D 30s"
@@ -88,8 +89,8 @@ enum Peer {
     Cyclictest,
 }
 
-/// A window of the comparison: long enough for a few hundred releases, short enough that both programs meet
-/// the same moods of the machine.
+/// A window of the comparison: long enough for a few hundred releases, short enough that both
+/// programs meet the same moods of the machine.
 const WINDOW: Duration = Duration::from_millis(200);
 
 /// Each program gets at least this many turns.
@@ -120,8 +121,8 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     let window = args.duration / window_count;
     let mut progress = Progress::new(window * window_count, args.quiet || args.json);
     let load = Load::start(args.load, args.seed())?;
-    // Starting a window, ours or cyclictest's, must not wait behind the load for its share of the processor.
-    // Without the right to it, it waits.
+    // Starting a window, ours or cyclictest's, must not wait behind the load for its share of the
+    // processor. Without the right to it, it waits.
     let coordinator = plan
         .policy
         .is_real_time()

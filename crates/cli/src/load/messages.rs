@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Senders and receivers in groups, every sender to every receiver, as in Zhang's hackbench.
 //!
-//! As when hackbench is called again and again, each round is a process of its own: making and ending processes is where
-//! kernels hold their locks longest.
+//! As when hackbench is called again and again, each round is a process of its own: making and
+//! ending processes is where kernels hold their locks longest.
 
 use std::io::{Read, Write};
 use std::os::unix::net::UnixStream;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //! [`Load`]: work beside a measurement, in a process of its own that ends with it.
 //!
-//! The kinds are those of the papers: processes that send each other messages ([`messages`], after hackbench) and
-//! processes that take and give back memory ([`memory`]). A seed varies sizes and pauses; the same seed does
-//! the same work.
+//! The kinds are those of the papers: processes that send each other messages ([`messages`], after
+//! hackbench) and processes that take and give back memory ([`memory`]). A seed varies sizes and
+//! pauses; the same seed does the same work.
 
 mod memory;
 mod messages;

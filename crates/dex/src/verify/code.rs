@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Instructions of one method: they decode, name registers and indices that exist, and lead to instructions.
+//! Instructions of one method: they decode, name registers and indices that exist, and lead to
+//! instructions.
 
 use crate::code::Code;
 use crate::instruction::{Arguments, Instruction, Operands, Payload, Unit, decode};
@@ -65,7 +66,8 @@ impl Checker<'_, '_> {
         self.fault(pc, Fault::Malformed(text.into()))
     }
 
-    /// Everything decodes, results are taken at once, and nothing falls into a payload or off the end.
+    /// Everything decodes, results are taken at once, and nothing falls into a payload or off the
+    /// end.
     fn find_starts(&mut self) -> Result<(), Error> {
         let mut reaches_next = true;
         let mut last: Option<Opcode> = None;

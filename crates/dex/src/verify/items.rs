@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! One walk over all sections: every item parses, lies in its section, and its indices are in range.
+//! One walk over all sections: every item parses, lies in its section, and its indices are in
+//! range.
 
 use crate::annotation::{Annotation, Directory, offsets};
 use crate::class::ClassData;

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The structure of a whole file.
 //!
-//! [`items`] walks every section once and notes where items begin; [`tables`] then checks the identifier tables and
-//! [`classes`] the definitions, whose references must lead to noted items; [`code`] checks each method's instructions.
+//! [`items`] walks every section once and notes where items begin; [`tables`] then checks the
+//! identifier tables and [`classes`] the definitions, whose references must lead to noted items;
+//! [`code`] checks each method's instructions.
 
 mod classes;
 mod code;

@@ -245,7 +245,8 @@ fn is_member_name(bytes: &[u8]) -> bool {
     }
 }
 
-/// Letters, digits, `$`, `-`, `_` and what lies beyond ASCII, except for spaces and surrogates without a pair.
+/// Letters, digits, `$`, `-`, `_` and what lies beyond ASCII, except for spaces and surrogates
+/// without a pair.
 fn is_simple_name(bytes: &[u8]) -> bool {
     let is_ascii_name = |it: &u8| it.is_ascii_alphanumeric() || matches!(it, b'$' | b'-' | b'_');
     if bytes.is_empty() {

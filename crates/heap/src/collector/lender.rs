@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-//! [`Lender`]: looks after what is set aside for real-time mutators, before they have to wait for the collector.
+//! [`Lender`]: looks after what is set aside for real-time mutators, before they have to wait for
+//! the collector.
 //!
-//! A real-time mutator that uses up its reserve of blocks or of log space must not wait, and the collector, at FIFO 1,
-//! may not get to run. So a thread of the most urgent mutator's priority fills the reserve from what lies free. That is
-//! short: the collector at that priority would hold the mutator itself up for the rest of an epoch, where both share a
-//! processor. Only where too little is free it waits, in the mutator's stead, at the lock that the collector holds while
-//! it works; from there the priority travels on, to an ordinary mutator that owes the collector an answer.
+//! A real-time mutator that uses up its reserve of blocks or of log space must not wait, and the
+//! collector, at FIFO 1, may not get to run. So a thread of the most urgent mutator's priority
+//! fills the reserve from what lies free. That is short: the collector at that priority would hold
+//! the mutator itself up for the rest of an epoch, where both share a processor. Only where too
+//! little is free it waits, in the mutator's stead, at the lock that the collector holds while it
+//! works; from there the priority travels on, to an ordinary mutator that owes the collector an
+//! answer.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
@@ -33,7 +36,8 @@ impl Lender {
         self.has_entered.store(true, Ordering::Relaxed);
     }
 
-    /// There is a real-time mutator of this policy: the lender gets its priority, before it has to run.
+    /// There is a real-time mutator of this policy: the lender gets its priority, before it has to
+    /// run.
     pub(crate) fn note_policy(&self, policy: Policy) {
         let Some(priority) = policy.priority() else {
             return;
@@ -69,7 +73,8 @@ impl Lender {
             if lender.priority.load(Ordering::SeqCst) != 0 && heap.is_reserve_low() {
                 heap.counters.loans.add(1);
                 heap.pace.lend();
-                // A heap that stays low is full: lending all the time would only raise the collector over others.
+                // A heap that stays low is full: lending all the time would only raise the
+                // collector over others.
                 lender.bell.wait(lender.bell.rings(), 500_000);
             } else {
                 lender.bell.wait(seen, 50_000_000);
@@ -82,7 +87,8 @@ impl Lender {
     }
 }
 
-/// Fills a low reserve if that leaves others enough. A lock for each block, held for a scan of the free blocks' map.
+/// Fills a low reserve if that leaves others enough. A lock for each block, held for a scan of the
+/// free blocks' map.
 fn refill(heap: &Heap) {
     if !heap.is_reserve_low() {
         return;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The collector thread: what wakes it (`pacing`), how it asks mutators (`round`), who lends it priority (`lender`),
-//! and the loop that runs one of the two collectors (`thread`).
+//! The collector thread: what wakes it (`pacing`), how it asks mutators (`round`), who lends it
+//! priority (`lender`), and the loop that runs one of the two collectors (`thread`).
 
 pub(crate) mod lender;
 pub(crate) mod pacing;

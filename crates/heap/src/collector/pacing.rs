@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //! [`Pace`]: when the collector runs, and how mutators wait for it.
 //!
-//! The collector sleeps for as long as the resource that runs out first allows ([`sleep_ns`], the thesis's listing
-//! 5.1); a mutator that crosses the threshold rings it awake. Who waits for it does so at a word that names the
-//! collector's thread, even while that sleeps or cannot run: a waiting thread lends its priority.
+//! The collector sleeps for as long as the resource that runs out first allows ([`sleep_ns`], the
+//! thesis's listing 5.1); a mutator that crosses the threshold rings it awake. Who waits for it
+//! does so at a word that names the collector's thread, even while that sleeps or cannot run: a
+//! waiting thread lends its priority.
 
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 
@@ -80,9 +81,9 @@ impl Pace {
         }
     }
 
-    /// A real-time mutator took one. It does not ring, which is a system call and a message to another processor: the
-    /// next ordinary one does, or the collector's sleep ends, or the lender does when half of the reserve is used
-    /// (`Heap::ask_lender_if_low`).
+    /// A real-time mutator took one. It does not ring, which is a system call and a message to
+    /// another processor: the next ordinary one does, or the collector's sleep ends, or the lender
+    /// does when half of the reserve is used (`Heap::ask_lender_if_low`).
     pub(crate) fn note_block_quietly(&self) {
         if self.is_crossing(1) {
             self.owes_ring.store(true, Ordering::Relaxed);
@@ -100,13 +101,15 @@ impl Pace {
         self.bell.ring();
     }
 
-    /// Until an epoch that begins after now is settled, or memory is there again. Not in managed state.
+    /// Until an epoch that begins after now is settled, or memory is there again. Not in managed
+    /// state.
     pub(crate) fn wait_for_epoch(&self, heap: &Heap) {
         let enough = heap.config.reserve_bytes / abi::alloc::BLOCK_BYTES + 16;
         self.wait_for_epoch_or(|| heap.free.free_count() > enough && !heap.is_log_low(false));
     }
 
-    /// Until an epoch that begins after now is settled, or an announcement finds `is_enough`. Not in managed state.
+    /// Until an epoch that begins after now is settled, or an announcement finds `is_enough`. Not
+    /// in managed state.
     pub(crate) fn wait_for_epoch_or(&self, is_enough: impl Fn() -> bool) {
         let target = self.epochs.want();
         self.wait(|| self.epochs.has_completed(target) || is_enough());
@@ -124,8 +127,8 @@ impl Pace {
         self.wait_for_kept_soft();
     }
 
-    /// Until a full collection that begins after now is done: an epoch, a cycle trace, an epoch; or a pause. Not in
-    /// managed state.
+    /// Until a full collection that begins after now is done: an epoch, a cycle trace, an epoch; or
+    /// a pause. Not in managed state.
     pub(crate) fn wait_for_kept_soft(&self) {
         let target = self.fulls.want();
         self.wait(|| self.fulls.has_completed(target));
@@ -137,7 +140,8 @@ impl Pace {
         }
     }
 
-    /// Waits until the collector has done a piece of work, lending it the caller's priority. May return early.
+    /// Waits until the collector has done a piece of work, lending it the caller's priority. May
+    /// return early.
     pub(crate) fn lend(&self) {
         self.waiter_count.fetch_add(1, Ordering::SeqCst);
         self.debt.try_owe(self.collector_tid.load(Ordering::SeqCst));
@@ -220,8 +224,9 @@ pub(crate) struct Resource {
     pub(crate) limit: u64,
 }
 
-/// How long the collector may sleep: half the time in which, at the rate of the last sleep, the first resource
-/// reaches its limit; at most [`SLEEP_NS_MAX`] (the thesis: two seconds), at least a millisecond.
+/// How long the collector may sleep: half the time in which, at the rate of the last sleep, the
+/// first resource reaches its limit; at most [`SLEEP_NS_MAX`] (the thesis: two seconds), at least a
+/// millisecond.
 pub(crate) fn sleep_ns(resources: &[Resource], slept_ns: u64) -> u64 {
     let of = |it: &Resource| {
         let used = it.current.saturating_sub(it.before);

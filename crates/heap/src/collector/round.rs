@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Handshakes, the collector's side: every mutator answers one question, each at its own time.
 //!
-//! A mutator in managed code answers at its next poll. One outside managed code is claimed and answered for. One
-//! that owes an answer and does not run is waited for at a word that holds its thread's number, so the collector's
-//! priority, and that of whoever lends to the collector, lifts it.
+//! A mutator in managed code answers at its next poll. One outside managed code is claimed and
+//! answered for. One that owes an answer and does not run is waited for at a word that holds its
+//! thread's number, so the collector's priority, and that of whoever lends to the collector, lifts
+//! it.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -21,13 +22,15 @@ use crate::sys::pi::DebtWait;
 /// Looks at an answer this often before waiting in the kernel: about as long as an answer takes.
 pub(crate) const SPINS_BEFORE_WAIT: u32 = 200;
 
-/// As [`SPINS_BEFORE_WAIT`] for a real-time mutator, which runs and will answer, because nothing less urgent than it keeps
-/// it from a processor: for whom the collector waits in the kernel, that one pays for waking it, with a system call and a
-/// message to another processor. Longer than the slowest answer seen.
+/// As [`SPINS_BEFORE_WAIT`] for a real-time mutator, which runs and will answer, because nothing
+/// less urgent than it keeps it from a processor: for whom the collector waits in the kernel, that
+/// one pays for waking it, with a system call and a message to another processor. Longer than the
+/// slowest answer seen.
 const SPINS_BEFORE_WAIT_FOR_REAL_TIME: u32 = 4000;
 
 impl Heap {
-    /// Asks every mutator and returns when all have answered. `taken` sees each record after its answer.
+    /// Asks every mutator and returns when all have answered. `taken` sees each record after its
+    /// answer.
     pub(crate) fn round(&self, round: Round, mut taken: impl FnMut(&MutatorRecord)) {
         self.wait_for_slack();
         let start_ns = Monotonic.now_ns();
@@ -47,9 +50,10 @@ impl Heap {
         self.events.add(kind, start_ns, records.len() as u64);
     }
 
-    /// Waits while a real-time mutator is about to have work or has just begun it ([`crate::Mutator::expect_work`]). Asked then,
-    /// it would answer first, or wait for the collector that answers for it. No promise: who wakes early, works long or does
-    /// not say when is asked at any time, and so is everybody while somebody waits for the collector.
+    /// Waits while a real-time mutator is about to have work or has just begun it
+    /// ([`crate::Mutator::expect_work`]). Asked then, it would answer first, or wait for the
+    /// collector that answers for it. No promise: who wakes early, works long or does not say when
+    /// is asked at any time, and so is everybody while somebody waits for the collector.
     fn wait_for_slack(&self) {
         let limit_ns = Monotonic.now_ns() + SLACK_WAIT_NS_MAX;
         loop {
@@ -106,7 +110,8 @@ impl Heap {
     fn wait_for_debt(&self, record: &MutatorRecord) {
         self.counters.debts_waited_for.add(1);
         if record.debt.wait_for_debtor(DEBT_WAIT_NS) == DebtWait::DebtorGone {
-            // `Mutator` is not `Send` and detaches when dropped: its thread ends in native state or not at all.
+            // `Mutator` is not `Send` and detaches when dropped: its thread ends in native state or
+            // not at all.
             debug_assert_eq!(
                 record.handshake.state.get(),
                 State::Native,
@@ -121,7 +126,8 @@ impl Heap {
         record.claim.lock();
         if record.handshake.state.try_claim() {
             if record.handshake.is_asked() {
-                // SAFETY: 1. The claim makes the buffers the collector's until `release`. 2. One borrow, here.
+                // SAFETY: 1. The claim makes the buffers the collector's until `release`. 2. One
+                // borrow, here.
                 let own = unsafe { record.own() };
                 crate::mutator::answer_for(self, record, own, round);
                 record.withdraw();
@@ -134,14 +140,14 @@ impl Heap {
 
     /// What a mutator handed over. Once per `Round::Switch`, after its answer.
     pub(crate) fn take_handed(record: &MutatorRecord) -> Handed {
-        // SAFETY: 1. After its answer to H2 a mutator does not touch `handed` before the next H2, which this thread
-        //            asks for later. 2. The answer was acquired. 3. Only that field is read and written: a raw place,
-        //            no reference to the rest of `Own`.
+        // SAFETY: 1. After its answer to H2 a mutator does not touch `handed` before the next H2,
+        // which this thread asks for later. 2. The answer was acquired. 3. Only that field is read
+        // and written: a raw place, no reference to the rest of `Own`.
         unsafe { std::mem::take(&mut (*record.own_ptr()).handed) }
     }
 
-    /// Holds every mutator: on return none runs managed code and all their buffers are the caller's.
-    /// No thread becomes a mutator before [`Self::resume_world`].
+    /// Holds every mutator: on return none runs managed code and all their buffers are the
+    /// caller's. No thread becomes a mutator before [`Self::resume_world`].
     pub(crate) fn stop_world(&self) -> Vec<Arc<MutatorRecord>> {
         self.pause.lock();
         let records = {

@@ -119,7 +119,8 @@ impl Drop for Running {
     }
 }
 
-/// A collector that found its own state broken must not leave mutators waiting for ever, nor memory unsafe.
+/// A collector that found its own state broken must not leave mutators waiting for ever, nor memory
+/// unsafe.
 struct AbortOnPanic;
 
 impl Drop for AbortOnPanic {
@@ -196,7 +197,8 @@ fn run_stw(heap: &Heap, mut stw: Stw<'_>) {
         if heap.verifier.is_asked() {
             stw.verify_now(heap);
         }
-        // Who takes the block that makes it full rings. What is taken meanwhile is seen by the look that follows.
+        // Who takes the block that makes it full rings. What is taken meanwhile is seen by the look
+        // that follows.
         let ahead = match heap.takeable_blocks().saturating_sub(reserve) {
             0 => reserve / 4,
             blocks => blocks,

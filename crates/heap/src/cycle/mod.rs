@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The cycle trace: marks everything reachable at the view, frees what is not, restores stuck counts.
+//! The cycle trace: marks everything reachable at the view, frees what is not, restores stuck
+//! counts.
 //!
-//! It runs at the end of an epoch, when counts are exact for the view, over the same logs: what mutators overwrite
-//! from then on they record, so the view stays readable however long the trace takes. No mutator does extra work,
-//! none is asked anything. Until it ends no further epoch begins. (Azatchi et al. 2003, adapted: vm-facts 4.6.)
+//! It runs at the end of an epoch, when counts are exact for the view, over the same logs: what
+//! mutators overwrite from then on they record, so the view stays readable however long the trace
+//! takes. No mutator does extra work, none is asked anything. Until it ends no further epoch
+//! begins. (Azatchi et al. 2003, adapted: vm-facts 4.6.)
 
 use std::collections::HashMap;
 use std::sync::atomic::Ordering;
@@ -26,7 +28,8 @@ use crate::space::block::BlockUse;
 pub(crate) enum TraceKind {
     /// They hold their referents.
     Ordinary,
-    /// They are cleared unless something stronger holds the referent: memory is about to be exhausted.
+    /// They are cleared unless something stronger holds the referent: memory is about to be
+    /// exhausted.
     ClearSoft,
 }
 
@@ -43,7 +46,8 @@ impl Rc<'_> {
         let mut held = Vec::new();
         heap.references.each_held(|it| held.push(it));
         held.into_iter().for_each(|it| self.mark_edge(it));
-        // All of them are roots, some by a tag that is stale: they stay for this epoch, and so they must be marked.
+        // All of them are roots, some by a tag that is stale: they stay for this epoch, and so they
+        // must be marked.
         self.zero.clone().into_iter().for_each(|it| self.mark(it));
         loop {
             let seen = heap.references.word();
@@ -159,7 +163,8 @@ impl Rc<'_> {
 
     /// The trace is closed: what is unmarked stays so, but for what final references still need.
     fn settle_references(&mut self, kind: TraceKind) {
-        // Referents that lost the table's count while unmarked: most die now; who does not gives the count back.
+        // Referents that lost the table's count while unmarked: most die now; who does not gives
+        // the count back.
         let mut unheld = Vec::new();
         // Reference objects that are garbage themselves say nothing.
         for (reference, entry) in self.references.select(|it, _| self.is_unmarked(it)) {
@@ -215,7 +220,8 @@ impl Rc<'_> {
         }
     }
 
-    /// Frees everything unmarked. References among the dead are not given back, those to the living are.
+    /// Frees everything unmarked. References among the dead are not given back, those to the living
+    /// are.
     fn sweep_unmarked(&mut self) {
         let heap = self.heap;
         let mut stuck = Vec::new();

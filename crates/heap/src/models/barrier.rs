@@ -61,7 +61,8 @@ impl Holder {
     }
 }
 
-/// Two mutators of the new epoch store; one of them records, and the collector sees what was before both.
+/// Two mutators of the new epoch store; one of them records, and the collector sees what was before
+/// both.
 #[test]
 fn the_view_is_what_was_before_the_epoch() {
     loom::model(|| {
@@ -77,8 +78,8 @@ fn the_view_is_what_was_before_the_epoch() {
     });
 }
 
-/// A mutator of the last epoch, for which the holder is recorded already, stores while one of the new epoch records:
-/// the view has the one value or the other for everyone who asks.
+/// A mutator of the last epoch, for which the holder is recorded already, stores while one of the
+/// new epoch records: the view has the one value or the other for everyone who asks.
 #[test]
 fn a_late_store_is_on_one_side_of_the_view() {
     loom::model(|| {
@@ -96,7 +97,8 @@ fn a_late_store_is_on_one_side_of_the_view() {
     });
 }
 
-/// The collector settles the word of the last epoch while a mutator records: nothing is recorded twice or lost.
+/// The collector settles the word of the last epoch while a mutator records: nothing is recorded
+/// twice or lost.
 #[test]
 fn settling_and_recording_do_not_lose_a_record() {
     loom::model(|| {

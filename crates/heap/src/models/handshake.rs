@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Handshakes: each question is answered once, by one party at a time, and what it gives is taken whole.
+//! Handshakes: each question is answered once, by one party at a time, and what it gives is taken
+//! whole.
 
 use abi::poll::{POLL_ASKED, POLL_IDLE};
 use loom::cell::UnsafeCell;
@@ -42,7 +43,8 @@ impl Record {
 
     /// H2: the log is swapped. Loom fails if two parties are here at once.
     fn answer(&self) {
-        // SAFETY: the model checks that accesses are ordered; the pointers are used within the call.
+        // SAFETY: the model checks that accesses are ordered; the pointers are used within the
+        // call.
         self.log.with_mut(|log| {
             self.handed.with_mut(|handed| unsafe {
                 *handed = ((*handed).0 + 1, (*handed).1 + std::mem::take(&mut *log));
@@ -50,7 +52,8 @@ impl Record {
         });
     }
 
-    /// Answers, and records in them. By the collector after an answer, as it takes what was handed over.
+    /// Answers, and records in them. By the collector after an answer, as it takes what was handed
+    /// over.
     fn handed(&self) -> (u32, u32) {
         // SAFETY: as in `answer`.
         self.handed.with(|handed| unsafe { *handed })
@@ -152,7 +155,8 @@ impl Record {
     }
 }
 
-/// The collector looks once, the mutator looks once: nobody is left to answer only if both missed each other.
+/// The collector looks once, the mutator looks once: nobody is left to answer only if both missed
+/// each other.
 #[test]
 fn one_of_the_two_sees_the_other() {
     loom::model(|| {
@@ -200,7 +204,8 @@ fn each_question_has_one_answer_and_takes_the_log() {
     });
 }
 
-/// The poll byte is set for another reason (log space is low) while the collector asks: the question is not lost.
+/// The poll byte is set for another reason (log space is low) while the collector asks: the
+/// question is not lost.
 #[test]
 fn a_byte_that_is_cleared_hides_no_question() {
     check_within(5, || {
@@ -226,7 +231,8 @@ fn a_byte_that_is_cleared_hides_no_question() {
     });
 }
 
-/// A visit while a question is open: the stack is still while it is looked at, and neither of the two is lost.
+/// A visit while a question is open: the stack is still while it is looked at, and neither of the
+/// two is lost.
 #[test]
 fn a_visitor_finds_the_mutator_still() {
     check_within(4, || {

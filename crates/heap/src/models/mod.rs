@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The heap's races under loom: every interleaving, and the reorderings that Rust's atomics allow.
 //!
-//! Each file drives the code of the same name with memory of its own. Run by `cargo xtask test --only loom`.
+//! Each file drives the code of the same name with memory of its own. Run by `cargo xtask test
+//! --only loom`.
 
 mod barrier;
 mod handshake;

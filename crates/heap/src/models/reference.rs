@@ -113,7 +113,8 @@ impl Weak {
     }
 }
 
-/// Two mutators read while the collector decides; what one of them got stays, and what is gone stays gone.
+/// Two mutators read while the collector decides; what one of them got stays, and what is gone
+/// stays gone.
 fn race(mode: Mode, decide: fn(&Weak)) {
     check_within(3, move || {
         let weak = Weak::new(mode);

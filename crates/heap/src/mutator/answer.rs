@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //! What a mutator does when the collector asks, and its way to native code and back.
 //!
-//! Each answer is bounded: H1 sets four bytes, H2 clears the bump ranges of all size classes and swaps four
-//! words, H3 scans the mutator's own stack. None allocates, frees, counts or waits.
+//! Each answer is bounded: H1 sets four bytes, H2 clears the bump ranges of all size classes and
+//! swaps four words, H3 scans the mutator's own stack. None allocates, frees, counts or waits.
 
 use std::sync::atomic::Ordering;
 
@@ -44,7 +44,8 @@ impl Mutator {
         }
     }
 
-    /// From here on the collector acts for this mutator. Its roots must not change until [`Self::leave_native`].
+    /// From here on the collector acts for this mutator. Its roots must not change until
+    /// [`Self::leave_native`].
     pub fn enter_native(&mut self) {
         loop {
             if self.record.handshake.is_asked() {
@@ -56,9 +57,9 @@ impl Mutator {
         }
     }
 
-    /// Back to managed code. Waits at most for one scan that the collector does at this thread's priority (or, under
-    /// `stw`, for the end of the pause). Gives the nanoseconds that the collector held this thread, or a visitor; 0 if
-    /// nobody did.
+    /// Back to managed code. Waits at most for one scan that the collector does at this thread's
+    /// priority (or, under `stw`, for the end of the pause). Gives the nanoseconds that the
+    /// collector held this thread, or a visitor; 0 if nobody did.
     pub fn leave_native(&mut self) -> u64 {
         let is_back = self.record.handshake.state.try_leave_native();
         if is_back && !self.is_wanted() {
@@ -87,8 +88,8 @@ impl Mutator {
 }
 
 impl MutatorRecord {
-    /// The answer is given. The debt goes last: until then this thread runs at the collector's priority, afterwards it
-    /// may not run at all.
+    /// The answer is given. The debt goes last: until then this thread runs at the collector's
+    /// priority, afterwards it may not run at all.
     fn settle_debt(&self) {
         self.handshake.answered(&self.context.poll);
         self.debt.unlock();

@@ -19,8 +19,8 @@ pub struct CopyRange {
 }
 
 impl CopyRange {
-    /// The range in pieces of at most 32 elements, in the order in which they must be copied: from the end if it goes
-    /// upwards within one array.
+    /// The range in pieces of at most 32 elements, in the order in which they must be copied: from
+    /// the end if it goes upwards within one array.
     pub fn pieces(self, is_same_array: bool) -> impl Iterator<Item = CopyRange> {
         let is_backward = is_same_array && self.source_index < self.target_index;
         let step = COPY_SLOTS_BETWEEN_POLLS;
@@ -42,9 +42,9 @@ impl CopyRange {
 }
 
 impl Mutator {
-    /// Copies elements between arrays of references, which may be the same one: then it is as if all were read
-    /// before the first is written. Each element is copied atomically, the whole is not. O(count), with a poll
-    /// after every 32 elements. Panics beyond an array's end.
+    /// Copies elements between arrays of references, which may be the same one: then it is as if
+    /// all were read before the first is written. Each element is copied atomically, the whole is
+    /// not. O(count), with a poll after every 32 elements. Panics beyond an array's end.
     pub fn copy_elements(&mut self, source: Local, target: Local, range: CopyRange) {
         let CopyRange {
             source_index,
@@ -68,8 +68,8 @@ impl Mutator {
         }
     }
 
-    /// Copies one of a range's [`CopyRange::pieces`]: the barrier once for all of it. No safepoint. Panics beyond the
-    /// end of the heap; the caller has checked the arrays' ends.
+    /// Copies one of a range's [`CopyRange::pieces`]: the barrier once for all of it. No safepoint.
+    /// Panics beyond the end of the heap; the caller has checked the arrays' ends.
     pub fn copy_piece(&mut self, source: ObjectRef, target: ObjectRef, piece: CopyRange) {
         debug_assert!(piece.count <= COPY_SLOTS_BETWEEN_POLLS);
         if piece.count == 0 {
@@ -122,7 +122,8 @@ impl Mutator {
         );
         // Ordering: other mutators race with this copy only where the program itself has a race.
         std::sync::atomic::compiler_fence(Ordering::SeqCst);
-        // SAFETY: 1. Both ranges lie inside arrays that are roots (asserted, `Local`). 2. `copy` allows overlap.
+        // SAFETY: 1. Both ranges lie inside arrays that are roots (asserted, `Local`). 2. `copy`
+        // allows overlap.
         unsafe {
             let source = self.elements_ptr(from).add(source_index as usize);
             source.copy_to(

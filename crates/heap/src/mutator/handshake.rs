@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-//! [`Handshake`]: one question at a time, answered once, by the mutator at a poll or by whoever claimed it.
+//! [`Handshake`]: one question at a time, answered once, by the mutator at a poll or by whoever
+//! claimed it.
 //!
-//! Both sides store and then look, sequentially consistent. The collector asks and then looks at the state; a mutator
-//! that leaves managed code says so and then looks for a question: one of them sees the other. The poll byte only
-//! points to the question; a mutator that clears the byte because nobody asked looks once more afterwards, since the
-//! question may have come between the two (`models` has each of these races).
+//! Both sides store and then look, sequentially consistent. The collector asks and then looks at
+//! the state; a mutator that leaves managed code says so and then looks for a question: one of them
+//! sees the other. The poll byte only points to the question; a mutator that clears the byte
+//! because nobody asked looks once more afterwards, since the question may have come between the
+//! two (`models` has each of these races).
 
 use std::sync::atomic::{AtomicU8, Ordering};
 
@@ -24,9 +26,9 @@ pub(crate) struct Handshake {
     visit: AtomicU32,
 }
 
-/// What a visitor, who wants to look at one mutator, and that mutator agree on. A visitor holds the mutator's claim
-/// lock throughout, so there is one at a time, and nobody else clears the poll byte of a mutator that is outside
-/// managed code.
+/// What a visitor, who wants to look at one mutator, and that mutator agree on. A visitor holds the
+/// mutator's claim lock throughout, so there is one at a time, and nobody else clears the poll byte
+/// of a mutator that is outside managed code.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(u32)]
 enum Visit {
@@ -77,13 +79,14 @@ impl Handshake {
         poll.set(POLL_ASKED);
     }
 
-    /// Whether the mutator has not handed itself over yet. Acquire: its stack is seen as it left it.
+    /// Whether the mutator has not handed itself over yet. Acquire: its stack is seen as it left
+    /// it.
     pub(crate) fn is_visit_open(&self) -> bool {
         self.visit.load(Ordering::Acquire) != Visit::None as u32
     }
 
-    /// No longer asks; `false` if the mutator is about to hand itself over already. A poll byte that stays set finds
-    /// nothing and is cleared.
+    /// No longer asks; `false` if the mutator is about to hand itself over already. A poll byte
+    /// that stays set finds nothing and is cleared.
     pub(crate) fn try_withdraw_visit(&self) -> bool {
         let (from, to) = (Visit::Wanted as u32, Visit::None as u32);
         let visit = &self.visit;
@@ -94,13 +97,14 @@ impl Handshake {
 
     // --- mutator ---
 
-    /// Whether a visitor waits. After the poll byte was cleared and after coming back to managed code: the visitor
-    /// asks before it sets the byte and before it looks at the state.
+    /// Whether a visitor waits. After the poll byte was cleared and after coming back to managed
+    /// code: the visitor asks before it sets the byte and before it looks at the state.
     pub(crate) fn is_visit_wanted(&self) -> bool {
         self.visit.load(Ordering::SeqCst) == Visit::Wanted as u32
     }
 
-    /// Hands the mutator over to a visitor that waits; `false` if none does any more. Comes back as from native code.
+    /// Hands the mutator over to a visitor that waits; `false` if none does any more. Comes back as
+    /// from native code.
     pub(crate) fn try_hand_over_to_visitor(&self) -> bool {
         let (from, to) = (Visit::Wanted as u32, Visit::Taken as u32);
         let visit = &self.visit;
@@ -116,7 +120,8 @@ impl Handshake {
         true
     }
 
-    /// The open question. If there is none, the poll byte is cleared: it was set for another reason.
+    /// The open question. If there is none, the poll byte is cleared: it was set for another
+    /// reason.
     pub(crate) fn question(&self, poll: &impl PollByte) -> Option<Round> {
         let question = || Round::from_request(self.request.load(Ordering::SeqCst));
         question().or_else(|| {
@@ -126,15 +131,16 @@ impl Handshake {
         })
     }
 
-    /// The answer is given. The poll byte goes first: the next question may come as soon as this one is closed.
+    /// The answer is given. The poll byte goes first: the next question may come as soon as this
+    /// one is closed.
     pub(crate) fn answered(&self, poll: &impl PollByte) {
         poll.set(POLL_IDLE);
         // Pairs with the Acquire in `is_asked`: publishes what the answer wrote.
         self.request.store(0, Ordering::Release);
     }
 
-    /// From managed code to native code; `false` if there is a question to answer first. On `true` the collector acts
-    /// for the mutator, or already does.
+    /// From managed code to native code; `false` if there is a question to answer first. On `true`
+    /// the collector acts for the mutator, or already does.
     pub(crate) fn try_enter_native(&self) -> bool {
         self.state.enter_native();
         seq_cst_for_loom();

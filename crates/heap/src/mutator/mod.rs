@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //! [`Mutator`]: a thread as the heap sees it.
 //!
-//! Reads, stores, allocates, polls. Built on `record` (what the collector sees of it) and `state` (who may touch
-//! that); allocation is in [`crate::alloc`].
+//! Reads, stores, allocates, polls. Built on `record` (what the collector sees of it) and `state`
+//! (who may touch that); allocation is in [`crate::alloc`].
 
 mod answer;
 mod copy;
@@ -36,8 +36,9 @@ pub struct Local(u32);
 
 /// A thread that may touch objects. Lives on the thread that attached it.
 ///
-/// References that are only in Rust variables are roots for nobody: they are good until the next safepoint
-/// ([`Self::poll`], an allocation, a bulk copy, a stay in native code). Longer-lived ones go into a [`Local`].
+/// References that are only in Rust variables are roots for nobody: they are good until the next
+/// safepoint ([`Self::poll`], an allocation, a bulk copy, a stay in native code). Longer-lived ones
+/// go into a [`Local`].
 #[derive(Debug)]
 pub struct Mutator {
     pub(crate) heap: Arc<Heap>,
@@ -70,8 +71,9 @@ impl Mutator {
         &self.record.context
     }
 
-    /// Before this thread waits until a time on the monotonic clock: then it has work. The collector asks a real-time
-    /// mutator nothing from shortly before that time until some while after it, as long as nobody waits for the collector.
+    /// Before this thread waits until a time on the monotonic clock: then it has work. The
+    /// collector asks a real-time mutator nothing from shortly before that time until some while
+    /// after it, as long as nobody waits for the collector.
     pub fn expect_work(&self, due_ns: u64) {
         self.record.next_work_ns.store(due_ns, Ordering::Relaxed);
     }
@@ -81,8 +83,8 @@ impl Mutator {
     }
 
     pub(crate) fn own(&mut self) -> &mut Own {
-        // SAFETY: 1. This is the mutator, and it runs managed code: only it calls, and it is not `Send`.
-        //         2. `&mut self` admits one borrow at a time.
+        // SAFETY: 1. This is the mutator, and it runs managed code: only it calls, and it is not
+        // `Send`. 2. `&mut self` admits one borrow at a time.
         unsafe { self.record.own() }
     }
 
@@ -157,7 +159,8 @@ impl Mutator {
             .store(value.0, Ordering::Release);
     }
 
-    /// Exchanges the reference in a slot if it is `expected`; `Err` with what was found. Logged like a store.
+    /// Exchanges the reference in a slot if it is `expected`; `Err` with what was found. Logged
+    /// like a store.
     pub fn compare_exchange(
         &mut self,
         object: ObjectRef,
@@ -269,7 +272,8 @@ impl Mutator {
         }
     }
 
-    /// Runs `body`, which touches no object and may block, in native state: the collector does not wait for it.
+    /// Runs `body`, which touches no object and may block, in native state: the collector does not
+    /// wait for it.
     pub fn native<T>(&mut self, body: impl FnOnce() -> T) -> T {
         self.enter_native();
         // The way back must also be taken when `body` panics.
@@ -289,7 +293,8 @@ impl Drop for Mutator {
         self.truncate_locals(0);
         self.record.context.exception.store(0, Ordering::Relaxed);
         self.enter_native();
-        // After that: the collector forgets a record that says so, and this thread may still have been answering.
+        // After that: the collector forgets a record that says so, and this thread may still have
+        // been answering.
         self.record.has_ended.store(true, Ordering::SeqCst);
     }
 }

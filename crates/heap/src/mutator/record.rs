@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //! [`MutatorRecord`]: what the collector knows of a mutator.
 //!
-//! The context is read by compiled code; [`Own`] belongs to the mutator while it runs managed code and to whoever
-//! claimed its state word otherwise (`state`). The record outlives its thread until the collector has taken what
-//! the thread left behind.
+//! The context is read by compiled code; [`Own`] belongs to the mutator while it runs managed code
+//! and to whoever claimed its state word otherwise (`state`). The record outlives its thread until
+//! the collector has taken what the thread left behind.
 
 use std::cell::UnsafeCell;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
@@ -47,7 +47,8 @@ impl Round {
     }
 }
 
-/// What a mutator hands over at H2. Lists are linked through segments and block records; 0 is empty.
+/// What a mutator hands over at H2. Lists are linked through segments and block records; 0 is
+/// empty.
 #[derive(Debug, Default, Clone, Copy)]
 pub(crate) struct Handed {
     pub(crate) segments: SegmentIndex,
@@ -62,7 +63,8 @@ pub(crate) struct Handed {
 pub(crate) struct Own {
     /// The epoch this mutator records for.
     pub(crate) epoch: u8,
-    /// Its log segment, 0 for none. Where the next record goes lies in the context ([`MutatorRecord::cursor`]).
+    /// Its log segment, 0 for none. Where the next record goes lies in the context
+    /// ([`MutatorRecord::cursor`]).
     pub(crate) segment: SegmentIndex,
     /// Posted ahead; 0 for none.
     pub(crate) spare: SegmentIndex,
@@ -117,8 +119,8 @@ pub(crate) struct MutatorRecord {
     own: UnsafeCell<Own>,
 }
 
-// SAFETY: `own` is reached only through `MutatorRecord::own`, whose caller holds the mutator by its state word;
-// everything else is atomic.
+// SAFETY: `own` is reached only through `MutatorRecord::own`, whose caller holds the mutator by its
+// state word; everything else is atomic.
 unsafe impl Sync for MutatorRecord {}
 // SAFETY: as above; a record has no tie to the thread that made it.
 unsafe impl Send for MutatorRecord {}
@@ -181,9 +183,9 @@ impl MutatorRecord {
         self.tid.store(tid, Ordering::Relaxed);
     }
 
-    /// A real-time mutator is one that was declared so, or whose thread has a real-time policy of its own, whoever
-    /// gave it: the thread itself, its program through native code, another process. Priority that is lent does not
-    /// count. Returns that policy. One system call.
+    /// A real-time mutator is one that was declared so, or whose thread has a real-time policy of
+    /// its own, whoever gave it: the thread itself, its program through native code, another
+    /// process. Priority that is lent does not count. Returns that policy. One system call.
     pub(crate) fn note_policy(&self) -> Option<Policy> {
         let tid = Tid::new(self.tid() as i32)?;
         let policy = Policy::of(tid).ok().filter(|it| it.is_real_time());
@@ -195,7 +197,8 @@ impl MutatorRecord {
     /// The mutator's buffers.
     ///
     /// # Safety
-    /// The caller is the mutator in managed code, or holds a claim; and no other borrow of it is alive.
+    /// The caller is the mutator in managed code, or holds a claim; and no other borrow of it is
+    /// alive.
     #[expect(
         clippy::mut_from_ref,
         reason = "exclusion comes from the state word, not from the borrow"

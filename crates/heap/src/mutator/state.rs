@@ -10,12 +10,13 @@
 //! ```
 //!
 //! - `Managed`: the mutator alone. It answers handshakes at its polls.
-//! - `Native`: nobody. The mutator runs native code, sleeps, waits or has ended; its roots do not change.
+//! - `Native`: nobody. The mutator runs native code, sleeps, waits or has ended; its roots do not
+//!   change.
 //! - `Claimed`: the collector, on the mutator's behalf.
 //!
-//! Whoever wins the exchange out of `Native` does the work. A mutator that loses waits for the claim lock
-//! (`record`), a priority-inheritance lock that the collector holds while it holds a claim: it waits at most for one
-//! scan of its own stack, done at its own priority.
+//! Whoever wins the exchange out of `Native` does the work. A mutator that loses waits for the
+//! claim lock (`record`), a priority-inheritance lock that the collector holds while it holds a
+//! claim: it waits at most for one scan of its own stack, done at its own priority.
 
 use std::sync::atomic::Ordering;
 
@@ -50,8 +51,9 @@ impl StateWord {
         }
     }
 
-    /// Mutator: from now on the collector may claim. The caller then looks for a request once more: either it sees
-    /// the request, or the collector sees `Native` (both sides sequentially consistent).
+    /// Mutator: from now on the collector may claim. The caller then looks for a request once more:
+    /// either it sees the request, or the collector sees `Native` (both sides sequentially
+    /// consistent).
     pub(crate) fn enter_native(&self) {
         debug_assert_eq!(self.get(), State::Managed);
         self.0.store(State::Native as u32, Ordering::SeqCst);

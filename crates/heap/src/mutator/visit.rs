@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //! [`Heap::visit`]: one mutator is held for as long as somebody looks at its stack.
 //!
-//! As a stop of the world, for one mutator: the visitor holds its claim lock and claims it where it is outside managed
-//! code, or it hands itself over at its next poll. It comes back when the claim lock is free, and lends its priority
-//! to the visitor until then.
+//! As a stop of the world, for one mutator: the visitor holds its claim lock and claims it where it
+//! is outside managed code, or it hands itself over at its next poll. It comes back when the claim
+//! lock is free, and lends its priority to the visitor until then.
 
 use abi::context::MutatorContext;
 use rt::clock::{Clock, Monotonic};
@@ -25,10 +25,11 @@ pub enum VisitError {
 }
 
 impl Heap {
-    /// Runs `work` while the first mutator whose context `is_wanted` is held: it runs no managed code and its stack
-    /// does not change. The caller is another thread, and no mutator in managed state. Waits for the mutator's next
-    /// poll, at most until `due_ns` (for ever without); the mutator waits for `work`, which must neither touch
-    /// objects that the mutator does not hold nor wait for any thread.
+    /// Runs `work` while the first mutator whose context `is_wanted` is held: it runs no managed
+    /// code and its stack does not change. The caller is another thread, and no mutator in managed
+    /// state. Waits for the mutator's next poll, at most until `due_ns` (for ever without); the
+    /// mutator waits for `work`, which must neither touch objects that the mutator does not hold
+    /// nor wait for any thread.
     pub fn visit<T>(
         &self,
         is_wanted: impl Fn(&MutatorContext) -> bool,
@@ -59,7 +60,8 @@ impl Heap {
 }
 
 impl MutatorRecord {
-    /// Waits until the mutator is claimed; `false` if that takes longer than `due_ns`. The caller has the claim lock.
+    /// Waits until the mutator is claimed; `false` if that takes longer than `due_ns`. The caller
+    /// has the claim lock.
     fn await_visit(&self, due_ns: Option<u64>) -> bool {
         self.visit_debt.owe(self.tid());
         self.handshake.ask_visit(&self.context.poll);

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The slow path of a store: the old references are recorded, and during a handshake round the new one becomes a root.
+//! The slow path of a store: the old references are recorded, and during a handshake round the new
+//! one becomes a root.
 //!
-//! Bounded: at most 32 slots are copied, and the exchange fails at most twice per epoch. While a round is under way all
-//! stores come here, most of them to record nothing. Compiled code's way here (`vm`, `barrier`) leaves those out, and
-//! records objects of the usual kind itself.
+//! Bounded: at most 32 slots are copied, and the exchange fails at most twice per epoch. While a
+//! round is under way all stores come here, most of them to record nothing. Compiled code's way
+//! here (`vm`, `barrier`) leaves those out, and records objects of the usual kind itself.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -19,8 +20,9 @@ use crate::mutator::Mutator;
 use crate::object::{ObjectRef, Slot};
 
 impl Mutator {
-    /// What a store does before it stores, when the log word is not of the fast epoch: record the old references
-    /// unless that is done, and make `value` a root while a handshake round is under way.
+    /// What a store does before it stores, when the log word is not of the fast epoch: record the
+    /// old references unless that is done, and make `value` a root while a handshake round is under
+    /// way.
     #[cold]
     #[inline(never)]
     pub fn write_slow(&mut self, object: ObjectRef, slot: Slot, value: ObjectRef) {
@@ -46,7 +48,8 @@ impl Mutator {
 
     fn record_old(&mut self, object: ObjectRef, layout: &Layout, holder: Holder) {
         let heap = std::sync::Arc::as_ptr(&self.heap);
-        // SAFETY: `self.heap` keeps the heap alive for the whole call; the borrow is only detached from `self`.
+        // SAFETY: `self.heap` keeps the heap alive for the whole call; the borrow is only detached
+        // from `self`.
         let heap = unsafe { &*heap };
         let (memory, log) = (&heap.memory, &heap.log);
         let word = holder.log_word(memory);
@@ -88,8 +91,8 @@ impl Mutator {
         }
     }
 
-    /// Makes the spare segment the current one. Lock-free; never waits: a mutator that runs low waits at its next
-    /// poll, where it may.
+    /// Makes the spare segment the current one. Lock-free; never waits: a mutator that runs low
+    /// waits at its next poll, where it may.
     #[cold]
     fn post_log_segment(&mut self, heap: &Heap) {
         let record = Arc::clone(&self.record);

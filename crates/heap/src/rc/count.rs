@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Increments and decrements: the logs of one epoch become counts.
 //!
-//! For each record, once: the holder's references at the new view are counted up, the recorded ones of the old view
-//! down; all increments before any decrement, so no count passes zero on the way.
+//! For each record, once: the holder's references at the new view are counted up, the recorded ones
+//! of the old view down; all increments before any decrement, so no count passes zero on the way.
 
 use std::sync::atomic::Ordering;
 
@@ -29,7 +29,8 @@ impl Rc<'_> {
                     continue;
                 }
                 heap.counters.log_records.add_alone(1);
-                // Fails if the holder was recorded again in the new epoch: then the word is no longer ours.
+                // Fails if the holder was recorded again in the new epoch: then the word is no
+                // longer ours.
                 let word = holder.log_word(&heap.memory);
                 let _ = word.exchange(
                     LogWord::recorded(settled, record_number(record)),
@@ -63,9 +64,10 @@ impl Rc<'_> {
         self.handed.segments = segments;
     }
 
-    /// Counts up what the recorded holder refers to at the view. What it referred to before as well, in front of the
-    /// changed slots and behind them, keeps its count: it is struck from the record, so that nobody counts it down.
-    /// In a chunk of 32 slots of which one was stored to, that is all but one.
+    /// Counts up what the recorded holder refers to at the view. What it referred to before as
+    /// well, in front of the changed slots and behind them, keeps its count: it is struck from the
+    /// record, so that nobody counts it down. In a chunk of 32 slots of which one was stored to,
+    /// that is all but one.
     fn count_changes(&mut self, record: u32, holder: Holder) {
         let log = &self.heap.log;
         view_of(self.heap, holder, self.epoch, &mut self.view);
@@ -124,7 +126,8 @@ impl Rc<'_> {
         self.set_count(object, count);
     }
 
-    /// The object outlives its first epoch: its own references are to be counted (`drain_maturing`).
+    /// The object outlives its first epoch: its own references are to be counted
+    /// (`drain_maturing`).
     pub(super) fn mature(&mut self, object: ObjectRef) {
         let count = self.count_of(object);
         debug_assert!(!count.is_mature());
@@ -149,7 +152,8 @@ impl Rc<'_> {
             let layout = heap.memory.layout(object);
             let bytes = u64::from(self.cell_bytes(object));
             heap.counters.allocated_bytes.add_alone(bytes);
-            // The references of a chunked object are counted by its chunks' records from its birth on.
+            // The references of a chunked object are counted by its chunks' records from its birth
+            // on.
             if !barrier::is_chunked(&heap.memory, object) {
                 view_of(heap, Holder(object.0), self.epoch, &mut self.view);
                 self.count_up(0..self.view.refs().len());

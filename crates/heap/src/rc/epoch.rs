@@ -19,8 +19,8 @@ use crate::rc::Rc;
 use crate::reference::Mode;
 
 impl Rc<'_> {
-    /// Settles what mutators recorded since the last epoch. With `clears_soft`, a trace is part of it that clears
-    /// soft references.
+    /// Settles what mutators recorded since the last epoch. With `clears_soft`, a trace is part of
+    /// it that clears soft references.
     pub(crate) fn run_epoch(&mut self, trace: Option<crate::cycle::TraceKind>) {
         let heap = self.heap;
         let (start_ns, freed_bytes) = (Monotonic.now_ns(), heap.counters.freed_bytes.get());
@@ -47,8 +47,8 @@ impl Rc<'_> {
         }
         self.sweep_zero_table();
         self.sweep_young();
-        // What chunked objects that died young gave back. From here on the table holds roots alone, so a trace
-        // that follows frees nothing that lies in it.
+        // What chunked objects that died young gave back. From here on the table holds roots alone,
+        // so a trace that follows frees nothing that lies in it.
         self.sweep_zero_table();
         if let Some(kind) = trace {
             self.trace(kind);
@@ -105,7 +105,8 @@ impl Rc<'_> {
                     State::Native,
                     "an ended mutator stays outside managed code"
                 );
-                // SAFETY: 1. The mutator has ended: nobody but the collector touches its record. 2. One borrow.
+                // SAFETY: 1. The mutator has ended: nobody but the collector touches its record. 2.
+                // One borrow.
                 let own = unsafe { record.own() };
                 [own.segment, own.spare]
                     .into_iter()

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Freeing: an object's references are given back, its cell is zeroed, its block is swept when the epoch is over.
+//! Freeing: an object's references are given back, its cell is zeroed, its block is swept when the
+//! epoch is over.
 
 use std::sync::atomic::Ordering;
 
@@ -61,7 +62,8 @@ impl Rc<'_> {
         }
         heap.memory.zero(object.0, bytes);
         let freed = u32::from(meta.freed_cells.fetch_add(1, Ordering::Relaxed)) * bytes;
-        // Once, when enough of the block is free to be worth a sweep; a thorough epoch sweeps what has less.
+        // Once, when enough of the block is free to be worth a sweep; a thorough epoch sweeps what
+        // has less.
         if freed < FREE_BYTES_WORTH_TAKING && FREE_BYTES_WORTH_TAKING <= freed + bytes {
             self.dirty.push(block);
         }
@@ -92,7 +94,8 @@ pub(crate) fn cell_bytes(heap: &Heap, object: ObjectRef) -> u32 {
     }
 }
 
-/// A dead holder may have been stored to after the view: then its record must not be settled in the next epoch.
+/// A dead holder may have been stored to after the view: then its record must not be settled in the
+/// next epoch.
 pub(crate) fn cancel_record(heap: &Heap, word: &std::sync::atomic::AtomicU32, epoch: u8) {
     let word = LogCell::load(word);
     if word.epoch() == epoch && word.has_record() {

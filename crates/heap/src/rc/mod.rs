@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //! [`Rc`]: on-the-fly coalescing reference counting with sliding views.
 //!
-//! One epoch: three handshakes (`epoch`), increments before decrements (`count`), the fate of the young (`young`),
-//! the zero count table (`zero`); from time to time a cycle trace over the same view (`crate::cycle`). All of it
-//! runs on the collector thread; mutators only log. Nothing here recurses: every walk has a work list.
+//! One epoch: three handshakes (`epoch`), increments before decrements (`count`), the fate of the
+//! young (`young`), the zero count table (`zero`); from time to time a cycle trace over the same
+//! view (`crate::cycle`). All of it runs on the collector thread; mutators only log. Nothing here
+//! recurses: every walk has a work list.
 
 mod count;
 mod epoch;
@@ -102,7 +103,8 @@ impl<'h> Rc<'h> {
         self.heap.memory.snoop(object).load(Ordering::SeqCst) == self.heap.snoop_tag()
     }
 
-    /// Whether the object was born in the epoch that mutators record for now: its fate is the next epoch's.
+    /// Whether the object was born in the epoch that mutators record for now: its fate is the next
+    /// epoch's.
     fn is_born_after_view(&self, object: ObjectRef) -> bool {
         self.heap.memory.header_log(object).load(Ordering::Acquire) == LogWord::born(self.epoch).0
     }

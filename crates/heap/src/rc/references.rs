@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Reference objects under counting: known from the epoch in which they mature, decided when their referent's count
-//! is zero, referents before what they refer to.
+//! Reference objects under counting: known from the epoch in which they mature, decided when their
+//! referent's count is zero, referents before what they refer to.
 
 use std::sync::atomic::Ordering;
 
@@ -50,12 +50,14 @@ impl Rc<'_> {
         if is_holding {
             self.increment(referent);
         } else if !self.count_of(referent).is_mature() && !self.is_born_after_view(referent) {
-            // From here on its death has an order: objects that only die young have none among them.
+            // From here on its death has an order: objects that only die young have none among
+            // them.
             self.mature(referent);
         }
     }
 
-    /// Reference objects that matured before they had a referent. Those that are young yet are met when they mature.
+    /// Reference objects that matured before they had a referent. Those that are young yet are met
+    /// when they mature.
     pub(super) fn register_late(&mut self) {
         let heap = self.heap;
         for reference in heap.references.take_late() {
@@ -85,7 +87,8 @@ impl Rc<'_> {
             && self.references.is_referent(object)
     }
 
-    /// Decides between freeing an object and what its reference objects ask for, against mutators that read them.
+    /// Decides between freeing an object and what its reference objects ask for, against mutators
+    /// that read them.
     pub(super) fn fate_of_unreferenced(&mut self, object: ObjectRef) -> Fate {
         if !self.is_referent(object) {
             return Fate::Dies;
@@ -104,7 +107,8 @@ impl Rc<'_> {
         Fate::Dies
     }
 
-    /// Clears the reference objects of one kind that refer to `object` and enqueues those it cleared.
+    /// Clears the reference objects of one kind that refer to `object` and enqueues those it
+    /// cleared.
     pub(crate) fn clear_and_enqueue(&mut self, object: ObjectRef, kind: ReferenceKind) {
         for reference in self.references.referring(object, kind) {
             self.references.remove(reference);

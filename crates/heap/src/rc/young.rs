@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The young: objects born in the epoch that is being settled. Those that are roots or were counted live on; the
-//! others are dead without anybody ever having counted for them, and their blocks are swept.
+//! The young: objects born in the epoch that is being settled. Those that are roots or were counted
+//! live on; the others are dead without anybody ever having counted for them, and their blocks are
+//! swept.
 
 use std::sync::atomic::Ordering;
 
@@ -39,7 +40,8 @@ impl Rc<'_> {
         self.handed.larges = larges.into_iter().filter(is_young).collect();
     }
 
-    /// Looks at the tables first: most of the young are dead, and their memory need not be touched for this.
+    /// Looks at the tables first: most of the young are dead, and their memory need not be touched
+    /// for this.
     fn promote_if_alive(&mut self, object: ObjectRef) {
         let count = self.count_of(object);
         let is_alive = count.count() != 0 || self.is_root(object) || self.is_referent(object);
@@ -69,8 +71,8 @@ impl Rc<'_> {
         }
     }
 
-    /// Blocks that lost objects and that nobody owns. A block in a stack is swept when somebody took it and handed
-    /// it over; a thorough epoch does not wait for that.
+    /// Blocks that lost objects and that nobody owns. A block in a stack is swept when somebody
+    /// took it and handed it over; a thorough epoch does not wait for that.
     pub(super) fn sweep_dirty(&mut self, is_thorough: bool) {
         let heap = self.heap;
         let mut classes = [false; abi::alloc::SIZE_CLASS_COUNT];

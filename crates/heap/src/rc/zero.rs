@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The zero count table: objects without a counted reference. Those that are roots stay in it; the others are
-//! freed, and what loses its last reference by that follows in the same walk, without recursion.
+//! The zero count table: objects without a counted reference. Those that are roots stay in it; the
+//! others are freed, and what loses its last reference by that follows in the same walk, without
+//! recursion.
 
 use abi::side_table::CountByte;
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! [`BlockTable`]: what is known of each block, and [`BlockStack`]: blocks that anyone may take, without a lock.
+//! [`BlockTable`]: what is known of each block, and [`BlockStack`]: blocks that anyone may take,
+//! without a lock.
 //!
 //! ```text
 //!            take (mutator)              handshake, sweep (collector)
@@ -8,8 +9,9 @@
 //!   └────── no object ───┴──┴─ Large ◀── span taken by a mutator
 //! ```
 //!
-//! Free cells of a block that may be taken form runs. A run's first cell holds, where a header would, the address of
-//! the next run (+4) and its own end (+8); its class word stays 0. Taking a run reads two words.
+//! Free cells of a block that may be taken form runs. A run's first cell holds, where a header
+//! would, the address of the next run (+4) and its own end (+8); its class word stays 0. Taking a
+//! run reads two words.
 
 use std::sync::atomic::{AtomicU8, AtomicU16, AtomicU32, AtomicU64, Ordering};
 
@@ -123,8 +125,9 @@ impl BlockTable {
     }
 }
 
-/// A stack of blocks: Treiber's, with a tag against reuse. Block records are never freed, so reading a popped
-/// block's link is harmless. Lock-free: a failed exchange means that another thread got or gave a block.
+/// A stack of blocks: Treiber's, with a tag against reuse. Block records are never freed, so
+/// reading a popped block's link is harmless. Lock-free: a failed exchange means that another
+/// thread got or gave a block.
 #[derive(Debug, Default)]
 pub(crate) struct BlockStack {
     /// Tag in the upper half, first block plus 1 in the lower.

@@ -75,8 +75,8 @@ impl FreeBlocks {
         self.block_count - self.committed_count() + self.free_count.load(Ordering::Relaxed)
     }
 
-    /// Whether the reserve can be filled again without leaving others none: memory is left to commit, or as many blocks
-    /// as it holds are free beside it.
+    /// Whether the reserve can be filled again without leaving others none: memory is left to
+    /// commit, or as many blocks as it holds are free beside it.
     pub(crate) fn is_ample(&self) -> bool {
         self.committed_count() < self.block_count
             || self.free_count.load(Ordering::Relaxed) >= self.reserve_target
@@ -127,7 +127,8 @@ impl FreeBlocks {
         first
     }
 
-    /// Blocks in the longest row of free ones, the reserve left out. Holds the lock for a copy of the map.
+    /// Blocks in the longest row of free ones, the reserve left out. Holds the lock for a copy of
+    /// the map.
     pub(crate) fn longest_span(&self) -> u32 {
         let mut words = vec![0; self.word_count];
         words.copy_from_slice(&self.map.lock().words);
@@ -216,7 +217,8 @@ impl FreeMap {
         None
     }
 
-    /// Commits room for `count` more blocks, in steps; `None` at the maximum or if the kernel refuses.
+    /// Commits room for `count` more blocks, in steps; `None` at the maximum or if the kernel
+    /// refuses.
     fn grow(&mut self, memory: &Memory, count: u32) -> Option<()> {
         let step = count
             .max(COMMIT_BYTES >> BLOCK_SHIFT)

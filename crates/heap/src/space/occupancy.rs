@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! [`Occupancy`]: what the heap's blocks are used for, and what is lost to holes; readable while it runs.
+//! [`Occupancy`]: what the heap's blocks are used for, and what is lost to holes; readable while it
+//! runs.
 
 use std::sync::atomic::Ordering;
 
@@ -15,7 +16,8 @@ pub struct Occupancy {
     pub committed_bytes: u64,
     /// Of them, in blocks that nobody uses, the reserve of real-time mutators included.
     pub free_bytes: u64,
-    /// The longest row of unused blocks: the largest object that finds room without a collection and without growth.
+    /// The longest row of unused blocks: the largest object that finds room without a collection
+    /// and without growth.
     pub largest_free_bytes: u64,
     /// Bytes of blocks of large objects.
     pub large_bytes: u64,
@@ -42,8 +44,8 @@ impl Occupancy {
 }
 
 impl Heap {
-    /// What its blocks are used for now. O(blocks), and a lock for a copy of the map of free blocks: not for a real-time
-    /// loop.
+    /// What its blocks are used for now. O(blocks), and a lock for a copy of the map of free
+    /// blocks: not for a real-time loop.
     pub fn occupancy(&self) -> Occupancy {
         let bytes = |blocks: u32| u64::from(blocks) * u64::from(BLOCK_BYTES);
         let committed = self.free.committed_count();

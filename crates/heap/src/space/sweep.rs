@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Sweeping a block of cells: the dead are zeroed, free cells are linked to runs, the block goes where it belongs.
+//! Sweeping a block of cells: the dead are zeroed, free cells are linked to runs, the block goes
+//! where it belongs.
 
 use std::sync::atomic::Ordering;
 
@@ -22,7 +23,8 @@ pub(crate) struct Swept {
     pub(crate) dead_bytes: u64,
 }
 
-/// Sweeps a block that the caller alone holds. `bury` sees each object that is not live before its cell is zeroed.
+/// Sweeps a block that the caller alone holds. `bury` sees each object that is not live before its
+/// cell is zeroed.
 pub(crate) fn sweep_block(
     heap: &Heap,
     block: BlockIndex,

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //! [`Stw`]: stop-the-world mark-sweep, the baseline of the papers.
 //!
-//! An honest one: the pause is the mark alone, with an explicit stack; sweeping and zeroing follow while mutators run
-//! again, and they sweep what they need themselves ([`Unswept`]). Nothing is logged or counted: a mutator's stores have no slow path. The side tables serve as mark table.
+//! An honest one: the pause is the mark alone, with an explicit stack; sweeping and zeroing follow
+//! while mutators run again, and they sweep what they need themselves ([`Unswept`]). Nothing is
+//! logged or counted: a mutator's stores have no slow path. The side tables serve as mark table.
 
 mod unswept;
 
@@ -179,7 +180,8 @@ impl<'h> Stw<'h> {
         }
     }
 
-    /// Every block with objects, out of the mutators' reach until it is swept; returns those of large objects.
+    /// Every block with objects, out of the mutators' reach until it is swept; returns those of
+    /// large objects.
     fn take_blocks(&self) -> Vec<BlockIndex> {
         let heap = self.heap;
         for stack in &heap.partial {
@@ -202,8 +204,8 @@ impl<'h> Stw<'h> {
         larges
     }
 
-    /// Returns when nothing is left to sweep; blocks that mutators are at then are theirs until they have swept them,
-    /// which they do before they can be stopped again.
+    /// Returns when nothing is left to sweep; blocks that mutators are at then are theirs until
+    /// they have swept them, which they do before they can be stopped again.
     fn sweep(&mut self, larges: Vec<BlockIndex>) {
         let heap = self.heap;
         let large_bytes: u64 = larges.into_iter().map(|it| self.sweep_large(it)).sum();

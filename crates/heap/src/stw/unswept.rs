@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-//! [`Unswept`]: the blocks that the last pause left to be swept, by the collector and by mutators that need room.
+//! [`Unswept`]: the blocks that the last pause left to be swept, by the collector and by mutators
+//! that need room.
 //!
-//! Lazy sweeping, as Boehm, Demers and Weiser's collector has it: who allocates a size sweeps blocks of that size before it
-//! takes a whole one. A block is taken from its stack by one thread, which sweeps it and files it without a safepoint in
-//! between. So the next pause finds every block filed, and marks and the meaning of a mark stand still meanwhile.
+//! Lazy sweeping, as Boehm, Demers and Weiser's collector has it: who allocates a size sweeps
+//! blocks of that size before it takes a whole one. A block is taken from its stack by one thread,
+//! which sweeps it and files it without a safepoint in between. So the next pause finds every block
+//! filed, and marks and the meaning of a mark stand still meanwhile.
 
 use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
 
@@ -51,10 +53,12 @@ impl Unswept {
 
     // --- anyone, while the world runs ---
 
-    /// Sweeps a block of the class; returns what it is used for now, `None` if none is left. The caller polls for
-    /// nothing in between. Its cells are at most 2048, and a lock is taken if it is whole again.
+    /// Sweeps a block of the class; returns what it is used for now, `None` if none is left. The
+    /// caller polls for nothing in between. Its cells are at most 2048, and a lock is taken if it
+    /// is whole again.
     pub(crate) fn sweep_one(&self, heap: &Heap, class: usize) -> Option<BlockUse> {
-        // The pop sees what was written before the block was added: the marks, and which mark counts.
+        // The pop sees what was written before the block was added: the marks, and which mark
+        // counts.
         let block = self.blocks[class].try_pop(&heap.blocks)?;
         let marked = self.marked.load(Ordering::Relaxed);
         let count = |object: ObjectRef| heap.memory.count(object);
@@ -71,7 +75,8 @@ impl Unswept {
         self.blocks[class].count() != 0
     }
 
-    /// Bytes found alive so far; all of them, but for the blocks that mutators are at, when no block is left.
+    /// Bytes found alive so far; all of them, but for the blocks that mutators are at, when no
+    /// block is left.
     pub(crate) fn live_bytes(&self) -> u64 {
         self.live_bytes.load(Ordering::Relaxed)
     }

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-//! [`PiLock`]: a word that holds its owner's thread number, so that whoever waits lends it priority.
+//! [`PiLock`]: a word that holds its owner's thread number, so that whoever waits lends it
+//! priority.
 //!
-//! Used in two ways. As a lock: `lock` and `unlock` by the same thread. As a debt: the creditor writes the number of
-//! the thread that owes something ([`PiLock::owe`]), waits with [`PiLock::wait_for_debtor`], as often as it likes,
-//! and the debtor pays with [`PiLock::unlock`]. In both cases the kernel raises the thread named in the word to the
-//! priority of the most urgent waiter, through chains of such words. (`rt::sync::lend` has loans that end at a
-//! due time; here the creditor looks again and goes on waiting, and may withdraw what it settled itself.)
+//! Used in two ways. As a lock: `lock` and `unlock` by the same thread. As a debt: the creditor
+//! writes the number of the thread that owes something ([`PiLock::owe`]), waits with
+//! [`PiLock::wait_for_debtor`], as often as it likes, and the debtor pays with [`PiLock::unlock`].
+//! In both cases the kernel raises the thread named in the word to the priority of the most urgent
+//! waiter, through chains of such words. (`rt::sync::lend` has loans that end at a due time; here
+//! the creditor looks again and goes on waiting, and may withdraw what it settled itself.)
 
 use std::cell::UnsafeCell;
 use std::ops::{Deref, DerefMut};
@@ -14,7 +16,8 @@ use std::sync::atomic::Ordering;
 use rt::clock::{Clock, Monotonic};
 use rt::sys::futex::{Futex, FutexError, Private, TID_MASK};
 
-/// The calling thread's number, as a futex word holds it; a system call the first time only, and behind a fork.
+/// The calling thread's number, as a futex word holds it; a system call the first time only, and
+/// behind a fork.
 pub(crate) fn tid() -> u32 {
     rt::sys::tid::current()
 }
@@ -43,8 +46,9 @@ impl Default for PiLock {
 impl PiLock {
     /// Takes the lock, lending priority to its owner while waiting.
     ///
-    /// Patiently, for there are circles of lenders that open by themselves: a visitor, holding a claim lock, waits a while
-    /// for a mutator that has gone to wait for the collector, which wants that lock.
+    /// Patiently, for there are circles of lenders that open by themselves: a visitor, holding a
+    /// claim lock, waits a while for a mutator that has gone to wait for the collector, which wants
+    /// that lock.
     pub(crate) fn lock(&self) {
         let word = self.0.word();
         if word
@@ -74,7 +78,8 @@ impl PiLock {
         self.0.word().store(debtor, Ordering::Release);
     }
 
-    /// Makes `debtor` the owner if nobody is. The debtor pays with [`Self::pay`] whether or not it was asked.
+    /// Makes `debtor` the owner if nobody is. The debtor pays with [`Self::pay`] whether or not it
+    /// was asked.
     pub(crate) fn try_owe(&self, debtor: u32) {
         let word = self.0.word();
         // If somebody is, waiting for that one is as good: the caller looks again.

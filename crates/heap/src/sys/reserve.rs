@@ -54,7 +54,8 @@ impl Reservation {
             Access::None => libc::PROT_NONE,
             Access::ReadWrite => libc::PROT_READ | libc::PROT_WRITE,
         };
-        // SAFETY: a new mapping that replaces nothing (NOREPLACE, or a place of the kernel's choice).
+        // SAFETY: a new mapping that replaces nothing (NOREPLACE, or a place of the kernel's
+        // choice).
         let mapped = unsafe {
             libc::mmap(
                 std::ptr::without_provenance_mut(start),
@@ -77,7 +78,8 @@ impl Reservation {
             bytes,
         };
         if start != 0 && reservation.start != start {
-            // A kernel before 4.17 takes the address for a hint; dropping unmaps what it chose instead.
+            // A kernel before 4.17 takes the address for a hint; dropping unmaps what it chose
+            // instead.
             return Err(ReserveError::Occupied {
                 start,
                 bytes,
@@ -129,7 +131,8 @@ impl Reservation {
         }
     }
 
-    /// Faults in `bytes` from `offset` on and keeps them in memory. `offset` is a multiple of a page.
+    /// Faults in `bytes` from `offset` on and keeps them in memory. `offset` is a multiple of a
+    /// page.
     pub(crate) fn populate_and_lock(
         &self,
         offset: usize,
@@ -157,7 +160,8 @@ impl Reservation {
 
 impl Drop for Reservation {
     fn drop(&mut self) {
-        // SAFETY: the range is this reservation's own; whoever made references into it owns it and is gone.
+        // SAFETY: the range is this reservation's own; whoever made references into it owns it and
+        // is gone.
         unsafe {
             libc::munmap(
                 std::ptr::with_exposed_provenance_mut(self.start),

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What the heap's tests share: heaps beside each other, random numbers that replay, two kinds of objects.
+//! What the heap's tests share: heaps beside each other, random numbers that replay, two kinds of
+//! objects.
 #![allow(dead_code, reason = "each test file uses its part")]
 
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -11,8 +12,8 @@ use heap::{
     StartError,
 };
 
-/// A heap of `bytes` at a place that no other heap of this process has. Room for some at a time, even under
-/// AddressSanitizer.
+/// A heap of `bytes` at a place that no other heap of this process has. Room for some at a time,
+/// even under AddressSanitizer.
 pub(crate) fn start(kind: CollectorKind, bytes: u32, adjust: impl Fn(&mut HeapConfig)) -> Running {
     let running = reserve(kind, bytes, adjust);
     running.begin().expect("a thread for the collector");

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-//! [`check_frames`]: a method's StackMapTable is well formed and has a frame wherever paths may meet.
+//! [`check_frames`]: a method's StackMapTable is well formed and has a frame wherever paths may
+//! meet.
 //!
-//! Types are inferred here and no frame is needed for that; but a class whose table is cut short or lacks a frame runs
-//! nowhere else, so it is refused (JVM specification, 4.7.4 and 4.10.1). What the frames say of types is not
-//! compared with what is inferred.
+//! Types are inferred here and no frame is needed for that; but a class whose table is cut short or
+//! lacks a frame runs nowhere else, so it is refused (JVM specification, 4.7.4 and 4.10.1). What
+//! the frames say of types is not compared with what is inferred.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -39,14 +40,16 @@ impl fmt::Display for FrameError {
     }
 }
 
-/// Holds the frames of a method with code against its jumps. Classes before Java 7 need none, but may have some.
+/// Holds the frames of a method with code against its jumps. Classes before Java 7 need none, but
+/// may have some.
 pub fn check_frames(class: &ClassFile<'_>, method: &Method<'_>) -> Result<(), FrameError> {
     let Some(code) = method.code.as_ref().filter(|_| class.major >= JAVA_6) else {
         return Ok(());
     };
     let flow = Meetings::of(code).map_err(FrameError::Code)?;
     let frames = match frame_offsets(class, method, code, &flow) {
-        // Where frames are not needed, those that do not fit the code are passed over, as HotSpot does.
+        // Where frames are not needed, those that do not fit the code are passed over, as HotSpot
+        // does.
         Err(FrameError::Place(..) | SIZE) | Ok(_) if class.major < JAVA_7 => return Ok(()),
         frames => frames?,
     };

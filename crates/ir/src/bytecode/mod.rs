@@ -17,7 +17,8 @@ mod translate;
 pub use frames::{FrameError, check_frames};
 pub use translate::{TranslateError, memory_kind, translate};
 
-/// The offset behind the instruction at `at`, if control can go on there, and the offsets it may jump to.
+/// The offset behind the instruction at `at`, if control can go on there, and the offsets it may
+/// jump to.
 pub fn flow_at(code: &classfile::Code<'_>, at: u16) -> Result<(Option<u16>, Vec<i64>), String> {
     let mut cursor = instruction::Cursor::new(code.bytes, usize::from(at));
     let flow = instruction::step(&mut cursor)?;

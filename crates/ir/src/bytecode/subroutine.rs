@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-//! [`Subroutines`]: `jsr` and `ret`, with which compilers before Java 6 shared the code of `finally`.
+//! [`Subroutines`]: `jsr` and `ret`, with which compilers before Java 6 shared the code of
+//! `finally`.
 //!
-//! A return address is a constant for translation: a block is translated once for each set of addresses that it is
-//! entered with, so a `ret` is a jump. Only addresses count that a `ret` may still read, or each way out
-//! of a subroutine would double the code after it.
+//! A return address is a constant for translation: a block is translated once for each set of
+//! addresses that it is entered with, so a `ret` is a jump. Only addresses count that a `ret` may
+//! still read, or each way out of a subroutine would double the code after it.
 
 use core::ops::Range;
 use std::collections::HashMap;
@@ -14,9 +15,11 @@ use super::frame::Frame;
 use super::instruction::{Cursor, JSR, JSR_W, RET, WIDE, step};
 use super::layout::Layout;
 
-/// Blocks within subroutines that a method may have: nested ones multiply, and somebody may have nested many.
+/// Blocks within subroutines that a method may have: nested ones multiply, and somebody may have
+/// nested many.
 const BLOCKS_MAX: usize = 16_384;
-/// What their frames may hold together, so that many local variables do not multiply with many blocks.
+/// What their frames may hold together, so that many local variables do not multiply with many
+/// blocks.
 const CONTENTS_MAX: usize = 1 << 24;
 
 /// Local variables by which subroutines return, a bit for each.
@@ -105,8 +108,8 @@ impl Subroutines {
         Ok((effect, is_call))
     }
 
-    /// Finds what is live, backwards from what is read; each block is looked at again at most once for each bit of
-    /// those after it.
+    /// Finds what is live, backwards from what is read; each block is looked at again at most once
+    /// for each bit of those after it.
     fn spread(&mut self, effects: &HashMap<u32, Effect>) {
         let mut before: HashMap<u32, Vec<u32>> = HashMap::new();
         for (&start, effect) in effects {

@@ -180,7 +180,8 @@ impl<N: Names, H: Hierarchy> Checker<'_, N, H> {
                 self.set_value(*dst, &ty)
             }
             Op::PutField { object, src, .. } => {
-                // Before it calls another constructor, a constructor may set fields of its own class.
+                // Before it calls another constructor, a constructor may set fields of its own
+                // class.
                 let is_early =
                     self.get(*object) == Content::NewThis && *member.class == *self.subject.class;
                 if !is_early {

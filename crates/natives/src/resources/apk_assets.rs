@@ -96,7 +96,8 @@ extern "system" fn Java_android_content_res_ApkAssets_nativeOpenXml(
     0
 }
 
-/// As many as Java may ask for: texts get their numbers when they are first used. Java keeps a sparse array for so many.
+/// As many as Java may ask for: texts get their numbers when they are first used. Java keeps a
+/// sparse array for so many.
 #[unsafe(no_mangle)]
 extern "system" fn Java_android_content_res_StringBlock_nativeGetSize(
     _: Env,

@@ -64,7 +64,8 @@ extern "system" fn Java_android_content_res_AssetManager_nativeAssetRead(
     count as jint
 }
 
-/// `whence`: below zero from the start, zero from here, above zero from the end, as Java's class has it.
+/// `whence`: below zero from the start, zero from here, above zero from the end, as Java's class
+/// has it.
 #[unsafe(no_mangle)]
 extern "system" fn Java_android_content_res_AssetManager_nativeAssetSeek(
     _: Env,

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //! [`Policy`]: who runs when, as Linux offers it, with refusals that say how to mend them.
 //!
-//! Setting a policy is one system call without a wait. The reasons of a refusal are looked up afterwards, by
-//! [`PolicyError`], off the path.
+//! Setting a policy is one system call without a wait. The reasons of a refusal are looked up
+//! afterwards, by [`PolicyError`], off the path.
 
 mod refusal;
 
@@ -77,8 +77,8 @@ impl fmt::Display for Priority {
     }
 }
 
-/// A reservation of processor time for SCHED_DEADLINE: `runtime_ns` in every `period_ns`, due at `deadline_ns`
-/// after each release.
+/// A reservation of processor time for SCHED_DEADLINE: `runtime_ns` in every `period_ns`, due at
+/// `deadline_ns` after each release.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Reservation {
     /// Budget per period; at least 1,024 ns.
@@ -127,7 +127,8 @@ impl Policy {
         Self::of(Tid(0)) // The kernel's word for the caller.
     }
 
-    /// Gives a thread this policy. One system call; the thread may be anyone's that the caller may govern.
+    /// Gives a thread this policy. One system call; the thread may be anyone's that the caller may
+    /// govern.
     pub fn apply(self, tid: Tid) -> Result<(), PolicyError> {
         if let Self::Other { nice } | Self::Batch { nice } = self
             && !(-20..=19).contains(&nice)
@@ -138,7 +139,8 @@ impl Policy {
         sched::set(tid, &self.attr()).map_err(|errno| PolicyError::setting(self, tid, errno))
     }
 
-    /// Gives the calling thread this policy until the guard is dropped, which restores the one it had.
+    /// Gives the calling thread this policy until the guard is dropped, which restores the one it
+    /// had.
     pub fn enter(self) -> Result<PolicyGuard, PolicyError> {
         let tid = Tid::current();
         let before = Self::of(tid)?;
@@ -239,8 +241,9 @@ pub struct PolicyGuard {
 
 impl Drop for PolicyGuard {
     fn drop(&mut self) {
-        // Going back to an ordinary policy needs no privilege; a refused raise leaves the thread less urgent
-        // than before, which the next `Policy::of` shows. A destructor has nobody to tell.
+        // Going back to an ordinary policy needs no privilege; a refused raise leaves the thread
+        // less urgent than before, which the next `Policy::of` shows. A destructor has nobody to
+        // tell.
         let _ = self.before.apply(self.tid);
     }
 }

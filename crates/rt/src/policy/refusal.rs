@@ -18,9 +18,11 @@ pub enum Refusal {
     DeadlineNeedsCapability,
     /// SCHED_DEADLINE asks that the thread may run on every CPU of its root domain.
     DeadlineAffinity,
-    /// The thread's control group has no real-time time (RT_GROUP_SCHED), or it belongs to another user.
+    /// The thread's control group has no real-time time (RT_GROUP_SCHED), or it belongs to another
+    /// user.
     GroupOrOwner,
-    /// The admission test: the reservations of this machine would exceed what `sched_rt_runtime_us` leaves them.
+    /// The admission test: the reservations of this machine would exceed what `sched_rt_runtime_us`
+    /// leaves them.
     Admission,
     /// The parameters contradict each other or the kernel's limits.
     Malformed,

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Atomics and cells as the machine has them, or as loom models them (`--cfg loom`): the only switch between the two.
+//! Atomics and cells as the machine has them, or as loom models them (`--cfg loom`): the only
+//! switch between the two.
 
 #[cfg(loom)]
 pub(crate) use loom::cell::UnsafeCell;
@@ -8,8 +9,8 @@ pub use loom::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering, fence}
 #[cfg(not(loom))]
 pub use std::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering, fence};
 
-/// What loom needs behind a sequentially consistent access: it takes such accesses for acquire and release, and orders
-/// fences alone. Nothing on the machine.
+/// What loom needs behind a sequentially consistent access: it takes such accesses for acquire and
+/// release, and orders fences alone. Nothing on the machine.
 #[inline]
 pub fn seq_cst_for_loom() {
     #[cfg(loom)]

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-//! [`Boost`]: a thread that runs at the priority of what it works on, raised by whoever brings it something urgent.
+//! [`Boost`]: a thread that runs at the priority of what it works on, raised by whoever brings it
+//! something urgent.
 //!
-//! A lock lends its waiter's priority. Who leaves a message does not wait, so nothing is lent: the sender sets the
-//! worker's priority itself, with one system call, and the worker lowers itself when nothing urgent is left. Both write
-//! the same value in the kernel, which has no compare-and-swap for it: a lowering that was decided before a message came
-//! must not land behind the raise that the message brought.
+//! A lock lends its waiter's priority. Who leaves a message does not wait, so nothing is lent: the
+//! sender sets the worker's priority itself, with one system call, and the worker lowers itself
+//! when nothing urgent is left. Both write the same value in the kernel, which has no
+//! compare-and-swap for it: a lowering that was decided before a message came must not land behind
+//! the raise that the message brought.
 //!
 //! ```text
 //! sender                                 worker
@@ -19,19 +21,22 @@
 //! unlock turn
 //! ```
 //!
-//! A before B and C before D, in one order that all threads see: either the worker finds the sequence changed and does not
-//! lower itself, or the sender finds the lower level and raises it, behind the lowering: it has taken effect if the system says so, else the
-//! sender waits for the end of the call. Whoever holds `turn` alone starts a call, so between that answer and the raise nothing comes but
-//! the rest of a call that is in effect. A worker on the sender's processor that has lowered itself is preempted within its
-//! call: to wait for its end would cost the sender two switches of threads for nothing.
+//! A before B and C before D, in one order that all threads see: either the worker finds the
+//! sequence changed and does not lower itself, or the sender finds the lower level and raises it,
+//! behind the lowering: it has taken effect if the system says so, else the sender waits for the
+//! end of the call. Whoever holds `turn` alone starts a call, so between that answer and the raise
+//! nothing comes but the rest of a call that is in effect. A worker on the sender's processor that
+//! has lowered itself is preempted within its call: to wait for its end would cost the sender two
+//! switches of threads for nothing.
 //!
-//! `seen` is the sequence of the worker's last look: a sender that comes late does not raise it for what is already done. If the
-//! message was found between its arrival and A, that cannot be known: [`Announced::Raised`] is then the sender's to tell the
-//! worker, which looks once more.
+//! `seen` is the sequence of the worker's last look: a sender that comes late does not raise it for
+//! what is already done. If the message was found between its arrival and A, that cannot be known:
+//! [`Announced::Raised`] is then the sender's to tell the worker, which looks once more.
 //!
-//! Bounds: [`Boost::announce`] is one atomic addition if the worker is urgent enough, else one system call more, or two if the worker
-//! is lowering itself. It waits only while another sender is within its own calls, or the worker within a call that is
-//! not in effect yet, and lends it its priority for the rest of that. [`Boost::settle`] is at most one system call.
+//! Bounds: [`Boost::announce`] is one atomic addition if the worker is urgent enough, else one
+//! system call more, or two if the worker is lowering itself. It waits only while another sender is
+//! within its own calls, or the worker within a call that is not in effect yet, and lends it its
+//! priority for the rest of that. [`Boost::settle`] is at most one system call.
 
 use crate::sync::atomic::Ordering::{Relaxed, SeqCst};
 use crate::sync::atomic::{AtomicU32, seq_cst_for_loom};
@@ -93,7 +98,8 @@ pub struct Look(u32);
 pub enum Settled {
     /// It runs at that level.
     Done,
-    /// Something was announced since it looked: it runs as before or at that level or as announced, and must look again.
+    /// Something was announced since it looked: it runs as before or at that level or as announced,
+    /// and must look again.
     LookAgain,
     /// The system refused; it runs as before.
     Refused,
@@ -235,7 +241,8 @@ mod tests {
 
     use std::cell::Cell;
 
-    /// A system that grants everything, or nothing; a change that must not be asked for is one too many.
+    /// A system that grants everything, or nothing; a change that must not be asked for is one too
+    /// many.
     struct System {
         level: Cell<u8>,
         grants: bool,
@@ -287,7 +294,8 @@ mod tests {
         assert_eq!((boost.level(), system.get()), (0, 0));
     }
 
-    /// The worker's call to lower itself, and a sender that preempts it there, before or after it has taken effect.
+    /// The worker's call to lower itself, and a sender that preempts it there, before or after it
+    /// has taken effect.
     struct Preempted<'a> {
         boost: &'a Boost,
         system: System,

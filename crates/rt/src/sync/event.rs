@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 //! [`Event`]: "something happened", said by any thread and taken by one.
 //!
-//! For wake-ups that have no holder and so nobody to lend to: a queue that is no longer empty, a release. A waiter
-//! that needs a *certain* thread's answer uses `lend` instead, where that thread inherits.
+//! For wake-ups that have no holder and so nobody to lend to: a queue that is no longer empty, a
+//! release. A waiter that needs a *certain* thread's answer uses `lend` instead, where that thread
+//! inherits.
 //!
-//! The word: whether it is set, and above that how many wait. Who sets it wakes a waiter also if it was set before: another who set it may
-//! have been preempted before its call, and may be less urgent. Within that call the kernel leaves the same gap: it takes the sleeper off its
-//! queue, gives back its lock, and then wakes it. An event that threads of different urgency set is an eventfd's. Bounds: `set` is one atomic operation and, if somebody waits,
-//! one system call that does not sleep; `try_take` is one atomic operation.
+//! The word: whether it is set, and above that how many wait. Who sets it wakes a waiter also if it
+//! was set before: another who set it may have been preempted before its call, and may be less
+//! urgent. Within that call the kernel leaves the same gap: it takes the sleeper off its queue,
+//! gives back its lock, and then wakes it. An event that threads of different urgency set is an
+//! eventfd's. Bounds: `set` is one atomic operation and, if somebody waits, one system call that
+//! does not sleep; `try_take` is one atomic operation.
 
 use crate::sync::Wake;
 use crate::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed};
@@ -16,8 +19,8 @@ use crate::sys::futex::{Futex, FutexError, Private, Scope};
 const SET: u32 = 1;
 const WAITER: u32 = 2;
 
-/// An event that resets itself when it is taken. Sets that nobody took in between count once. All-zero when new,
-/// `repr(transparent)` over four aligned bytes: fit for shared memory.
+/// An event that resets itself when it is taken. Sets that nobody took in between count once.
+/// All-zero when new, `repr(transparent)` over four aligned bytes: fit for shared memory.
 #[repr(transparent)]
 #[derive(Debug)]
 pub struct Event<S: Scope = Private> {

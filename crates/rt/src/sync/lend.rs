@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //! [`Loan`]: lending one's priority to a chosen thread while waiting for its answer.
 //!
-//! A call across threads or processes inverts priorities: the caller is urgent, the thread that serves it need not
-//! be. A loan is a priority-inheritance futex whose word names the *serving* thread as holder although it never
-//! took it; the lender then blocks on that word, and the kernel runs the borrower at least at the lender's
-//! priority: through chains of further calls and locks, also when the lender is raised meanwhile, SCHED_DEADLINE
-//! included. One lender at a time uses a loan; the request itself travels beside it.
+//! A call across threads or processes inverts priorities: the caller is urgent, the thread that
+//! serves it need not be. A loan is a priority-inheritance futex whose word names the *serving*
+//! thread as holder although it never took it; the lender then blocks on that word, and the kernel
+//! runs the borrower at least at the lender's priority: through chains of further calls and locks,
+//! also when the lender is raised meanwhile, SCHED_DEADLINE included. One lender at a time uses a
+//! loan; the request itself travels beside it.
 //!
 //! States of the word, and who moves it:
 //!
@@ -20,10 +21,11 @@
 //!                            └─ retract (lender, request never sent) ──────────▶ 0
 //! ```
 //!
-//! Bounds: one system call for the lender and one for the borrower if the lender has to wait, none otherwise; the
-//! wait itself lasts as long as the borrower takes at the lender's priority, or until the due time.
-//! Both sides live in one PID namespace, since the word holds a thread number. A thread number can be used again
-//! after its thread ended: a lender whose borrower may end unnoticed gives a due time and asks about it then.
+//! Bounds: one system call for the lender and one for the borrower if the lender has to wait, none
+//! otherwise; the wait itself lasts as long as the borrower takes at the lender's priority, or
+//! until the due time. Both sides live in one PID namespace, since the word holds a thread number.
+//! A thread number can be used again after its thread ended: a lender whose borrower may end
+//! unnoticed gives a due time and asks about it then.
 
 use crate::policy::Tid;
 use crate::sync::atomic::Ordering::{Acquire, Relaxed, Release};
@@ -42,7 +44,8 @@ pub enum LendError {
     /// The due time passed. The loan stays out until the borrower gives it back.
     #[error("the loan was not given back in time")]
     TimedOut,
-    /// The borrower waits for the lender, itself or through others. The loan stays out until it is given back.
+    /// The borrower waits for the lender, itself or through others. The loan stays out until it is
+    /// given back.
     #[error("the borrower waits for the lender")]
     Circle,
     /// The word was written by others against the protocol, or the thread cannot inherit.
@@ -50,8 +53,9 @@ pub enum LendError {
     Broken(FutexError),
 }
 
-/// The word that is lent by. All-zero when new, `repr(transparent)` over four aligned bytes: fit for shared memory,
-/// where a peer that breaks the protocol can delay an answer, but not cause a panic.
+/// The word that is lent by. All-zero when new, `repr(transparent)` over four aligned bytes: fit
+/// for shared memory, where a peer that breaks the protocol can delay an answer, but not cause a
+/// panic.
 #[repr(transparent)]
 #[derive(Debug)]
 pub struct Loan<S: Scope = Private> {
@@ -94,9 +98,9 @@ impl<S: Scope> Loan<S> {
         })
     }
 
-    /// Borrower, last step, after the answer is written: the lender goes on and its priority with it. `false` if
-    /// the loan is not with the calling thread (the lender retracted it). Does not sleep, though the lender, if
-    /// more urgent, runs at once.
+    /// Borrower, last step, after the answer is written: the lender goes on and its priority with
+    /// it. `false` if the loan is not with the calling thread (the lender retracted it). Does not
+    /// sleep, though the lender, if more urgent, runs at once.
     pub fn give_back(&self) -> bool {
         let own = tid::current();
         // Pairs with the Acquire in `Offer::wait`: publishes the answer.
@@ -144,7 +148,8 @@ impl<S: Scope> Default for Loan<S> {
     }
 }
 
-/// A loan that was offered. Dropped without [`wait`](Self::wait) it stays out until the borrower gives it back.
+/// A loan that was offered. Dropped without [`wait`](Self::wait) it stays out until the borrower
+/// gives it back.
 #[must_use = "an offer lends nothing until it is waited for"]
 #[derive(Debug)]
 pub struct Offer<'a, S: Scope> {
@@ -173,7 +178,8 @@ impl<S: Scope> Offer<'_, S> {
     fn wait_for(self, due_ns: Option<u64>) -> Result<(), LendError> {
         let futex = &self.loan.futex;
         let word = futex.word();
-        // Pairs with the Release in `give_back`: takes the answer. The common case if the borrower was faster.
+        // Pairs with the Release in `give_back`: takes the answer. The common case if the borrower
+        // was faster.
         if word.load(Acquire) == 0 {
             return Ok(());
         }

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Waiting with a bound: locks, conditions and loans that lend priority; and queues that nobody waits at.
+//! Waiting with a bound: locks, conditions and loans that lend priority; and queues that nobody
+//! waits at.
 //!
-//! docs/internals/real-time.md says which of them inherits what, and for how long a caller may wait.
-//! Each has two forms: for the threads of a process, and for memory that several processes map.
+//! docs/internals/real-time.md says which of them inherits what, and for how long a caller may
+//! wait. Each has two forms: for the threads of a process, and for memory that several processes
+//! map.
 
 pub mod atomic;
 pub mod boost;

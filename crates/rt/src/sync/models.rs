@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Loom models of the state machines in this folder, on the modelled kernel of `sys::model`.
 //!
-//! Loom runs each model under every interleaving (up to the bound of preemptions given) and fails on a deadlock,
-//! a broken assertion, or access to `loom::cell::UnsafeCell` that is not ordered. Run by
-//! `cargo xtask test --only loom`.
+//! Loom runs each model under every interleaving (up to the bound of preemptions given) and fails
+//! on a deadlock, a broken assertion, or access to `loom::cell::UnsafeCell` that is not ordered.
+//! Run by `cargo xtask test --only loom`.
 
 use loom::cell::UnsafeCell;
 use loom::sync::Arc;
@@ -26,7 +26,8 @@ fn check(body: impl Fn() + Sync + Send + 'static) {
     loom::model::Builder::new().check(body);
 }
 
-/// Every interleaving with up to this many forced switches of thread: for three, where all of them take hours.
+/// Every interleaving with up to this many forced switches of thread: for three, where all of them
+/// take hours.
 fn check_within(preemptions_max: usize, body: impl Fn() + Sync + Send + 'static) {
     let mut builder = loom::model::Builder::new();
     builder.preemption_bound = Some(preemptions_max);
@@ -433,7 +434,8 @@ struct Work {
 }
 
 impl Scheduling for Work {
-    /// What makes the protocol right: nobody is below what was sent to it and not taken yet, at no time.
+    /// What makes the protocol right: nobody is below what was sent to it and not taken yet, at no
+    /// time.
     fn set(&self, level: u8) -> bool {
         self.kernel.store(u32::from(level), Release);
         let waiting = self.sent.load(Acquire) & self.mail.load(Acquire);
@@ -519,7 +521,8 @@ fn a_raise_that_comes_late_is_told() {
         let announced = sender.join().unwrap();
         let level = work.kernel.load(Acquire);
         match found {
-            // It was found before it was announced: the sender knows that it raised, the worker looks once more.
+            // It was found before it was announced: the sender knows that it raised, the worker
+            // looks once more.
             [3, 0] if announced == Announced::Raised => assert_eq!(work.work(), 0),
             [3, 0] => assert_eq!(level, 0),
             _ => assert_eq!(level, 3),

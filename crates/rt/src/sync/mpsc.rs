@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 //! A bounded queue from any number of threads to one: [`queue`] makes its ends.
 //!
-//! In a ring of slots a sender first claims a slot and then fills it; if it is preempted in between, the receiver
-//! and every later sender's item wait for it: a priority inversion that nothing can lend against. Here a sender
-//! fills a node that only it has, and publishes it with one compare-and-swap: a preempted sender holds up nobody.
+//! In a ring of slots a sender first claims a slot and then fills it; if it is preempted in
+//! between, the receiver and every later sender's item wait for it: a priority inversion that
+//! nothing can lend against. Here a sender fills a node that only it has, and publishes it with one
+//! compare-and-swap: a preempted sender holds up nobody.
 //!
-//! Nodes come from a stack of spares and go to a stack of arrivals, which the receiver takes whole and turns round.
-//! Bounds: no wait and no allocation; a push is two compare-and-swaps, each tried again only if another push or pop
-//! came between (lock-free); a pop is O(1), O(arrivals) for the first of a batch. Order: that of publication.
+//! Nodes come from a stack of spares and go to a stack of arrivals, which the receiver takes whole
+//! and turns round. Bounds: no wait and no allocation; a push is two compare-and-swaps, each tried
+//! again only if another push or pop came between (lock-free); a pop is O(1), O(arrivals) for the
+//! first of a batch. Order: that of publication.
 
 use std::mem::MaybeUninit;
 use std::sync::Arc;
@@ -22,7 +24,8 @@ pub const CAPACITY_MAX: usize = u32::MAX as usize;
 /// No node. Nodes are numbered from one.
 const NONE: u32 = 0;
 
-/// Makes a queue for up to `capacity` items. Allocates; panics unless 0 < capacity ≤ [`CAPACITY_MAX`].
+/// Makes a queue for up to `capacity` items. Allocates; panics unless 0 < capacity ≤
+/// [`CAPACITY_MAX`].
 pub fn queue<T: Send>(capacity: usize) -> (Sender<T>, Receiver<T>) {
     assert!(
         0 < capacity && capacity <= CAPACITY_MAX,
@@ -56,8 +59,9 @@ struct Node<T> {
 #[derive(Debug)]
 struct Pool<T> {
     nodes: Box<[Node<T>]>,
-    /// The top spare in the low half. The high half changes with every pop, so that a sender that looked at the
-    /// top before others took and returned it fails: unless they did so 2³² times while it was preempted.
+    /// The top spare in the low half. The high half changes with every pop, so that a sender that
+    /// looked at the top before others took and returned it fails: unless they did so 2³² times
+    /// while it was preempted.
     spares: AtomicU64,
     /// The last arrival. Its only remover takes all, so a tag is not needed.
     arrivals: AtomicU32,
@@ -113,8 +117,8 @@ impl<T> Pool<T> {
         let mut last = self.arrivals.load(Relaxed);
         loop {
             self.node(number).next.store(last, Relaxed);
-            // Pairs with the Acquire in `take_arrivals`: publishes the item, and every earlier one still there,
-            // since nothing but compare-and-swaps and that swap writes the word.
+            // Pairs with the Acquire in `take_arrivals`: publishes the item, and every earlier one
+            // still there, since nothing but compare-and-swaps and that swap writes the word.
             match self
                 .arrivals
                 .compare_exchange_weak(last, number, Release, Relaxed)
@@ -171,7 +175,8 @@ impl<T> Sender<T> {
         let Some(number) = self.pool.pop_spare() else {
             return Err(Full(item));
         };
-        // SAFETY: the node was taken from the spares: it is empty, and this thread's alone until it is published.
+        // SAFETY: the node was taken from the spares: it is empty, and this thread's alone until it
+        // is published.
         self.pool.node(number).item.with_mut(|slot| unsafe {
             (*slot).write(item);
         });
@@ -200,7 +205,8 @@ impl<T> Receiver<T> {
         }
         let node = self.pool.node(number);
         self.batch = node.next.load(Relaxed);
-        // SAFETY: the node came from the arrivals: a sender has filled it, and only this end takes from there.
+        // SAFETY: the node came from the arrivals: a sender has filled it, and only this end takes
+        // from there.
         let item = node
             .item
             .with_mut(|slot| unsafe { (*slot).assume_init_read() });

@@ -1,16 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-//! [`PiCondvar`]: waiting for a condition under a [`PiMutex`], with inheritance from the notification on.
+//! [`PiCondvar`]: waiting for a condition under a [`PiMutex`], with inheritance from the
+//! notification on.
 //!
-//! A waiter sleeps at the condition's word. A notification moves it, asleep, to the queue of the lock
-//! (FUTEX_CMP_REQUEUE_PI): from then on it lends its priority to the lock's holder, and it wakes once, as holder.
-//! The C library's condition variable does neither. `shared_condvar` is the one for several processes.
+//! A waiter sleeps at the condition's word. A notification moves it, asleep, to the queue of the
+//! lock (FUTEX_CMP_REQUEUE_PI): from then on it lends its priority to the lock's holder, and it
+//! wakes once, as holder. The C library's condition variable does neither. `shared_condvar` is the
+//! one for several processes.
 //!
-//! The notifier shows the guard of the lock. So the sequence changes under the lock only, a waiter that read it
-//! there cannot miss a notification, and the lock that waiters are moved to is known.
+//! The notifier shows the guard of the lock. So the sequence changes under the lock only, a waiter
+//! that read it there cannot miss a notification, and the lock that waiters are moved to is known.
 //!
-//! Bounds: a notification nobody waits for is a load; else one system call that does not sleep, O(waiters moved).
-//! `notify_one` picks the most urgent real-time waiter, equals in order of arrival. A wait ends after the
-//! notification and, as for any lock, after the critical sections of the holder and of more urgent waiters.
+//! Bounds: a notification nobody waits for is a load; else one system call that does not sleep,
+//! O(waiters moved). `notify_one` picks the most urgent real-time waiter, equals in order of
+//! arrival. A wait ends after the notification and, as for any lock, after the critical sections of
+//! the holder and of more urgent waiters.
 
 use crate::guard;
 use crate::sync::Wake;
@@ -19,12 +22,12 @@ use crate::sync::atomic::Ordering::Relaxed;
 use crate::sync::pi_mutex::PiMutexGuard;
 use crate::sys::futex::{Futex, FutexError, Private};
 
-/// A condition of what one [`PiMutex`](crate::sync::PiMutex) protects. Belongs to that lock while anyone waits;
-/// a notification with another lock's guard panics, or reaches nobody.
+/// A condition of what one [`PiMutex`](crate::sync::PiMutex) protects. Belongs to that lock while
+/// anyone waits; a notification with another lock's guard panics, or reaches nobody.
 #[derive(Debug)]
 pub struct PiCondvar {
-    /// Notifications so far, in circles of 2³²: a waiter must not sleep through a whole circle on its way to the
-    /// kernel. Changes under the lock.
+    /// Notifications so far, in circles of 2³²: a waiter must not sleep through a whole circle on
+    /// its way to the kernel. Changes under the lock.
     sequence: Futex<Private>,
     /// Threads between their call and their return. Changes under the lock.
     waiter_count: AtomicU32,
@@ -49,13 +52,14 @@ impl PiCondvar {
         }
     }
 
-    /// Releases the lock, sleeps until notified, and has the lock again. May return early: check the condition.
+    /// Releases the lock, sleeps until notified, and has the lock again. May return early: check
+    /// the condition.
     pub fn wait<T: ?Sized>(&self, guard: &mut PiMutexGuard<'_, T>) {
         let _notified = self.wait_for(guard, None);
     }
 
-    /// As [`Self::wait`], until `due_ns` of the monotonic clock; the lock is then taken again, however long that
-    /// takes. `TimedOut` means that no notification came while the caller waited.
+    /// As [`Self::wait`], until `due_ns` of the monotonic clock; the lock is then taken again,
+    /// however long that takes. `TimedOut` means that no notification came while the caller waited.
     pub fn wait_until<T: ?Sized>(&self, guard: &mut PiMutexGuard<'_, T>, due_ns: u64) -> Wake {
         self.wait_for(guard, Some(due_ns))
     }
@@ -101,8 +105,8 @@ impl PiCondvar {
         self.waiter_count.store(count - 1, Relaxed);
         match slept {
             Ok(()) | Err(FutexError::Changed | FutexError::Interrupted) => Wake::Notified,
-            // It may have been picked and timed out on its way to the lock: then its notification must not be
-            // lost to the others.
+            // It may have been picked and timed out on its way to the lock: then its notification
+            // must not be lost to the others.
             Err(FutexError::TimedOut) if self.sequence.word().load(Relaxed) != expected => {
                 Wake::Notified
             }

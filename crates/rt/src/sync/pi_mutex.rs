@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-//! [`PiMutex`]: a lock whose holder inherits the priority of the most urgent thread that waits for it.
+//! [`PiMutex`]: a lock whose holder inherits the priority of the most urgent thread that waits for
+//! it.
 //!
-//! For the threads of one process; `shared_mutex` is the one for several, `pi_condvar` the condition beside it.
-//! The word holds the holder's thread number, so that the kernel knows whom to lend to.
+//! For the threads of one process; `shared_mutex` is the one for several, `pi_condvar` the
+//! condition beside it. The word holds the holder's thread number, so that the kernel knows whom to
+//! lend to.
 //!
-//! Bounds: an uncontended lock or unlock is one compare-and-swap. A contended lock is one system call and waits for
-//! the rest of the holder's critical section, run at the caller's priority, and for those of waiters at least as
-//! urgent. A contended unlock is one system call that hands the lock to the most urgent waiter: nobody overtakes it.
+//! Bounds: an uncontended lock or unlock is one compare-and-swap. A contended lock is one system
+//! call and waits for the rest of the holder's critical section, run at the caller's priority, and
+//! for those of waiters at least as urgent. A contended unlock is one system call that hands the
+//! lock to the most urgent waiter: nobody overtakes it.
 
 use std::cell::UnsafeCell;
 use std::fmt;
@@ -18,13 +21,15 @@ use crate::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use crate::sys::futex::{Futex, FutexError, OWNER_DIED, Private};
 use crate::sys::tid;
 
-/// A value behind a priority-inheritance lock. Not poisoned by panics: an unwinding holder releases it.
+/// A value behind a priority-inheritance lock. Not poisoned by panics: an unwinding holder releases
+/// it.
 pub struct PiMutex<T: ?Sized> {
     futex: Futex<Private>,
     value: UnsafeCell<T>,
 }
 
-// SAFETY: the value is reached by one thread at a time, so sharing the lock moves it between threads at most.
+// SAFETY: the value is reached by one thread at a time, so sharing the lock moves it between
+// threads at most.
 unsafe impl<T: ?Sized + Send> Sync for PiMutex<T> {}
 // SAFETY: nobody holds a lock that is moved: a guard borrows it.
 unsafe impl<T: ?Sized + Send> Send for PiMutex<T> {}
@@ -55,8 +60,8 @@ impl<T> PiMutex<T> {
 }
 
 impl<T: ?Sized> PiMutex<T> {
-    /// Locks; waits as the module says. Panics if the caller holds the lock, or waits for itself through other
-    /// locks, or if the holder ended with its guard leaked.
+    /// Locks; waits as the module says. Panics if the caller holds the lock, or waits for itself
+    /// through other locks, or if the holder ended with its guard leaked.
     #[track_caller]
     pub fn lock(&self) -> PiMutexGuard<'_, T> {
         self.acquire();
@@ -192,7 +197,8 @@ impl<T: ?Sized> Deref for PiMutexGuard<'_, T> {
 
 impl<T: ?Sized> DerefMut for PiMutexGuard<'_, T> {
     fn deref_mut(&mut self) -> &mut T {
-        // SAFETY: the guard's thread holds the lock, and `&mut self` excludes any other use of this guard.
+        // SAFETY: the guard's thread holds the lock, and `&mut self` excludes any other use of this
+        // guard.
         unsafe { &mut *self.mutex.value.get() }
     }
 }

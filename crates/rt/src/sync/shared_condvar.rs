@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //! [`SharedCondvar`]: waiting for a condition under a [`SharedMutex`], across processes.
 //!
-//! A waiter sleeps at a word; a notification changes the word and wakes the most urgent sleeper, which then waits
-//! for the lock as anyone does and lends its priority to the holder meanwhile. Unlike `pi_condvar` it does not move
-//! sleepers to the lock's queue: the lock is the C library's, whose list of held locks only its own code may fill.
+//! A waiter sleeps at a word; a notification changes the word and wakes the most urgent sleeper,
+//! which then waits for the lock as anyone does and lends its priority to the holder meanwhile.
+//! Unlike `pi_condvar` it does not move sleepers to the lock's queue: the lock is the C library's,
+//! whose list of held locks only its own code may fill.
 //!
-//! Bounds: a notification is one system call that does not sleep. A notified wait ends after at most two wake-ups
-//! at the waiter's own priority, and the critical sections of the holder and of more urgent waiters. A process that
-//! dies in a wait leaves nothing behind.
+//! Bounds: a notification is one system call that does not sleep. A notified wait ends after at
+//! most two wake-ups at the waiter's own priority, and the critical sections of the holder and of
+//! more urgent waiters. A process that dies in a wait leaves nothing behind.
 
 use crate::guard;
 use crate::sync::Wake;
@@ -41,7 +42,8 @@ impl SharedCondvar {
         }
     }
 
-    /// Releases the lock, sleeps until notified, and takes the lock again. May return early: check the condition.
+    /// Releases the lock, sleeps until notified, and takes the lock again. May return early: check
+    /// the condition.
     pub fn wait<'a, T>(
         &self,
         guard: SharedMutexGuard<'a, T>,
@@ -49,8 +51,8 @@ impl SharedCondvar {
         self.wait_for(guard, None).map(|(guard, _)| guard)
     }
 
-    /// As [`Self::wait`], until `due_ns` of the monotonic clock; the lock is then taken again, however long that
-    /// takes. `TimedOut` means that no notification came while the caller waited.
+    /// As [`Self::wait`], until `due_ns` of the monotonic clock; the lock is then taken again,
+    /// however long that takes. `TimedOut` means that no notification came while the caller waited.
     pub fn wait_until<'a, T>(
         &self,
         guard: SharedMutexGuard<'a, T>,
@@ -69,7 +71,8 @@ impl SharedCondvar {
         self.notify(guard, u32::MAX);
     }
 
-    /// The guard is the witness that the sequence does not change between a waiter's look and its sleep unseen.
+    /// The guard is the witness that the sequence does not change between a waiter's look and its
+    /// sleep unseen.
     fn notify<T>(&self, _: &SharedMutexGuard<'_, T>, count: u32) {
         let next = self.sequence.word().load(Relaxed).wrapping_add(1);
         self.sequence.word().store(next, Relaxed);

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //! [`SharedMutex`]: a robust priority-inheritance lock in memory that several processes map.
 //!
-//! Robust: if a holder ends, by a crash too, the next one gets the lock and is told, and repairs the value or gives
-//! it up for everyone. The kernel finds the locks of a dying thread through a list per thread, of which there is
-//! one, registered by the C library. Hence this is the C library's mutex (robust, inheriting, process-shared): a
-//! list of our own would take the place of the one that its mutexes in this very process depend on.
+//! Robust: if a holder ends, by a crash too, the next one gets the lock and is told, and repairs
+//! the value or gives it up for everyone. The kernel finds the locks of a dying thread through a
+//! list per thread, of which there is one, registered by the C library. Hence this is the C
+//! library's mutex (robust, inheriting, process-shared): a list of our own would take the place of
+//! the one that its mutexes in this very process depend on.
 //!
-//! Bounds: as `pi_mutex`, with some twenty instructions more for the list. `shared_condvar` is the condition
-//! beside it.
+//! Bounds: as `pi_mutex`, with some twenty instructions more for the list. `shared_condvar` is the
+//! condition beside it.
 
 use std::cell::UnsafeCell;
 use std::fmt;
@@ -23,8 +24,8 @@ use crate::sys::Errno;
 /// Why a shared lock was not taken as usual.
 #[derive(Debug, thiserror::Error)]
 pub enum SharedLockError<'a, T> {
-    /// The lock is the caller's, but its last holder ended while it held it: the value may be half written.
-    /// Dropping this gives the value up for all processes.
+    /// The lock is the caller's, but its last holder ended while it held it: the value may be half
+    /// written. Dropping this gives the value up for all processes.
     #[error("the last holder of the shared lock ended while it held it")]
     OwnerDied(Repair<'a, T>),
     /// A repair was given up: the lock will never be taken again.
@@ -62,14 +63,15 @@ impl<T> SharedMutex<T> {
     /// # Safety
     /// 1. `place` is aligned and writable, and nobody else uses it during the call.
     /// 2. It stays there and mapped as long as any process may lock it: it is not moved or copied.
-    /// 3. `T` means the same in every process that maps it: no addresses, no references, one layout (`repr(C)`).
+    /// 3. `T` means the same in every process that maps it: no addresses, no references, one layout
+    ///    (`repr(C)`).
     pub unsafe fn place(place: NonNull<MaybeUninit<Self>>, value: T) -> Result<(), Errno> {
         let place = place.as_ptr().cast::<Self>();
         let mut attr = MaybeUninit::<libc::pthread_mutexattr_t>::uninit();
         // SAFETY:
         // 1. `attr` is initialised first, changed by its own functions, and ended at last.
-        // 2. `place` may be written (the caller's first obligation); only its fields' addresses are formed before
-        //    they hold values.
+        // 2. `place` may be written (the caller's first obligation); only its fields' addresses are
+        //    formed before they hold values.
         unsafe {
             let attr = attr.as_mut_ptr();
             check(libc::pthread_mutexattr_init(attr))?;
@@ -86,7 +88,8 @@ impl<T> SharedMutex<T> {
 
     /// Locks; waits as long as its holder takes at the caller's priority.
     pub fn lock(&self) -> Result<SharedMutexGuard<'_, T>, SharedLockError<'_, T>> {
-        // SAFETY: `self` was built by `place` and is still there: whoever made the reference vouched for it.
+        // SAFETY: `self` was built by `place` and is still there: whoever made the reference
+        // vouched for it.
         let returned = match unsafe { libc::pthread_mutex_trylock(self.lock.get()) } {
             libc::EBUSY => {
                 guard::blocking("wait for a shared lock");

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //! A bounded queue from one thread to one other: [`queue`] makes its two ends.
 //!
-//! Bounds: a push or a pop is two loads and a store at most, without a loop, a wait or an allocation, whatever the
-//! other side does (wait-free). All memory is taken when the queue is made. `mpsc` is the one for several senders;
-//! an [`Event`](crate::sync::Event) beside it wakes a receiver that sleeps.
+//! Bounds: a push or a pop is two loads and a store at most, without a loop, a wait or an
+//! allocation, whatever the other side does (wait-free). All memory is taken when the queue is
+//! made. `mpsc` is the one for several senders; an [`Event`](crate::sync::Event) beside it wakes a
+//! receiver that sleeps.
 
 use std::mem::MaybeUninit;
 use std::sync::Arc;
@@ -40,8 +41,8 @@ pub fn queue<T: Send>(capacity: usize) -> (Sender<T>, Receiver<T>) {
 #[derive(Debug)]
 struct Line<T>(T);
 
-/// Item `n` lies in slot `n % capacity`; the slots of items `popped..pushed` hold values. Neither count wraps: at a
-/// push per nanosecond it takes 584 years.
+/// Item `n` lies in slot `n % capacity`; the slots of items `popped..pushed` hold values. Neither
+/// count wraps: at a push per nanosecond it takes 584 years.
 #[derive(Debug)]
 struct Ring<T> {
     slots: Box<[UnsafeCell<MaybeUninit<T>>]>,
@@ -65,7 +66,8 @@ impl<T> Ring<T> {
     }
 }
 
-// SAFETY: a slot is reached by one side at a time: the sender before `pushed` passes it, the receiver after.
+// SAFETY: a slot is reached by one side at a time: the sender before `pushed` passes it, the
+// receiver after.
 unsafe impl<T: Send> Sync for Ring<T> {}
 // SAFETY: the ring owns the items in it.
 unsafe impl<T: Send> Send for Ring<T> {}
@@ -73,7 +75,8 @@ unsafe impl<T: Send> Send for Ring<T> {}
 impl<T> Drop for Ring<T> {
     fn drop(&mut self) {
         for index in self.popped.0.load(Relaxed)..self.pushed.0.load(Relaxed) {
-            // SAFETY: both ends are gone, in the order that `Arc` gives; these items were not popped.
+            // SAFETY: both ends are gone, in the order that `Arc` gives; these items were not
+            // popped.
             drop(unsafe { self.take(index) });
         }
     }
@@ -100,7 +103,8 @@ impl<T> Sender<T> {
                 return Err(Full(item));
             }
         }
-        // SAFETY: item `pushed - capacity` is popped, so the slot is empty and the receiver is done with it.
+        // SAFETY: item `pushed - capacity` is popped, so the slot is empty and the receiver is done
+        // with it.
         self.ring.slot(self.pushed).with_mut(|slot| unsafe {
             (*slot).write(item);
         });
@@ -131,7 +135,8 @@ impl<T> Receiver<T> {
                 return None;
             }
         }
-        // SAFETY: `popped < pushed_seen`: the item was pushed before the Acquire, and only this end takes items.
+        // SAFETY: `popped < pushed_seen`: the item was pushed before the Acquire, and only this end
+        // takes items.
         let item = unsafe { self.ring.take(self.popped) };
         self.popped += 1;
         // Pairs with the Acquire in `try_push`: hands the slot back.

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-//! [`Futex`]: a word that threads, or processes, wait at; with the kernel's priority inheritance where asked for.
+//! [`Futex`]: a word that threads, or processes, wait at; with the kernel's priority inheritance
+//! where asked for.
 //!
-//! Two families that must not meet on one word: `wait_until`/`wake` give the word no meaning, while the `_pi` calls
-//! read it as "who holds this" ([`TID_MASK`], [`WAITERS`], [`OWNER_DIED`]) and lend that thread the priority of the
-//! most urgent waiter, through chains of holders. All times are absolute and CLOCK_MONOTONIC. Queues are ordered by
-//! the waiters' real-time priority. Kernel 5.14 or later. Users: `sync`; built on by `sync::lend`.
+//! Two families that must not meet on one word: `wait_until`/`wake` give the word no meaning, while
+//! the `_pi` calls read it as "who holds this" ([`TID_MASK`], [`WAITERS`], [`OWNER_DIED`]) and lend
+//! that thread the priority of the most urgent waiter, through chains of holders. All times are
+//! absolute and CLOCK_MONOTONIC. Queues are ordered by the waiters' real-time priority. Kernel 5.14
+//! or later. Users: `sync`; built on by `sync::lend`.
 
 use std::marker::PhantomData;
 
@@ -23,12 +25,14 @@ pub const OWNER_DIED: u32 = 0x4000_0000;
 /// In the same word: threads wait in the kernel, so a release is a system call.
 pub const WAITERS: u32 = 0x8000_0000;
 
-/// How long a circle of waiting threads is left alone before [`Futex::lock_pi_patiently`] looks again.
+/// How long a circle of waiting threads is left alone before [`Futex::lock_pi_patiently`] looks
+/// again.
 const CIRCLE_LOOK_NS: u64 = 1_000_000;
 /// One that stays for a minute does not open by itself.
 const CIRCLE_LOOKS_MAX: u32 = 60_000;
 
-/// Who can reach a futex. The kernel finds a private one by address alone, a shared one by the page behind it.
+/// Who can reach a futex. The kernel finds a private one by address alone, a shared one by the page
+/// behind it.
 pub trait Scope: sealed::Sealed + Send + Sync + 'static {
     /// Whether only threads of this process come here.
     const IS_PRIVATE: bool;
@@ -120,21 +124,21 @@ impl<S: Scope> Futex<S> {
         &self.word
     }
 
-    /// Sleeps while the word holds `expected`, at most until `due_ns`. May return early for no reason: look at the
-    /// word again. `Changed` if it held something else.
+    /// Sleeps while the word holds `expected`, at most until `due_ns`. May return early for no
+    /// reason: look at the word again. `Changed` if it held something else.
     pub fn wait_until(&self, expected: u32, due_ns: Option<u64>) -> Result<(), FutexError> {
         guard::blocking("futex wait");
         kernel::wait(&self.word, S::IS_PRIVATE, expected, due_ns)
     }
 
-    /// Wakes at most `count` sleepers, the most urgent first, equals in order of arrival; returns how many.
-    /// Does not sleep. O(`count` + sleepers that share the kernel's hash bucket).
+    /// Wakes at most `count` sleepers, the most urgent first, equals in order of arrival; returns
+    /// how many. Does not sleep. O(`count` + sleepers that share the kernel's hash bucket).
     pub fn wake(&self, count: u32) -> usize {
         kernel::wake(&self.word, S::IS_PRIVATE, count)
     }
 
-    /// Takes the word for the calling thread; until then its holder runs at least at the caller's priority. A
-    /// signal restarts the wait inside the kernel.
+    /// Takes the word for the calling thread; until then its holder runs at least at the caller's
+    /// priority. A signal restarts the wait inside the kernel.
     pub fn lock_pi_until(&self, due_ns: Option<u64>) -> Result<(), FutexError> {
         guard::blocking("wait for a priority-inheritance futex");
         kernel::lock_pi(&self.word, S::IS_PRIVATE, due_ns)?;
@@ -142,9 +146,10 @@ impl<S: Scope> Futex<S> {
         Ok(())
     }
 
-    /// As [`Self::lock_pi_until`] without a time, for locks whose holders may be among threads that wait for each other for
-    /// a while: where one of them gives up at some time and looks again, the circle opens by itself. The kernel closes none,
-    /// so the caller looks again each millisecond and lends nothing meanwhile; after a minute, [`FutexError::Deadlock`].
+    /// As [`Self::lock_pi_until`] without a time, for locks whose holders may be among threads that
+    /// wait for each other for a while: where one of them gives up at some time and looks again,
+    /// the circle opens by itself. The kernel closes none, so the caller looks again each
+    /// millisecond and lends nothing meanwhile; after a minute, [`FutexError::Deadlock`].
     pub fn lock_pi_patiently(&self) -> Result<(), FutexError> {
         let mut looks = 0;
         loop {
@@ -166,16 +171,18 @@ impl<S: Scope> Futex<S> {
         Ok(())
     }
 
-    /// Hands the word to the most urgent waiter, or clears it. Does not sleep; the caller may be preempted by the
-    /// new holder at once.
+    /// Hands the word to the most urgent waiter, or clears it. Does not sleep; the caller may be
+    /// preempted by the new holder at once.
     pub fn unlock_pi(&self) -> Result<(), FutexError> {
-        // Pairs with `acquire`: the kernel's exchange that names the next holder continues this release.
+        // Pairs with `acquire`: the kernel's exchange that names the next holder continues this
+        // release.
         self.word.fetch_or(0, Release);
         kernel::unlock_pi(&self.word, S::IS_PRIVATE)
     }
 
-    /// Sleeps while the word holds `expected` until [`Self::requeue_pi`] moves the caller to `target` and `target`
-    /// is its own: on `Ok` the caller holds `target`, on every error it does not. The caller tells the guard.
+    /// Sleeps while the word holds `expected` until [`Self::requeue_pi`] moves the caller to
+    /// `target` and `target` is its own: on `Ok` the caller holds `target`, on every error it does
+    /// not. The caller tells the guard.
     pub fn wait_requeue_pi_until(
         &self,
         expected: u32,
@@ -192,8 +199,9 @@ impl<S: Scope> Futex<S> {
         self.word.load(Acquire);
     }
 
-    /// If the word holds `expected`: gives `target` to the most urgent sleeper if it is free, and queues the others
-    /// there, up to `queue_max` of them; each lends its priority to the holder from then on. Does not sleep.
+    /// If the word holds `expected`: gives `target` to the most urgent sleeper if it is free, and
+    /// queues the others there, up to `queue_max` of them; each lends its priority to the holder
+    /// from then on. Does not sleep.
     pub fn requeue_pi(
         &self,
         expected: u32,
@@ -311,7 +319,8 @@ mod kernel {
         let op = libc::FUTEX_WAIT_REQUEUE_PI;
         let due = due_ns.map(timespec);
         let due = due.as_ref().map_or(ptr::null(), ptr::from_ref);
-        // SAFETY: `due` is null or points to `due` above, which outlives the call; `target` is a live word.
+        // SAFETY: `due` is null or points to `due` above, which outlives the call; `target` is a
+        // live word.
         unsafe {
             call(
                 word,
@@ -352,8 +361,8 @@ mod kernel {
     /// The system call.
     ///
     /// # Safety
-    /// `fourth` is what `op` takes there: a count, or the address of a timespec that outlives the call, or 0.
-    /// `target` is null or points to an aligned word that outlives the call.
+    /// `fourth` is what `op` takes there: a count, or the address of a timespec that outlives the
+    /// call, or 0. `target` is null or points to an aligned word that outlives the call.
     unsafe fn call(
         word: &AtomicU32,
         op: i32,
@@ -368,9 +377,9 @@ mod kernel {
         } else {
             0
         };
-        // SAFETY: 1. `word` is a live, aligned 32-bit word; the kernel changes it atomically, as others may.
-        //         2. `fourth` and `target`: the caller's obligation.
-        //         3. The kernel keeps no address beyond the call: it finds waiters by key.
+        // SAFETY: 1. `word` is a live, aligned 32-bit word; the kernel changes it atomically, as
+        // others may. 2. `fourth` and `target`: the caller's obligation. 3. The kernel keeps no
+        // address beyond the call: it finds waiters by key.
         let returned = unsafe {
             libc::syscall(
                 libc::SYS_futex,
@@ -491,7 +500,8 @@ mod tests {
         let tid = gone.tid();
         gone.join();
         let futex = Futex::<Private>::new(tid.raw() as u32);
-        // The thread's number outlives the join by a moment: then it dies under us, which shows in the word.
+        // The thread's number outlives the join by a moment: then it dies under us, which shows in
+        // the word.
         match futex.lock_pi_until(None) {
             Err(error) => assert_eq!(error, FutexError::OwnerGone),
             Ok(()) => assert_ne!(futex.word().load(SeqCst) & OWNER_DIED, 0),

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The kernel's side of [`futex`](crate::sys::futex) for loom (`--cfg loom`): queues, holders, hand-over, death.
+//! The kernel's side of [`futex`](crate::sys::futex) for loom (`--cfg loom`): queues, holders,
+//! hand-over, death.
 //!
-//! Each call is one step under one lock, as the kernel's hash-bucket lock makes it; user space changes words
-//! between and during them, so words are read and written by compare-and-swap alone. Priorities order the queues;
-//! whether a boosted thread *runs* is the real kernel's part, shown by tests/inherit.rs. Time passes when a model
-//! calls [`pass_time`], threads end when it calls [`exit`].
+//! Each call is one step under one lock, as the kernel's hash-bucket lock makes it; user space
+//! changes words between and during them, so words are read and written by compare-and-swap alone.
+//! Priorities order the queues; whether a boosted thread *runs* is the real kernel's part, shown by
+//! tests/inherit.rs. Time passes when a model calls [`pass_time`], threads end when it calls
+//! [`exit`].
 
 use std::sync::Arc;
 

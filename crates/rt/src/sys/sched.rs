@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! `sched_setattr` and `sched_getattr`: the one interface that knows every policy, SCHED_DEADLINE included.
+//! `sched_setattr` and `sched_getattr`: the one interface that knows every policy, SCHED_DEADLINE
+//! included.
 
 use crate::policy::Tid;
 use crate::sys::Errno;
@@ -20,13 +21,14 @@ pub(crate) struct SchedAttr {
 
 const _: () = assert!(size_of::<SchedAttr>() == 48);
 
-/// `SCHED_FLAG_RESET_ON_FORK`: children start as ordinary threads (a DEADLINE thread cannot fork without it).
+/// `SCHED_FLAG_RESET_ON_FORK`: children start as ordinary threads (a DEADLINE thread cannot fork
+/// without it).
 pub(crate) const RESET_ON_FORK: u64 = 1;
 
 /// Gives a thread these attributes. Bounded; does not sleep.
 pub(crate) fn set(tid: Tid, attr: &SchedAttr) -> Result<(), Errno> {
-    // SAFETY: 1. `attr` points to `size` readable bytes: its `size` field is the struct's size, set by `policy`.
-    //         2. The kernel copies it and keeps no pointer.
+    // SAFETY: 1. `attr` points to `size` readable bytes: its `size` field is the struct's size, set
+    // by `policy`. 2. The kernel copies it and keeps no pointer.
     let returned = unsafe {
         libc::syscall(
             libc::SYS_sched_setattr,
@@ -41,7 +43,8 @@ pub(crate) fn set(tid: Tid, attr: &SchedAttr) -> Result<(), Errno> {
 /// Reads a thread's attributes. Bounded; does not sleep.
 pub(crate) fn get(tid: Tid) -> Result<SchedAttr, Errno> {
     let mut attr = SchedAttr::default();
-    // SAFETY: `attr` is writable for the size passed, and the kernel writes at most that many bytes.
+    // SAFETY: `attr` is writable for the size passed, and the kernel writes at most that many
+    // bytes.
     let returned = unsafe {
         libc::syscall(
             libc::SYS_sched_getattr,

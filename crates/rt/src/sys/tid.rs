@@ -36,7 +36,8 @@ pub fn current() -> u32 {
 fn ask() -> u32 {
     // A forked child's only thread has another number than the thread it copies.
     FORK_HANDLER.call_once(|| {
-        // SAFETY: `forget` only stores to a thread-local without destructor: it may run in a forked child.
+        // SAFETY: `forget` only stores to a thread-local without destructor: it may run in a forked
+        // child.
         let refused = unsafe { libc::pthread_atfork(None, None, Some(forget)) };
         assert_eq!(refused, 0, "no memory for a fork handler");
     });

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-//! A priority inversion, staged: an ordinary thread holds what an urgent one waits for, and a hog between them
-//! keeps the holder's CPU busy. With inheritance the urgent thread goes on while the hog runs; without, after it.
+//! A priority inversion, staged: an ordinary thread holds what an urgent one waits for, and a hog
+//! between them keeps the holder's CPU busy. With inheritance the urgent thread goes on while the
+//! hog runs; without, after it.
 
 #![allow(dead_code, reason = "each test program uses its part")]
 
@@ -22,10 +23,12 @@ const ORDINARY: Policy = Policy::Other { nice: 0 };
 
 /// More than the 50 ms that the kernel's fair server gives ordinary threads in a second of hogging.
 const WORK_NS: u64 = 100_000_000;
-/// The hog gives up after this: less than the fair server and the throttling of real-time threads wait.
+/// The hog gives up after this: less than the fair server and the throttling of real-time threads
+/// wait.
 const HOG_NS_MAX: u64 = 700_000_000;
 
-/// How the kernel shows a boosted thread in /proc: −1 − priority, and one below all for SCHED_DEADLINE.
+/// How the kernel shows a boosted thread in /proc: −1 − priority, and one below all for
+/// SCHED_DEADLINE.
 pub(crate) const SHOWN_FIFO_80: i32 = -81;
 pub(crate) const SHOWN_DEADLINE: i32 = -101;
 pub(crate) const SHOWN_ORDINARY: i32 = 20;
@@ -52,8 +55,9 @@ impl Cues {
     pub(crate) fn hold(&self) {
         self.holder_tid.store(Tid::current().raw(), SeqCst);
         self.is_held.store(true, SeqCst);
-        // Asleep: a holder that is boosted already would not let the hog begin. Woken by the hog itself, not by a
-        // timer: under PREEMPT_RT an ordinary thread's sleep is ended by a thread that the hog keeps waiting.
+        // Asleep: a holder that is boosted already would not let the hog begin. Woken by the hog
+        // itself, not by a timer: under PREEMPT_RT an ordinary thread's sleep is ended by a thread
+        // that the hog keeps waiting.
         while self.is_hogged.word().load(SeqCst) == 0 {
             let _ = self.is_hogged.wait_until(0, None);
         }
@@ -124,8 +128,8 @@ pub(crate) fn skip(reason: &str) {
     let _ = writeln!(std::io::stderr(), "SKIPPED {name}: {reason}");
 }
 
-/// With the holder on its way (it calls [`Cues::hold`]): the hog, then the waiter, then what they did.
-/// `None`, with the reason printed, if the waiter's policy is refused.
+/// With the holder on its way (it calls [`Cues::hold`]): the hog, then the waiter, then what they
+/// did. `None`, with the reason printed, if the waiter's policy is refused.
 pub(crate) fn play<W>(cues: &'static Cues, waiter: Waiter<W>) -> Option<Seen>
 where
     W: FnOnce() + Send + 'static,

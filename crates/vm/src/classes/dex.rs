@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! [`DexClass`]: what a class has from its DEX file. `link/dex_class` opens files and defines classes.
+//! [`DexClass`]: what a class has from its DEX file. `link/dex_class` opens files and defines
+//! classes.
 
 use std::collections::HashMap;
 use std::sync::OnceLock;

@@ -10,7 +10,8 @@ pub(crate) struct FieldId {
 }
 
 impl FieldId {
-    /// The one of a field that `class` declares: a class keeps them, so asking again takes no memory.
+    /// The one of a field that `class` declares: a class keeps them, so asking again takes no
+    /// memory.
     pub(crate) fn address(class: &'static Class, field: &'static Field) -> u64 {
         let fields = &class.info.fields;
         let ids = class.info.field_ids.get_or_init(|| {

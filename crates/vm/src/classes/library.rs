@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //! [`Library`]: classes that the machine treats in a way of its own.
 //!
-//! A name says nothing by itself: any loader may define a class of any name outside `java/`. So a name is looked up here
-//! once, when a class is made, together with its loader. From then on the machine asks [`Class::is`] and compares no
-//! names. What it only looks for (`loader::loaded`, `Thread::boot_class`) it takes from the boot loader itself.
+//! A name says nothing by itself: any loader may define a class of any name outside `java/`. So a
+//! name is looked up here once, when a class is made, together with its loader. From then on the
+//! machine asks [`Class::is`] and compares no names. What it only looks for (`loader::loaded`,
+//! `Thread::boot_class`) it takes from the boot loader itself.
 
 use crate::classes::class::Class;
 use crate::classes::loader::Loader;

@@ -16,8 +16,8 @@ pub(crate) struct ObjectRef(pub(crate) u32);
 impl ObjectRef {
     /// As the collector names it.
     pub(crate) fn to_heap(self) -> heap::ObjectRef {
-        // SAFETY: 1. The machine's references come from the heap and are roots while Rust code holds them: see
-        // `objects/roots.rs`.
+        // SAFETY: 1. The machine's references come from the heap and are roots while Rust code
+        // holds them: see `objects/roots.rs`.
         unsafe { heap::ObjectRef::from_bits(self.0) }
     }
 

@@ -24,7 +24,8 @@ use abi::context::MACHINE;
 
 pub(crate) use crate::code::space::{find, for_each, used_bytes};
 
-/// Compilers kept for the next who needs one; each holds the memory of the largest method that it has seen.
+/// Compilers kept for the next who needs one; each holds the memory of the largest method that it
+/// has seen.
 const IDLE_MAX: usize = 2;
 
 /// What a piece of code is.
@@ -46,7 +47,8 @@ pub(crate) struct Code {
 
 /// What the others are copies of.
 static COMPILER: OnceLock<Compiler> = OnceLock::new();
-/// Compilers that nobody uses now. No lock is held while one works: as many threads compile at once as like.
+/// Compilers that nobody uses now. No lock is held while one works: as many threads compile at once
+/// as like.
 static IDLE: Lock<Vec<Compiler>> = Lock::new(Vec::new());
 static ADAPTERS: OnceLock<Lock<HashMap<Shape, u64>>> = OnceLock::new();
 /// Methods compiled since start.
@@ -146,7 +148,8 @@ impl Code {
         self.calls.site((address - self.start) as u32)
     }
 
-    /// Where this code holds references during the call that returns to `address`: bytes from its stack pointer there.
+    /// Where this code holds references during the call that returns to `address`: bytes from its
+    /// stack pointer there.
     pub(crate) fn slots(&self, address: u64) -> Option<&[u32]> {
         self.calls.slots((address - self.start) as u32)
     }

@@ -2,7 +2,8 @@
 //! [`CallTable`]: what is known of each call in a piece of code, by return address.
 //!
 //! A look takes one step into an index of granules and a few from there: a granule has room for
-//! [`CALLS_PER_GRANULE_MAX`] calls. Used by unwinding, stack traces and the collector's scan (`roots`).
+//! [`CALLS_PER_GRANULE_MAX`] calls. Used by unwinding, stack traces and the collector's scan
+//! (`roots`).
 
 use compiler::{CallSite, StackMap};
 
@@ -71,8 +72,8 @@ impl CallTable {
             .map(|index| &self.calls[index].site)
     }
 
-    /// Where the caller holds references while the call runs that returns there: bytes from its stack pointer.
-    /// `None` if no call does.
+    /// Where the caller holds references while the call runs that returns there: bytes from its
+    /// stack pointer. `None` if no call does.
     pub(crate) fn slots(&self, return_offset: u32) -> Option<&[u32]> {
         let index = self.index(return_offset)?;
         let start = index

@@ -50,7 +50,8 @@ pub(crate) enum Answer {
 /// A question with its answer.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Exchange {
-    /// Whose constants the question is about: 0 for the method's own, then the inlined callees' in order.
+    /// Whose constants the question is about: 0 for the method's own, then the inlined callees' in
+    /// order.
     pub(crate) scope: u16,
     pub(crate) question: Question,
     pub(crate) answer: Answer,

@@ -54,7 +54,8 @@ static SPANS: [Span; 3] = [const { Span::new() }; 3];
 static USED_BYTES: AtomicU64 = AtomicU64::new(0);
 /// Regions of the process's own span that have a file.
 static OWN_REGIONS: AtomicU32 = AtomicU32::new(0);
-/// Of those, what is kept for what is being made, and for stubs and adapters, which cannot be refused.
+/// Of those, what is kept for what is being made, and for stubs and adapters, which cannot be
+/// refused.
 const OWN_REGIONS_RESERVED: usize = 1;
 
 impl Span {

@@ -30,7 +30,8 @@ use crate::threads::thread;
 use abi::address_map::CodeArea;
 use compiler::CompiledCode;
 
-/// Directories of other targets (other versions, processors, settings) beside one's own: those used last are kept.
+/// Directories of other targets (other versions, processors, settings) beside one's own: those used
+/// last are kept.
 const OTHERS_MAX: usize = 7;
 
 /// Pieces that could not be kept for lack of room.
@@ -320,7 +321,8 @@ fn mark_used(directory: &Path) {
     }
 }
 
-/// Removes the directories beside `own` but those used last. A process that still runs code of one has it mapped.
+/// Removes the directories beside `own` but those used last. A process that still runs code of one
+/// has it mapped.
 pub(crate) fn prune(own: &Path) {
     let entries = own.parent().map(std::fs::read_dir);
     let mut others: Vec<(std::time::SystemTime, PathBuf)> = entries
@@ -384,7 +386,8 @@ pub(crate) fn has(key: &Key, piece: &Piece) -> bool {
     find(key).any(|stored| stored.matches(piece))
 }
 
-/// What a class's code and proof are kept under, `index` telling which; `None` if nothing of it is kept.
+/// What a class's code and proof are kept under, `index` telling which; `None` if nothing of it is
+/// kept.
 pub(crate) fn key_of(class: &'static Class, index: u32) -> Option<Key> {
     let is_kept = is_open() && !class.info.bytes.is_empty();
     is_kept.then(|| Key {
@@ -395,7 +398,8 @@ pub(crate) fn key_of(class: &'static Class, index: u32) -> Option<Key> {
 
 /// What the proof of a class's methods is kept under.
 pub(crate) fn proof_key(class: &'static Class) -> Option<Key> {
-    // No class file has so many methods. A hidden class has another name for itself than a plain one of the same file.
+    // No class file has so many methods. A hidden class has another name for itself than a plain
+    // one of the same file.
     key_of(class, u32::MAX - u32::from(class.info.is_hidden))
 }
 

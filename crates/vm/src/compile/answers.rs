@@ -25,8 +25,8 @@ use crate::link::define;
 use crate::link::resolve;
 use crate::threads::thread::Thread;
 
-/// Answers for one method being compiled. Loads nothing and runs no Java code. The thread is in native state: what
-/// makes an object comes back for that.
+/// Answers for one method being compiled. Loads nothing and runs no Java code. The thread is in
+/// native state: what makes an object comes back for that.
 pub(crate) struct Cx<'a> {
     thread: &'a Thread,
     /// Whose constants questions are about now, and which code of it asks.
@@ -162,7 +162,8 @@ impl<'a> Cx<'a> {
         Some(self.open(callee))
     }
 
-    /// The only callee of a call, if its class may be used without asking and its code may be looked into.
+    /// The only callee of a call, if its class may be used without asking and its code may be
+    /// looked into.
     fn inline_callee(
         &self,
         class: &'static Class,
@@ -236,7 +237,8 @@ impl<'a> Cx<'a> {
         }
     }
 
-    /// The answer that names a site. Calls of polymorphic methods have their own, which hold at any time too.
+    /// The answer that names a site. Calls of polymorphic methods have their own, which hold at any
+    /// time too.
     fn site_answer(&mut self, question: Question) -> Option<Answer> {
         let index = question.index();
         if let Question::Method(kind, _) = question {
@@ -285,7 +287,8 @@ const INLINE_DEPTH_MAX: u32 = 4;
 /// Bodies in one method.
 const SCOPES_MAX: usize = 200;
 
-/// Its body is empty, and the call is what it is for: the argument lives until then. Stack maps know no other reason.
+/// Its body is empty, and the call is what it is for: the argument lives until then. Stack maps
+/// know no other reason.
 fn is_fence(callee: &'static Method) -> bool {
     callee.name.is("reachabilityFence") && callee.class().is(Library::Reference)
 }
@@ -305,7 +308,8 @@ const POLYMORPHIC: [&str; 2] = [
 ];
 
 impl Cx<'_> {
-    /// Makes sure that a call of a polymorphic method is seen as one. Boot classes load without Java code.
+    /// Makes sure that a call of a polymorphic method is seen as one. Boot classes load without
+    /// Java code.
     fn load_polymorphic(&self, index: u32) {
         let member = self.class.info.file.constants.member(index as u16);
         let holder = member.map(|member| member.class).unwrap_or_default();

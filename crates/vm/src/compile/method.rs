@@ -19,8 +19,9 @@ use crate::threads::thread::{Thread, Thrown};
 
 /// The code of `method`, compiled if this is its first call.
 ///
-/// What a method costs here grows with its size. So nobody waits for it but those who call the same method at the same
-/// time, and they lend their priority: the thread is in native state, and no lock but the method's own is held.
+/// What a method costs here grows with its size. So nobody waits for it but those who call the same
+/// method at the same time, and they lend their priority: the thread is in native state, and no
+/// lock but the method's own is held.
 pub(crate) fn entry_of(thread: &Thread, method: &'static Method) -> Result<u64, Thrown> {
     if method.is_abstract() {
         let message = crate::link::message::abstract_method(method.class(), method);
@@ -122,7 +123,8 @@ fn installed(how: &str, method: &'static Method, entry: u64) {
     console::note(&format!("[{how}] {entry:#x} {}", method.full_name()));
 }
 
-/// Puts a method's code from disk into place, if there is some whose questions have the same answers now.
+/// Puts a method's code from disk into place, if there is some whose questions have the same
+/// answers now.
 pub(crate) fn load(method: &'static Method, cx: &mut Cx<'_>) -> Option<u64> {
     let stored = store::find(&key_of(method)?).find(|stored| {
         let fits = cx.answers_as(&stored.piece);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Allocation as compiled code calls it where it cannot do it itself: arrays, and objects of a class that was not ready
-//! when the method was compiled. `abi::alloc`'s bump, for what fits into the mutator's own run; the rest by Rust code.
+//! Allocation as compiled code calls it where it cannot do it itself: arrays, and objects of a
+//! class that was not ready when the method was compiled. `abi::alloc`'s bump, for what fits into
+//! the mutator's own run; the rest by Rust code.
 //!
 //! A class record says what this needs ([`crate::classes::allocation`]); zeroes there send all to
 //! the Rust code.
@@ -41,8 +42,8 @@ static CELL_BYTES: [u32; SIZE_CLASS_COUNT] = SIZE_CLASSES;
 const _: () =
     assert!(ARRAY_ELEMENTS_OFFSET.is_multiple_of(UNIT_BYTES) && offset_of!(BumpRange, next) == 0);
 
-/// [`compiler::Entry::NewObject`]: context in rdi and r15, record of an initialised class in rsi. As all entries but two it may
-/// change what a call may.
+/// [`compiler::Entry::NewObject`]: context in rdi and r15, record of an initialised class in rsi.
+/// As all entries but two it may change what a call may.
 #[unsafe(naked)]
 pub(crate) unsafe extern "C" fn new_object() {
     naked_asm!(
@@ -73,7 +74,8 @@ pub(crate) unsafe extern "C" fn new_object() {
     )
 }
 
-/// [`compiler::Entry::NewArray`]: context in rdi and r15, record of the array's class in rsi, length in edx.
+/// [`compiler::Entry::NewArray`]: context in rdi and r15, record of the array's class in rsi,
+/// length in edx.
 #[unsafe(naked)]
 pub(crate) unsafe extern "C" fn new_array() {
     naked_asm!(
@@ -148,7 +150,8 @@ mod tests {
 
     const CLASS: usize = 0;
     const CELLS: usize = 0x2000;
-    /// What a cell may hold before it is an object's: headers are written whole, elements and fields are zero already.
+    /// What a cell may hold before it is an object's: headers are written whole, elements and
+    /// fields are zero already.
     const STALE: u32 = 0xdead_beef;
 
     /// Machine code's call, which bumps: the new object.
@@ -159,8 +162,9 @@ mod tests {
         length: u64,
     ) -> u64 {
         let object;
-        // SAFETY: 1. The entry is called as it says; class record and cells lie in memory that the test has mapped, and no range
-        // that it may take is exhausted. 2. What a call may change is declared.
+        // SAFETY: 1. The entry is called as it says; class record and cells lie in memory that the
+        // test has mapped, and no range that it may take is exhausted. 2. What a call may change is
+        // declared.
         unsafe {
             asm!(
                 "call {entry}",

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The slow path of a reference store as compiled code calls it: [`heap::Mutator::write_slow`]'s twin for what is usual.
+//! The slow path of a reference store as compiled code calls it: [`heap::Mutator::write_slow`]'s
+//! twin for what is usual.
 //!
-//! A store that finds its object recorded, as all do while a handshake round is under way, makes its value a root at most
-//! (`heap::Heap::snoop`). An object with fields whose log word is clean is recorded here: its references that are not
-//! null go into the mutator's log, and the exchange publishes the record (`heap::barrier::claim`). Everything else, and an
-//! exchange that fails, goes to Rust code, for which all registers must be saved: arrays, a word of the last epoch, a full
+//! A store that finds its object recorded, as all do while a handshake round is under way, makes
+//! its value a root at most (`heap::Heap::snoop`). An object with fields whose log word is clean is
+//! recorded here: its references that are not null go into the mutator's log, and the exchange
+//! publishes the record (`heap::barrier::claim`). Everything else, and an exchange that fails, goes
+//! to Rust code, for which all registers must be saved: arrays, a word of the last epoch, a full
 //! log segment.
 
 use core::arch::naked_asm;
@@ -32,8 +34,8 @@ const _: () = {
     assert!(Shape::Fields as u8 == 0);
 };
 
-/// [`compiler::Entry::WriteSlow`]: context in rdi and r15, object in esi, address of the log word in rdx or 0, value in ecx,
-/// address of the slot in r8. Keeps all registers.
+/// [`compiler::Entry::WriteSlow`]: context in rdi and r15, object in esi, address of the log word
+/// in rdx or 0, value in ecx, address of the slot in r8. Keeps all registers.
 #[unsafe(naked)]
 pub(crate) unsafe extern "C" fn write_slow() {
     naked_asm!(
@@ -79,11 +81,12 @@ pub(crate) unsafe extern "C" fn write_slow() {
     )
 }
 
-/// As [`write_slow`], where the log word is clean. Records what has its word in the header and all slots in the map, if there
-/// is room for the largest record, and then finds it recorded. At most 32 slots are copied, without a call or a lock.
+/// As [`write_slow`], where the log word is clean. Records what has its word in the header and all
+/// slots in the map, if there is room for the largest record, and then finds it recorded. At most
+/// 32 slots are copied, without a call or a lock.
 ///
-/// The exchange waits for its line, one record after another; objects that lie in a row are often stored to in a row, so
-/// the line four objects of 64 bytes ahead is fetched meanwhile.
+/// The exchange waits for its line, one record after another; objects that lie in a row are often
+/// stored to in a row, so the line four objects of 64 bytes ahead is fetched meanwhile.
 #[unsafe(naked)]
 unsafe extern "C" fn record() {
     naked_asm!(
@@ -99,7 +102,7 @@ unsafe extern "C" fn record() {
         "mov r9d, [r15 + {next}]",
         "lea r10d, [r9 + {record_bytes_max}]",
         "cmp r10d, [r15 + {limit}]; ja 5f",
-        // rax: what is left of the map; r8: the object; r9: the record; r10: where the next reference goes.
+        // rax: rest of the map; r8: the object; r9: the record; r10: where the next reference goes.
         "add r9, [r15 + {base}]",
         "lea r10, [r9 + {old}]",
         "push rcx; push rbx",
@@ -176,13 +179,15 @@ mod tests {
     /// What a caller may have in its registers.
     const OTHERS: [u64; 5] = [0x1111, 0x2222_0000_2222, 0x3333, 0x4444, 0x5555];
 
-    /// Machine code's call before `object.slot = value`; whether the caller finds its registers as they were.
+    /// Machine code's call before `object.slot = value`; whether the caller finds its registers as
+    /// they were.
     fn store(context: &MutatorContext, object: u32, log_word: u64, value: u32) -> bool {
         let [mut rax, mut r8, mut r9, mut r10, mut r11] = OTHERS;
         let (mut rcx, mut rdx, mut rsi) = (u64::from(value), log_word, u64::from(object));
         let is_rbx_kept: u8;
-        // SAFETY: 1. The entry is called as it says: context, object, log word and value lie where it reads them, all in memory
-        // that the test has mapped. 2. It keeps registers, which is what the test looks at; flags and the stack below are declared.
+        // SAFETY: 1. The entry is called as it says: context, object, log word and value lie where
+        // it reads them, all in memory that the test has mapped. 2. It keeps registers, which is
+        // what the test looks at; flags and the stack below are declared.
         unsafe {
             asm!(
                 "push rbx",

@@ -178,7 +178,8 @@ trampolines! {
 macro_rules! passages {
     ($($name:ident => $target:path),* $(,)?) => {
         $(
-            /// Between a bridge and its native method: the bridge has noted where managed code is left.
+            /// Between a bridge and its native method: the bridge has noted where managed code is
+            /// left.
             #[unsafe(naked)]
             unsafe extern "C" fn $name() {
                 naked_asm!(

@@ -176,8 +176,8 @@ fn line_of(frame: Frame) -> i32 {
     frame.method.line(at).unwrap_or(-1)
 }
 
-/// Frames that a look for the caller passes over. Those of other hidden classes are callers: method handles of methods that
-/// look for theirs are called through a class made for that.
+/// Frames that a look for the caller passes over. Those of other hidden classes are callers: method
+/// handles of methods that look for theirs are called through a class made for that.
 pub(crate) fn is_ignored(method: &'static Method) -> bool {
     let class = method.class();
     let is_invoke = class.is(Library::Method) && method.name.is("invoke");

@@ -33,7 +33,8 @@ static REPORTER: AtomicU32 = AtomicU32::new(0);
 /// Takes the signals that only a fault raises.
 pub(crate) fn start() {
     for (signal, _) in SIGNALS {
-        // SAFETY: 1. The structure is plain data, filled here. 2. The handler keeps to what handlers may do.
+        // SAFETY: 1. The structure is plain data, filled here. 2. The handler keeps to what
+        // handlers may do.
         unsafe {
             let mut action: libc::sigaction = core::mem::zeroed();
             action.sa_sigaction = on_fault as *const () as usize;
@@ -43,8 +44,8 @@ pub(crate) fn start() {
     }
 }
 
-/// Gives the calling thread a stack for reports, since its own may be what is broken. The stack's address, or 0. The
-/// signals of faults reach it, and the one for who lends.
+/// Gives the calling thread a stack for reports, since its own may be what is broken. The stack's
+/// address, or 0. The signals of faults reach it, and the one for who lends.
 pub(crate) fn attach() -> u64 {
     let faults = SIGNALS.iter().map(|(signal, _)| *signal);
     signals::unblock(faults.chain([lend::signal_number()]));
@@ -81,7 +82,8 @@ extern "C" fn on_fault(
     let tid = crate::sync::lock::own_tid();
     match REPORTER.compare_exchange(0, tid, Ordering::AcqRel, Ordering::Acquire) {
         Ok(_) => {
-            // SAFETY: 1. alarm and signal have no preconditions; the default of SIGALRM ends the process.
+            // SAFETY: 1. alarm and signal have no preconditions; the default of SIGALRM ends the
+            // process.
             unsafe {
                 libc::signal(libc::SIGALRM, libc::SIG_DFL);
                 libc::alarm(SECONDS_MAX);
@@ -100,8 +102,8 @@ extern "C" fn on_fault(
             unsafe { libc::pause() };
         },
     }
-    // SAFETY: 1. Neither has preconditions. The fault happens again on return and ends the process, with a core dump
-    // where the system allows one.
+    // SAFETY: 1. Neither has preconditions. The fault happens again on return and ends the process,
+    // with a core dump where the system allows one.
     unsafe {
         libc::signal(signal, libc::SIG_DFL);
         libc::raise(signal);

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //! What was null: the messages of implicit NullPointerExceptions, worded as HotSpot's.
 //!
-//! The bytecode before the failing instruction is run on a stack whose words say which instruction pushed them;
-//! where paths meet with different words, the word is unknown and the message ends earlier.
+//! The bytecode before the failing instruction is run on a stack whose words say which instruction
+//! pushed them; where paths meet with different words, the word is unknown and the message ends
+//! earlier.
 
 use std::collections::HashMap;
 

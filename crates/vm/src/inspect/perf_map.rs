@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-//! `-XX:+DumpPerfMapAtExit`: the file by which `perf report` names compiled code, as JDK 17's machine writes it.
+//! `-XX:+DumpPerfMapAtExit`: the file by which `perf report` names compiled code, as JDK 17's
+//! machine writes it.
 //!
-//! A line for each piece of code: start and size, hexadecimal, and the name (Linux, tools/perf/Documentation/jit-interface.txt).
+//! A line for each piece of code: start and size, hexadecimal, and the name (Linux,
+//! tools/perf/Documentation/jit-interface.txt).
 
 use std::fmt::Write as _;
 use std::io::Write as _;

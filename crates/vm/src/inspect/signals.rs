@@ -87,8 +87,9 @@ extern "C" fn on_signal(signal: i32) {
     }
 }
 
-/// A write to who has gone, or beyond the limit of a file's size, is an error of that write and no end of the process.
-/// Not SIG_IGN, which programs that Java starts would inherit; nor where somebody has decided otherwise.
+/// A write to who has gone, or beyond the limit of a file's size, is an error of that write and no
+/// end of the process. Not SIG_IGN, which programs that Java starts would inherit; nor where
+/// somebody has decided otherwise.
 fn survive_writes() {
     extern "C" fn on_write(_signal: i32) {}
     for signal in [libc::SIGPIPE, libc::SIGXFSZ] {
@@ -98,16 +99,16 @@ fn survive_writes() {
     }
 }
 
-/// Takes the signals that are the machine's own. SIGQUIT prints a thread dump or lets a tool attach, unless `-Xrs` leaves
-/// signals to the system: then tools find the machine listening.
+/// Takes the signals that are the machine's own. SIGQUIT prints a thread dump or lets a tool
+/// attach, unless `-Xrs` leaves signals to the system: then tools find the machine listening.
 pub(crate) fn take_own() {
     survive_writes();
     attach::remove_left_over();
     if crate::options::get().has_reduced_signals {
         return attach::listen();
     }
-    // What was there before is the system's own: dumps begin with the machine. Before the start, since one that the
-    // parent blocked may be waiting.
+    // What was there before is the system's own: dumps begin with the machine. Before the start,
+    // since one that the parent blocked may be waiting.
     let before = install(libc::SIGQUIT, on_signal as *const () as usize);
     if !start()
         && let Some(before) = before
@@ -116,8 +117,8 @@ pub(crate) fn take_own() {
     }
 }
 
-/// Lets the calling thread take `signals`, whatever its parent blocked: a HotSpot process blocks SIGQUIT, and who it
-/// starts inherits that.
+/// Lets the calling thread take `signals`, whatever its parent blocked: a HotSpot process blocks
+/// SIGQUIT, and who it starts inherits that.
 pub(crate) fn unblock(signals: impl Iterator<Item = i32>) {
     // SAFETY: 1. The set is plain data, emptied before it is filled and read.
     unsafe {

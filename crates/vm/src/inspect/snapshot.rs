@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-//! [`Snapshot`]: what one thread does at one moment, seen by another: its frames, what it holds and waits for.
+//! [`Snapshot`]: what one thread does at one moment, seen by another: its frames, what it holds and
+//! waits for.
 //!
-//! The thread is held while its stack is read ([`heap::Heap::visit`]): some 50 ns per frame. Which objects
-//! a frame has locked is in no table: they are the words of its span on the stack that are objects whose lock word
-//! names the thread, if its method locks at all.
+//! The thread is held while its stack is read ([`heap::Heap::visit`]): some 50 ns per frame. Which
+//! objects a frame has locked is in no table: they are the words of its span on the stack that are
+//! objects whose lock word names the thread, if its method locks at all.
 
 use core::ops::Range;
 use core::sync::atomic::Ordering;
@@ -62,7 +63,8 @@ struct View {
     waits_for: Option<Seen>,
 }
 
-/// Looks at `target` until `due_ns` at the latest. The calling thread, if it is attached, waits in native state.
+/// Looks at `target` until `due_ns` at the latest. The calling thread, if it is attached, waits in
+/// native state.
 pub(crate) fn take(
     target: &Thread,
     depth_max: usize,
@@ -266,9 +268,11 @@ fn by_tid(tid: u32) -> Option<Arc<Thread>> {
     thread::find(|thread| tid != 0 && thread.tid == tid)
 }
 
-/// Circles of threads each of which waits for what the next one has. Monitors alone, or owned synchronizers as well.
+/// Circles of threads each of which waits for what the next one has. Monitors alone, or owned
+/// synchronizers as well.
 ///
-/// Nobody is held: a circle is one if each of its threads was in the same wait before and after all were looked at.
+/// Nobody is held: a circle is one if each of its threads was in the same wait before and after all
+/// were looked at.
 pub(crate) fn deadlocks(with_synchronizers: bool) -> Vec<Vec<Arc<Thread>>> {
     let blocked = |thread: &Thread| {
         awaited(thread).filter(|awaited| match awaited.how {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The thread dump that SIGQUIT and tools ask for, in the form of `java`'s: every Java thread with its stack, the process's
-//! other threads by name, deadlocks, and what the heap holds.
+//! The thread dump that SIGQUIT and tools ask for, in the form of `java`'s: every Java thread with
+//! its stack, the process's other threads by name, deadlocks, and what the heap holds.
 //!
-//! Each thread is looked at by itself ([`snapshot`]) and printed before the next one, so none waits for another, and a
-//! thread that reaches no safepoint in time is named and left out.
+//! Each thread is looked at by itself ([`snapshot`]) and printed before the next one, so none waits
+//! for another, and a thread that reaches no safepoint in time is named and left out.
 
 use std::fmt::Write as _;
 use std::sync::Arc;

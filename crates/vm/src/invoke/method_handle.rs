@@ -71,8 +71,8 @@ pub(crate) fn method_type(
     )
 }
 
-/// Whether a computed call is one of those that javac makes of the language's own: what computes it has no effect that
-/// a program could see.
+/// Whether a computed call is one of those that javac makes of the language's own: what computes it
+/// has no effect that a program could see.
 pub(crate) fn is_by_class_library(class: &'static Class, index: u16) -> bool {
     const HOLDERS: [&[u8]; 3] = [
         b"java/lang/invoke/LambdaMetafactory",

@@ -109,7 +109,8 @@ extern "C" fn JNI_CreateJavaVM(vm: u64, env: u64, args: u64) -> i32 {
 #[unsafe(no_mangle)]
 extern "C" fn JNI_GetDefaultJavaVMInitArgs(args: u64) -> i32 {
     memory::write(args + 4, 0_i32);
-    // The old 1.1 form, which launchers use for the size: version, then properties, then checkSource …
+    // The old 1.1 form, which launchers use for the size: version, then properties, then
+    // checkSource …
     let version: i32 = memory::read(args);
     if version == 0x0001_0001 {
         memory::write(args + 24, MAIN_STACK_BYTES);

@@ -126,7 +126,8 @@ pub(super) extern "C" fn fatal_error(_env: u64, message: u64) {
     console::fatal(&format!("JNI FatalError: {}", c_text(message)));
 }
 
-/// Whether there is room for so many local references: 0, or JNI_ERR, with an OutOfMemoryError if it is too many.
+/// Whether there is room for so many local references: 0, or JNI_ERR, with an OutOfMemoryError if
+/// it is too many.
 fn capacity(thread: &Thread, count: i32) -> i32 {
     match u32::try_from(count) {
         Ok(count) if thread.has_room_for_locals(count) => 0,

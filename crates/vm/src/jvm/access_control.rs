@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! On whose behalf a thread acts: `java.security.AccessController`. Nobody enforces it without a security manager, but
-//! subjects (`Subject.doAs`) travel with it.
+//! On whose behalf a thread acts: `java.security.AccessController`. Nobody enforces it without a
+//! security manager, but subjects (`Subject.doAs`) travel with it.
 
 use core::sync::atomic::Ordering;
 

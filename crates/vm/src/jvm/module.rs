@@ -91,8 +91,9 @@ extern "C" fn JVM_AddModuleExportsToAllUnnamed(env: u64, from: u64, package: u64
 #[unsafe(no_mangle)]
 extern "C" fn JVM_DefineArchivedModules(_env: u64, _platform: u64, _system: u64) {}
 
-/// Packages of the boot loader's classes that were loaded so far, with slashes. Those that are not in the JDK's image (the
-/// machine's own, which are in no module, and proxies in modules of their own) have no `Package`.
+/// Packages of the boot loader's classes that were loaded so far, with slashes. Those that are not
+/// in the JDK's image (the machine's own, which are in no module, and proxies in modules of their
+/// own) have no `Package`.
 #[unsafe(no_mangle)]
 extern "C" fn JVM_GetSystemPackages(env: u64) -> u64 {
     let thread = &*of(env);

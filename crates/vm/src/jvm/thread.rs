@@ -32,8 +32,9 @@ extern "C" fn JVM_StartThread(env: u64, target: u64) {
     let _ = java_thread::start(thread, target);
 }
 
-/// Has the `run` of one of the class library's own threads compiled by its starter. By itself, code would depend on what
-/// the boot has initialised meanwhile, and a second start would not always find the code of the first.
+/// Has the `run` of one of the class library's own threads compiled by its starter. By itself, code
+/// would depend on what the boot has initialised meanwhile, and a second start would not always
+/// find the code of the first.
 fn compile_run(thread: &Thread, target: ObjectRef) {
     let run = target.class().method_named("run", "()V");
     if let Some(run) = run.filter(|run| !run.is_abstract()) {

@@ -116,7 +116,8 @@ fn sees(
             || resolved.is_subtype_of(from))
 }
 
-/// Code that the library's reflection generates may see everything. Nobody else can be its heir: `link/heritage`.
+/// Code that the library's reflection generates may see everything. Nobody else can be its heir:
+/// `link/heritage`.
 pub(crate) fn is_exempt(class: &'static Class) -> bool {
     class.descends_from(Library::MagicAccessorImpl)
 }

@@ -466,7 +466,8 @@ fn lay_out(parts: &mut Parts, file: &ClassFile<'static>, super_class: Option<&'s
     (parts.fields, parts.fields_end, parts.slots) = (fields, end, slots);
 }
 
-/// Gives the static fields their places in the class object; the address of that one's layout, if there are any.
+/// Gives the static fields their places in the class object; the address of that one's layout, if
+/// there are any.
 fn lay_out_statics(fields: &mut [Field]) -> Option<u32> {
     if !fields.iter().any(Field::is_static) {
         return None;

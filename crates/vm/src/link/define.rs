@@ -131,8 +131,8 @@ fn define_now(thread: &Thread, definition: Definition) -> Result<&'static Class,
     Ok(class)
 }
 
-/// Packages of the library's own (`java/`) are the platform loader's, and the boot loader's. The library looks at the name
-/// that it is given; who gives none has it in the class file.
+/// Packages of the library's own (`java/`) are the platform loader's, and the boot loader's. The
+/// library looks at the name that it is given; who gives none has it in the class file.
 fn check_package(thread: &Thread, loader: &Loader, name: Symbol) -> Result<(), Thrown> {
     let dotted = name.dotted();
     let package = dotted.rsplit_once('.').map_or("", |(package, _)| package);

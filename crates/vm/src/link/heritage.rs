@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Whether a class may have the superclass and interfaces that it names, and override what it overrides
-//! (JVM specification, 5.3.5).
+//! Whether a class may have the superclass and interfaces that it names, and override what it
+//! overrides (JVM specification, 5.3.5).
 
 use std::collections::HashSet;
 
@@ -69,8 +69,8 @@ impl Heir<'_> {
         loader.is_some_and(|it| it.class().descends_from(Library::DelegatingClassLoader))
     }
 
-    /// A class below those of the library's reflection is that reflection's own. As on HotSpot the package's name counts,
-    /// whoever defines it: a lure of the same name has no heirs.
+    /// A class below those of the library's reflection is that reflection's own. As on HotSpot the
+    /// package's name counts, whoever defines it: a lure of the same name has no heirs.
     fn check_reflection(&self, parent: &'static Class) -> Result<(), Thrown> {
         if parent.package() != b"jdk/internal/reflect" || self.is_of_reflection() {
             return Ok(());
@@ -84,7 +84,8 @@ impl Heir<'_> {
         Err(self.thread.throw("java/lang/IllegalAccessError", &message))
     }
 
-    /// A sealed parent names its heirs, in its own module and, unless they are public, its own package.
+    /// A sealed parent names its heirs, in its own module and, unless they are public, its own
+    /// package.
     fn check_permission(&self, parent: &'static Class, words: &str) -> Result<(), Thrown> {
         let Some(permitted) = &parent.info.file.permitted_subclasses else {
             return Ok(());

@@ -96,7 +96,8 @@ fn homes_by(
     }
 }
 
-/// As [`homes`], of a class that is not there yet. Application classes have no modules of their own here.
+/// As [`homes`], of a class that is not there yet. Application classes have no modules of their own
+/// here.
 pub(crate) fn homes_of_heir(name: &str, loader: &'static Loader, parent: &'static Class) -> String {
     let own_home = format!("unnamed module of loader {}", mirror::loader_name(loader));
     let (parent_name, parent_home) = (parent.java_name(), home(parent));

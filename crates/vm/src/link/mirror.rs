@@ -84,7 +84,8 @@ pub(crate) fn module_of_package(loader: &Loader, package: &[u8]) -> ObjectRef {
         return module;
     }
     match base_module() {
-        // As on HotSpot: the library takes null for "java.base is not defined yet", and `adopt` comes then.
+        // As on HotSpot: the library takes null for "java.base is not defined yet", and `adopt`
+        // comes then.
         None => ObjectRef::NULL,
         Some(_) => unnamed_module(loader),
     }
@@ -165,7 +166,8 @@ pub(crate) fn loader_name(loader: &Loader) -> String {
     }
 }
 
-/// The loader that a loader asks first, as messages name it; the library's own are known to have theirs.
+/// The loader that a loader asks first, as messages name it; the library's own are known to have
+/// theirs.
 pub(crate) fn parent_loader_name(loader: &Loader) -> Option<String> {
     let object = loader.object().some()?;
     let own = object.class();

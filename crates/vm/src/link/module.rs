@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What named modules read and export (JVM specification, 5.4.4), as `java.lang.Module` tells the machine.
+//! What named modules read and export (JVM specification, 5.4.4), as `java.lang.Module` tells the
+//! machine.
 //!
-//! A module is its object, which is kept for ever and never moves. Asked when a constant is resolved, under a lock
-//! that is held for a look-up or two; what is resolved is not asked again. There are as many entries as Java code
-//! makes: one for each module, and for each package that it exports, with those that it is exported to.
+//! A module is its object, which is kept for ever and never moves. Asked when a constant is
+//! resolved, under a lock that is held for a look-up or two; what is resolved is not asked again.
+//! There are as many entries as Java code makes: one for each module, and for each package that it
+//! exports, with those that it is exported to.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::LazyLock;

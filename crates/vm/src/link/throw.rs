@@ -43,7 +43,8 @@ impl Thread {
         resolve::select_interface(self, receiver.class(), method)
     }
 
-    /// A class of the boot loader that must be there. It is loaded on first sight, for which memory may be exhausted.
+    /// A class of the boot loader that must be there. It is loaded on first sight, for which memory
+    /// may be exhausted.
     pub(crate) fn boot_class(&self, name: &str) -> Result<&'static Class, Thrown> {
         match loader::find_boot(self, Symbol::new(name.as_bytes()))? {
             Some(class) => Ok(class),
@@ -78,8 +79,8 @@ impl Thread {
         self.throw_with(class, None, ObjectRef::NULL)
     }
 
-    /// Throws a StackOverflowError, from below the limit. The reserve is for making it; should that go too deep as well,
-    /// there is no limit any more, and the rest is for the error about that.
+    /// Throws a StackOverflowError, from below the limit. The reserve is for making it; should that
+    /// go too deep as well, there is no limit any more, and the rest is for the error about that.
     pub(crate) fn throw_stack_overflow(&self) {
         let limit = &self.context().stack_limit;
         let last = self.stack_low.load(Ordering::Relaxed) + STACK_LAST_BYTES;
@@ -124,7 +125,8 @@ impl Thread {
         }
     }
 
-    /// Throws OutOfMemoryError: a new one with its trace if there is room for that, else the one kept for this.
+    /// Throws OutOfMemoryError: a new one with its trace if there is room for that, else the one
+    /// kept for this.
     pub(crate) fn throw_out_of_memory(&self, message: &str) -> Thrown {
         let is_ready = stage::is_up_to(Stage::Ready);
         if is_ready && !self.is_out_of_memory.replace(true) {

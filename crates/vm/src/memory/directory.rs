@@ -1,17 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 //! [`Directory`]: records that others use by a number while they may end at any time.
 //!
-//! A `java.lang.Thread` has such a number while its thread runs, and whoever unparks the thread reads it. By the time it
-//! is used the thread may have ended and the number been given to another. Why nobody touches a record that is gone,
-//! or takes one for another:
+//! A `java.lang.Thread` has such a number while its thread runs, and whoever unparks the thread
+//! reads it. By the time it is used the thread may have ended and the number been given to another.
+//! Why nobody touches a record that is gone, or takes one for another:
 //!
-//! 1. An entry's record is used under the entry's lock only, and [`Directory::leave`] takes that lock. A record ends
-//!    after it has left: so while it is used it has not.
+//! 1. An entry's record is used under the entry's lock only, and [`Directory::leave`] takes that
+//!    lock. A record ends after it has left: so while it is used it has not.
 //! 2. Entries never move and are never freed: an old number finds an entry, with no record or some.
-//! 3. An entry has its record's key, and it is looked at under the lock: who names a key that differs finds nothing.
-//!    The key of a thread is its object, which whoever names it keeps, and an object has one thread in its life.
+//! 3. An entry has its record's key, and it is looked at under the lock: who names a key that
+//!    differs finds nothing. The key of a thread is its object, which whoever names it keeps, and
+//!    an object has one thread in its life.
 //!
-//! The lock lends priority and is held for a few instructions or one system call that does not wait.
+//! The lock lends priority and is held for a few instructions or one system call that does not
+//! wait.
 
 use std::sync::Arc;
 
@@ -50,8 +52,8 @@ impl<T> Directory<T> {
         self.entries.give_back(index);
     }
 
-    /// Runs `work`, which neither waits nor reaches a safepoint, on the record with `key`, if it is still under
-    /// `number`; it does not leave meanwhile. 0 is nobody's number.
+    /// Runs `work`, which neither waits nor reaches a safepoint, on the record with `key`, if it is
+    /// still under `number`; it does not leave meanwhile. 0 is nobody's number.
     pub(crate) fn with<R>(
         &self,
         number: u32,
@@ -96,7 +98,8 @@ mod tests {
         }
     }
 
-    /// Enters and leaves again and again, each time as another, and stays in sight after it has left.
+    /// Enters and leaves again and again, each time as another, and stays in sight after it has
+    /// left.
     fn come_and_go(seat: usize) {
         for round in 1.. {
             if DONE.load(Ordering::Relaxed) == LOOKERS {

@@ -48,7 +48,8 @@ pub(crate) fn map_at(start: u64, bytes: usize, what: &'static str) -> Result<u64
     };
     let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE | fixed;
     let access = libc::PROT_READ | libc::PROT_WRITE;
-    // SAFETY: 1. A fresh anonymous mapping replaces nothing: MAP_FIXED_NOREPLACE or no address at all.
+    // SAFETY: 1. A fresh anonymous mapping replaces nothing: MAP_FIXED_NOREPLACE or no address at
+    // all.
     let at = unsafe { libc::mmap(start as *mut libc::c_void, bytes, access, flags, -1, 0) };
     if at == libc::MAP_FAILED || (start != 0 && at as u64 != start) {
         let source = std::io::Error::last_os_error();
@@ -91,7 +92,8 @@ pub(crate) fn map_file(path: &std::path::Path) -> std::io::Result<&'static [u8]>
     let file = std::fs::File::open(path)?;
     let bytes = file.metadata()?.len() as usize;
     // SAFETY: 1. A fresh read-only mapping of an open file; it is never unmapped.
-    // 2. The JDK's image does not change while it runs, as every JVM assumes; files of code never do.
+    // 2. The JDK's image does not change while it runs, as every JVM assumes; files of code never
+    //    do.
     unsafe {
         let access = libc::PROT_READ;
         let fd = file.as_raw_fd();
@@ -133,11 +135,12 @@ pub(crate) fn start(heap_bytes: u64) -> Result<(), Box<dyn std::error::Error>> {
     Ok(())
 }
 
-/// Metadata behind which no class is begun: what classes take that several threads make at once, and those that begin with
-/// an estimate of their interface tables.
+/// Metadata behind which no class is begun: what classes take that several threads make at once,
+/// and those that begin with an estimate of their interface tables.
 const METADATA_RESERVE_BYTES: u64 = 4 << 20;
 
-/// Whether there is metadata for a class that takes up to `bytes`. A full span is an OutOfMemoryError of who asks.
+/// Whether there is metadata for a class that takes up to `bytes`. A full span is an
+/// OutOfMemoryError of who asks.
 pub(crate) fn has_metadata(bytes: u64) -> bool {
     let asked = crate::options::get().metadata_bytes_max;
     let whole = u64::from(map().metadata.end() - map().metadata.start);
@@ -191,7 +194,8 @@ pub(crate) fn read<T: Plain>(address: u64) -> T {
 /// Reads a word of a stack that its thread may be writing; the rule of [`read`] holds.
 #[inline]
 pub(crate) fn read_volatile(address: u64) -> u32 {
-    // SAFETY: 1. Stacks are mapped from the stack pointer to the base. 2. Aligned to 4 by the caller.
+    // SAFETY: 1. Stacks are mapped from the stack pointer to the base. 2. Aligned to 4 by the
+    // caller.
     unsafe { (address as *const u32).read_volatile() }
 }
 
@@ -225,7 +229,8 @@ pub(crate) fn bytes_at(source: u64, count: usize) -> Vec<u8> {
 #[inline]
 pub(crate) fn atomic_u32(address: u64) -> &'static core::sync::atomic::AtomicU32 {
     debug_assert!(address.is_multiple_of(4));
-    // SAFETY: 1. Mapped for good: metadata and heap are never unmapped. 2. Aligned: offsets of words are.
+    // SAFETY: 1. Mapped for good: metadata and heap are never unmapped. 2. Aligned: offsets of
+    // words are.
     unsafe { &*(address as *const core::sync::atomic::AtomicU32) }
 }
 

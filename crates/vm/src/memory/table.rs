@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //! [`Table`]: numbers for records that never move, found without a lock.
 //!
-//! Lock words name monitors by such numbers, thread objects their threads' entries. Records are made in chunks that stay
-//! for ever; a number that was given back is given out again.
+//! Lock words name monitors by such numbers, thread objects their threads' entries. Records are
+//! made in chunks that stay for ever; a number that was given back is given out again.
 
 use core::sync::atomic::{AtomicPtr, AtomicU32, Ordering};
 
@@ -49,7 +49,8 @@ impl<T: Default> Table<T> {
         );
         // Pairs with the Release in `publish`.
         let chunk = self.chunks.get(chunk)?.load(Ordering::Acquire);
-        // SAFETY: 1. A chunk has CHUNK_RECORDS records, made before its address was stored, and stays.
+        // SAFETY: 1. A chunk has CHUNK_RECORDS records, made before its address was stored, and
+        // stays.
         (!chunk.is_null()).then(|| unsafe { &*chunk.add(place) })
     }
 
@@ -89,14 +90,16 @@ impl<T: Default> Table<T> {
         index
     }
 
-    /// Makes records, so that [`Self::take`] need not, if there are few left. For a thread that may allocate.
+    /// Makes records, so that [`Self::take`] need not, if there are few left. For a thread that may
+    /// allocate.
     pub(crate) fn prepare(&self) {
         let chunk = (self.count() as usize + CHUNK_RECORDS / 2) / CHUNK_RECORDS;
         let is_there = |chunk: &AtomicPtr<T>| !chunk.load(Ordering::Relaxed).is_null();
         if self.chunks.get(chunk).is_none_or(is_there) {
             return;
         }
-        // Allocated before the lock and freed behind it: who takes a number meanwhile waits for nobody.
+        // Allocated before the lock and freed behind it: who takes a number meanwhile waits for
+        // nobody.
         let records = new_records();
         let mut room = Vec::with_capacity((chunk + 1) * CHUNK_RECORDS);
         let mut free = self.free.lock_bare();

@@ -93,8 +93,8 @@ pub(crate) fn state_name(status: i32) -> &'static str {
     }
 }
 
-/// Runs `work`, which waits and touches no object, in native state; other threads see what for. What is waited at is
-/// `held`, or null; callers up to the last managed frame hold nothing else.
+/// Runs `work`, which waits and touches no object, in native state; other threads see what for.
+/// What is waited at is `held`, or null; callers up to the last managed frame hold nothing else.
 pub(crate) fn waiting<T>(
     thread: &Thread,
     what: Wait,
@@ -115,8 +115,8 @@ pub(crate) fn waiting<T>(
     done
 }
 
-/// Runs `work`, which neither waits nor reaches a safepoint, on the machine's thread behind a `java.lang.Thread`, if it
-/// runs; it does not end meanwhile.
+/// Runs `work`, which neither waits nor reaches a safepoint, on the machine's thread behind a
+/// `java.lang.Thread`, if it runs; it does not end meanwhile.
 pub(crate) fn with_thread_of<T>(
     object: ObjectRef,
     work: impl FnOnce(&Arc<Thread>) -> T,

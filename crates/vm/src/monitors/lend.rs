@@ -1,14 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-//! [`Lending`]: a real-time thread that parks for a lock of `java.util.concurrent` lends its priority to the lock's owner.
+//! [`Lending`]: a real-time thread that parks for a lock of `java.util.concurrent` lends its
+//! priority to the lock's owner.
 //!
-//! Such a lock is an `AbstractOwnableSynchronizer`: the blocker of the park names its owner. The waiter puts the owner's
-//! number into a word of its own and waits there as for a priority-inheritance futex, so the kernel lends. Whoever
-//! unparks it is nearly always that owner, who releases the word; anybody else sends a signal, whose handler empties
-//! the word, upon which the restarted system call takes it.
+//! Such a lock is an `AbstractOwnableSynchronizer`: the blocker of the park names its owner. The
+//! waiter puts the owner's number into a word of its own and waits there as for a
+//! priority-inheritance futex, so the kernel lends. Whoever unparks it is nearly always that owner,
+//! who releases the word; anybody else sends a signal, whose handler empties the word, upon which
+//! the restarted system call takes it.
 //!
-//! A lender looks again, by a return without reason as `park` may have, when its borrower unparks anyone (it may have
-//! released the lock) or parks itself. Without an owner, as between release and the next thread's turn, it lends to the
-//! first in the queue; of an owner that waits for another such lock, to that one's owner.
+//! A lender looks again, by a return without reason as `park` may have, when its borrower unparks
+//! anyone (it may have released the lock) or parks itself. Without an owner, as between release and
+//! the next thread's turn, it lends to the first in the queue; of an owner that waits for another
+//! such lock, to that one's owner.
 
 use core::sync::atomic::{AtomicU32, Ordering, fence};
 use std::sync::{Arc, OnceLock};
@@ -47,7 +50,8 @@ pub(crate) enum Parked {
     Plainly,
 }
 
-/// Parks in native state if the calling thread can lend its priority to somebody; `Plainly`: not done.
+/// Parks in native state if the calling thread can lend its priority to somebody; `Plainly`: not
+/// done.
 pub(crate) fn park(thread: &'static Thread, due_ns: Option<u64>) -> Parked {
     release_lenders(thread);
     let blocker = blocker_of(thread);
@@ -161,8 +165,8 @@ fn is_urgent() -> bool {
 /// None as long as the program has not loaded these classes: then nobody waits for such a lock.
 fn fields() -> Option<&'static Fields> {
     static FIELDS: OnceLock<Fields> = OnceLock::new();
-    /// Classes that were defined when these were sought in vain. Every park asks, and names are found under locks that all
-    /// threads share.
+    /// Classes that were defined when these were sought in vain. Every park asks, and names are
+    /// found under locks that all threads share.
     static SOUGHT_AT: AtomicU32 = AtomicU32::new(0);
     if let Some(fields) = FIELDS.get() {
         return Some(fields);
@@ -256,7 +260,8 @@ fn signal() -> i32 {
     static SIGNAL: OnceLock<i32> = OnceLock::new();
     *SIGNAL.get_or_init(|| {
         let signal = signal_number();
-        // SAFETY: 1. The structure is plain data, filled here. 2. The handler keeps to what handlers may do.
+        // SAFETY: 1. The structure is plain data, filled here. 2. The handler keeps to what
+        // handlers may do.
         let returned = unsafe {
             let mut action: libc::sigaction = core::mem::zeroed();
             action.sa_sigaction = on_signal as *const () as usize;

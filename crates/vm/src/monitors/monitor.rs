@@ -49,8 +49,8 @@ struct Monitor {
     waiters: Waiters,
 }
 
-// SAFETY: 1. `recursion` and `waiters` are touched by the holder of `futex` only, and by the maker of a monitor that
-// nobody names yet.
+// SAFETY: 1. `recursion` and `waiters` are touched by the holder of `futex` only, and by the maker
+// of a monitor that nobody names yet.
 unsafe impl Sync for Monitor {}
 
 impl Default for Monitor {
@@ -81,8 +81,9 @@ fn monitor_of(word: u32) -> &'static Monitor {
     MONITORS.at(word & VALUE)
 }
 
-/// Gives back the monitors of objects that are gone, if there may be many. On the collector's thread, after a
-/// collection: whoever uses a monitor keeps its object alive, and only the object's lock word names it.
+/// Gives back the monitors of objects that are gone, if there may be many. On the collector's
+/// thread, after a collection: whoever uses a monitor keeps its object alive, and only the object's
+/// lock word names it.
 pub(crate) fn sweep() {
     MONITORS.prepare();
     if IN_USE.load(Ordering::Relaxed) < SWEEP_AT.load(Ordering::Relaxed) {
@@ -198,8 +199,8 @@ pub(crate) fn holds(thread: &Thread, object: ObjectRef) -> bool {
     is_owner(thread, word(object).load(Ordering::Acquire))
 }
 
-/// Number of the thread that holds the object's monitor; 0 for none. `object` may be what a stale word of a stack names
-/// and be freed meanwhile, so that the word says anything.
+/// Number of the thread that holds the object's monitor; 0 for none. `object` may be what a stale
+/// word of a stack names and be freed meanwhile, so that the word says anything.
 pub(crate) fn owner_of(object: ObjectRef) -> u32 {
     let now = word(object).load(Ordering::Acquire);
     match now & TAG {
@@ -321,15 +322,16 @@ pub(crate) fn wait(thread: &Thread, object: ObjectRef, timeout_ms: i64) -> Resul
     if !holds(thread, object) {
         return Err(not_owner(thread));
     }
-    // An old permit goes before the look for an interrupt: one that comes later leaves a new permit.
+    // An old permit goes before the look for an interrupt: one that comes later leaves a new
+    // permit.
     thread.waiter.try_park();
     if java_thread::take_interrupt(thread) {
         return Err(interrupted(thread));
     }
     let due_ns = due_after(timeout_ms);
     let monitor = inflated(object);
-    // SAFETY: 1. A thread's record stays while it is in here, and it leaves the list below. 2. It holds the monitor, as
-    // do all who touch the list.
+    // SAFETY: 1. A thread's record stays while it is in here, and it leaves the list below. 2. It
+    // holds the monitor, as do all who touch the list.
     unsafe { monitor.waiters.enter(&thread.waiter) };
     let recursion = monitor.recursion.replace(0);
     monitor.release(thread);

@@ -159,7 +159,8 @@ fn copy_refs(
     Ok(())
 }
 
-/// Copies references that are known to fit, each atomically, as if all were read before the first is written.
+/// Copies references that are known to fit, each atomically, as if all were read before the first
+/// is written.
 pub(crate) fn copy_elements(
     thread: &Thread,
     (source, from): (ObjectRef, u32),

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //! JNI's global references: slots that the collector visits.
 //!
-//! A weak one is a slot with a `java.lang.ref.WeakReference` in it, and its handle has the lowest bit set.
+//! A weak one is a slot with a `java.lang.ref.WeakReference` in it, and its handle has the lowest
+//! bit set.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -63,7 +64,8 @@ pub(crate) fn counts() -> (usize, usize) {
     let weak = crate::classes::loader::loaded("java/lang/ref/WeakReference");
     let mut counts = (0, 0);
     each(&mut |object| {
-        // A weak handle's slot holds an object of exactly this class; few programs hand out one of their own.
+        // A weak handle's slot holds an object of exactly this class; few programs hand out one of
+        // their own.
         match weak.is_some_and(|weak| core::ptr::eq(object.class(), weak)) {
             false => counts.0 += 1,
             true => counts.1 += 1,

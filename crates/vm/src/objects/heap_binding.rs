@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Where `vm` meets the heap: starting it, allocation, the write barrier, safepoints.
 //!
-//! What is a root stands in [`crate::objects::roots`]. A thread is in *managed* state while it may touch objects, compiled
-//! or Rust code alike, and in *native* state while it runs foreign code or waits: see [`Managed`] and
-//! [`Thread::outside`]. Neighbours: `heap`, which knows no class.
+//! What is a root stands in [`crate::objects::roots`]. A thread is in *managed* state while it may
+//! touch objects, compiled or Rust code alike, and in *native* state while it runs foreign code or
+//! waits: see [`Managed`] and [`Thread::outside`]. Neighbours: `heap`, which knows no class.
 
 use core::sync::atomic::Ordering;
 use std::sync::OnceLock;
@@ -73,7 +73,8 @@ pub(crate) fn committed_bytes() -> u64 {
 }
 
 pub(crate) fn layout_at(address: u32) -> LayoutRef {
-    // SAFETY: 1. Class records and layouts of class objects begin with a `Layout`, are immortal and do not change.
+    // SAFETY: 1. Class records and layouts of class objects begin with a `Layout`, are immortal and
+    // do not change.
     unsafe { LayoutRef::from_address(address) }
 }
 
@@ -171,13 +172,15 @@ pub(crate) fn write_barrier_by(thread: &Thread, object: ObjectRef, slot: u64, va
     thread.with_mutator(|mutator| mutator.write_slow(holder, slot, value.to_heap()));
 }
 
-/// The fast path: nothing is to be recorded. Never so for an object with a log word per chunk, unless nothing ever is.
+/// The fast path: nothing is to be recorded. Never so for an object with a log word per chunk,
+/// unless nothing ever is.
 fn is_recorded(thread: &Thread, object: ObjectRef) -> bool {
     let epoch: u8 = object.get(header::LOG_OFFSET);
     epoch == thread.context().fast_epoch.load(Ordering::Relaxed)
 }
 
-/// Copies a piece of a range of references from array to array; the caller has checked types and ends.
+/// Copies a piece of a range of references from array to array; the caller has checked types and
+/// ends.
 pub(crate) fn copy_piece(thread: &Thread, source: ObjectRef, target: ObjectRef, piece: CopyRange) {
     thread.with_mutator(|mutator| mutator.copy_piece(source.to_heap(), target.to_heap(), piece));
 }
@@ -237,7 +240,8 @@ pub(crate) fn take_pending_reference(thread: &Thread) -> Option<ObjectRef> {
     Some(ObjectRef(reference.bits()))
 }
 
-/// `System.gc`, called by native code, which holds local references only: what managed frames hold is kept, no more.
+/// `System.gc`, called by native code, which holds local references only: what managed frames hold
+/// is kept, no more.
 pub(crate) fn collect(thread: &Thread) {
     thread.at_managed_safepoint(Mutator::collect_kept_soft);
 }

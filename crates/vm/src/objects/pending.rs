@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Reference objects whose referents are gone, on their way from the collector to Java's reference handler.
+//! Reference objects whose referents are gone, on their way from the collector to Java's reference
+//! handler.
 
 use crate::classes::known::offset;
 use crate::classes::object::ObjectRef;

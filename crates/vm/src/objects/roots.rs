@@ -1,30 +1,36 @@
 // SPDX-License-Identifier: Apache-2.0
 //! [`Roots`]: where the collector finds references outside the heap.
 //!
-//! - For ever ([`crate::objects::heap_binding::keep`], in the heap's own list): class objects, statics, loaders, modules,
-//!   interned strings, what call sites found.
+//! - For ever ([`crate::objects::heap_binding::keep`], in the heap's own list): class objects,
+//!   statics, loaders, modules, interned strings, what call sites found.
 //! - JNI's global references ([`crate::objects::handles`]).
 //! - Of a thread: its object, the pending exception, its local references, and its stack.
 //!
-//! A stack is scanned from where the thread reached its safepoint up to its base. It is made of parts that alternate:
+//! A stack is scanned from where the thread reached its safepoint up to its base. It is made of
+//! parts that alternate:
 //!
-//! - *Managed* frames are scanned exactly: the walk goes from frame pointer to frame pointer, and the table of the code
-//!   that a return address lies in says which words hold references during that call. The compiler keeps each reference
-//!   that is alive across a call in such a word, so registers do not matter. A word that is not named is no root.
-//! - *Foreign* frames, of Rust and of native code, lie below the managed frame that called them, and with them the
-//!   registers that a call preserves: each 32-bit word there that is the address of an object makes it a root, and so
-//!   does each 64-bit word that is an address inside one ([`named_by`]). That is safe, because nothing moves and any
-//!   object that exists may be a root; it can keep a dead object for as long as a stale word names it. Rust code
-//!   therefore may hold references in variables across safepoints, and addresses made from them as 64-bit words, but
-//!   not in memory of its own allocation: there it holds them by local references (`Thread::scope`).
+//! - *Managed* frames are scanned exactly: the walk goes from frame pointer to frame pointer, and
+//!   the table of the code that a return address lies in says which words hold references during
+//!   that call. The compiler keeps each reference that is alive across a call in such a word, so
+//!   registers do not matter. A word that is not named is no root.
+//! - *Foreign* frames, of Rust and of native code, lie below the managed frame that called them,
+//!   and with them the registers that a call preserves: each 32-bit word there that is the address
+//!   of an object makes it a root, and so does each 64-bit word that is an address inside one
+//!   ([`named_by`]). That is safe, because nothing moves and any object that exists may be a root;
+//!   it can keep a dead object for as long as a stale word names it. Rust code therefore may hold
+//!   references in variables across safepoints, and addresses made from them as 64-bit words, but
+//!   not in memory of its own allocation: there it holds them by local references
+//!   (`Thread::scope`).
 //!
-//! Managed code notes its frame in the context before it calls the runtime or native code (`entry/trampolines`, the compiler's
-//! bridges), and Rust notes that frame again when it calls Java (`UpcallFrame`). A frame noted by a bridge counts as
-//! foreign: what the bridge holds is in local references. Arguments that a call passes on the stack belong to the
-//! callee, which has no frame yet while it is being compiled: those words are scanned like foreign ones.
+//! Managed code notes its frame in the context before it calls the runtime or native code
+//! (`entry/trampolines`, the compiler's bridges), and Rust notes that frame again when it calls
+//! Java (`UpcallFrame`). A frame noted by a bridge counts as foreign: what the bridge holds is in
+//! local references. Arguments that a call passes on the stack belong to the callee, which has no
+//! frame yet while it is being compiled: those words are scanned like foreign ones.
 //!
-//! Where foreign frames hold nothing that is not in a local reference or in the thread's record, they are left out
-//! ([`Holds::Nothing`]): polls, allocation by compiled code, `System.gc`, waiting, native code that calls Java.
+//! Where foreign frames hold nothing that is not in a local reference or in the thread's record,
+//! they are left out ([`Holds::Nothing`]): polls, allocation by compiled code, `System.gc`,
+//! waiting, native code that calls Java.
 //!
 //! The bound is the depth of the stack plus the size of its foreign parts.
 
@@ -127,12 +133,14 @@ impl Scan<'_> {
             }
             self.words(high, high + 8 * unframed_arguments(left.last_method));
             low = self.managed(left.last_frame);
-            // SAFETY: 1. Managed frames end at an adapter, which runs inside `Thread::call`: its record is on this stack.
+            // SAFETY: 1. Managed frames end at an adapter, which runs inside `Thread::call`: its
+            // record is on this stack.
             left = unsafe { left.previous.read() };
         }
     }
 
-    /// Managed frames from the record at `frame` on. Gives the stack pointer that their adapter has.
+    /// Managed frames from the record at `frame` on. Gives the stack pointer that their adapter
+    /// has.
     fn managed(&mut self, mut frame: u64) -> u64 {
         loop {
             let stack_pointer = stack_pointer_of_caller(frame);
@@ -189,11 +197,12 @@ impl Scan<'_> {
 
 /// The objects that eight bytes of a foreign frame may name, which are one word or two.
 ///
-/// A reference is an object's start, in either half and beside anything. An address inside an object is made from a
-/// reference for memory to be read there: it is 64 bits wide, and the heap lies below 4 GiB. So the lower half of a pointer
-/// that leads elsewhere names nothing, unless it happens to be a start. Were it to name what it lies in, a frame's
-/// dozen of pointers would keep a large array, with all that this names, in one of some hundred processes: which one
-/// depends on where the kernel puts stacks and libraries.
+/// A reference is an object's start, in either half and beside anything. An address inside an
+/// object is made from a reference for memory to be read there: it is 64 bits wide, and the heap
+/// lies below 4 GiB. So the lower half of a pointer that leads elsewhere names nothing, unless it
+/// happens to be a start. Were it to name what it lies in, a frame's dozen of pointers would keep a
+/// large array, with all that this names, in one of some hundred processes: which one depends on
+/// where the kernel puts stacks and libraries.
 fn named_by<T: Copy>(
     bits: u64,
     object_at: impl Fn(u32) -> Option<T>,

@@ -10,8 +10,8 @@ pub(crate) struct Directive {
     pub(crate) is_enabled: bool,
 }
 
-/// Of the command line, as the `java` command documents it: a class's own directive counts most, then that of the
-/// innermost package; of two for one name the later.
+/// Of the command line, as the `java` command documents it: a class's own directive counts most,
+/// then that of the innermost package; of two for one name the later.
 #[derive(Debug, Default)]
 pub(crate) struct Assertions {
     is_enabled: bool,
@@ -47,7 +47,8 @@ impl Assertions {
         true
     }
 
-    /// What class loaders start from: the default, and all directives, of which the last for a name counts.
+    /// What class loaders start from: the default, and all directives, of which the last for a name
+    /// counts.
     pub(crate) fn directives(&self) -> (bool, &[Directive]) {
         (self.is_enabled, &self.directives)
     }

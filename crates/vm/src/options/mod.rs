@@ -23,10 +23,12 @@ pub(crate) struct Options {
     pub(crate) heap_bytes_max: u64,
     /// `-Xms`: memory of the heap from the start on.
     pub(crate) heap_bytes_start: Option<u64>,
-    /// `-XX:+AlwaysPreTouch`: the whole heap is made resident, and locked where that is granted, before anything runs.
+    /// `-XX:+AlwaysPreTouch`: the whole heap is made resident, and locked where that is granted,
+    /// before anything runs.
     pub(crate) is_heap_touched: bool,
     pub(crate) collector: CollectorKind,
-    /// `--realtime`: the heap is in memory, and the collector runs in the slack that real-time threads leave.
+    /// `--realtime`: the heap is in memory, and the collector runs in the slack that real-time
+    /// threads leave.
     pub(crate) is_real_time: bool,
     pub(crate) stack_scan: StackScan,
     /// For tests: class metadata ends after so many bytes, and code.
@@ -95,8 +97,9 @@ pub(crate) fn get() -> &'static Options {
     OPTIONS.get().expect("options are read first")
 }
 
-/// Reads the launcher's options. Unknown `-XX` ones are named and ignored, other unknown ones refused unless the launcher
-/// `ignores_unknown` ones. The error is for the user, in HotSpot's words where it has some.
+/// Reads the launcher's options. Unknown `-XX` ones are named and ignored, other unknown ones
+/// refused unless the launcher `ignores_unknown` ones. The error is for the user, in HotSpot's
+/// words where it has some.
 pub(crate) fn read(arguments: &[String], ignores_unknown: bool) -> Result<(), String> {
     let mut options = Options {
         java_home: java_home(),

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //! What a real-time thread can reach, compiled and linked before it starts.
 //!
-//! From the methods that the thread will run, breadth first over the calls in their IR: static and special calls have one
-//! callee; a virtual or interface call has those of the classes that have or may get instances, unless they are too
-//! many. Classes that are named are loaded. They are initialised if nobody can see that it happens early, or if a
-//! profile or a list says that real-time threads need them. What only an exception leads to is left out.
+//! From the methods that the thread will run, breadth first over the calls in their IR: static and
+//! special calls have one callee; a virtual or interface call has those of the classes that have or
+//! may get instances, unless they are too many. Classes that are named are loaded. They are
+//! initialised if nobody can see that it happens early, or if a profile or a list says that
+//! real-time threads need them. What only an exception leads to is left out.
 
 use std::collections::{HashSet, VecDeque};
 use std::sync::atomic::Ordering;

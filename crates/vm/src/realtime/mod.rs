@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-//! [`Record`]: what the machine keeps of a real-time thread: its policy, its releases and its jitter [`Ledger`].
+//! [`Record`]: what the machine keeps of a real-time thread: its policy, its releases and its
+//! jitter [`Ledger`].
 //!
-//! `javax.realtime` (in `java/`) is the face, `natives/realtime` the way in. A record is made by the thread that starts
-//! the other one, with all its memory, and is never freed: Java code holds its number. Its own thread counts; others
-//! read. `closure` does early what `Ledger` would have to name as late.
+//! `javax.realtime` (in `java/`) is the face, `natives/realtime` the way in. A record is made by
+//! the thread that starts the other one, with all its memory, and is never freed: Java code holds
+//! its number. Its own thread counts; others read. `closure` does early what `Ledger` would have to
+//! name as late.
 
 mod closure;
 pub(crate) mod profile;
@@ -28,7 +30,8 @@ use crate::objects::string;
 use crate::threads::real_time::{FACE, Reached, Record};
 use crate::threads::thread::Thread;
 
-/// Makes the record of a thread object that is about to start; `roots` are the objects whose methods it will run.
+/// Makes the record of a thread object that is about to start; `roots` are the objects whose
+/// methods it will run.
 pub(crate) fn prepare(
     thread: &Thread,
     object: ObjectRef,
@@ -96,8 +99,8 @@ fn make(
     Record::add(name, class, priority, reached)
 }
 
-/// Pages that are there stay there. Those to come are locked as they are touched: populating all would take the
-/// whole heap at once.
+/// Pages that are there stay there. Those to come are locked as they are touched: populating all
+/// would take the whole heap at once.
 fn lock_memory() {
     static HELD: OnceLock<Option<ProcessLock>> = OnceLock::new();
     HELD.get_or_init(|| {
@@ -109,7 +112,8 @@ fn lock_memory() {
     });
 }
 
-/// Ends the work on a release and waits for the next; true if instead a missed deadline is to be told.
+/// Ends the work on a release and waits for the next; true if instead a missed deadline is to be
+/// told.
 pub(crate) fn wait_for_next_period(
     record: &Record,
     thread: &Thread,

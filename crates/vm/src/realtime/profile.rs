@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Which methods and classes real-time threads needed late in earlier runs, and which a list says that they need.
+//! Which methods and classes real-time threads needed late in earlier runs, and which a list says
+//! that they need.
 //!
-//! A line of the profile is `KEY KIND NAME`, of a list `KIND NAME`; kinds are `method pkg/Class.name(I)V`,
-//! `class pkg/Class` and `init pkg/Class`. The key is the thread's class with the sum of its class file: a program
-//! that changed starts anew. The profile lies beside the compiled code.
+//! A line of the profile is `KEY KIND NAME`, of a list `KIND NAME`; kinds are `method
+//! pkg/Class.name(I)V`, `class pkg/Class` and `init pkg/Class`. The key is the thread's class with
+//! the sum of its class file: a program that changed starts anew. The profile lies beside the
+//! compiled code.
 
 use std::collections::BTreeSet;
 use std::io::Write;

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Whether nobody can see that a class is initialised early.
 //!
-//! So it is where its initialiser, and those it would run before its own, only compute from constants and write to
-//! their own statics and to objects that they have made: tables, enumerations, instances of plain classes. An
-//! initialiser that calls something else, reads another class's variables or may divide by zero is left for its time.
+//! So it is where its initialiser, and those it would run before its own, only compute from
+//! constants and write to their own statics and to objects that they have made: tables,
+//! enumerations, instances of plain classes. An initialiser that calls something else, reads
+//! another class's variables or may divide by zero is left for its time.
 
 use ir::{BinaryOp, InvokeKind, LoadedConstant, Op};
 

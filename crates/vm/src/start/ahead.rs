@@ -28,7 +28,8 @@ use crate::memory::symbol::Symbol;
 use crate::start::boot;
 use crate::threads::thread::{Thread, Thrown};
 
-/// Methods beyond this many are left to be compiled when they are called: a large application has some 30,000.
+/// Methods beyond this many are left to be compiled when they are called: a large application has
+/// some 30,000.
 const METHODS_MAX: usize = 100_000;
 /// A line of progress for every so many methods.
 const PROGRESS_STEP: usize = 500;
@@ -49,7 +50,8 @@ struct Ahead<'a> {
     left_out_count: usize,
 }
 
-/// Compiles what the names in `list` reach, says what was done on standard output, and ends the process.
+/// Compiles what the names in `list` reach, says what was done on standard output, and ends the
+/// process.
 pub(crate) fn run(thread: &Thread, list: &Path) -> ! {
     let names = std::fs::read_to_string(list);
     let names =

@@ -90,7 +90,8 @@ fn boot(thread: &'static Thread) -> Result<(), Thrown> {
     initialize("java/lang/Module")?;
     set_unsafe_constants(thread)?;
     initialize("java/lang/reflect/Method")?;
-    // The finalizer's thread would do it, at any time from now on, and code would depend on when: see `compile_run`.
+    // The finalizer's thread would do it, at any time from now on, and code would depend on when:
+    // see `compile_run`.
     initialize("jdk/internal/misc/VM")?;
     initialize("java/lang/ref/Finalizer")?;
     call_static(thread, "java/lang/System", "initPhase1", "()V", &[])?;
@@ -176,8 +177,8 @@ pub(crate) fn print_uncaught(thread: &Thread, exception: ObjectRef) {
     }
 }
 
-/// The end of `main`: waits for threads that are no daemons, runs the hooks. Then the calling thread, which may end before
-/// the process does, is attached no more.
+/// The end of `main`: waits for threads that are no daemons, runs the hooks. Then the calling
+/// thread, which may end before the process does, is attached no more.
 pub(crate) fn destroy(thread: &'static Thread) {
     let is_daemon = |other: &Arc<Thread>| {
         let Some(object) = other.object().some() else {

@@ -41,7 +41,8 @@ impl<T> Lock<T> {
         }
     }
 
-    /// Waits in native state, so that a holder may reach safepoints and the collector waits for nobody.
+    /// Waits in native state, so that a holder may reach safepoints and the collector waits for
+    /// nobody.
     pub(crate) fn lock(&self) -> Guard<'_, T> {
         lock_futex(&self.futex);
         Guard(self)
@@ -128,7 +129,8 @@ fn try_lock_futex(futex: &Futex<Private>) -> bool {
         .is_ok()
 }
 
-/// Patiently: the holder may be waiting for the collector, and that one for a visitor who waits a while for this thread.
+/// Patiently: the holder may be waiting for the collector, and that one for a visitor who waits a
+/// while for this thread.
 pub(crate) fn wait_for_futex(futex: &Futex<Private>) {
     if let Err(error) = futex.lock_pi_patiently() {
         panic!("a lock of the machine is out of order: {error}");

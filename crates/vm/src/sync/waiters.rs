@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //! [`Waiters`]: the threads that wait to be notified by one monitor, in the order of their coming.
 //!
-//! The links lie in the threads' own records, so that nothing is allocated. Whoever touches a list holds its monitor: a
-//! thread enters before it gives the monitor up and leaves, or finds that it was taken out, when it has it again.
+//! The links lie in the threads' own records, so that nothing is allocated. Whoever touches a list
+//! holds its monitor: a thread enters before it gives the monitor up and leaves, or finds that it
+//! was taken out, when it has it again.
 
 use core::cell::Cell;
 use core::ops::Deref;
@@ -54,8 +55,8 @@ impl Waiters {
     /// Puts `waiter` behind all others.
     ///
     /// # Safety
-    /// 1. `waiter` stays where it is until it has been taken out. 2. Until then one thread at a time touches the list
-    ///    and what is in it.
+    /// 1. `waiter` stays where it is until it has been taken out. 2. Until then one thread at a
+    ///    time touches the list and what is in it.
     pub(crate) unsafe fn enter(&self, waiter: &Waiter) {
         assert!(!waiter.is_listed.replace(true), "a thread waits once");
         waiter.next.set(null());
@@ -94,8 +95,8 @@ impl Waiters {
 
 /// What a link of a list names.
 fn listed<'a>(link: *const Waiter) -> Option<&'a Waiter> {
-    // SAFETY: 1. Links name what is in the list and was not taken out: `enter`'s caller keeps it there, and the list to
-    // one thread at a time.
+    // SAFETY: 1. Links name what is in the list and was not taken out: `enter`'s caller keeps it
+    // there, and the list to one thread at a time.
     NonNull::new(link.cast_mut()).map(|waiter| unsafe { waiter.as_ref() })
 }
 
@@ -103,7 +104,8 @@ fn listed<'a>(link: *const Waiter) -> Option<&'a Waiter> {
 mod tests {
     use super::*;
 
-    /// A random history against a plain queue: who is taken first, and whether leaving finds one in the list.
+    /// A random history against a plain queue: who is taken first, and whether leaving finds one in
+    /// the list.
     #[test]
     fn the_list_does_what_a_queue_does() {
         let waiters: [Waiter; 9] = [const { Waiter::new() }; 9];

@@ -17,13 +17,14 @@ pub(crate) struct Resume {
 
 /// Calls managed `code` through `adapter`.
 pub(crate) fn enter(adapter: u64, code: u64, args: &[u64], context: &MutatorContext) -> u64 {
-    // SAFETY: 1. `adapter` is an adapter's code for the callee's shape; `args` has a value per parameter.
+    // SAFETY: 1. `adapter` is an adapter's code for the callee's shape; `args` has a value per
+    // parameter.
     // 2. `context` is the calling thread's.
     unsafe { enter_code(adapter, code, args.as_ptr(), context) }
 }
 
-/// Sets the pinned register for the time of the call. All registers that calls preserve go to the stack, where the
-/// collector finds what the Rust frames above hold in them (`roots`).
+/// Sets the pinned register for the time of the call. All registers that calls preserve go to the
+/// stack, where the collector finds what the Rust frames above hold in them (`roots`).
 #[unsafe(naked)]
 unsafe extern "C" fn enter_code(
     adapter: u64,

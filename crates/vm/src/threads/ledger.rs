@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //! [`Ledger`]: what made a real-time thread late, or could have.
 //!
-//! Filled by its own thread between [`Ledger::open`] and [`Ledger::close`], without allocation, and without a lock that
-//! anyone holds for long: the histograms' is shared with the report alone. Read by others at any time.
+//! Filled by its own thread between [`Ledger::open`] and [`Ledger::close`], without allocation, and
+//! without a lock that anyone holds for long: the histograms' is shared with the report alone. Read
+//! by others at any time.
 
 use core::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 
@@ -359,7 +360,8 @@ impl Ledger {
         self.sites.add(u64::from(class.address()), ns);
     }
 
-    /// Releases, releases skipped, deadlines missed, costs overrun, slow paths of the write barrier.
+    /// Releases, releases skipped, deadlines missed, costs overrun, slow paths of the write
+    /// barrier.
     pub(crate) fn counts(&self) -> [(&'static str, u64); 5] {
         let of = |count: &AtomicU64| count.load(Ordering::Relaxed);
         [
@@ -378,7 +380,8 @@ impl Ledger {
             .map(|recorder| recorder.as_ref().map_or_else(Quantiles::default, quantiles))
     }
 
-    /// The same as histograms: values up to so many nanoseconds, and how many there were; only those that there were.
+    /// The same as histograms: values up to so many nanoseconds, and how many there were; only
+    /// those that there were.
     pub(crate) fn histograms(&self) -> [Vec<(u64, u64)>; 2] {
         let times = self.times.lock();
         [&times.lateness, &times.work].map(|recorder| {
@@ -391,7 +394,8 @@ impl Ledger {
         })
     }
 
-    /// What the kernel counted since the first release ended, or since `run` began if there was none.
+    /// What the kernel counted since the first release ended, or since `run` began if there was
+    /// none.
     pub(crate) fn usage(&self) -> Usage {
         let times = self.times.lock();
         let (first, last) = (times.usage_first, times.usage_last);

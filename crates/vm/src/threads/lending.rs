@@ -13,7 +13,8 @@ use crate::threads::thread::Thread;
 pub(crate) struct Lending {
     /// The borrower's number while this thread waits for it.
     pub(crate) word: Futex<Private>,
-    /// How many lend to this thread, and the first of them. Each leaves the list before it leaves `park`.
+    /// How many lend to this thread, and the first of them. Each leaves the list before it leaves
+    /// `park`.
     pub(crate) lender_count: AtomicU32,
     pub(crate) lenders: Lock<Option<&'static Thread>>,
     /// The next in the list that this thread is in; under that list's lock.

@@ -9,7 +9,8 @@ use crate::classes::object::ObjectRef;
 use crate::memory;
 use crate::threads::thread::{Thread, Thrown};
 
-/// Bytes for local references, 8 each: 16 times what HotSpot lets native code ask for. Only those used take memory.
+/// Bytes for local references, 8 each: 16 times what HotSpot lets native code ask for. Only those
+/// used take memory.
 pub(crate) const LOCALS_BYTES: usize = 8 << 20;
 /// Of these, what is left for the machine's own and for making the error about the others.
 pub(crate) const LOCALS_RESERVE_BYTES: usize = 256 << 10;
@@ -17,7 +18,8 @@ pub(crate) const LOCALS_RESERVE_BYTES: usize = 256 << 10;
 pub(crate) const LOCALS_GUARD_BYTES: usize = 4096;
 
 impl Thread {
-    /// A new local reference, or null for null. Null as well, with an OutOfMemoryError pending, if there is no room.
+    /// A new local reference, or null for null. Null as well, with an OutOfMemoryError pending, if
+    /// there is no room.
     #[inline]
     pub(crate) fn local(&self, object: ObjectRef) -> u64 {
         if object.is_null() {
@@ -74,7 +76,8 @@ impl Thread {
         self.locals_start <= reference && reference < self.word(machine_word::LOCALS_TOP)
     }
 
-    /// References that Rust code must hold in memory of its own are held by local references of this scope.
+    /// References that Rust code must hold in memory of its own are held by local references of
+    /// this scope.
     pub(crate) fn scope(&self) -> Scope<'_> {
         Scope::new(self)
     }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! How a thread of Java's waits for a lock of the machine: in native state, and its ledger notes it.
+//! How a thread of Java's waits for a lock of the machine: in native state, and its ledger notes
+//! it.
 
 use rt::sys::futex::{Futex, Private};
 

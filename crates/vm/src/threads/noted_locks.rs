@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! [`NotedLocks`]: what methods without a proof of structured locking hold (`ir`'s `locks`), and what native code holds.
+//! [`NotedLocks`]: what methods without a proof of structured locking hold (`ir`'s `locks`), and
+//! what native code holds.
 //!
 //! No compiler of Java makes such methods. They alone pay for the list, which grows by allocation.
 
@@ -7,8 +8,8 @@ use std::cell::RefCell;
 
 use crate::classes::object::ObjectRef;
 
-/// Objects locked by a thread's frames that note their locks, the outermost frame's first. Changed by the thread
-/// itself, read by who scans its roots.
+/// Objects locked by a thread's frames that note their locks, the outermost frame's first. Changed
+/// by the thread itself, read by who scans its roots.
 #[derive(Default)]
 pub(crate) struct NotedLocks(RefCell<Vec<ObjectRef>>);
 

@@ -78,8 +78,8 @@ pub(crate) struct Record {
 
 /// Every record, in the order of starting.
 static RECORDS: Lock<Vec<&'static Record>> = Lock::new(Vec::new());
-/// Those and all others, by number. What reflection makes of a number is another record or none: all that a record has
-/// may be used by any thread.
+/// Those and all others, by number. What reflection makes of a number is another record or none:
+/// all that a record has may be used by any thread.
 static NUMBERED: Table<OnceLock<&'static Record>> = Table::new();
 /// Threads that found no room there.
 static UNRECORDED: AtomicU32 = AtomicU32::new(0);
@@ -317,7 +317,8 @@ impl Record {
         is_told
     }
 
-    /// Ends the work on a release; when the next one is. None if instead a missed deadline is to be told.
+    /// Ends the work on a release; when the next one is. None if instead a missed deadline is to be
+    /// told.
     pub(crate) fn end_period(&self) -> Option<u64> {
         let due_ns = self.due_ns.load(Ordering::Acquire);
         if !self.is_working.load(Ordering::Acquire) {
@@ -361,7 +362,8 @@ impl Record {
         let is_told = self.told_ns.load(Ordering::Acquire) == due_ns;
         let now_ns = Monotonic.now_ns();
         if due_ns == 0 || is_told || due_ns.saturating_add(deadline_ns) <= now_ns {
-            // Before the first release, or behind a deadline that is told or kept: once a period is often enough.
+            // Before the first release, or behind a deadline that is told or kept: once a period is
+            // often enough.
             return now_ns.saturating_add(period_ns.max(deadline_ns).max(1));
         }
         due_ns.saturating_add(deadline_ns)

@@ -4,13 +4,15 @@
 use core::arch::naked_asm;
 use core::sync::atomic::{AtomicU64, Ordering};
 
-/// What a thread saved of itself at its last safepoint: the registers that calls preserve, then the stack pointer.
+/// What a thread saved of itself at its last safepoint: the registers that calls preserve, then the
+/// stack pointer.
 #[derive(Debug, Default)]
 #[repr(C)]
 pub(crate) struct Saved {
     registers: [AtomicU64; 6],
     stack_pointer: AtomicU64,
-    /// The stack's base: the first address behind it. Equal to `stack_pointer` when there is nothing to scan.
+    /// The stack's base: the first address behind it. Equal to `stack_pointer` when there is
+    /// nothing to scan.
     stack_base: AtomicU64,
 }
 
@@ -26,13 +28,13 @@ impl Saved {
     /// Notes the calling thread's registers and stack pointer: those of the caller at this call.
     #[inline]
     pub(crate) fn save(&self) {
-        // SAFETY: 1. `self` has room for the seven words. 2. Only the thread itself saves, in managed state, when
-        // nobody reads.
+        // SAFETY: 1. `self` has room for the seven words. 2. Only the thread itself saves, in
+        // managed state, when nobody reads.
         unsafe { save_registers(self) }
     }
 
-    /// As [`Self::save`], where no foreign frame above the managed one noted at `last_frame` (0: none) holds a
-    /// reference, nor any register.
+    /// As [`Self::save`], where no foreign frame above the managed one noted at `last_frame` (0:
+    /// none) holds a reference, nor any register.
     pub(crate) fn save_managed(&self, last_frame: u64) {
         let stack_pointer = match last_frame {
             0 => self.stack_base.load(Ordering::Relaxed),
@@ -86,12 +88,13 @@ pub(crate) fn stack_pointer_of_caller(frame: u64) -> u64 {
     frame + 16
 }
 
-/// Zeroes the stack below the caller's frame, for frames of Rust that the caller is about to make: what they leave
-/// unwritten would else name what managed frames held there. Takes some 0.2 µs; for paths that take many.
+/// Zeroes the stack below the caller's frame, for frames of Rust that the caller is about to make:
+/// what they leave unwritten would else name what managed frames held there. Takes some 0.2 µs; for
+/// paths that take many.
 #[inline]
 pub(crate) fn clear_stack_below() {
-    // SAFETY: 1. Below the limit of managed frames lie more bytes of stack than are cleared (`thread`). 2. Nothing of
-    // value lies below the stack pointer.
+    // SAFETY: 1. Below the limit of managed frames lie more bytes of stack than are cleared
+    // (`thread`). 2. Nothing of value lies below the stack pointer.
     unsafe { clear_below() }
 }
 

@@ -44,7 +44,8 @@ pub(crate) struct UpcallFrame {
     pub(crate) holds: Holds,
 }
 
-/// Whether the frames of Rust and native code between managed ones may hold references: see `roots`.
+/// Whether the frames of Rust and native code between managed ones may hold references: see
+/// `roots`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(u64)]
 pub(crate) enum Holds {
@@ -100,8 +101,9 @@ pub(crate) struct Thread {
     number: AtomicU32,
 }
 
-// SAFETY: 1. Other threads touch atomics and parkers only; cells and what the heap knows are the thread's own, but for
-// `waiter`'s, which belong to whoever holds the monitor in whose list it is. The collector reads `saved` and the context while the thread cannot change them.
+// SAFETY: 1. Other threads touch atomics and parkers only; cells and what the heap knows are the
+// thread's own, but for `waiter`'s, which belong to whoever holds the monitor in whose list it is.
+// The collector reads `saved` and the context while the thread cannot change them.
 unsafe impl Sync for Thread {}
 // SAFETY: 1. A thread record is made by its own thread and never moves.
 unsafe impl Send for Thread {}
@@ -135,7 +137,8 @@ fn doors() -> &'static Doors {
 struct Records {
     /// Of attached threads.
     running: Vec<Arc<Thread>>,
-    /// Of threads that have ended. Whoever still holds one never holds it last: real-time threads free no memory.
+    /// Of threads that have ended. Whoever still holds one never holds it last: real-time threads
+    /// free no memory.
     ended: Vec<Arc<Thread>>,
 }
 
@@ -143,8 +146,9 @@ thread_local! {
     static CURRENT: Cell<Option<&'static Thread>> = const { Cell::new(None) };
 }
 
-/// Every record. One lock for both lists: were there one for the ended alone, threads that start would not queue for it,
-/// and on a busy machine those that end would pile up there by the thousand.
+/// Every record. One lock for both lists: were there one for the ended alone, threads that start
+/// would not queue for it, and on a busy machine those that end would pile up there by the
+/// thousand.
 static THREADS: Lock<Records> = Lock::new(Records {
     running: Vec::new(),
     ended: Vec::new(),
@@ -155,7 +159,8 @@ static NUMBERED: Directory<Thread> = Directory::new();
 static RECORDS: AtomicU32 = AtomicU32::new(0);
 static RECORDS_MAX: AtomicU32 = AtomicU32::new(0);
 
-/// Records that exist, of threads that run and threads that have ended, and the most that there were.
+/// Records that exist, of threads that run and threads that have ended, and the most that there
+/// were.
 pub(crate) fn record_counts() -> (u32, u32) {
     let count = |of: &AtomicU32| of.load(Ordering::Relaxed);
     (count(&RECORDS), count(&RECORDS_MAX))
@@ -173,8 +178,8 @@ pub(crate) fn find(is_wanted: impl Fn(&Thread) -> bool) -> Option<Arc<Thread>> {
     running.find(|thread| is_wanted(thread)).cloned()
 }
 
-/// Runs `work`, which neither waits nor reaches a safepoint, on the running thread whose object is `object` and whose
-/// number was `number`; it does not end meanwhile.
+/// Runs `work`, which neither waits nor reaches a safepoint, on the running thread whose object is
+/// `object` and whose number was `number`; it does not end meanwhile.
 pub(crate) fn with_numbered<T>(
     number: u32,
     object: ObjectRef,
@@ -192,7 +197,8 @@ pub(crate) fn current() -> Option<&'static Thread> {
 fn own_stack() -> (u64, u64) {
     let mut attributes = core::mem::MaybeUninit::<libc::pthread_attr_t>::uninit();
     let (mut low, mut size) = (core::ptr::null_mut(), 0);
-    // SAFETY: 1. `attributes` is initialised by the first call, read by the second, destroyed by the third.
+    // SAFETY: 1. `attributes` is initialised by the first call, read by the second, destroyed by
+    // the third.
     unsafe {
         if libc::pthread_getattr_np(libc::pthread_self(), attributes.as_mut_ptr()) != 0 {
             crate::console::fatal("the system does not say where a thread's stack lies");
@@ -215,7 +221,8 @@ pub(crate) fn check_own_stack() -> Result<(), String> {
     ))
 }
 
-/// Attaches the calling thread to the machine, in managed state. `roots` are kept alive by somebody else until then.
+/// Attaches the calling thread to the machine, in managed state. `roots` are kept alive by somebody
+/// else until then.
 pub(crate) fn attach(roots: &[heap::ObjectRef]) -> &'static Thread {
     attach_as(roots, None)
 }
@@ -259,7 +266,8 @@ pub(crate) fn attach_as(
     });
     let records = RECORDS.fetch_add(1, Ordering::Relaxed) + 1;
     RECORDS_MAX.fetch_max(records, Ordering::Relaxed);
-    // SAFETY: 1. The thread's record is freed after `detach`; nobody calls that and goes on with the record.
+    // SAFETY: 1. The thread's record is freed after `detach`; nobody calls that and goes on with
+    // the record.
     let thread: &'static Thread = unsafe { &*Arc::as_ptr(&shared) };
     let context = thread.context();
     context
@@ -308,10 +316,11 @@ pub(crate) fn detach(thread: &'static Thread) {
     bury(own);
 }
 
-/// Frees the records of ended threads that nobody else holds, and notes `own` for the next thread that ends.
+/// Frees the records of ended threads that nobody else holds, and notes `own` for the next thread
+/// that ends.
 ///
-/// A record among the ended has no number and is not among the running, and its thread is past its last use: only who
-/// holds it could share it, so one that is held here alone stays so.
+/// A record among the ended has no number and is not among the running, and its thread is past its
+/// last use: only who holds it could share it, so one that is held here alone stays so.
 fn bury(own: Arc<Thread>) {
     let is_held = |record: &Arc<Thread>| Arc::strong_count(record) > 1;
     let unused = {
@@ -334,8 +343,9 @@ impl Thread {
     /// The thread behind a mutator's context.
     pub(crate) fn of_context(context: &MutatorContext) -> &'static Thread {
         let address = context.thread.load(Ordering::Relaxed);
-        // SAFETY: 1. `attach` stored the address of a record that lives until the thread has ended; `detach` takes the
-        // address away, and a context is used by its thread, or by who holds that thread where it stands.
+        // SAFETY: 1. `attach` stored the address of a record that lives until the thread has ended;
+        // `detach` takes the address away, and a context is used by its thread, or by who holds
+        // that thread where it stands.
         unsafe { &*(address as *const Thread) }
     }
 
@@ -362,7 +372,8 @@ impl Thread {
     /// The record, to hold.
     pub(crate) fn shared(&self) -> Arc<Self> {
         let pointer = core::ptr::from_ref(self);
-        // SAFETY: 1. `attach` makes every record in an `Arc`. 2. This one exists, so somebody holds it.
+        // SAFETY: 1. `attach` makes every record in an `Arc`. 2. This one exists, so somebody holds
+        // it.
         unsafe {
             Arc::increment_strong_count(pointer);
             Arc::from_raw(pointer)
@@ -409,13 +420,14 @@ impl Thread {
     /// Lends the heap's side of this thread to `work`, which reaches no safepoint.
     #[inline]
     pub(crate) fn with_mutator<T>(&self, work: impl FnOnce(&mut Mutator) -> T) -> T {
-        // SAFETY: 1. Only the thread itself calls. 2. `work` is the heap's, which calls nothing that comes back here:
-        // scans of this thread's roots read its record and its context.
+        // SAFETY: 1. Only the thread itself calls. 2. `work` is the heap's, which calls nothing
+        // that comes back here: scans of this thread's roots read its record and its context.
         let mutator = unsafe { &mut *self.mutator.get() };
         work(mutator.as_mut().expect("the thread is attached"))
     }
 
-    /// As [`Self::with_mutator`], for work that may answer the collector: notes first where this stack ends.
+    /// As [`Self::with_mutator`], for work that may answer the collector: notes first where this
+    /// stack ends.
     #[inline(never)]
     pub(crate) fn at_safepoint<T>(&self, work: impl FnOnce(&mut Mutator) -> T) -> T {
         self.saved.save();
@@ -425,7 +437,8 @@ impl Thread {
         result
     }
 
-    /// As [`Self::at_safepoint`], where no Rust or native frame up to the last managed one holds a reference.
+    /// As [`Self::at_safepoint`], where no Rust or native frame up to the last managed one holds a
+    /// reference.
     pub(crate) fn at_managed_safepoint<T>(&self, work: impl FnOnce(&mut Mutator) -> T) -> T {
         self.save(Holds::Nothing);
         self.with_mutator(work)
@@ -443,14 +456,14 @@ impl Thread {
         }
     }
 
-    /// Leaves managed state for native code, which holds local references only: the collector acts for this thread
-    /// until it comes back.
+    /// Leaves managed state for native code, which holds local references only: the collector acts
+    /// for this thread until it comes back.
     pub(crate) fn enter_native(&self) {
         self.at_managed_safepoint(Mutator::enter_native);
     }
 
-    /// Comes back to managed state. What was saved on leaving it stays: the collector may be reading it, and no
-    /// reference was touched since.
+    /// Comes back to managed state. What was saved on leaving it stays: the collector may be
+    /// reading it, and no reference was touched since.
     pub(crate) fn leave_native(&self) {
         let held_ns = self.with_mutator(Mutator::leave_native);
         if held_ns > 0
@@ -467,14 +480,15 @@ impl Thread {
         }
     }
 
-    /// Runs `work`, which may wait and touches no object, in native state. This frame stays meanwhile, with the
-    /// registers that it saves of its caller's.
+    /// Runs `work`, which may wait and touches no object, in native state. This frame stays
+    /// meanwhile, with the registers that it saves of its caller's.
     #[inline(never)]
     pub(crate) fn outside<T>(&self, work: impl FnOnce() -> T) -> T {
         self.outside_holding(Holds::Any, work)
     }
 
-    /// As [`Self::outside`]; `holds` says what the callers up to the last managed frame hold meanwhile.
+    /// As [`Self::outside`]; `holds` says what the callers up to the last managed frame hold
+    /// meanwhile.
     #[inline(never)]
     pub(crate) fn outside_holding<T>(&self, holds: Holds, work: impl FnOnce() -> T) -> T {
         if self.with_mutator(|mutator| mutator.is_native()) {
@@ -487,7 +501,8 @@ impl Thread {
         result
     }
 
-    /// Runs `work`, which touches objects, in managed state: the way back for a while from within [`Self::outside`].
+    /// Runs `work`, which touches objects, in managed state: the way back for a while from within
+    /// [`Self::outside`].
     #[inline(never)]
     pub(crate) fn inside<T>(&self, work: impl FnOnce() -> T) -> T {
         if !self.with_mutator(|mutator| mutator.is_native()) {
@@ -495,7 +510,8 @@ impl Thread {
         }
         self.leave_native();
         let result = work();
-        // The frames of `outside` and of its caller lie above this one: what they hold is found as it was.
+        // The frames of `outside` and of its caller lie above this one: what they hold is found as
+        // it was.
         self.save(Holds::Any);
         self.with_mutator(Mutator::enter_native);
         result
@@ -507,7 +523,8 @@ impl Thread {
         const BOTH: i32 = 2;
         const OF_THREAD: i32 = 4;
         let kind = if with_system { BOTH } else { USER };
-        // The kernel's own encoding of a thread's clock (`man clock_getres`, CLOCK_THREAD_CPUTIME_ID of another thread).
+        // The kernel's own encoding of a thread's clock (`man clock_getres`,
+        // CLOCK_THREAD_CPUTIME_ID of another thread).
         let clock = (!(self.tid as i32) << 3) | kind | OF_THREAD;
         let mut time = libc::timespec {
             tv_sec: 0,
@@ -549,8 +566,8 @@ impl Thread {
         self.call_holding(Holds::Any, method, args)
     }
 
-    /// As [`Self::call`]; `holds` says what the caller and its callers, up to the last managed frame, hold meanwhile
-    /// besides `args`, which are the callee's.
+    /// As [`Self::call`]; `holds` says what the caller and its callers, up to the last managed
+    /// frame, hold meanwhile besides `args`, which are the callee's.
     pub(crate) fn call_holding(
         &self,
         holds: Holds,
@@ -585,7 +602,8 @@ impl Thread {
         Ok(value)
     }
 
-    /// The adapter for `method`, found or made. No scan looks at where `args` may lie: meanwhile they are here too.
+    /// The adapter for `method`, found or made. No scan looks at where `args` may lie: meanwhile
+    /// they are here too.
     #[cold]
     #[inline(never)]
     fn adapter_for(&self, method: &'static Method, args: &[u64]) -> u64 {

@@ -59,7 +59,8 @@ pub(crate) fn walk(thread: &Thread, each: impl FnMut(Frame) -> bool) {
     walk_from(thread, frame, thread.word(machine_word::LAST_METHOD), each);
 }
 
-/// As [`walk`], from the frame record at `frame`; `native` is the native method that it called, or 0.
+/// As [`walk`], from the frame record at `frame`; `native` is the native method that it called, or
+/// 0.
 pub(crate) fn walk_from(
     thread: &Thread,
     frame: u64,
@@ -146,7 +147,8 @@ pub(crate) fn walk_records(
             }
             CodeKind::Native(method) => each(Frame { method, at: None }, None),
             CodeKind::Adapter => {
-                // SAFETY: 1. Adapters run inside `Thread::call`, whose frame record is on this stack still.
+                // SAFETY: 1. Adapters run inside `Thread::call`, whose frame record is on this
+                // stack still.
                 let Some(left) = (unsafe { upcall.as_ref() }) else {
                     return;
                 };

@@ -38,7 +38,8 @@ impl Waiting {
         self.object.store(object.0, Ordering::Release);
     }
 
-    /// The object whose monitor or notification the thread waits for, or null. The thread holds it elsewhere.
+    /// The object whose monitor or notification the thread waits for, or null. The thread holds it
+    /// elsewhere.
     pub(crate) fn object(&self) -> ObjectRef {
         ObjectRef(self.object.load(Ordering::Acquire))
     }

@@ -144,7 +144,8 @@ pub(crate) fn build(jdk: &Path, source: &str, program: &Path) {
         .arg(format!("-I{}", include.display()))
         .arg(format!("-I{}/linux", include.display()))
         .arg(format!("-L{}", libraries.display()))
-        // Goes before LD_LIBRARY_PATH, where cargo also names a directory with the library of an earlier build.
+        // Goes before LD_LIBRARY_PATH, where cargo also names a directory with the library of an
+        // earlier build.
         .arg("-Wl,--disable-new-dtags")
         .arg(format!("-Wl,-rpath,{}", libraries.display()))
         .arg("-ljvm")
@@ -153,7 +154,8 @@ pub(crate) fn build(jdk: &Path, source: &str, program: &Path) {
     assert!(cc.status.success(), "{}", shown(&cc));
 }
 
-/// Figures of `-Xtakt:report`: methods compiled, methods from the cache, files of the cache refused.
+/// Figures of `-Xtakt:report`: methods compiled, methods from the cache, files of the cache
+/// refused.
 pub(crate) fn figures(output: &Output) -> (u32, u32, u32) {
     let report = String::from_utf8_lossy(&output.stderr).into_owned();
     let number_before = |mark: &str| {

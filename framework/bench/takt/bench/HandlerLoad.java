@@ -13,24 +13,32 @@ import takt.framework.Natives;
 import takt.framework.RealtimeThread;
 
 /**
- * RTDroid's experiment: one real-time thread sends a message each period, many ordinary threads send ten messages each ten
- * milliseconds to the same handler. Prints how late the real-time messages were handled, and how many messages were.
+ * RTDroid's experiment: one real-time thread sends a message each period, many ordinary threads
+ * send ten messages each ten milliseconds to the same handler. Prints how late the real-time
+ * messages were handled, and how many messages were.
  *
- * <p>Arguments: number of ordinary threads; milliseconds of a window, period in microseconds, priority; and, if there are to be more
- * windows than one, {@code on-command}: it then says "ready", and each line of its standard input is a window, after which it says
- * when that was. Nothing is sent between windows, so that several of these can take turns.
+ * <p>Arguments: number of ordinary threads; milliseconds of a window, period in microseconds,
+ * priority; and, if there are to be more windows than one, {@code on-command}: it then says
+ * "ready", and each line of its standard input is a window, after which it says when that was.
+ * Nothing is sent between windows, so that several of these can take turns.
  */
 public final class HandlerLoad {
     private static final int URGENT = 1;
     private static final int ORDINARY = 2;
     private static final long BURST_PERIOD_NANOS = TimeUnit.MILLISECONDS.toNanos(10);
     private static final int BURST = 10;
-    /** Messages not handled yet at which ordinary senders wait: a queue without a bound would eat the heap. */
+    /**
+     * Messages not handled yet at which ordinary senders wait: a queue without a bound would eat
+     * the heap.
+     */
     private static final long PENDING_MAX = 100_000;
     /** Messages of each kind before anything is counted: the compilers' work is not the queue's. */
     private static final int WARM_UP = 20_000;
     private static final int WARM_UP_URGENT = 50;
-    /** What the ordinary threads send for before a window begins: that they wake all at once is not the load that is meant. */
+    /**
+     * What the ordinary threads send for before a window begins: that they wake all at once is not
+     * the load that is meant.
+     */
     private static final long SETTLING_MILLIS = 10 * TimeUnit.NANOSECONDS.toMillis(BURST_PERIOD_NANOS);
 
     private final Handler handler;
@@ -120,7 +128,10 @@ public final class HandlerLoad {
         }
     }
 
-    /** Sends as many urgent messages as a window has beside what the ordinary threads send; says when. */
+    /**
+     * Sends as many urgent messages as a window has beside what the ordinary threads send; says
+     * when.
+     */
     private String window() {
         latencies = Arrays.copyOf(latencies, latencies.length + samples);
         sendOrdinary(true);
@@ -185,7 +196,8 @@ public final class HandlerLoad {
                 for (int count = 0; count < BURST && sent.get() - handled < PENDING_MAX; count++) {
                     send();
                 }
-                // Who is late begins anew: made up for, bursts would leave out every pause, and the threads would only compete.
+                // Who is late begins anew: made up for, bursts would leave out every pause, and the
+                // threads would only compete.
                 next = Math.max(next, System.nanoTime() - BURST_PERIOD_NANOS / 2) + BURST_PERIOD_NANOS;
                 LockSupport.parkNanos(next - System.nanoTime());
             }
@@ -205,7 +217,8 @@ public final class HandlerLoad {
             message.arg2 = (int) now;
             handler.sendMessage(message);
         }
-        // The last message as well finds a sender that sleeps, not one that goes on at the priority of the looper.
+        // The last message as well finds a sender that sleeps, not one that goes on at the priority
+        // of the looper.
         sleepUntil(next + periodNanos);
     }
 

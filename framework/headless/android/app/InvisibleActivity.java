@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 package android.app;
 
-/** Makes ActivityThread ask the server whether an activity will be visible, and so not make its views: it will not be. */
+/**
+ * Makes ActivityThread ask the server whether an activity will be visible, and so not make its
+ * views: it will not be.
+ */
 public final class InvisibleActivity {
     private InvisibleActivity() {}
 

@@ -7,8 +7,9 @@ import java.io.File;
 import java.util.Map;
 
 /**
- * A typeface without glyphs, in front of AOSP's on the class path: nothing is drawn, so a family's name and a style is all
- * that can be asked for. AOSP's own loads the system's fonts when a process starts.
+ * A typeface without glyphs, in front of AOSP's on the class path: nothing is drawn, so a family's
+ * name and a style is all that can be asked for. AOSP's own loads the system's fonts when a process
+ * starts.
  */
 public class Typeface {
     /** Where the framework asks whether fonts are loaded when they are first used. */

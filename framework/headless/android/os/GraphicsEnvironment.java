@@ -3,7 +3,10 @@ package android.os;
 
 import android.content.Context;
 
-/** The choice of graphics drivers, in front of AOSP's on the class path: there are none to choose from. */
+/**
+ * The choice of graphics drivers, in front of AOSP's on the class path: there are none to choose
+ * from.
+ */
 public class GraphicsEnvironment {
     private static final GraphicsEnvironment INSTANCE = new GraphicsEnvironment();
 
@@ -15,7 +18,9 @@ public class GraphicsEnvironment {
     /** Called when an application is bound. */
     public void setup(Context context, Bundle settings) {}
 
-    /** Called with each class loader of an application: where drivers' layers would be looked for. */
+    /**
+     * Called with each class loader of an application: where drivers' layers would be looked for.
+     */
     public void setLayerPaths(ClassLoader loader, String layers, String debugLayers) {}
 
     /** Called for a first activity. */

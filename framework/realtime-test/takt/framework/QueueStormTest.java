@@ -22,11 +22,16 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
-/** Senders that never pause, so that they sort in themselves: nothing is lost, starved or out of order. */
+/**
+ * Senders that never pause, so that they sort in themselves: nothing is lost, starved or out of
+ * order.
+ */
 final class QueueStormTest {
     private static final int SENDERS = 4;
     private static final int EACH = 100_000;
-    /** A fair share on one processor were a fifth of the time; a starved looper handles some ten. */
+    /**
+     * A fair share on one processor were a fifth of the time; a starved looper handles some ten.
+     */
     private static final int SHARE = 200;
     /** Ends of storms: the last who sorts in wakes a looper that waits for it. */
     private static final int ENDS = 60;
@@ -93,7 +98,10 @@ final class QueueStormTest {
         storm(what -> handler.sendMessageAtFrontOfQueue(Message.obtain(handler, what)));
     }
 
-    /** What the looper sends itself in a storm has come before its next look: it is not handed what was next until then. */
+    /**
+     * What the looper sends itself in a storm has come before its next look: it is not handed what
+     * was next until then.
+     */
     @Test
     void whatIsSentToTheFrontIsNextAndWhatIsRemovedIsGone() throws InterruptedException {
         work = message -> {
@@ -147,7 +155,10 @@ final class QueueStormTest {
         assertNull(complaint);
     }
 
-    /** One thread sends something urgent, then something ordinary to the front: they come in that order. */
+    /**
+     * One thread sends something urgent, then something ordinary to the front: they come in that
+     * order.
+     */
     @Test
     void nothingOvertakesWhatIsUrgent() throws InterruptedException {
         work = message -> {
@@ -191,7 +202,10 @@ final class QueueStormTest {
         }
     }
 
-    /** As many messages as senders can send without a pause; while they do, the looper handles its share. */
+    /**
+     * As many messages as senders can send without a pause; while they do, the looper handles its
+     * share.
+     */
     private void storm(IntConsumer send) throws InterruptedException {
         int handledMeanwhile = runStorm(send);
         int sent = SENDERS * EACH;

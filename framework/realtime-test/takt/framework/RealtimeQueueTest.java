@@ -105,7 +105,10 @@ final class RealtimeQueueTest {
         assertEquals(0, queue.notRaisedCount());
     }
 
-    /** A thread that found the looper asleep and was preempted before it woke it leaves the queue so. */
+    /**
+     * A thread that found the looper asleep and was preempted before it woke it leaves the queue
+     * so.
+     */
     @Test
     void anUrgentMessageDoesNotRelyOnAnothersWaking() throws Exception {
         Field rest = MessageQueue.class.getDeclaredField("rest");

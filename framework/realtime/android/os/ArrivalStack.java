@@ -4,8 +4,9 @@ package android.os;
 import java.util.concurrent.atomic.AtomicReferenceFieldUpdater;
 
 /**
- * What was sent and is not sorted in: senders push without a lock, one compare-and-swap, tried again if another sender's came between;
- * all of it is taken at once. A sender that is preempted has either published its message or not: it holds up nobody.
+ * What was sent and is not sorted in: senders push without a lock, one compare-and-swap, tried
+ * again if another sender's came between; all of it is taken at once. A sender that is preempted
+ * has either published its message or not: it holds up nobody.
  */
 final class ArrivalStack {
     private static final AtomicReferenceFieldUpdater<ArrivalStack, QueueEntry> LAST =
@@ -13,7 +14,10 @@ final class ArrivalStack {
 
     private volatile QueueEntry last;
 
-    /** Answers how many lie there now: a hint, for the one below may have been taken and be back meanwhile. */
+    /**
+     * Answers how many lie there now: a hint, for the one below may have been taken and be back
+     * meanwhile.
+     */
     int push(QueueEntry entry) {
         while (true) {
             QueueEntry found = last;

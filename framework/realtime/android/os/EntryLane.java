@@ -4,10 +4,12 @@ package android.os;
 import java.util.Arrays;
 
 /**
- * Entries of one kind (synchronous or asynchronous) by priority; within a priority by time, then arrival.
+ * Entries of one kind (synchronous or asynchronous) by priority; within a priority by time, then
+ * arrival.
  *
- * <p>What arrives in the order of its times is appended to a line in O(1); what does not goes to a heap in O(log n). The
- * head of a priority is the earlier of both. A search looks at no more than {@link #PRIORITIES} heads.
+ * <p>What arrives in the order of its times is appended to a line in O(1); what does not goes to a
+ * heap in O(log n). The head of a priority is the earlier of both. A search looks at no more than
+ * {@link #PRIORITIES} heads.
  */
 final class EntryLane {
     /** 0 is for ordinary threads, 1 to 99 are Linux's real-time priorities. */

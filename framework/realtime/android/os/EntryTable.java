@@ -2,8 +2,8 @@
 package android.os;
 
 /**
- * Entries by what they are removed by: handler; handler and what; handler and callback. Chains of a fixed hash table, so
- * that a removal visits what it removes, and what shares a chain with it.
+ * Entries by what they are removed by: handler; handler and what; handler and callback. Chains of a
+ * fixed hash table, so that a removal visits what it removes, and what shares a chain with it.
  */
 final class EntryTable {
     static final int BY_HANDLER = 0;

@@ -6,8 +6,9 @@ import android.util.proto.ProtoOutputStream;
 import java.util.concurrent.atomic.AtomicIntegerFieldUpdater;
 
 /**
- * A message, in front of AOSP's class of the same name: what an application sees is AOSP's. Inside, the message carries what
- * {@link MessageQueue} needs to hold it, so that a send makes nothing, and its pool has no lock.
+ * A message, in front of AOSP's class of the same name: what an application sees is AOSP's. Inside,
+ * the message carries what {@link MessageQueue} needs to hold it, so that a send makes nothing, and
+ * its pool has no lock.
  */
 public final class Message implements Parcelable {
     private static final AtomicIntegerFieldUpdater<Message> FLAGS =

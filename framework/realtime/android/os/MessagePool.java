@@ -4,12 +4,13 @@ package android.os;
 import java.util.concurrent.atomic.AtomicLong;
 
 /**
- * Unused messages, for any number of threads, without a lock: a thread that is preempted here holds up nobody.
+ * Unused messages, for any number of threads, without a lock: a thread that is preempted here holds
+ * up nobody.
  *
- * <p>Places are numbered. One stack holds the numbers of empty places, one those of full ones; whoever has taken a number
- * has the place to itself. Taking and giving are two compare-and-swaps each, tried again only if another thread's came
- * between. The upper half of a stack's word changes with every removal, so that a number which was taken and came back
- * in between is noticed.
+ * <p>Places are numbered. One stack holds the numbers of empty places, one those of full ones;
+ * whoever has taken a number has the place to itself. Taking and giving are two compare-and-swaps
+ * each, tried again only if another thread's came between. The upper half of a stack's word changes
+ * with every removal, so that a number which was taken and came back in between is noticed.
  */
 public final class MessagePool {
     private final Message[] places;
@@ -27,7 +28,9 @@ public final class MessagePool {
         }
     }
 
-    /** A pool that owns so many messages, all made now; each comes back to it when it was handled. */
+    /**
+     * A pool that owns so many messages, all made now; each comes back to it when it was handled.
+     */
     public static MessagePool prepared(int count) {
         MessagePool pool = new MessagePool(count);
         for (int made = 0; made < count; made++) {

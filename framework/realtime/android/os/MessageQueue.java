@@ -13,31 +13,40 @@ import takt.framework.Cleaner;
 import takt.framework.RealtimeThread;
 
 /**
- * The queue of a {@link Looper}, in front of AOSP's class of the same name: messages have a priority and times in
- * nanoseconds; ordinary messages keep AOSP's order.
+ * The queue of a {@link Looper}, in front of AOSP's class of the same name: messages have a
+ * priority and times in nanoseconds; ordinary messages keep AOSP's order.
  *
- * <p>A message has its sender's real-time priority (0 for ordinary threads). The due message of the highest priority is
- * next; equal priorities keep time and arrival. A sender leaves its message without taking a lock (an ordinary one takes that of
- * {@link OrdinaryMessages} behind {@link #UNSORTED_MAX} others). Whoever next looks into the queue sorts in what arrived, once, in O(1)
- * if it is due and O(log n) if it is delayed, the most urgent first; the looper only as far as it may come before what is due. At most
- * {@link #REALTIME_PENDING_MAX} real-time messages wait at once; one more is refused and counted.
+ * <p>A message has its sender's real-time priority (0 for ordinary threads). The due message of the
+ * highest priority is next; equal priorities keep time and arrival. A sender leaves its message
+ * without taking a lock (an ordinary one takes that of {@link OrdinaryMessages} behind {@link
+ * #UNSORTED_MAX} others). Whoever next looks into the queue sorts in what arrived, once, in O(1) if
+ * it is due and O(log n) if it is delayed, the most urgent first; the looper only as far as it may
+ * come before what is due. At most {@link #REALTIME_PENDING_MAX} real-time messages wait at once;
+ * one more is refused and counted.
  *
- * <p>The looper's thread runs at the priority of what it dispatches. A sender that adds a more urgent due message raises it
- * with one system call; {@code rt::sync::boost} has the protocol, and why no raise is lost. A message that becomes due
- * while another is dispatched waits for that one at that one's priority.
+ * <p>The looper's thread runs at the priority of what it dispatches. A sender that adds a more
+ * urgent due message raises it with one system call; {@code rt::sync::boost} has the protocol, and
+ * why no raise is lost. A message that becomes due while another is dispatched waits for that one
+ * at that one's priority.
  *
- * <p>Lock order: this queue's (idle handlers, tokens of barriers), {@link OrdinaryMessages}', {@link UrgentMessages}'.
+ * <p>Lock order: this queue's (idle handlers, tokens of barriers), {@link OrdinaryMessages}',
+ * {@link UrgentMessages}'.
  */
 public final class MessageQueue {
     private static final String TAG = "MessageQueue";
 
     /** Real-time messages that may wait at once: far more than AOSP recycles of all kinds (50). */
     public static final int REALTIME_PENDING_MAX = 1024;
-    /** Ordinary arrivals that nobody has sorted in; a sender that finds more sorts in {@link #SENDER_STEPS} times some. */
+    /**
+     * Ordinary arrivals that nobody has sorted in; a sender that finds more sorts in {@link
+     * #SENDER_STEPS} times some.
+     */
     private static final int UNSORTED_MAX = 4096;
     private static final int SENDER_STEPS = 16;
     private static final long NANOS_PER_MILLI = 1_000_000;
-    /** Times that the looper waits for an offer: senders for ever earlier times would thwart each. */
+    /**
+     * Times that the looper waits for an offer: senders for ever earlier times would thwart each.
+     */
     private static final int WAITS_MAX = 8;
     private static final int IDLE_HANDLERS_FIRST = 4;
     /** Values of {@link #rest}. */
@@ -57,9 +66,10 @@ public final class MessageQueue {
     private final AtomicLong refused = new AtomicLong();
     private final AtomicLong notRaised = new AtomicLong();
     /**
-     * {@link #ASLEEP}: the looper waits, or is about to, until {@link #asleepUntilNanos}; who sends for an earlier time wakes it.
-     * {@link #BEING_WOKEN}: somebody does. Who is urgent does not rely on that: the other one may not get to run.
-     * {@link #BEHIND_SORTERS}: it waits for who sorts in, or for what is urgent and for an earlier time.
+     * {@link #ASLEEP}: the looper waits, or is about to, until {@link #asleepUntilNanos}; who sends
+     * for an earlier time wakes it. {@link #BEING_WOKEN}: somebody does. Who is urgent does not
+     * rely on that: the other one may not get to run. {@link #BEHIND_SORTERS}: it waits for who
+     * sorts in, or for what is urgent and for an earlier time.
      */
     final AtomicInteger rest = new AtomicInteger(AWAKE);
     private volatile long asleepUntilNanos;
@@ -93,7 +103,10 @@ public final class MessageQueue {
 
     private static native boolean nativeIsPolling(long queue);
 
-    /** Raises the looper if it is less urgent, then wakes it if it is asleep: 0 it was urgent enough, 1 raised, 2 refused. */
+    /**
+     * Raises the looper if it is less urgent, then wakes it if it is asleep: 0 it was urgent
+     * enough, 1 raised, 2 refused.
+     */
     private static native int nativeAnnounce(long queue, int priority, boolean isAsleep);
 
     private static native int nativeLook(long queue);
@@ -116,9 +129,9 @@ public final class MessageQueue {
     }
 
     /**
-     * Adds a message for a time in uptime nanoseconds; the priority is capped to the sender's. False if the looper has quit
-     * or {@link #REALTIME_PENDING_MAX} real-time messages wait: the message is then still the caller's. Extends AOSP's
-     * interface.
+     * Adds a message for a time in uptime nanoseconds; the priority is capped to the sender's.
+     * False if the looper has quit or {@link #REALTIME_PENDING_MAX} real-time messages wait: the
+     * message is then still the caller's. Extends AOSP's interface.
      */
     public boolean enqueueRealtime(Message message, long whenNanos, int priority) {
         int sender = RealtimeThread.priority();
@@ -131,14 +144,18 @@ public final class MessageQueue {
         return refused.get();
     }
 
-    /** Times that the looper could not be given a message's priority: the process lacks CAP_SYS_NICE. */
+    /**
+     * Times that the looper could not be given a message's priority: the process lacks
+     * CAP_SYS_NICE.
+     */
     public long notRaisedCount() {
         return notRaised.get();
     }
 
     /**
-     * Puts a handler's due messages in front of all others, in their order: for the end of an application, which must not wait
-     * for what it was sent in a storm. O(n log n) in the handler's messages, and what arrived is sorted in first.
+     * Puts a handler's due messages in front of all others, in their order: for the end of an
+     * application, which must not wait for what it was sent in a storm. O(n log n) in the handler's
+     * messages, and what arrived is sorted in first.
      */
     public void bringForward(Handler handler) {
         long nowNanos = SystemClock.uptimeNanos();
@@ -218,7 +235,10 @@ public final class MessageQueue {
         }
     }
 
-    /** An ordinary sender's, when senders are faster than the looper: so a search or an earlier time finds a bounded rest. */
+    /**
+     * An ordinary sender's, when senders are faster than the looper: so a search or an earlier time
+     * finds a bounded rest.
+     */
     void sortInSome() {
         int left = SENDER_STEPS;
         while (left > 0) {
@@ -307,8 +327,9 @@ public final class MessageQueue {
     }
 
     /**
-     * How long to wait; 0: look again. Asleep the looper keeps the priority of what it waits for: that costs nothing. The caller holds
-     * the lock of what is ordinary: what another sorted in meanwhile would not wake.
+     * How long to wait; 0: look again. Asleep the looper keeps the priority of what it waits for:
+     * that costs nothing. The caller holds the lock of what is ordinary: what another sorted in
+     * meanwhile would not wake.
      */
     long fallAsleep() {
         synchronized (urgent) {
@@ -335,7 +356,9 @@ public final class MessageQueue {
         return true;
     }
 
-    /** Who sent, or had sorted in, before it could see that the looper falls asleep did not wake it. */
+    /**
+     * Who sent, or had sorted in, before it could see that the looper falls asleep did not wake it.
+     */
     private boolean stayAsleep(boolean isOrdinaryQuiet) {
         if (isOrdinaryQuiet && !urgent.hasArrived()) {
             return true;
@@ -352,7 +375,10 @@ public final class MessageQueue {
         }
     }
 
-    /** The looper runs at a priority from here on; false if something was announced since {@link #beginLook}. */
+    /**
+     * The looper runs at a priority from here on; false if something was announced since {@link
+     * #beginLook}.
+     */
     boolean settle(int wanted) {
         int priority = Math.max(basePriority, wanted);
         if (priority == looperPriority && !urgent.isUnsettled) {
@@ -457,8 +483,8 @@ public final class MessageQueue {
         if (!quitAllowed) {
             throw new IllegalStateException("Main thread not allowed to quit.");
         }
-        // AOSP's two ways to quit: what is not due goes, or everything. Both locks: a sender that finds the queue quitting recycles
-        // what has arrived, which must be only what came later.
+        // AOSP's two ways to quit: what is not due goes, or everything. Both locks: a sender that
+        // finds the queue quitting recycles what has arrived, which must be only what came later.
         synchronized (ordinary) {
             synchronized (urgent) {
                 if (isQuitting) {

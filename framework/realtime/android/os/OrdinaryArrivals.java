@@ -6,12 +6,12 @@ import java.util.concurrent.atomic.AtomicLong;
 /**
  * What ordinary threads sent and is not sorted in, handed out a few at a time.
  *
- * <p>The earliest time of it is known without looking through it: a sender that pushed announces its time if that is earlier. So
- * whoever has sorted in some knows whether the rest may come before what is due. Until a sender has announced, its message
- * counts as being sent.
+ * <p>The earliest time of it is known without looking through it: a sender that pushed announces
+ * its time if that is earlier. So whoever has sorted in some knows whether the rest may come before
+ * what is due. Until a sender has announced, its message counts as being sent.
  *
- * <p>{@link #add}, {@link #isEmpty} and {@link #areAnnouncedAfter} are for any thread. Everything else is for the holder of the lock of
- * {@link OrdinaryMessages}.
+ * <p>{@link #add}, {@link #isEmpty} and {@link #areAnnouncedAfter} are for any thread. Everything
+ * else is for the holder of the lock of {@link OrdinaryMessages}.
  */
 final class OrdinaryArrivals {
     /** Turned round or handed out between two looks at what is urgent. */
@@ -21,7 +21,10 @@ final class OrdinaryArrivals {
     /** No later than any that was announced and is not in the batch. */
     private final AtomicLong earliest = new AtomicLong(Long.MAX_VALUE);
 
-    /** A batch: still the last first; turned round of those; and, when all are turned, the first first. */
+    /**
+     * A batch: still the last first; turned round of those; and, when all are turned, the first
+     * first.
+     */
     private QueueEntry lastFirst;
     private QueueEntry turned;
     private QueueEntry firstFirst;
@@ -32,7 +35,8 @@ final class OrdinaryArrivals {
     int add(QueueEntry entry) {
         long whenNanos = entry.whenNanos;
         int depth = stack.push(entry);
-        // After the push: takeBatch forgets what was announced before it takes, so nothing that stays behind.
+        // After the push: takeBatch forgets what was announced before it takes, so nothing that
+        // stays behind.
         long found = earliest.get();
         while (whenNanos < found && !earliest.compareAndSet(found, whenNanos)) {
             found = earliest.get();
@@ -45,7 +49,10 @@ final class OrdinaryArrivals {
         return stack.isEmpty();
     }
 
-    /** Comes all that was announced and not taken, in AOSP's order, after an entry that is sorted in? */
+    /**
+     * Comes all that was announced and not taken, in AOSP's order, after an entry that is sorted
+     * in?
+     */
     boolean areAnnouncedAfter(QueueEntry entry) {
         return isAfter(earliest.get(), entry);
     }
@@ -87,7 +94,10 @@ final class OrdinaryArrivals {
         return true;
     }
 
-    /** Some of the batch, by {@link QueueEntry#arrival}, the first first; null if more of it must be turned round before. O(1). */
+    /**
+     * Some of the batch, by {@link QueueEntry#arrival}, the first first; null if more of it must be
+     * turned round before. O(1).
+     */
     QueueEntry takeSome() {
         if (lastFirst != null) {
             turnRound();

@@ -7,25 +7,31 @@ import java.util.concurrent.atomic.AtomicReference;
 /**
  * What ordinary threads sent to a queue.
  *
- * <p>A sender that finds many unsorted sorts in some under this object's lock, and may be preempted there. A looper that waited for the
- * lock could not be reached by what is urgent until it was handed over. So whoever has sorted in offers the looper the next message, which
- * it takes without the lock; while there is none and somebody sorts, the looper sleeps, and whoever has sorted in wakes it.
+ * <p>A sender that finds many unsorted sorts in some under this object's lock, and may be preempted
+ * there. A looper that waited for the lock could not be reached by what is urgent until it was
+ * handed over. So whoever has sorted in offers the looper the next message, which it takes without
+ * the lock; while there is none and somebody sorts, the looper sleeps, and whoever has sorted in
+ * wakes it.
  *
- * <p>{@link #add}, {@link #hasArrived}, {@link #isOfferToCome}, {@link #offered}, {@link #takeOffered} and {@link #sortInSome} are for any
- * thread; everything else is for the lock's holder: the looper, and who searches.
+ * <p>{@link #add}, {@link #hasArrived}, {@link #isOfferToCome}, {@link #offered}, {@link
+ * #takeOffered} and {@link #sortInSome} are for any thread; everything else is for the lock's
+ * holder: the looper, and who searches.
  */
 final class OrdinaryMessages {
     final SortedEntries sorted = new SortedEntries(1);
     private final OrdinaryArrivals arrivals = new OrdinaryArrivals();
     private final UrgentMessages urgent;
     /**
-     * The first of all that are here, due, and in neither {@link #sorted} nor {@link #arrivals}; or null. Only the lock's holder puts one
-     * here, and only into an empty place.
+     * The first of all that are here, due, and in neither {@link #sorted} nor {@link #arrivals}; or
+     * null. Only the lock's holder puts one here, and only into an empty place.
      */
     private final AtomicReference<QueueEntry> offer = new AtomicReference<>();
     /** Senders that sort in, or want to. */
     private final AtomicInteger sorters = new AtomicInteger();
-    /** Something was sent to the front of the queue, before what was or would be offered, and no offer was taken since. */
+    /**
+     * Something was sent to the front of the queue, before what was or would be offered, and no
+     * offer was taken since.
+     */
     private volatile boolean isFrontSent;
     private boolean isClosed;
 
@@ -44,20 +50,26 @@ final class OrdinaryMessages {
         return !arrivals.isEmpty();
     }
 
-    /** Will somebody who sorts in offer something? Not in front of what was sent to the front of the queue. */
+    /**
+     * Will somebody who sorts in offer something? Not in front of what was sent to the front of the
+     * queue.
+     */
     boolean isOfferToCome() {
         return sorters.get() > 0 && !isFrontSent;
     }
 
-    /** What {@link #takeOffered} may take: the next message if nothing was sent meanwhile that comes before it; else null. */
+    /**
+     * What {@link #takeOffered} may take: the next message if nothing was sent meanwhile that comes
+     * before it; else null.
+     */
     QueueEntry offered() {
         QueueEntry entry = offer.get();
         return entry != null && arrivals.areAnnouncedAfter(entry) ? entry : null;
     }
 
     /**
-     * False if it is not offered any more. If it is, nothing that was announced before {@link #offered} comes before it: who takes what was
-     * announced withdraws the offer before.
+     * False if it is not offered any more. If it is, nothing that was announced before {@link
+     * #offered} comes before it: who takes what was announced withdraws the offer before.
      */
     boolean takeOffered(QueueEntry entry) {
         boolean isTaken = offer.compareAndSet(entry, null);
@@ -76,8 +88,8 @@ final class OrdinaryMessages {
     }
 
     /**
-     * An ordinary sender's: up to {@code steps} times some, fewer if something urgent has come or nothing is left. Takes the lock; answers
-     * how many steps are left.
+     * An ordinary sender's: up to {@code steps} times some, fewer if something urgent has come or
+     * nothing is left. Takes the lock; answers how many steps are left.
      */
     int sortInSome(int steps) {
         int left = steps;
@@ -101,7 +113,10 @@ final class OrdinaryMessages {
         return left;
     }
 
-    /** Leaves the offer where it is, if that is still the next: the looper shall find it whenever it comes. */
+    /**
+     * Leaves the offer where it is, if that is still the next: the looper shall find it whenever it
+     * comes.
+     */
     private boolean takeBatch(long nowNanos) {
         QueueEntry entry = offer.getAndSet(null);
         boolean isTaken = arrivals.takeBatch();
@@ -127,9 +142,10 @@ final class OrdinaryMessages {
     }
 
     /**
-     * The looper's next entry, or null: the first in AOSP's order of all that had arrived at some time during this call. What has not been
-     * sorted in when it is found comes after it, or arrived after what did was taken whole. Ends with null as soon as something urgent
-     * has arrived. What was offered is put back.
+     * The looper's next entry, or null: the first in AOSP's order of all that had arrived at some
+     * time during this call. What has not been sorted in when it is found comes after it, or
+     * arrived after what did was taken whole. Ends with null as soon as something urgent has
+     * arrived. What was offered is put back.
      */
     QueueEntry findDue(long nowNanos) {
         withdraw(nowNanos);

@@ -1,11 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 package android.os;
 
-/** A message's place in a {@link MessageQueue}: its time, its priority, and the links of the structures that hold it. */
+/**
+ * A message's place in a {@link MessageQueue}: its time, its priority, and the links of the
+ * structures that hold it.
+ */
 final class QueueEntry {
     final Message message;
     long whenNanos;
-    /** Order of arrival: equal times keep it. Negative for the front of the queue, where the last comes first. */
+    /**
+     * Order of arrival: equal times keep it. Negative for the front of the queue, where the last
+     * comes first.
+     */
     long sequence;
     int priority;
     boolean isAsynchronous;

@@ -4,8 +4,9 @@ package android.os;
 import java.util.concurrent.TimeUnit;
 
 /**
- * Goes through everything that is done under a queue's lock, the rare included, in a queue that nobody else has. A method's first call
- * links it, which takes 100 µs and more: who calls first under the lock of a queue in use keeps its looper waiting so long.
+ * Goes through everything that is done under a queue's lock, the rare included, in a queue that
+ * nobody else has. A method's first call links it, which takes 100 µs and more: who calls first
+ * under the lock of a queue in use keeps its looper waiting so long.
  */
 final class QueueRehearsal {
     /** A heap grows twice. */
@@ -31,7 +32,8 @@ final class QueueRehearsal {
         sortIn();
         queue.announce(0, false);
         takeAll();
-        // Only what is not due is left, and ordinary: a looper that waits for what is urgent has its priority.
+        // Only what is not due is left, and ordinary: a looper that waits for what is urgent has
+        // its priority.
         synchronized (ordinary) {
             queue.fallAsleep();
         }
@@ -95,8 +97,8 @@ final class QueueRehearsal {
     }
 
     /**
-     * One that comes before the rest, and is offered; then each earlier than the one before: a line holds what comes in the order of its time,
-     * a heap the rest. And one that is not due.
+     * One that comes before the rest, and is offered; then each earlier than the one before: a line
+     * holds what comes in the order of its time, a heap the rest. And one that is not due.
      */
     private void send() {
         add(nowNanos - TimeUnit.HOURS.toNanos(1), 0, false);

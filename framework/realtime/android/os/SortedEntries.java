@@ -4,7 +4,8 @@ package android.os;
 import java.util.ArrayList;
 
 /**
- * Messages in the order in which they are dispatched, the barriers among them, and what they are found by. For one thread at a time.
+ * Messages in the order in which they are dispatched, the barriers among them, and what they are
+ * found by. For one thread at a time.
  */
 final class SortedEntries {
     private final EntryLane synchronous;
@@ -76,7 +77,10 @@ final class SortedEntries {
         return null;
     }
 
-    /** The earliest time of an entry that no barrier holds back; {@link Long#MAX_VALUE} if there is none. */
+    /**
+     * The earliest time of an entry that no barrier holds back; {@link Long#MAX_VALUE} if there is
+     * none.
+     */
     long nextTimeNanos() {
         QueueEntry barrier = firstBarrier();
         long earliest = Long.MAX_VALUE;
@@ -190,7 +194,10 @@ final class SortedEntries {
         return count;
     }
 
-    /** Puts a handler's due entries in front of all others of their priority, in their order. O(n log n) in the handler's entries. */
+    /**
+     * Puts a handler's due entries in front of all others of their priority, in their order. O(n
+     * log n) in the handler's entries.
+     */
     void bringForward(Handler handler, long nowNanos) {
         ArrayList<QueueEntry> found = new ArrayList<>();
         for (QueueEntry entry = table.firstOfHandler(handler); entry != null;

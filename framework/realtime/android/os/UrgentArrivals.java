@@ -3,7 +3,10 @@ package android.os;
 
 import java.util.concurrent.atomic.AtomicLong;
 
-/** What real-time threads sent and is not sorted in: a stack for each priority. For any thread; {@link #take} for one at a time. */
+/**
+ * What real-time threads sent and is not sorted in: a stack for each priority. For any thread;
+ * {@link #take} for one at a time.
+ */
 final class UrgentArrivals {
     private final ArrivalStack[] stacks = new ArrivalStack[EntryLane.PRIORITIES];
     /** A bit for each priority whose stack was pushed to: two words. */
@@ -42,7 +45,10 @@ final class UrgentArrivals {
         return bits == 0 ? 0 : 63 - Long.numberOfLeadingZeros(bits);
     }
 
-    /** What arrived at a priority: a chain by {@link QueueEntry#arrival}, the first first. O(arrivals). */
+    /**
+     * What arrived at a priority: a chain by {@link QueueEntry#arrival}, the first first.
+     * O(arrivals).
+     */
     QueueEntry take(int priority) {
         AtomicLong word = wordOf(priority);
         long bit = bitOf(priority);

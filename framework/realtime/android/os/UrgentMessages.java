@@ -4,8 +4,9 @@ package android.os;
 import java.util.concurrent.atomic.AtomicInteger;
 
 /**
- * What real-time threads sent to a queue. {@link #add} and {@link #hasArrived} are for any thread and take no lock; everything else is for
- * the holder of this object's: the looper, and who searches. No sender takes it.
+ * What real-time threads sent to a queue. {@link #add} and {@link #hasArrived} are for any thread
+ * and take no lock; everything else is for the holder of this object's: the looper, and who
+ * searches. No sender takes it.
  */
 final class UrgentMessages {
     final SortedEntries sorted = new SortedEntries(EntryLane.PRIORITIES);
@@ -33,7 +34,10 @@ final class UrgentMessages {
         return !arrivals.isEmpty();
     }
 
-    /** The due entry of the highest priority, or null; what had arrived and is less urgent than it may be left where it is. */
+    /**
+     * The due entry of the highest priority, or null; what had arrived and is less urgent than it
+     * may be left where it is.
+     */
     QueueEntry findDue(long nowNanos) {
         QueueEntry due = sorted.due(nowNanos);
         int arrived = arrivals.highest();

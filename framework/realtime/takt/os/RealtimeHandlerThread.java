@@ -5,7 +5,10 @@ import android.os.HandlerThread;
 import android.util.Log;
 import takt.framework.RealtimeThread;
 
-/** A thread with a looper that never runs below a real-time priority: ordinary messages are dispatched at that one. */
+/**
+ * A thread with a looper that never runs below a real-time priority: ordinary messages are
+ * dispatched at that one.
+ */
 public class RealtimeHandlerThread extends HandlerThread {
     private final int priority;
     private volatile boolean isGranted;

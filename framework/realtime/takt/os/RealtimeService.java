@@ -13,14 +13,16 @@ import javax.realtime.RealtimeThread;
 import javax.realtime.RelativeTime;
 
 /**
- * A service that is released once a period, after RTDroid: its manifest says {@code <rtdroid:periodic rtdroid:period="2ms"
- * rtdroid:start="10ms" rtdroid:deadline="1ms"/>}, and {@code <rtdroid:priority …/>} at what SCHED_FIFO priority.
+ * A service that is released once a period, after RTDroid: its manifest says {@code
+ * <rtdroid:periodic rtdroid:period="2ms" rtdroid:start="10ms" rtdroid:deadline="1ms"/>}, and {@code
+ * <rtdroid:priority …/>} at what SCHED_FIFO priority.
  *
- * <p>The first {@link #onStartCommand} starts a {@link RealtimeThread} named after the class: compiled and linked beforehand,
- * with a jitter ledger. It calls {@link #onRelease} at {@code start} after that, and once a period from then on; where a
- * release ends behind its deadline, {@link #onDeadlineMissed} comes before the next one. Releases that passed meanwhile are not
- * lost: they come one after another. {@link #onDestroy} ends it: behind its return no release runs. Whoever overrides one of the
- * two calls it.
+ * <p>The first {@link #onStartCommand} starts a {@link RealtimeThread} named after the class:
+ * compiled and linked beforehand, with a jitter ledger. It calls {@link #onRelease} at {@code
+ * start} after that, and once a period from then on; where a release ends behind its deadline,
+ * {@link #onDeadlineMissed} comes before the next one. Releases that passed meanwhile are not lost:
+ * they come one after another. {@link #onDestroy} ends it: behind its return no release runs.
+ * Whoever overrides one of the two calls it.
  */
 public abstract class RealtimeService extends Service {
     private static final int NANOS_PER_MILLI = 1_000_000;
@@ -56,7 +58,10 @@ public abstract class RealtimeService extends Service {
         return releases == null ? 0 : releases.missed;
     }
 
-    /** The priority that the releases have been granted; 0: they run on an ordinary thread, or have not begun. */
+    /**
+     * The priority that the releases have been granted; 0: they run on an ordinary thread, or have
+     * not begun.
+     */
     public final int grantedPriority() {
         return releases == null ? 0 : releases.grantedPriority();
     }

@@ -8,7 +8,10 @@ import android.view.Window;
 import java.util.LinkedHashMap;
 import java.util.Map;
 
-/** What Android's java.* has and the JDK's has not: takt.tools.Redirect turns AOSP's calls to it here. */
+/**
+ * What Android's java.* has and the JDK's has not: takt.tools.Redirect turns AOSP's calls to it
+ * here.
+ */
 public final class Libcore {
     private static final String TAG = "System";
 

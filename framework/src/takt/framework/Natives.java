@@ -4,8 +4,8 @@ package takt.framework;
 /**
  * Brings in the native methods of {@code android.*}: crates/natives, as one library.
  *
- * <p>A JVM looks for a class's native methods in the libraries of the class's own loader, so this class lies beside
- * AOSP's on one class path, and is used once before them.
+ * <p>A JVM looks for a class's native methods in the libraries of the class's own loader, so this
+ * class lies beside AOSP's on one class path, and is used once before them.
  */
 public final class Natives {
     /** Where the library lies: the property that the launcher sets. */

@@ -12,12 +12,16 @@ public final class RealtimeThread {
     /** The calling thread's priority, or what it sends as. */
     public static native int priority();
 
-    /** Gives a thread (0: the calling one) a priority; false if this process may not: it lacks CAP_SYS_NICE. */
+    /**
+     * Gives a thread (0: the calling one) a priority; false if this process may not: it lacks
+     * CAP_SYS_NICE.
+     */
     public static native boolean setPriority(int thread, int priority);
 
     /**
-     * What the calling thread sends from here on counts as sent at this priority, unless its own is higher; 0 ends it. Its
-     * scheduling stays as it is. For who acts for others. Answers what held before.
+     * What the calling thread sends from here on counts as sent at this priority, unless its own is
+     * higher; 0 ends it. Its scheduling stays as it is. For who acts for others. Answers what held
+     * before.
      */
     public static native int sendAs(int priority);
 }

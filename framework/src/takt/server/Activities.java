@@ -32,8 +32,9 @@ import java.util.List;
 /**
  * One task of activities: IActivityTaskManager and IActivityClientController.
  *
- * <p>As on Android, the resumed activity is paused before another one is launched or resumed, and stopped when the other is
- * idle. Each step is one transaction to the process, which answers when it is done.
+ * <p>As on Android, the resumed activity is paused before another one is launched or resumed, and
+ * stopped when the other is idle. Each step is one transaction to the process, which answers when
+ * it is done.
  */
 final class Activities {
     private static final String TAG = "Takt";

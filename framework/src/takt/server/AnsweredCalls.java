@@ -7,7 +7,10 @@ import org.json.JSONException;
 import org.json.JSONObject;
 import takt.framework.Natives;
 
-/** Lists the system's services as an application finds them, and which of their calls are answered: for framework/api. */
+/**
+ * Lists the system's services as an application finds them, and which of their calls are answered:
+ * for framework/api.
+ */
 public final class AnsweredCalls implements AppProcess.Owner {
     /** As little as `takt run` can say of a package. */
     private static final String PACKAGE = """

@@ -29,8 +29,9 @@ import java.util.Locale;
 import java.util.Map;
 
 /**
- * The one application process, as the system server keeps it: the part of IActivityManager that binds, watches and ends it.
- * What its components do is in {@link Activities}, {@link Services}, {@link Broadcasts} and {@link Providers}.
+ * The one application process, as the system server keeps it: the part of IActivityManager that
+ * binds, watches and ends it. What its components do is in {@link Activities}, {@link Services},
+ * {@link Broadcasts} and {@link Providers}.
  */
 public final class AppProcess {
     static final int STATE = ActivityManager.PROCESS_STATE_TOP;
@@ -73,8 +74,8 @@ public final class AppProcess {
     }
 
     /**
-     * Makes the system's services for one package; the process attaches when ActivityThread starts. It has
-     * {@code answerMillis} to answer each transaction.
+     * Makes the system's services for one package; the process attaches when ActivityThread starts.
+     * It has {@code answerMillis} to answer each transaction.
      */
     public static AppProcess start(InstalledPackage installed, long answerMillis, Owner owner) {
         AppProcess process = new AppProcess(installed, answerMillis, owner);
@@ -122,7 +123,9 @@ public final class AppProcess {
         return false;
     }
 
-    /** A permission that the manifest asks for is granted: who runs the application installed it. */
+    /**
+     * A permission that the manifest asks for is granted: who runs the application installed it.
+     */
     public int checkPermission(String permission, int pid, int uid) {
         boolean isGranted = permission == null || List.of(installed.info.requestedPermissions).contains(permission);
         return isGranted ? PackageManager.PERMISSION_GRANTED : PackageManager.PERMISSION_DENIED;
@@ -157,7 +160,10 @@ public final class AppProcess {
         return (Handler) handler.get(ActivityThread.currentActivityThread());
     }
 
-    /** The owner is about to call {@link #endAll} from the process's looper, which must come to it in time. */
+    /**
+     * The owner is about to call {@link #endAll} from the process's looper, which must come to it
+     * in time.
+     */
     public void expectEnd() {
         watchdog.ask(END, "end of the application");
     }
@@ -184,7 +190,10 @@ public final class AppProcess {
                 null, null, 0, null, false, false, USER);
     }
 
-    /** Ends all components in order; what they do on their way goes through the process's own looper. */
+    /**
+     * Ends all components in order; what they do on their way goes through the process's own
+     * looper.
+     */
     public void endAll() throws RemoteException {
         watchdog.answered(END);
         activities.endAll();

@@ -12,11 +12,13 @@ import org.json.JSONException;
 import org.json.JSONObject;
 
 /**
- * The package's class loader. On Android the framework lies on the boot class path, which is every loader's parent; here it lies
- * on the class path, so the loader is made here, with the class path's own as its parent.
+ * The package's class loader. On Android the framework lies on the boot class path, which is every
+ * loader's parent; here it lies on the class path, so the loader is made here, with the class
+ * path's own as its parent.
  *
- * <p>ApplicationLoaders keeps one loader for each package path; ours is put there before AOSP's LoadedApk looks. An
- * {@code ApplicationCode} itself takes class files in place of the package's DEX: {@code takt run --classes}.
+ * <p>ApplicationLoaders keeps one loader for each package path; ours is put there before AOSP's
+ * LoadedApk looks. An {@code ApplicationCode} itself takes class files in place of the package's
+ * DEX: {@code takt run --classes}.
  */
 final class ApplicationCode extends PathClassLoader {
     private final Path classes;

@@ -19,8 +19,9 @@ import java.util.List;
 /**
  * Broadcasts: the part of IActivityManager that brings intents to receivers.
  *
- * <p>Receivers that are registered in code get an unordered broadcast at once. Those of the manifest, and all of an ordered
- * broadcast, get it one after the other: the next one when {@code finishReceiver} says that the last is done.
+ * <p>Receivers that are registered in code get an unordered broadcast at once. Those of the
+ * manifest, and all of an ordered broadcast, get it one after the other: the next one when {@code
+ * finishReceiver} says that the last is done.
  */
 final class Broadcasts {
     private record Registered(IIntentReceiver receiver, IntentFilter filter) {}

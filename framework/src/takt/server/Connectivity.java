@@ -4,7 +4,10 @@ package takt.server;
 import android.net.Network;
 import android.net.ProxyInfo;
 
-/** IConnectivityManager, as far as a process asks when it starts: no proxy, and no network that Android manages. */
+/**
+ * IConnectivityManager, as far as a process asks when it starts: no proxy, and no network that
+ * Android manages.
+ */
 final class Connectivity {
     /** None. */
     public ProxyInfo getProxyForNetwork(Network network) {

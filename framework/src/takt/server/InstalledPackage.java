@@ -52,7 +52,10 @@ public final class InstalledPackage {
     final ApplicationInfo application = new ApplicationInfo();
     final List<Component> components = new ArrayList<>();
 
-    /** Reads what `takt run` has written: the manifest, where the package lies, and its data directory. */
+    /**
+     * Reads what `takt run` has written: the manifest, where the package lies, and its data
+     * directory.
+     */
     public InstalledPackage(JSONObject run) throws JSONException {
         JSONObject manifest = run.getJSONObject("manifest");
         JSONObject declared = manifest.getJSONObject("application");

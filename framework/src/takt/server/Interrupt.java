@@ -3,7 +3,9 @@ package takt.server;
 
 import takt.framework.Natives;
 
-/** SIGINT and SIGTERM as an event: the first asks for an orderly end, the second ends the process. */
+/**
+ * SIGINT and SIGTERM as an event: the first asks for an orderly end, the second ends the process.
+ */
 final class Interrupt {
     static {
         Natives.load();

@@ -21,7 +21,8 @@ import org.json.JSONObject;
 import takt.framework.Natives;
 
 /**
- * The main class of an application's process: the system server's part inside, then AOSP's own ActivityThread.
+ * The main class of an application's process: the system server's part inside, then AOSP's own
+ * ActivityThread.
  *
  * <p>Its one argument is the file in which `takt run` describes the package and what to start.
  */
@@ -67,7 +68,8 @@ public final class Launcher implements AppProcess.Owner {
         if (!run.isNull("limit_millis")) {
             endAfter(run.optLong("limit_millis"), process, main);
         }
-        // Behind the application's own start: a component's declared priority must not overtake that.
+        // Behind the application's own start: a component's declared priority must not overtake
+        // that.
         main.post(() -> startAll(process));
     }
 
@@ -131,8 +133,9 @@ public final class Launcher implements AppProcess.Owner {
     }
 
     /**
-     * On the main thread. All components end through the looper; what stands behind them in it ends the process. They go in
-     * front of what the application has sent itself: a storm of messages must not outlive its end.
+     * On the main thread. All components end through the looper; what stands behind them in it ends
+     * the process. They go in front of what the application has sent itself: a storm of messages
+     * must not outlive its end.
      */
     private static void end(AppProcess process) {
         try {
@@ -161,7 +164,10 @@ public final class Launcher implements AppProcess.Owner {
         exit(EXIT_CRASHED);
     }
 
-    /** As the activity manager's log and the traces file have it; then the process ends, since nobody can be asked to wait. */
+    /**
+     * As the activity manager's log and the traces file have it; then the process ends, since
+     * nobody can be asked to wait.
+     */
     @Override
     public void onNotResponding(String what) {
         // On a thread that nobody has to wait for: the log may be what the process is stuck in.

@@ -19,9 +19,10 @@ import java.util.concurrent.ConcurrentHashMap;
 /**
  * One of AIDL's interfaces, answered inside the process by a plain object.
  *
- * <p>The object has a public method for each call that it answers, with the interface's own name and parameters. A call that
- * it does not answer says so by name: one without an answer is logged once and passed over, one with an answer throws
- * UnsupportedOperationException, since an invented answer would be a lie.
+ * <p>The object has a public method for each call that it answers, with the interface's own name
+ * and parameters. A call that it does not answer says so by name: one without an answer is logged
+ * once and passed over, one with an answer throws UnsupportedOperationException, since an invented
+ * answer would be a lie.
  */
 final class LocalInterface implements InvocationHandler {
     private static final String TAG = "Takt";
@@ -75,7 +76,10 @@ final class LocalInterface implements InvocationHandler {
         return type.getMethods().length - 1;
     }
 
-    /** A service as {@code INTERFACE DECLARED ANSWERED…}: how many calls it declares, and the names of those with an answer. */
+    /**
+     * A service as {@code INTERFACE DECLARED ANSWERED…}: how many calls it declares, and the names
+     * of those with an answer.
+     */
     static String describe(IBinder service) {
         Object client;
         try {

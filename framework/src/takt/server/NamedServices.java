@@ -5,8 +5,8 @@ import android.os.IInterface;
 import java.util.Map;
 
 /**
- * Services that exist on Android and that nobody answers here yet: each call of theirs says its name, where the client's own
- * classes would fail on a missing service without one.
+ * Services that exist on Android and that nobody answers here yet: each call of theirs says its
+ * name, where the client's own classes would fail on a missing service without one.
  */
 final class NamedServices {
     private static final Map<String, String> INTERFACES = Map.ofEntries(

@@ -13,7 +13,10 @@ import java.util.List;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 
-/** Content providers: the part of IActivityManager that finds them, and the settings provider, kept in memory. */
+/**
+ * Content providers: the part of IActivityManager that finds them, and the settings provider, kept
+ * in memory.
+ */
 final class Providers {
     private final AppProcess process;
     private final Map<String, ContentProviderHolder> published = new ConcurrentHashMap<>();

@@ -17,7 +17,9 @@ public final class ServiceRegistry {
 
     private ServiceRegistry() {}
 
-    /** Called by BinderInternal.getContextObject: the registry is every process's context object. */
+    /**
+     * Called by BinderInternal.getContextObject: the registry is every process's context object.
+     */
     static IBinder contextObject() {
         return INSTANCE.binder;
     }

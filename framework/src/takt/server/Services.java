@@ -63,7 +63,10 @@ final class Services {
         this.process = process;
     }
 
-    /** Starts a service: onCreate if it is not there, then onStartCommand. Null if no component matches. */
+    /**
+     * Starts a service: onCreate if it is not there, then onStartCommand. Null if no component
+     * matches.
+     */
     public synchronized ComponentName startService(IApplicationThread caller, Intent intent, String type,
             boolean isForeground, String callingPackage, String callingFeature, int user) throws RemoteException {
         Record record = find(intent);

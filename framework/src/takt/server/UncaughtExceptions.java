@@ -6,8 +6,9 @@ import java.lang.reflect.Constructor;
 import takt.framework.Natives;
 
 /**
- * AOSP's own end of a process: "FATAL EXCEPTION" in the log, then the activity manager hears of it. When there is no memory left to
- * write that with, the same lines come without the stack from a native method, and the process ends at once.
+ * AOSP's own end of a process: "FATAL EXCEPTION" in the log, then the activity manager hears of it.
+ * When there is no memory left to write that with, the same lines come without the stack from a
+ * native method, and the process ends at once.
  */
 final class UncaughtExceptions implements Thread.UncaughtExceptionHandler {
     static {
@@ -45,7 +46,10 @@ final class UncaughtExceptions implements Thread.UncaughtExceptionHandler {
         }
     }
 
-    /** The first call only rehearses: a machine needs memory to find classes and native methods for the first time. */
+    /**
+     * The first call only rehearses: a machine needs memory to find classes and native methods for
+     * the first time.
+     */
     private void withoutMemory(Thread thread, Throwable e) {
         Runtime runtime = Runtime.getRuntime();
         logWithoutMemory(isRehearsed ? thread.getName() : null, packageName, e.getMessage());

@@ -14,9 +14,10 @@ import org.json.JSONObject;
 import takt.framework.RealtimeThread;
 
 /**
- * RTDroid's elements of a component in the manifest. {@code <rtdroid:priority rtdroid:scheduler="SCHED_FIFO"
- * rtdroid:priority="1…99"/>}: what the system asks of it is sent to its looper at that priority, and so dispatched at it.
- * {@code <rtdroid:periodic rtdroid:period="2ms"/>}: read by {@code takt.os.RealtimeService}.
+ * RTDroid's elements of a component in the manifest. {@code <rtdroid:priority
+ * rtdroid:scheduler="SCHED_FIFO" rtdroid:priority="1…99"/>}: what the system asks of it is sent to
+ * its looper at that priority, and so dispatched at it. {@code <rtdroid:periodic
+ * rtdroid:period="2ms"/>}: read by {@code takt.os.RealtimeService}.
  */
 final class Urgency {
     private static final String TAG = "Takt";
@@ -28,7 +29,10 @@ final class Urgency {
     private static final String PERIOD = "rtdroid:period";
     private static final String START = "rtdroid:start";
     private static final String DEADLINE = "rtdroid:deadline";
-    /** What a periodic service's class descends from: of the real-time queue's classes, which these do not know. */
+    /**
+     * What a periodic service's class descends from: of the real-time queue's classes, which these
+     * do not know.
+     */
     private static final String PERIODIC_BASE = "takt.os.RealtimeService";
 
     private Urgency() {}
@@ -38,7 +42,9 @@ final class Urgency {
         void send() throws RemoteException;
     }
 
-    /** Reads a component's elements of other namespaces; answers its meta-data with what they say. */
+    /**
+     * Reads a component's elements of other namespaces; answers its meta-data with what they say.
+     */
     static Bundle declared(String component, JSONArray extensions, Bundle metaData) throws JSONException {
         Bundle all = metaData == null ? new Bundle() : metaData;
         for (int index = 0; index < extensions.length(); index++) {
@@ -80,7 +86,10 @@ final class Urgency {
         to.putLong(DEADLINE, nanos(deadline));
     }
 
-    /** Of a whole number with us, ms or s behind it; -1 for everything else, and for more than a day. */
+    /**
+     * Of a whole number with us, ms or s behind it; -1 for everything else, and for more than a
+     * day.
+     */
     private static long nanos(String text) {
         Matcher matcher = TIME.matcher(text);
         if (!matcher.matches()) {
@@ -131,7 +140,10 @@ final class Urgency {
         }
     }
 
-    /** Sends at the priority that the component has declared, unless the calling thread is more urgent. */
+    /**
+     * Sends at the priority that the component has declared, unless the calling thread is more
+     * urgent.
+     */
     static void send(ComponentInfo component, Request request) throws RemoteException {
         int priority = component.metaData == null ? 0 : component.metaData.getInt(PRIORITY);
         int before = RealtimeThread.sendAs(priority);

@@ -9,9 +9,11 @@ import java.util.function.Consumer;
 /**
  * What the system has asked the process to do, and for how long: "application not responding".
  *
- * <p>Every transaction to the process is put down here when it is sent and struck out when it is answered. A thread of its own
- * looks at what is left, so it does not matter what holds the process's threads. Age is counted in looks, not read from a clock: a
- * process that was stopped from outside has aged by one look. So a transaction is late after one to one and a quarter limits.
+ * <p>Every transaction to the process is put down here when it is sent and struck out when it is
+ * answered. A thread of its own looks at what is left, so it does not matter what holds the
+ * process's threads. Age is counted in looks, not read from a clock: a process that was stopped
+ * from outside has aged by one look. So a transaction is late after one to one and a quarter
+ * limits.
  */
 final class Watchdog {
     /** Looks within one limit. */
@@ -44,7 +46,10 @@ final class Watchdog {
         thread.start();
     }
 
-    /** A transaction is sent; {@code whom} is the component's token, {@code what} is said if no answer comes. */
+    /**
+     * A transaction is sent; {@code whom} is the component's token, {@code what} is said if no
+     * answer comes.
+     */
     synchronized void ask(Object whom, String what) {
         open.add(new Asked(whom, what));
         notifyAll();

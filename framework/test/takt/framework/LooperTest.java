@@ -21,7 +21,10 @@ import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
-/** AOSP's own Looper, Handler and MessageQueue over our native methods: order, times, barriers, removal, end. */
+/**
+ * AOSP's own Looper, Handler and MessageQueue over our native methods: order, times, barriers,
+ * removal, end.
+ */
 final class LooperTest {
     private final List<Integer> seen = Collections.synchronizedList(new ArrayList<>());
     private HandlerThread thread;

@@ -11,9 +11,9 @@ import java.util.List;
 import java.util.Random;
 
 /**
- * Random operations on a queue, printed as what is dispatched: run once over AOSP's queue and once over ours, the outputs
- * must be equal. Everything happens on the looper's own thread and all times are past, so the output depends on the seed
- * alone.
+ * Random operations on a queue, printed as what is dispatched: run once over AOSP's queue and once
+ * over ours, the outputs must be equal. Everything happens on the looper's own thread and all times
+ * are past, so the output depends on the seed alone.
  */
 public final class QueueScript {
     private static final int OPERATIONS = 400;
@@ -56,7 +56,8 @@ public final class QueueScript {
             operation();
         }
         burst();
-        // Idle means that all that can be dispatched was; barriers go first, else it would never be idle.
+        // Idle means that all that can be dispatched was; barriers go first, else it would never be
+        // idle.
         MessageQueue queue = Looper.myQueue();
         Handler last = new Handler(Looper.myLooper());
         for (int token : barriers) {
@@ -106,7 +107,8 @@ public final class QueueScript {
             case 6 -> handler.postAtTime(callback, token, when);
             case 7 -> handler.postAtFrontOfQueue(callback);
             case 8 -> {
-                // Only from the script itself: a barrier without anything behind it that runs would end nothing.
+                // Only from the script itself: a barrier without anything behind it that runs would
+                // end nothing.
                 if (nested == 0 && barriers.size() < 2) {
                     barriers.add(Looper.myQueue().postSyncBarrier());
                 }

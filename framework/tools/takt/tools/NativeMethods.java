@@ -18,9 +18,9 @@ import jdk.internal.org.objectweb.asm.MethodVisitor;
 import jdk.internal.org.objectweb.asm.Opcodes;
 
 /**
- * {@code NativeMethods PART…}: every native method that a class path declares, as {@code CLASS NAME DESCRIPTOR}, sorted. A class of
- * an earlier part hides one of a later part, as it does when a program runs. The JDK's own packages are left out: the JDK
- * has them first.
+ * {@code NativeMethods PART…}: every native method that a class path declares, as {@code CLASS NAME
+ * DESCRIPTOR}, sorted. A class of an earlier part hides one of a later part, as it does when a
+ * program runs. The JDK's own packages are left out: the JDK has them first.
  */
 public final class NativeMethods {
     private NativeMethods() {}
@@ -80,7 +80,9 @@ public final class NativeMethods {
                 return null;
             }
 
-            /** A part of sealed classes that this reader does not go into unless it is overridden. */
+            /**
+             * A part of sealed classes that this reader does not go into unless it is overridden.
+             */
             @Override
             @SuppressWarnings("deprecation")
             public void visitPermittedSubclassExperimental(String subclass) {}

@@ -19,19 +19,23 @@ import jdk.internal.org.objectweb.asm.commons.ClassRemapper;
 import jdk.internal.org.objectweb.asm.commons.Remapper;
 
 /**
- * Some of AOSP's classes call members that Android's java.* has and the JDK's has not. This makes copies of those classes, at
- * build time, in which such a call goes to a static method of {@code takt.framework.Libcore} instead; an object's method
- * gets the object as its first argument. A class that the JDK lacks becomes one of {@code takt.framework}.
+ * Some of AOSP's classes call members that Android's java.* has and the JDK's has not. This makes
+ * copies of those classes, at build time, in which such a call goes to a static method of {@code
+ * takt.framework.Libcore} instead; an object's method gets the object as its first argument. A
+ * class that the JDK lacks becomes one of {@code takt.framework}.
  *
- * <p>{@code Redirect JAR RULES OUT}; a rule is a line {@code CLASS OWNER NAME DESCRIPTOR}, or {@code CLASS MISSING} for a class
- * of takt.framework by the same last name.
+ * <p>{@code Redirect JAR RULES OUT}; a rule is a line {@code CLASS OWNER NAME DESCRIPTOR}, or
+ * {@code CLASS MISSING} for a class of takt.framework by the same last name.
  */
 public final class Redirect {
     private static final String TARGET = "takt/framework/Libcore";
 
     private Redirect() {}
 
-    /** Writes the changed classes below OUT. A rule that meets nothing is an error: the jar has changed. */
+    /**
+     * Writes the changed classes below OUT. A rule that meets nothing is an error: the jar has
+     * changed.
+     */
     public static void main(String[] arguments) throws IOException {
         Map<String, Set<String>> rules = new LinkedHashMap<>();
         for (String line : Files.readAllLines(Path.of(arguments[1]))) {

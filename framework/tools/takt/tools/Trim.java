@@ -14,10 +14,12 @@ import java.util.zip.ZipEntry;
 import java.util.zip.ZipOutputStream;
 
 /**
- * A jar of AOSP's that fits a guest's memory: what lies below some folders, in the order of its names and with one date, so that the
- * same jar gives the same bytes. Not compressed: inflating would be the guest's work.
+ * A jar of AOSP's that fits a guest's memory: what lies below some folders, in the order of its
+ * names and with one date, so that the same jar gives the same bytes. Not compressed: inflating
+ * would be the guest's work.
  *
- * <p>{@code Trim JAR LIST OUT}; a line of the list is the start of an entry's name. A line that meets nothing is an error.
+ * <p>{@code Trim JAR LIST OUT}; a line of the list is the start of an entry's name. A line that
+ * meets nothing is an error.
  */
 public final class Trim {
 

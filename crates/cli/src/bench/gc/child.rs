@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //! [`Measured`]: one run of `GcLatency` on one machine, from its start to its figures.
 //!
-//! The program names its thread and waits; this gives the thread its policy from outside, the same way on every machine,
-//! and starts the control beside it. What the machine logs meanwhile is noted with the time at which it came.
+//! The program names its thread and waits; this gives the thread its policy from outside, the same
+//! way on every machine, and starts the control beside it. What the machine logs meanwhile is noted
+//! with the time at which it came.
 
 use std::collections::HashMap;
 use std::io::{BufRead, BufReader, Write};

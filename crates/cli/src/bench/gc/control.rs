@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-//! [`Control`]: a native thread of the same kind in a process of its own, which does the same to memory without a heap and
-//! works about as long. What delays it is the system's and the host's doing, in the same window as the measured thread's
-//! delays; who works for a sixth of the time is met by a sixth of what the host does.
+//! [`Control`]: a native thread of the same kind in a process of its own, which does the same to
+//! memory without a heap and works about as long. What delays it is the system's and the host's
+//! doing, in the same window as the measured thread's delays; who works for a sixth of the time is
+//! met by a sixth of what the host does.
 //!
-//! What it touches is as cold and lies as far apart as what the measured thread touches: 64 new nodes in a row within a
-//! block, blocks all over 256 MB and each again after four seconds, and the 64 nodes that were new a ring ago. Then it goes over
-//! the same nodes again. How often is found out at first and stays, so that slow memory makes its release longer, as it
-//! does the other's.
+//! What it touches is as cold and lies as far apart as what the measured thread touches: 64 new
+//! nodes in a row within a block, blocks all over 256 MB and each again after four seconds, and the
+//! 64 nodes that were new a ring ago. Then it goes over the same nodes again. How often is found
+//! out at first and stays, so that slow memory makes its release longer, as it does the other's.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -72,7 +73,8 @@ impl Pool {
         Ok(Self { memory, next: RING })
     }
 
-    /// Writes 64 new nodes and takes a reference from 64 old ones; the same ones until [`Self::advance`].
+    /// Writes 64 new nodes and takes a reference from 64 old ones; the same ones until
+    /// [`Self::advance`].
     fn work(&mut self) {
         let bytes = self.memory.bytes_mut();
         for node in self.next..self.next + NODES_PER_RELEASE {

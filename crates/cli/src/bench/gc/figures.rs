@@ -177,7 +177,8 @@ impl Window {
         is_there.then(|| Verdict::of(&self.second_work, &self.control_work))
     }
 
-    /// Whether a thread without a heap, in the same window, was held up longer than the rule lets this one be.
+    /// Whether a thread without a heap, in the same window, was held up longer than the rule lets
+    /// this one be.
     fn is_disturbed(&self) -> bool {
         summary(&self.control_work).p99_99_ns > WORK_P99_99_NS_MAX
     }
@@ -237,8 +238,9 @@ impl Outcome {
         count > 0 && held * 5 >= count * 4
     }
 
-    /// What speaks against `rc`'s thread starting at most so many times as late as the control, in all windows together: in
-    /// one alone each of them meets the system's own short stops at its own phase, or none of them.
+    /// What speaks against `rc`'s thread starting at most so many times as late as the control, in
+    /// all windows together: in one alone each of them meets the system's own short stops at its
+    /// own phase, or none of them.
     pub(super) fn late(&self, ratio_max: f64) -> Vec<String> {
         let windows: Vec<_> = self
             .windows

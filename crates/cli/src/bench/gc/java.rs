@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-//! `takt bench gc --java`: the experiments in Java, on Takt's collectors and on HotSpot's, one after another.
+//! `takt bench gc --java`: the experiments in Java, on Takt's collectors and on HotSpot's, one
+//! after another.
 //!
-//! The programs are bench/pause/java. Their thread gets its policy from outside (`child`), a native thread without a heap
-//! runs beside it (`control`), and all machines have the same heap, touched before it begins.
+//! The programs are bench/pause/java. Their thread gets its policy from outside (`child`), a native
+//! thread without a heap runs beside it (`control`), and all machines have the same heap, touched
+//! before it begins.
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -34,11 +36,12 @@ pub(super) const SOURCES: [(&str, &str); 3] = [
 
 /// What do collectors cost a periodic real-time thread in Java?
 ///
-/// A thread (FIFO 80 where the system grants it; the same way on every machine) allocates in each release. work: from the
-/// start of a release's work to its end; late: from the release to that start. A native thread without a heap does the
-/// same to memory beside it, about as long (control): what delays that is the system's doing. Load heavy has a thread beside it with a
-/// live set and garbage. All machines have the same heap, touched before they begin. Exit code 1: a window of rc saw too
-/// little of the collector.
+/// A thread (FIFO 80 where the system grants it; the same way on every machine) allocates in each
+/// release. work: from the start of a release's work to its end; late: from the release to that
+/// start. A native thread without a heap does the same to memory beside it, about as long
+/// (control): what delays that is the system's doing. Load heavy has a thread beside it with a live
+/// set and garbage. All machines have the same heap, touched before they begin. Exit code 1: a
+/// window of rc saw too little of the collector.
 #[derive(Parser)]
 #[command(
     name = "takt bench gc --java",
@@ -67,10 +70,12 @@ pub(super) struct Args {
     /// SCHED_FIFO priority of the measured and the control thread; 0 for ordinary threads
     #[arg(long, default_value_t = 80, value_parser = clap::value_parser!(u8).range(0..=99))]
     pub(super) priority: u8,
-    /// The control works about so many µs in each release, as rc's thread does under load heavy; 0: once over its nodes
+    /// The control works about so many µs in each release, as rc's thread does under load heavy; 0:
+    /// once over its nodes
     #[arg(long, default_value_t = 4, value_parser = clap::value_parser!(u64).range(0..=100))]
     pub(super) control_us: u64,
-    /// A second control beside the first, judged against it as rc is: how often does a thread without a heap hold the rule?
+    /// A second control beside the first, judged against it as rc is: how often does a thread
+    /// without a heap hold the rule?
     #[arg(long)]
     pub(super) second_control: bool,
     /// Size of the heap
@@ -97,14 +102,17 @@ pub(super) struct Args {
     /// Options for Takt's machine, such as -Xtakt:code-cache=DIR
     #[arg(long, allow_hyphen_values = true)]
     takt_option: Vec<String>,
-    /// Exit code 2 unless four of five runs of rc under load heavy hold the rule that is printed with them
+    /// Exit code 2 unless four of five runs of rc under load heavy hold the rule that is printed
+    /// with them
     #[arg(long)]
     check: bool,
-    /// Exit code 2 if the thread of rc starts later than so many times the control, at the median or at the most of all runs;
-    /// instead of what else decides about the exit code. For the lab, with --wait park
+    /// Exit code 2 if the thread of rc starts later than so many times the control, at the median
+    /// or at the most of all runs; instead of what else decides about the exit code. For the lab,
+    /// with --wait park
     #[arg(long, value_name = "RATIO", conflicts_with = "check")]
     lateness_max: Option<f64>,
-    /// Write gc-java.json, samples.csv, histogram.csv, NAME.hgrm, pause.svg and pause.png into this directory
+    /// Write gc-java.json, samples.csv, histogram.csv, NAME.hgrm, pause.svg and pause.png into this
+    /// directory
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
     /// Print JSON instead of the tables

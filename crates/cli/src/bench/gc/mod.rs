@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Experiments `gc-latency` and `gc-cost` (RTAndroid thesis, 5.4.2 to 5.4.4): what the collectors cost a periodic
-//! real-time thread. On the heap alone the program `bench-gc`, beside this one, does the work; with `--java` it is a
-//! Java program, on Takt and on other collectors ([`java`]).
+//! Experiments `gc-latency` and `gc-cost` (RTAndroid thesis, 5.4.2 to 5.4.4): what the collectors
+//! cost a periodic real-time thread. On the heap alone the program `bench-gc`, beside this one,
+//! does the work; with `--java` it is a Java program, on Takt and on other collectors ([`java`]).
 
 mod child;
 pub(super) mod control;

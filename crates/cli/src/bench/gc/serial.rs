@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-//! `takt bench gc --serial-gc`: is the baseline honest? The full pause of `stw`, by native mutators and in Java, beside that
-//! of HotSpot's SerialGC, for the same live set.
+//! `takt bench gc --serial-gc`: is the baseline honest? The full pause of `stw`, by native mutators
+//! and in Java, beside that of HotSpot's SerialGC, for the same live set.
 //!
-//! The live set is that of bench-gc's load heavy; before each full collection as much garbage as it holds, of which one
-//! node in sixteen replaces a live one. SerialGC also compacts in its pause, `stw` does not and sweeps after it.
+//! The live set is that of bench-gc's load heavy; before each full collection as much garbage as it
+//! holds, of which one node in sixteen replaces a live one. SerialGC also compacts in its pause,
+//! `stw` does not and sweeps after it.
 
 use std::ffi::OsString;
 use std::process::{Command, ExitCode};
@@ -24,7 +25,8 @@ const RATIO_MAX: f64 = 2.0;
 
 /// How long does a full collection stop the world, beside HotSpot's SerialGC?
 ///
-/// The same live set on each: nodes of 64 bytes, linked at random. Exit code 1: ours takes more than twice as long.
+/// The same live set on each: nodes of 64 bytes, linked at random. Exit code 1: ours takes more
+/// than twice as long.
 #[derive(Parser)]
 #[command(
     name = "takt bench gc --serial-gc",

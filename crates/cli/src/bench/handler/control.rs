@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-//! [`Control`]: two native threads of the sender's priority in a process of their own; one leaves a message for the other each
-//! period and wakes it. Nothing of it is Java's or a queue's: what makes it late in the same window is the system's and the host's
-//! doing.
+//! [`Control`]: two native threads of the sender's priority in a process of their own; one leaves a
+//! message for the other each period and wakes it. Nothing of it is Java's or a queue's: what makes
+//! it late in the same window is the system's and the host's doing.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
@@ -45,7 +45,8 @@ pub(super) struct Figures {
 }
 
 impl Control {
-    /// Messages half a period beside those that are sent on the beat of the clock, `messages_max` at most.
+    /// Messages half a period beside those that are sent on the beat of the clock, `messages_max`
+    /// at most.
     pub(super) fn start(policy: Policy, period_ns: u64, messages_max: usize) -> Result<Self> {
         let shared = Arc::new(Shared {
             sent_ns: (0..messages_max).map(|_| AtomicU64::new(0)).collect(),
@@ -85,7 +86,8 @@ impl Control {
 }
 
 impl Found {
-    /// Of the messages that were sent within any of these times (from, to; CLOCK_MONOTONIC, nanoseconds). None if there are none.
+    /// Of the messages that were sent within any of these times (from, to; CLOCK_MONOTONIC,
+    /// nanoseconds). None if there are none.
     pub(super) fn within(&self, windows: &[(u64, u64)]) -> Option<Figures> {
         let is_inside = |sent_ns: u64| {
             windows

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The experiment on this machine, on our Java machine or HotSpot; a native control beside each row.
+//! The experiment on this machine, on our Java machine or HotSpot; a native control beside each
+//! row.
 
 use std::fmt::Write as _;
 use std::io::{BufRead, BufReader, Lines, Write as _};
@@ -18,12 +19,14 @@ use crate::framework::Framework;
 use crate::java;
 use crate::jdk::Jdk;
 
-/// A queue without a bound holds what nobody handles. In memory before it begins: a fault on a huge page takes milliseconds where
-/// the host has to find it too, and the looper has them at the priority of an urgent message.
+/// A queue without a bound holds what nobody handles. In memory before it begins: a fault on a huge
+/// page takes milliseconds where the host has to find it too, and the looper has them at the
+/// priority of an urgent message.
 const JAVA_HEAP: [&str; 2] = ["-Xmx1g", "-XX:+AlwaysPreTouch"];
 /// How much later the 99.9th percentile may be with the most threads than with 30 or fewer.
 const GROWTH_MAX: f64 = 1.5;
-/// Where both queues handle all that is sent, their throughputs differ by what the run's ends cut off.
+/// Where both queues handle all that is sent, their throughputs differ by what the run's ends cut
+/// off.
 const THROUGHPUT_MIN: f64 = 0.99;
 /// More than the machines' start takes, and what follows a window.
 const STARTING_MAX: Duration = Duration::from_secs(30);
@@ -48,8 +51,9 @@ pub(super) fn measure(framework: &Framework, args: &Args) -> Result<Vec<Row>> {
     Ok(rows)
 }
 
-/// One run: a machine for each row, all of them started before the first window. Whatever the host does to this machine for longer than
-/// a window, it does to all rows alike. Rows over AOSP's queue have one window: what is left in it takes longer than that to handle.
+/// One run: a machine for each row, all of them started before the first window. Whatever the host
+/// does to this machine for longer than a window, it does to all rows alike. Rows over AOSP's queue
+/// have one window: what is left in it takes longer than that to handle.
 fn measure_once(framework: &Framework, args: &Args, run: u32) -> Result<Vec<Row>> {
     let priority = Priority::new(args.priority).context("1 to 99")?;
     let mut loads = Vec::new();
@@ -182,7 +186,8 @@ impl Drop for Load {
     }
 }
 
-/// The row with the most threads and, of those with 30 or fewer, the latest; none unless both were run.
+/// The row with the most threads and, of those with 30 or fewer, the latest; none unless both were
+/// run.
 fn ends<'a>(run: &[&'a Row], queue: &str) -> Option<(&'a Row, &'a Row)> {
     let of_queue = || run.iter().copied().filter(|it| it.queue == queue);
     let most = of_queue().max_by_key(|it| it.threads)?;
@@ -197,7 +202,8 @@ fn growth(run: &[&Row], queue: &str) -> Option<f64> {
     Some(most.p999_ns as f64 / few.p999_ns as f64)
 }
 
-/// The same of our queue, over the control beside the most threads if that was later than the queue with few.
+/// The same of our queue, over the control beside the most threads if that was later than the queue
+/// with few.
 fn growth_beside_control(run: &[&Row]) -> Option<f64> {
     let (most, few) = ends(run, "Takt")?;
     let control = most.beside.and_then(|it| it.control);

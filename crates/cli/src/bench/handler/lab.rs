@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The experiment in deterministic guests: one processor, PREEMPT_RT, virtual time, several seeds for each row.
+//! The experiment in deterministic guests: one processor, PREEMPT_RT, virtual time, several seeds
+//! for each row.
 //!
-//! The guest has the trimmed image of the JDK and the few of AOSP's classes that the load needs. Its code is made here, over the
-//! same image: in the guest, compiling would take minutes of the host.
+//! The guest has the trimmed image of the JDK and the few of AOSP's classes that the load needs.
+//! Its code is made here, over the same image: in the guest, compiling would take minutes of the
+//! host.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -91,7 +93,8 @@ impl Guests<'_> {
         Ok(words)
     }
 
-    /// Makes the code of one queue, anew: always at the same place, for its path is among what the guest sees.
+    /// Makes the code of one queue, anew: always at the same place, for its path is among what the
+    /// guest sees.
     fn prepare(&self, queue: &str) -> Result<PathBuf> {
         eprintln!("bench handler: makes the code of {queue}'s queue");
         let code = self
@@ -160,7 +163,8 @@ impl Guests<'_> {
     }
 }
 
-/// The worst with the most threads over the worst with 30 or fewer, of a queue; none unless both were run.
+/// The worst with the most threads over the worst with 30 or fewer, of a queue; none unless both
+/// were run.
 fn growth(rows: &[Row], queue: &str) -> Option<f64> {
     let most = of(rows, queue).map(|it| it.threads).max()?;
     let worst_ns = |is_meant: &dyn Fn(u32) -> bool| {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Experiment `handler` (RTDroid, 5): how late a real-time thread's messages are handled while many ordinary threads send
-//! to the same Handler; AOSP's own queue and ours in turns, on one machine.
+//! Experiment `handler` (RTDroid, 5): how late a real-time thread's messages are handled while many
+//! ordinary threads send to the same Handler; AOSP's own queue and ours in turns, on one machine.
 //!
-//! The load is `takt.bench.HandlerLoad` in framework/bench; this starts it, here (`host`) or in guests (`lab`), and prints what
-//! it found.
+//! The load is `takt.bench.HandlerLoad` in framework/bench; this starts it, here (`host`) or in
+//! guests (`lab`), and prints what it found.
 
 mod control;
 mod host;
@@ -30,10 +30,10 @@ const DURATION_IN_LAB: Duration = Duration::from_millis(400);
 
 /// How late are a real-time thread's messages while many ordinary threads send to the same Handler?
 ///
-/// Each ordinary thread sends ten messages every 10 ms. Every row runs over AOSP's own MessageQueue and over ours; the rows of a run
-/// over ours take turns: a window of one, then of the next.
-/// Build the Java side first: cargo xtask framework. Without CAP_SYS_NICE the sender is an ordinary thread, and the rows
-/// say so.
+/// Each ordinary thread sends ten messages every 10 ms. Every row runs over AOSP's own MessageQueue
+/// and over ours; the rows of a run over ours take turns: a window of one, then of the next. Build
+/// the Java side first: cargo xtask framework. Without CAP_SYS_NICE the sender is an ordinary
+/// thread, and the rows say so.
 #[derive(clap::Args)]
 #[command(after_help = "Example:\n  takt bench handler --lab --threads 30,300")]
 pub(crate) struct Args {
@@ -70,8 +70,8 @@ pub(crate) struct Args {
     /// Where `cargo xtask framework` has put the Java side
     #[arg(long, value_name = "DIR")]
     framework: Option<PathBuf>,
-    /// Exit code 2 if our queue's latency grows with the number of threads, or its throughput lies below AOSP's, in more than one of
-    /// five runs; in the lab if its worst grows
+    /// Exit code 2 if our queue's latency grows with the number of threads, or its throughput lies
+    /// below AOSP's, in more than one of five runs; in the lab if its worst grows
     #[arg(long)]
     check: bool,
     /// Print JSON instead of the table

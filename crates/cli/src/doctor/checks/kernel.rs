@@ -36,7 +36,8 @@ pub(super) fn preemption(machine: &Machine) -> Finding {
     Finding::remark(NAME, "none or voluntary", why).mend(INSTALL)
 }
 
-/// A kernel that chooses at boot: the choice stands in debugfs, on the command line, or in its configuration.
+/// A kernel that chooses at boot: the choice stands in debugfs, on the command line, or in its
+/// configuration.
 fn dynamic_preemption(machine: &Machine) -> Finding {
     const NAME: &str = "preemption";
     let (mode, source) = dynamic_mode(machine);

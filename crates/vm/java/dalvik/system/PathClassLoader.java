@@ -25,8 +25,8 @@ public class PathClassLoader extends BaseDexClassLoader {
     }
 
     /**
-     * The system class loader of a process whose class path holds DEX code. The parent has looked through the
-     * same class path for class files.
+     * The system class loader of a process whose class path holds DEX code. The parent has looked
+     * through the same class path for class files.
      */
     public PathClassLoader(ClassLoader parent) {
         this(codeOnClassPath(), System.getProperty("java.library.path"), parent);

@@ -3,7 +3,10 @@ package javax.realtime;
 
 import java.util.Date;
 
-/** A point of time since a clock's epoch. The real-time clock's is the start of the machine that Linux runs on. */
+/**
+ * A point of time since a clock's epoch. The real-time clock's is the start of the machine that
+ * Linux runs on.
+ */
 public class AbsoluteTime extends HighResolutionTime {
     /** The real-time clock's epoch. */
     public AbsoluteTime() {

@@ -3,7 +3,10 @@ package javax.realtime;
 
 import java.util.concurrent.atomic.AtomicInteger;
 
-/** What runs when an event happens: in a thread of its own, at its own priority, once for each time it was released. */
+/**
+ * What runs when an event happens: in a thread of its own, at its own priority, once for each time
+ * it was released.
+ */
 public class AsyncEventHandler implements Schedulable {
     private final Runnable logic;
     private final AtomicInteger fireCount = new AtomicInteger();

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 package javax.realtime;
 
-/** Sees when a thread misses a deadline, while that thread is still at work: it is one more urgent. */
+/**
+ * Sees when a thread misses a deadline, while that thread is still at work: it is one more urgent.
+ */
 final class DeadlineMonitor extends RealtimeThread {
     private final RealtimeThread watched;
     private final AsyncEventHandler handler;

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 package javax.realtime;
 
-/** A time of a clock, as milliseconds and nanoseconds that have the same sign. Not safe for use by several threads. */
+/**
+ * A time of a clock, as milliseconds and nanoseconds that have the same sign. Not safe for use by
+ * several threads.
+ */
 public abstract class HighResolutionTime implements Comparable<HighResolutionTime>, Cloneable {
     static final int NANOS_PER_MILLI = 1_000_000;
 
@@ -17,7 +20,9 @@ public abstract class HighResolutionTime implements Comparable<HighResolutionTim
     /** The absolute time that this time stands for. Of a relative time: from now on the clock. */
     public abstract AbsoluteTime absolute(Clock clock);
 
-    /** The relative time that this time stands for. Of an absolute time: as seen now on the clock. */
+    /**
+     * The relative time that this time stands for. Of an absolute time: as seen now on the clock.
+     */
     public abstract RelativeTime relative(Clock clock);
 
     /** The milliseconds. */
@@ -129,8 +134,8 @@ public abstract class HighResolutionTime implements Comparable<HighResolutionTim
     }
 
     /**
-     * As {@link Object#wait()} with a timeout: an absolute time is waited until, a relative one for; null is for ever. The
-     * timeout counts in whole milliseconds, rounded up.
+     * As {@link Object#wait()} with a timeout: an absolute time is waited until, a relative one
+     * for; null is for ever. The timeout counts in whole milliseconds, rounded up.
      */
     public static void waitForObject(Object target, HighResolutionTime time) throws InterruptedException {
         if (time == null) {

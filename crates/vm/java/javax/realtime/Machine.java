@@ -2,8 +2,8 @@
 package javax.realtime;
 
 /**
- * What the machine does for this package. A <i>record</i> is the machine's number of a real-time thread's release times and
- * jitter ledger; times are nanoseconds of CLOCK_MONOTONIC.
+ * What the machine does for this package. A <i>record</i> is the machine's number of a real-time
+ * thread's release times and jitter ledger; times are nanoseconds of CLOCK_MONOTONIC.
  */
 final class Machine {
     /** The next release has come. */
@@ -21,8 +21,8 @@ final class Machine {
     static native void sleepUntil(long due) throws InterruptedException;
 
     /**
-     * Makes the record of a thread that is about to start, compiles and links what the {@code run} and {@code
-     * handleAsyncEvent} methods of {@code roots} can reach.
+     * Makes the record of a thread that is about to start, compiles and links what the {@code run}
+     * and {@code handleAsyncEvent} methods of {@code roots} can reach.
      */
     static native long prepare(RealtimeThread thread, Object[] roots, int priority);
 
@@ -35,13 +35,19 @@ final class Machine {
     /** The SCHED_FIFO priority that a record's thread runs at; 0 for an ordinary thread. */
     static native int grantedPriority(long record);
 
-    /** Of the calling thread: {@link #RELEASED} or {@link #MISSED}. Ends early by an interrupt if that is asked for. */
+    /**
+     * Of the calling thread: {@link #RELEASED} or {@link #MISSED}. Ends early by an interrupt if
+     * that is asked for.
+     */
     static native int waitForNextPeriod(long record, boolean isInterruptible);
 
     /** Of the calling thread: its next release is the first one from now on. */
     static native void resume(long record);
 
-    /** When the release that is worked on, or else the next one, must be done; 0 once the thread has ended. */
+    /**
+     * When the release that is worked on, or else the next one, must be done; 0 once the thread has
+     * ended.
+     */
     static native long nextDeadline(long record);
 
     /** Whether the release that must be done at {@code due} is not done. Says so once. */

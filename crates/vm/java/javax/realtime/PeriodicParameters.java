@@ -19,7 +19,8 @@ public class PeriodicParameters extends ReleaseParameters {
     /**
      * All of it.
      *
-     * @param start the first release: absolute, or from the thread's start on; null is the thread's start
+     * @param start the first release: absolute, or from the thread's start on; null is the thread's
+     * start
      * @param period longer than zero
      * @param cost processor time per release; null is any
      * @param deadline from each release on; null is the period

@@ -2,9 +2,10 @@
 package javax.realtime;
 
 /**
- * A thread with a priority above all ordinary ones and, with {@link PeriodicParameters}, a release per period. Before it
- * starts, what its {@code run} can reach is compiled and linked by the thread that starts it. Where the system refuses
- * SCHED_FIFO it runs as an ordinary thread, and its jitter ledger says so: {@code takt java --report}.
+ * A thread with a priority above all ordinary ones and, with {@link PeriodicParameters}, a release
+ * per period. Before it starts, what its {@code run} can reach is compiled and linked by the thread
+ * that starts it. Where the system refuses SCHED_FIFO it runs as an ordinary thread, and its jitter
+ * ledger says so: {@code takt java --report}.
  */
 public class RealtimeThread extends Thread implements Schedulable {
     private final Runnable logic;
@@ -17,7 +18,10 @@ public class RealtimeThread extends Thread implements Schedulable {
     /** See {@link Machine}. Read by the machine. */
     private volatile long record;
 
-    /** At the creator's priority if that is a real-time thread, else at {@link PriorityScheduler#getNormPriority}. */
+    /**
+     * At the creator's priority if that is a real-time thread, else at {@link
+     * PriorityScheduler#getNormPriority}.
+     */
     public RealtimeThread() {
         this(null, null, null);
     }
@@ -58,10 +62,10 @@ public class RealtimeThread extends Thread implements Schedulable {
     /**
      * Ends the calling thread's work on a release and waits for the next one.
      *
-     * <p>Without a handler for missed deadlines, a release that was done too late is told by {@code false}, at once and
-     * once; the next call goes on. Releases that passed meanwhile are not lost: they come one after another. With such a
-     * handler the thread is descheduled after a miss: it waits until {@link #schedulePeriodic}, then for the first release
-     * from then on.
+     * <p>Without a handler for missed deadlines, a release that was done too late is told by {@code
+     * false}, at once and once; the next call goes on. Releases that passed meanwhile are not lost:
+     * they come one after another. With such a handler the thread is descheduled after a miss: it
+     * waits until {@link #schedulePeriodic}, then for the first release from then on.
      *
      * @throws IllegalThreadStateException if the thread has no {@link PeriodicParameters}
      */
@@ -97,7 +101,8 @@ public class RealtimeThread extends Thread implements Schedulable {
     /**
      * Compiles and links what this thread can reach, then starts it.
      *
-     * @throws IllegalStateException if SCHED_FIFO is refused and {@code takt java --realtime-strict} was asked for
+     * @throws IllegalStateException if SCHED_FIFO is refused and {@code takt java
+     * --realtime-strict} was asked for
      */
     @Override
     public void start() {
@@ -211,7 +216,9 @@ public class RealtimeThread extends Thread implements Schedulable {
         }
     }
 
-    /** Has the thread wait at its next {@link #waitForNextPeriod} until {@link #schedulePeriodic}. */
+    /**
+     * Has the thread wait at its next {@link #waitForNextPeriod} until {@link #schedulePeriodic}.
+     */
     public void deschedulePeriodic() {
         synchronized (scheduleLock) {
             isDescheduled = true;
@@ -245,7 +252,10 @@ public class RealtimeThread extends Thread implements Schedulable {
         return release;
     }
 
-    /** From the next release on; handlers, and whether there are releases at all, only before the start. */
+    /**
+     * From the next release on; handlers, and whether there are releases at all, only before the
+     * start.
+     */
     @Override
     public void setReleaseParameters(ReleaseParameters release) {
         if (this.release != null) {
@@ -260,7 +270,10 @@ public class RealtimeThread extends Thread implements Schedulable {
         return PriorityScheduler.instance();
     }
 
-    /** The SCHED_FIFO priority that the system has granted; 0 if it runs as an ordinary thread, or has not started. */
+    /**
+     * The SCHED_FIFO priority that the system has granted; 0 if it runs as an ordinary thread, or
+     * has not started.
+     */
     public final int grantedPriority() {
         long own = record;
         return own == 0 ? 0 : Machine.grantedPriority(own);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What attached tools may ask, and the answers: `jcmd`'s commands under HotSpot's names where there are such.
+//! What attached tools may ask, and the answers: `jcmd`'s commands under HotSpot's names where
+//! there are such.
 
 use super::Request;
 use crate::classes::object::ObjectRef;
@@ -33,7 +34,8 @@ impl Answer {
     }
 }
 
-/// The answer to `request`. The calling thread is attached for as long as that needs it, and no longer.
+/// The answer to `request`. The calling thread is attached for as long as that needs it, and no
+/// longer.
 pub(super) fn run(request: &Request<'_>) -> Answer {
     match request.name {
         "threaddump" => thread_dump(),

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The attach mechanism: the JDK's `jcmd`, `jstack` and `jinfo` ask a machine that runs.
 //!
-//! As on HotSpot the tool leaves a file `.attach_pidN` and sends SIGQUIT; the machine then listens on the socket
-//! `/tmp/.java_pidN`. A [`Request`] is a version and four words, each with a zero byte behind it; the answer is a line
-//! with a number, 0 where it was done, and text (the JDK's `sun.tools.attach.VirtualMachineImpl`). Only the process's own
-//! user and root are answered. What is answered is in [`command`].
+//! As on HotSpot the tool leaves a file `.attach_pidN` and sends SIGQUIT; the machine then listens
+//! on the socket `/tmp/.java_pidN`. A [`Request`] is a version and four words, each with a zero
+//! byte behind it; the answer is a line with a number, 0 where it was done, and text (the JDK's
+//! `sun.tools.attach.VirtualMachineImpl`). Only the process's own user and root are answered. What
+//! is answered is in [`command`].
 
 mod command;
 
@@ -28,7 +29,8 @@ const THREAD: &str = "Attach Listener";
 const VERSION: &[u8] = b"1";
 /// Answer to requests of another version.
 const BAD_VERSION: i32 = 101;
-/// Longer than any request of the JDK's tools: a name of 16 bytes and three words of 1024 each, as HotSpot bounds them.
+/// Longer than any request of the JDK's tools: a name of 16 bytes and three words of 1024 each, as
+/// HotSpot bounds them.
 const REQUEST_BYTES_MAX: u64 = 4096;
 const WORDS: usize = 5;
 /// A tool that stops in the middle keeps the next one waiting for so long.
@@ -56,7 +58,8 @@ pub(crate) fn finish() {
     }
 }
 
-/// Whether a tool wants to attach, as the file says that it leaves before SIGQUIT. It may be the user's own, or root's.
+/// Whether a tool wants to attach, as the file says that it leaves before SIGQUIT. It may be the
+/// user's own, or root's.
 pub(crate) fn is_asked() -> bool {
     let name = format!(".attach_pid{}", std::process::id());
     let places = [PathBuf::from(&name), Path::new(DIRECTORY).join(&name)];

@@ -234,7 +234,8 @@ extern "C" fn reset_statistic(_env: u64, _object: u64, statistic: i32) -> u8 {
     u8::from(statistic == PEAK_THREAD_COUNT)
 }
 
-/// Bytes that a thread has allocated, to the run of cells; -1 if there is no such thread. 0 is the calling one.
+/// Bytes that a thread has allocated, to the run of cells; -1 if there is no such thread. 0 is the
+/// calling one.
 extern "C" fn get_allocated_memory_of_thread(env: u64, id: i64) -> i64 {
     let _managed = of(env);
     let thread = match id {
@@ -259,7 +260,8 @@ extern "C" fn get_cpu_time(env: u64, id: i64) -> i64 {
     get_cpu_time_of_kind(env, id, 1)
 }
 
-/// Nanoseconds that a thread has run, in user code only or with the kernel's share; -1 if there is no such thread.
+/// Nanoseconds that a thread has run, in user code only or with the kernel's share; -1 if there is
+/// no such thread.
 extern "C" fn get_cpu_time_of_kind(env: u64, id: i64, with_system: u8) -> i64 {
     let _managed = of(env);
     // 0 is the calling thread.

@@ -19,8 +19,8 @@ const INFO: &str = "java/lang/management/ThreadInfo";
 /// Times in milliseconds are not kept.
 const NO_TIME: u64 = u64::MAX;
 
-/// Fills `infos` for the threads with the numbers `ids`; null for those that do not run. A `depth_max` of -1 is the
-/// whole stack.
+/// Fills `infos` for the threads with the numbers `ids`; null for those that do not run. A
+/// `depth_max` of -1 is the whole stack.
 pub(super) extern "C" fn thread_info(env: u64, ids: u64, depth_max: i32, infos: u64) -> i32 {
     let thread = &*of(env);
     let (ids, infos) = (thread.object_of(ids), thread.object_of(infos));
@@ -33,7 +33,8 @@ pub(super) extern "C" fn thread_info(env: u64, ids: u64, depth_max: i32, infos: 
     0
 }
 
-/// As [`thread_info`] for the threads `ids`, or for all of them. Which frame has locked what is not given.
+/// As [`thread_info`] for the threads `ids`, or for all of them. Which frame has locked what is not
+/// given.
 pub(super) extern "C" fn dump_threads(
     env: u64,
     ids: u64,
@@ -70,7 +71,8 @@ pub(super) extern "C" fn monitor_deadlocks(env: u64) -> u64 {
     deadlocks(env, 1)
 }
 
-/// The threads that wait in circles, for monitors and owned synchronizers or for monitors only; or null.
+/// The threads that wait in circles, for monitors and owned synchronizers or for monitors only; or
+/// null.
 pub(super) extern "C" fn deadlocks(env: u64, only_monitors: u8) -> u64 {
     let thread = &*of(env);
     let circles = snapshot::deadlocks(only_monitors == 0);

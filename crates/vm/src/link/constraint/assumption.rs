@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 //! [`Assumptions`]: what proofs took for granted about classes that could not be had.
 //!
-//! Applications carry code for classes that only other platforms have. So a proof of DEX code takes a class that is not
-//! there for what it is used as, as ART does. That must stay true: whoever brings such a class later brings one that
-//! fits, or is refused. Class files have no assumptions: HotSpot loads what it must compare, or refuses.
+//! Applications carry code for classes that only other platforms have. So a proof of DEX code takes
+//! a class that is not there for what it is used as, as ART does. That must stay true: whoever
+//! brings such a class later brings one that fits, or is refused. Class files have no assumptions:
+//! HotSpot loads what it must compare, or refuses.
 
 use std::collections::{HashMap, HashSet};
 
 use crate::memory::symbol::Symbol;
 
-/// An application with AOSP's framework makes some hundreds; an entry takes about 100 bytes. Beyond it, no class is proven
-/// that needs another one.
+/// An application with AOSP's framework makes some hundreds; an entry takes about 100 bytes. Beyond
+/// it, no class is proven that needs another one.
 pub(super) const ASSUMPTIONS_MAX: usize = 1 << 16;
 
 /// Each `from` is a `to`, as a loader means both.
@@ -53,7 +54,8 @@ impl Assumptions {
         has_room
     }
 
-    /// Those that say something about a name in one of these loaders. A name below `java/` is the same to all.
+    /// Those that say something about a name in one of these loaders. A name below `java/` is the
+    /// same to all.
     pub(super) fn about(&self, name: Symbol, loaders: &[u32]) -> impl Iterator<Item = &Assumption> {
         let is_everywhere = name.bytes().starts_with(b"java/");
         let about = self.by_name.get(&name).into_iter().flatten();

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Loading constraints (JVM specification, 5.3.4): loaders that link with each other must mean the same
-//! class by the names in the signatures that they link by.
+//! Loading constraints (JVM specification, 5.3.4): loaders that link with each other must mean the
+//! same class by the names in the signatures that they link by.
 //!
-//! [`link`] says that they must, [`Agreements::settle`] asks whenever a loader gets a class. Names below `java/` are not
-//! asked about: only two loaders define such classes, and no package twice (`define::check_package`).
+//! [`link`] says that they must, [`Agreements::settle`] asks whenever a loader gets a class. Names
+//! below `java/` are not asked about: only two loaders define such classes, and no package twice
+//! (`define::check_package`).
 //!
-//! Beside them stands what proofs assumed about classes that were not there ([`assume`], `constraint/assumption`). An
-//! object's class is known to a loader by its own name for it or by an agreement, so both are judged here together.
+//! Beside them stands what proofs assumed about classes that were not there ([`assume`],
+//! `constraint/assumption`). An object's class is known to a loader by its own name for it or by an
+//! agreement, so both are judged here together.
 
 mod assumption;
 
@@ -29,8 +31,8 @@ use assumption::{Assumptions, World};
 /// What loaders have agreed on so far.
 pub(crate) static AGREEMENTS: LazyLock<Lock<Agreements>> = LazyLock::new(Lock::default);
 
-/// Has both loaders mean the same classes from now on by the names in a field's or method's `descriptor`, or names the
-/// type of which they mean two.
+/// Has both loaders mean the same classes from now on by the names in a field's or method's
+/// `descriptor`, or names the type of which they mean two.
 pub(crate) fn link(one: &Loader, other: &Loader, descriptor: Symbol) -> Result<(), String> {
     if core::ptr::eq(one, other) {
         return Ok(());
@@ -46,7 +48,8 @@ pub(crate) fn link(one: &Loader, other: &Loader, descriptor: Symbol) -> Result<(
     Ok(())
 }
 
-/// Whether [`link`] would change nothing, because the loaders have their classes or have agreed already.
+/// Whether [`link`] would change nothing, because the loaders have their classes or have agreed
+/// already.
 pub(crate) fn is_linked(one: &Loader, other: &Loader, descriptor: Symbol) -> bool {
     core::ptr::eq(one, other)
         || Types(descriptor.bytes()).all(|ty| {
@@ -102,8 +105,8 @@ impl World for Loaded {
     }
 }
 
-/// Throws LinkageError unless `class` and those whose methods it overrides or implements mean the same classes by those
-/// methods' signatures.
+/// Throws LinkageError unless `class` and those whose methods it overrides or implements mean the
+/// same classes by those methods' signatures.
 pub(crate) fn check_overriding(thread: &Thread, class: &'static Class) -> Result<(), Thrown> {
     if class.info.loader.is_boot() || class.is_interface() {
         return Ok(());
@@ -160,12 +163,13 @@ struct Agreement {
     class: Option<u32>,
 }
 
-/// Two loaders mean different classes by one name, or one would mean a class that does not fit what was assumed.
+/// Two loaders mean different classes by one name, or one would mean a class that does not fit what
+/// was assumed.
 #[derive(Debug, PartialEq, Eq)]
 struct Disagreement;
 
-/// Which loaders must mean the same class by which name, a loader being in one agreement about a name; and what proofs
-/// assumed.
+/// Which loaders must mean the same class by which name, a loader being in one agreement about a
+/// name; and what proofs assumed.
 #[derive(Default)]
 pub(crate) struct Agreements {
     by_name: HashMap<Symbol, Vec<Agreement>>,
@@ -368,7 +372,8 @@ mod tests {
         }
     }
 
-    /// Loaders that agree or get classes in any order; what holds is looked at in all that was said before.
+    /// Loaders that agree or get classes in any order; what holds is looked at in all that was said
+    /// before.
     #[test]
     fn nobody_gets_a_class_that_another_has_ruled_out() {
         const LOADERS: usize = 5;
@@ -472,7 +477,8 @@ mod tests {
         }
     }
 
-    /// Assumptions, agreements and classes in any order: what would break one that was made is refused, and nothing else.
+    /// Assumptions, agreements and classes in any order: what would break one that was made is
+    /// refused, and nothing else.
     #[test]
     fn what_proofs_assumed_holds_for_all_that_comes() {
         let mut seed = 11_u64;

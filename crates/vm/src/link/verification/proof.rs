@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //! What the proof of a class rested on, kept beside its code: bytes in, values out, and back.
 //!
-//! The methods of a class are the same whenever its file is; what may differ from one run to the next are the classes
-//! that it names. So the questions about those are kept with their answers. Whoever gets the same answers again has
-//! the same proof.
+//! The methods of a class are the same whenever its file is; what may differ from one run to the
+//! next are the classes that it names. So the questions about those are kept with their answers.
+//! Whoever gets the same answers again has the same proof.
 
 use std::collections::BTreeMap;
 

@@ -11,9 +11,10 @@ import takt.framework.RealtimeThread;
 import takt.os.RealtimeHandler;
 
 /**
- * RTDroid's experiment (section 5): a real-time thread sends a message every 100 ms, ordinary threads send ten each every
- * 10 ms to the same handler. {@code --extra threads=300} says how many, {@code --extra messages=400} how long; it ends by
- * itself and says how late the real-time messages were handled. The manifest gives the service's own callbacks a priority.
+ * RTDroid's experiment (section 5): a real-time thread sends a message every 100 ms, ordinary
+ * threads send ten each every 10 ms to the same handler. {@code --extra threads=300} says how many,
+ * {@code --extra messages=400} how long; it ends by itself and says how late the real-time messages
+ * were handled. The manifest gives the service's own callbacks a priority.
  */
 public final class HandlerLoad extends Service {
     static final String TAG = "HandlerLoad";

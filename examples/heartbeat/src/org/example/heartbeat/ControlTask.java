@@ -10,7 +10,10 @@ import javax.realtime.PriorityParameters;
 import javax.realtime.RealtimeThread;
 import javax.realtime.RelativeTime;
 
-/** A thread that is released once a period, at SCHED_FIFO where that is permitted. A release allocates nothing. */
+/**
+ * A thread that is released once a period, at SCHED_FIFO where that is permitted. A release
+ * allocates nothing.
+ */
 final class ControlTask extends RealtimeThread {
     private static final int PRIORITY = 80;
     private static final int NANOS_PER_MILLI = 1_000_000;

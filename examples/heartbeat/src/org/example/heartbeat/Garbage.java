@@ -4,8 +4,9 @@ package org.example.heartbeat;
 import android.os.SystemClock;
 
 /**
- * An ordinary thread that holds a live set and makes garbage at a steady rate, beside the task: linked nodes of 64 bytes, some
- * of which replace living ones, so that a collector has to look at all of them.
+ * An ordinary thread that holds a live set and makes garbage at a steady rate, beside the task:
+ * linked nodes of 64 bytes, some of which replace living ones, so that a collector has to look at
+ * all of them.
  */
 final class Garbage extends Thread {
     private static final int NODE_BYTES = 64;

@@ -9,9 +9,10 @@ import android.os.Looper;
 import android.util.Log;
 
 /**
- * A periodic control task in a service, with messages to the main looper and garbage beside it: {@code --extra beats=500}
- * sets how often the heart beats, {@code --extra period_us=2000} how fast, {@code --extra live_mb=200} what the other thread
- * holds and {@code --extra garbage_mb=200} what it throws away in a second. It ends by itself and says what it measured.
+ * A periodic control task in a service, with messages to the main looper and garbage beside it:
+ * {@code --extra beats=500} sets how often the heart beats, {@code --extra period_us=2000} how
+ * fast, {@code --extra live_mb=200} what the other thread holds and {@code --extra garbage_mb=200}
+ * what it throws away in a second. It ends by itself and says what it measured.
  */
 public final class Heartbeat extends Service {
     static final String TAG = "Heartbeat";

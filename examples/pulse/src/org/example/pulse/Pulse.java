@@ -10,8 +10,8 @@ import android.util.Log;
 import takt.os.RealtimeService;
 
 /**
- * A service that its manifest declares periodic: {@code --extra releases=20} says after how many it ends, {@code --extra slow=7}
- * which of them works longer than its deadline.
+ * A service that its manifest declares periodic: {@code --extra releases=20} says after how many it
+ * ends, {@code --extra slow=7} which of them works longer than its deadline.
  */
 public final class Pulse extends RealtimeService {
     static final String TAG = "Pulse";

@@ -23,9 +23,10 @@ import java.util.HashSet;
 import java.util.Set;
 
 /**
- * A window that is nowhere, in front of AOSP's on the class path: AOSP's own activities and dialogs are made with it and live
- * their whole life. It keeps what it is told of itself; what would be shown says by name that it is not supported, once
- * in the log, and looking for a view throws, since there is none.
+ * A window that is nowhere, in front of AOSP's on the class path: AOSP's own activities and dialogs
+ * are made with it and live their whole life. It keeps what it is told of itself; what would be
+ * shown says by name that it is not supported, once in the log, and looking for a view throws,
+ * since there is none.
  */
 public class PhoneWindow extends Window {
     private static final String TAG = "Takt";
@@ -70,7 +71,10 @@ public class PhoneWindow extends Window {
         throw new UnsupportedOperationException(text("findViewById"));
     }
 
-    /** AOSP's activity, which asks for it without using it, asks {@code Libcore}: see framework/jdk/redirects.txt. */
+    /**
+     * AOSP's activity, which asks for it without using it, asks {@code Libcore}: see
+     * framework/jdk/redirects.txt.
+     */
     @Override
     public View getDecorView() {
         throw new UnsupportedOperationException(text("getDecorView"));

@@ -14,7 +14,10 @@ import android.os.Binder;
 import android.os.IBinder;
 import android.util.Log;
 
-/** A started service: binds another one, asks the provider, sends a broadcast to itself; ends when it is told to. */
+/**
+ * A started service: binds another one, asks the provider, sends a broadcast to itself; ends when
+ * it is told to.
+ */
 public final class Worker extends Service {
     private final ServiceConnection connection = new ServiceConnection() {
         @Override

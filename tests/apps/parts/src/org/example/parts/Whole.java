@@ -6,7 +6,10 @@ import android.content.Intent;
 import android.os.IBinder;
 import android.util.Log;
 
-/** Uses what lies in the package's second DEX file and in its native library, and one that it does not have. */
+/**
+ * Uses what lies in the package's second DEX file and in its native library, and one that it does
+ * not have.
+ */
 public final class Whole extends Service {
     private static native int twice(int number);
 

@@ -5,7 +5,10 @@ import android.content.Intent;
 import android.os.Handler;
 import android.os.HandlerThread;
 
-/** Sends to handlers of threads that are gone: one has quit, one has died of an exception that it caught itself. */
+/**
+ * Sends to handlers of threads that are gone: one has quit, one has died of an exception that it
+ * caught itself.
+ */
 public final class DeadThread extends Trouble {
     @Override
     public int onStartCommand(Intent intent, int flags, int startId) {

@@ -8,7 +8,10 @@ import android.os.Message;
 import java.util.concurrent.CountDownLatch;
 import takt.framework.RealtimeThread;
 
-/** A real-time thread sends more than a queue has entries prepared for, while the looper's thread is held. */
+/**
+ * A real-time thread sends more than a queue has entries prepared for, while the looper's thread is
+ * held.
+ */
 public final class FullQueue extends Trouble {
     private static final int MESSAGES = 3000;
     private static final int PRIORITY = 5;

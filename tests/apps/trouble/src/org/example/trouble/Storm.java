@@ -7,8 +7,8 @@ import android.os.Message;
 import java.util.concurrent.atomic.AtomicInteger;
 
 /**
- * Threads that send to the main looper as fast as they can, each {@code messages} of them, or for ever; with {@code heavy}
- * each message brings a kilobyte and nobody takes it.
+ * Threads that send to the main looper as fast as they can, each {@code messages} of them, or for
+ * ever; with {@code heavy} each message brings a kilobyte and nobody takes it.
  */
 public final class Storm extends Trouble {
     private static final int SENDERS = 4;

@@ -4,7 +4,10 @@ package org.example.trouble;
 import android.content.Intent;
 import android.os.SystemClock;
 
-/** Waits for a lock that is never given back: in onDestroy, which the end of the application asks for. */
+/**
+ * Waits for a lock that is never given back: in onDestroy, which the end of the application asks
+ * for.
+ */
 public final class StuckService extends Trouble {
     private final Object lock = new Object();
 
