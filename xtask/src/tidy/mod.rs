@@ -5,6 +5,7 @@
 //! how its rooms lie, and which files and functions are over their size for a reason. Nothing here
 //! knows a crate by name.
 
+mod journeys;
 mod layers;
 mod prose;
 mod rooms;
@@ -22,6 +23,7 @@ pub(crate) fn run() -> Result<()> {
     let mut breaches = layers::check(&rules)?;
     let census = source::check(&rules, &mut breaches)?;
     let upwards = rooms::check(&rules, &mut breaches)?;
+    journeys::check(&mut breaches);
     if api::is_page_stale()? {
         breaches.push("docs/compatibility.md is not made of framework/api: cargo xtask api".into());
     }
