@@ -2,6 +2,7 @@
 
 import java.io.InputStream;
 import java.lang.reflect.InvocationTargetException;
+import java.nio.charset.StandardCharsets;
 import java.util.Arrays;
 
 /** Classes whose code was changed after javac: none of their methods may run. */
@@ -93,6 +94,17 @@ public class Verification {
         }
     }
 
+    /** Its superclass has a protected constructor, for subclasses' constructors only. */
+    static class Protected extends ClassLoader {
+        static String run() {
+            return "ran";
+        }
+
+        static Object make() {
+            return new Object();
+        }
+    }
+
     static class ArrayCasts {
         static String run() {
             return "ran";
@@ -144,6 +156,17 @@ public class Verification {
         throw new AssertionError("nothing to change");
     }
 
+    /** Puts another name in place of this one in the constant pool. */
+    static byte[] renamed(byte[] code, String from, String to) {
+        String text = new String(code, StandardCharsets.ISO_8859_1);
+        String before = (char) 1 + "" + (char) 0 + (char) from.length() + from;
+        String after = (char) 1 + "" + (char) 0 + (char) to.length() + to;
+        if (!text.contains(before)) {
+            throw new AssertionError("nothing to change");
+        }
+        return text.replace(before, after).getBytes(StandardCharsets.ISO_8859_1);
+    }
+
     static void run(String what, Class<?> type, byte[] bytes) throws Exception {
         Class<?> changed = new Changed(type.getName(), bytes).loadClass(type.getName());
         for (int turn = 0; turn < 2; turn++) {
@@ -162,7 +185,7 @@ public class Verification {
     public static void main(String[] args) throws Exception {
         final int checkcast = 0xc0;
         for (Class<?> type : new Class<?>[] {
-            Casts.class, Interfaces.class, Merges.class, Constructors.class, ArrayCasts.class
+            Casts.class, Interfaces.class, Merges.class, Constructors.class, Protected.class, ArrayCasts.class
         }) {
             run("unchanged", type, read(type));
         }
@@ -181,5 +204,7 @@ public class Verification {
             }
         }
         run("an object without its constructor", Constructors.class, unconstructed);
+        run("a protected constructor", Protected.class,
+            renamed(read(Protected.class), "java/lang/Object", "java/lang/ClassLoader"));
     }
 }

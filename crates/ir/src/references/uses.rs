@@ -368,6 +368,10 @@ impl<N: Names, H: Hierarchy> Checker<'_, N, H> {
         let before = self.get(receiver);
         let class = match before {
             Content::New(number) if self.types.name(self.news[&number]) == &*member.class => {
+                let asked = self.hierarchy.is_protected_elsewhere(member, true);
+                if asked.map_err(ReferenceError::Hierarchy)? {
+                    return self.wrong("a protected constructor of another package's class");
+                }
                 self.news[&number]
             }
             Content::NewThis

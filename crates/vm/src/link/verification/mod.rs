@@ -285,7 +285,7 @@ impl Classes<'_> {
                 name,
                 descriptor,
                 is_method,
-            } => Ok(self.is_protected_elsewhere(class, name, descriptor, *is_method)),
+            } => self.is_protected_elsewhere(class, name, descriptor, *is_method),
         }
     }
 
@@ -339,13 +339,14 @@ impl Classes<'_> {
         })
     }
 
+    /// The class is loaded only if a superclass has its name (JVM specification, 4.10.1.8).
     fn is_protected_elsewhere(
         &self,
         class: &[u8],
         name: &[u8],
         descriptor: &[u8],
         is_method: bool,
-    ) -> bool {
+    ) -> Result<bool, Thrown> {
         let (name, descriptor) = (Symbol::new(name), Symbol::new(descriptor));
         let is_protected_in = |named: &'static Class| {
             let found = if is_method {
@@ -357,11 +358,17 @@ impl Classes<'_> {
                 flags & access::PROTECTED != 0 && !holder.is_in_package_of(self.class)
             })
         };
-        // Of several loaders' ancestors of one name any may be the one that is meant.
         let ancestors = core::iter::successors(self.class.super_class(), |c| c.super_class());
-        ancestors
-            .filter(|ancestor| *ancestor.name().bytes() == *class)
-            .any(is_protected_in)
+        let mut named = ancestors.filter(|ancestor| *ancestor.name().bytes() == *class);
+        if self.class.info.dex.is_some() {
+            // ART refuses such a constructor when it is called. Of several loaders' ancestors of
+            // one name any may be the one that is meant.
+            return Ok(name != Symbol::new(b"<init>") && named.any(is_protected_in));
+        }
+        match named.next() {
+            Some(_) => self.thread.inside(|| self.load(class)).map(is_protected_in),
+            None => Ok(false),
+        }
     }
 
     /// The answer, asked once.
