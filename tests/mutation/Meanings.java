@@ -263,6 +263,8 @@ public final class Meanings {
     }
 
     public static void main(String[] args) throws Exception {
+        // Initialised now: at the end of the stack it would fail for good, on any machine.
+        new ClassNotFoundException().getMessage();
         boolean isDex = args[0].equals("dex");
         long seed = Long.parseLong(args[1]);
         int first = Integer.parseInt(args[2]);
