@@ -9,8 +9,9 @@ use anyhow::{Context, Result, bail};
 
 use crate::api;
 use crate::apps::Apps;
+use crate::code;
 use crate::inputs::Inputs;
-use crate::stage::{cargo, command, target_dir};
+use crate::stage::{cargo, command, takt, target_dir};
 
 /// Random scripts that AOSP's queue and ours must dispatch alike.
 const SCRIPTS: &str = "200";
@@ -30,6 +31,8 @@ const ASM: [&str; 2] = [
 
 /// What was compiled, and what it runs with.
 pub(crate) struct Built {
+    /// The command, with its machine beside it.
+    takt: PathBuf,
     /// Our classes and the tests that run over AOSP's queue as well.
     classes: PathBuf,
     /// javax.realtime and rtandroid.thread to compile against: at run time the machine has them.
@@ -51,9 +54,10 @@ pub(crate) struct Built {
     junit: PathBuf,
 }
 
-/// Compiles natives and Java.
+/// Compiles natives and Java, and what the machine makes of it for all applications.
 pub(crate) fn build() -> Result<()> {
-    Built::new().map(drop)
+    let built = Built::new()?;
+    code::build(&built.takt)
 }
 
 /// Compiles, runs every JUnit test over AOSP's queue and over ours, and compares the two on random
@@ -82,10 +86,11 @@ pub(crate) fn test() -> Result<()> {
 
 impl Built {
     pub(crate) fn new() -> Result<Self> {
-        cargo(["build", "--release", "--package", "natives", "--locked"])?;
+        let takt = takt()?;
         let target = target_dir()?;
         let out = target.join("framework");
         let built = Self {
+            takt,
             classes: out.join("classes"),
             realtime_api: out.join("javax-realtime.jar"),
             realtime: out.join("realtime"),

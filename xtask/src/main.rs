@@ -9,6 +9,7 @@
 
 mod api;
 mod apps;
+mod code;
 mod demo;
 mod framework;
 mod fuzz;
@@ -49,7 +50,7 @@ enum Command {
         only: Option<String>,
     },
     /// The Java side and the applications into target/framework, for `takt run` and `takt bench
-    /// handler`
+    /// handler`, and compiled code for all of it into target/release/code
     Framework,
     /// Measures what of Android's interface is there: framework/api and its section of
     /// docs/compatibility.md

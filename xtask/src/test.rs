@@ -34,9 +34,9 @@ pub(crate) fn run(only: Option<String>) -> Result<()> {
     stages.run("lab", || cargo_test(&["--package", "lab"]))?;
     stages.run("locks on PREEMPT_RT", locks_in_lab)?;
     stages.run("framework", framework::test)?;
+    stages.run("code", framework::build)?;
     stages.run("e2e", e2e)?;
     stages.run("applications", || {
-        framework::build()?;
         cargo_test(&["--package", "e2e", "--test", "run"])?;
         cargo_test(&["--package", "e2e", "--test", "documents"])
     })?;

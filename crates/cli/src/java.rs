@@ -39,8 +39,10 @@ Options of Takt's machine:
     --report[=FILE]       figures of the machine and of each real-time thread at the end;
                           with a file, as JSON there
     --code-cache=DIR      where compiled code is kept; takt/code under $XDG_CACHE_HOME unless given
-    --no-code-cache       keep none
-    --code-library=DIR    code that was delivered, and installed by takt compile --install=DIR
+    --no-code-cache       keep none, and use none that was delivered
+    --code-library=DIR    code that was delivered, and installed by takt compile --install=DIR;
+                          the folder code beside libjvm.so unless given
+    --no-code-library     use none
     The class path may hold DEX code: .dex, .apk, a .jar with classes.dex.
 ";
 
@@ -164,7 +166,12 @@ fn is_machines(option: &str) -> bool {
         || option.starts_with("--realtime-list=")
         || matches!(
             option,
-            "--report" | "--realtime" | "--realtime-strict" | "--gc=rc" | "--gc=stw"
+            "--no-code-library"
+                | "--report"
+                | "--realtime"
+                | "--realtime-strict"
+                | "--gc=rc"
+                | "--gc=stw"
         )
 }
 

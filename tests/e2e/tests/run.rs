@@ -349,3 +349,37 @@ fn a_full_disk_is_named_and_leaves_nothing_behind() {
     let names: Vec<_> = left.map(|it| it.expect("an entry").file_name()).collect();
     assert_eq!(names, ["owner.json"]);
 }
+
+/// Methods that a first start on this machine found delivered, and compiled, of the class library
+/// and the framework. Each line of the machine's names one: `[load] ADDRESS CLASS.METHOD`.
+fn first_start(package: &str, options: &[&str]) -> (usize, Vec<String>) {
+    let user = tempfile::tempdir().expect("a temporary directory");
+    let mut start = command(Way::Takt, package, &user.path().join("data"));
+    start.args(options).env("XDG_CACHE_HOME", user.path());
+    start.env("JDK_JAVA_OPTIONS", "-Xtakt:compile");
+    let run = Run::of(&mut start);
+    let lines = run.stdout.lines().chain(run.stderr.lines());
+    let methods = lines.filter(|it| !it.contains("org.example.") && it.contains("] 0x"));
+    let (loaded, compiled): (Vec<&str>, Vec<&str>) = methods
+        .filter(|it| it.starts_with("[load] ") || it.starts_with("[compile] "))
+        .partition(|it| it.starts_with("[load] "));
+    (
+        loaded.len(),
+        compiled.into_iter().map(str::to_owned).collect(),
+    )
+}
+
+/// `heartbeat` ran when the code was made; `parts` and `trouble` did not.
+#[test]
+fn a_first_start_finds_the_framework_compiled() {
+    let heartbeat = ["--service", ".Heartbeat", "--extra", "beats=50"];
+    let (loaded, compiled) = first_start("heartbeat", &heartbeat);
+    assert!(loaded > 4_000, "{loaded}");
+    // Which lambda form is made first depends on who comes first.
+    assert!(compiled.len() * 200 <= loaded, "{compiled:#?}");
+    for package in ["parts", "trouble"] {
+        let (loaded, compiled) = first_start(package, &["--for", "2s"]);
+        assert!(loaded > 4_000, "{loaded}");
+        assert!(compiled.len() * 20 <= loaded, "{compiled:#?}");
+    }
+}

@@ -23,7 +23,7 @@ use crate::classes::object::ObjectRef;
 use crate::classes::site::Site;
 use crate::classes::state::InitState;
 use crate::memory;
-use crate::memory::sum::Sum;
+use crate::memory::sum::{Sum, sum_of};
 use crate::memory::symbol::Symbol;
 use crate::sync::lock::{Lock, Turn};
 
@@ -341,9 +341,26 @@ impl Class {
     /// What the class's code is kept under.
     pub(crate) fn content(&self) -> Sum {
         *self.info.content.get_or_init(|| match self.info.dex {
-            Some(dex) => crate::memory::sum::sum_of(&[self.info.bytes, dex.file_sum()]),
-            None => crate::memory::sum::sum_of(&[self.info.bytes]),
+            Some(dex) => sum_of(&[self.info.bytes, dex.file_sum()]),
+            None if self.info.is_hidden => self.unnumbered_content(),
+            None => sum_of(&[self.info.bytes]),
         })
+    }
+
+    /// Of a hidden class: lambdas are numbered as they are made, which says nothing of their code.
+    fn unnumbered_content(&self) -> Sum {
+        let (bytes, name) = (self.info.bytes, self.info.file.name);
+        let at = (name.as_ptr() as usize).wrapping_sub(bytes.as_ptr() as usize);
+        let number = name.iter().rev().take_while(|it| it.is_ascii_digit());
+        let plain = &name[..name.len() - number.count()];
+        let is_lambda = plain.ends_with(b"$$Lambda$");
+        let behind = at.checked_add(name.len());
+        let rest = behind.and_then(|behind| bytes.get(behind..));
+        match (bytes.get(..at), rest) {
+            // Before a constant's text stand two bytes of its length.
+            (Some([before @ .., _, _]), Some(rest)) if is_lambda => sum_of(&[before, plain, rest]),
+            _ => sum_of(&[bytes]),
+        }
     }
 
     pub(crate) fn super_class(&self) -> Option<&'static Class> {

@@ -4,10 +4,11 @@
 //! A directory per target (instruction set, settings, and the sources that code depends on) holds
 //! files in the form of `code/file`: each is a region of the store's span (`code/space`) and has at
 //! most one writer at a time. A process maps all it finds at start. What it has to compile itself
-//! it
-//! adds to a file of its own at once, or to one whose writer has ended: a process that is killed
+//! it adds to a file of its own at once, or to one whose writer has ended: a process that is killed
 //! loses nothing. Whatever cannot be read or written is as if it were not there: code is compiled
-//! again. Neighbour: `code/writer`.
+//! again.
+//!
+//! A second store was delivered with the machine: nobody writes to it. Neighbour: `code/writer`.
 
 use std::collections::HashSet;
 use std::fs::File;
@@ -24,7 +25,7 @@ use crate::code::writer::Writing;
 use crate::console;
 use crate::memory;
 use crate::memory::sum::{Sum, sum_of};
-use crate::options;
+use crate::options::{self, CodeLibrary};
 use crate::sync::lock::Lock;
 use crate::threads::thread;
 use abi::address_map::CodeArea;
@@ -90,8 +91,11 @@ pub(crate) fn start(target: &str) {
     if let Some(root) = &options.code_install {
         install(root, &target);
     }
-    let library = options.code_library.as_deref();
-    let library = library.and_then(|root| said(root, open_library(root, target)));
+    let library = match &options.code_library {
+        CodeLibrary::Beside => beside_machine().and_then(|root| open_library(&root, target).ok()),
+        CodeLibrary::At(root) => said(root, open_library(root, target)),
+        CodeLibrary::None => None,
+    };
     let own = options.code_root.as_deref();
     let own = own.and_then(|root| said(root, open_own(root, target)));
     CLAIMED.get_or_init(Lock::default);
@@ -131,6 +135,13 @@ fn open_own(root: &Path, target: Sum) -> Result<Store, String> {
     });
     let span = span.map_err(|error| format!("no room at its place: {error}"))?;
     open(directory, target, span)
+}
+
+/// What `cargo xtask code` makes: the folder `code` in that of the machine's own file.
+fn beside_machine() -> Option<PathBuf> {
+    let machine = memory::file_of(start as *const () as u64)?;
+    let code = machine.parent()?.join("code");
+    code.is_dir().then_some(code)
 }
 
 /// One that was installed: it has its base, and nobody writes to it.
@@ -400,7 +411,12 @@ pub(crate) fn key_of(class: &'static Class, index: u32) -> Option<Key> {
 pub(crate) fn proof_key(class: &'static Class) -> Option<Key> {
     // No class file has so many methods. A hidden class has another name for itself than a plain
     // one of the same file.
-    key_of(class, u32::MAX - u32::from(class.info.is_hidden))
+    let mut key = key_of(class, u32::MAX - u32::from(class.info.is_hidden))?;
+    if class.info.is_hidden {
+        // A proof names classes as the file does, and this one too.
+        key.content = sum_of(&[class.info.bytes]);
+    }
+    Some(key)
 }
 
 /// Whether pieces are kept at all.

@@ -166,6 +166,6 @@ pub(crate) fn is_kept(method: &'static Method, piece: &Piece) -> bool {
     key_of(method).is_some_and(|key| store::has(&key, piece))
 }
 
-fn key_of(method: &'static Method) -> Option<Key> {
+pub(crate) fn key_of(method: &'static Method) -> Option<Key> {
     store::key_of(method.class(), method.index as u32)
 }

@@ -86,6 +86,21 @@ pub(crate) fn map_guarded(
     Ok(start)
 }
 
+/// The file that the code at `address` was loaded from, as the loader was told its path.
+pub(crate) fn file_of(address: u64) -> Option<std::path::PathBuf> {
+    use std::os::unix::ffi::OsStrExt;
+    let mut found = core::mem::MaybeUninit::<libc::Dl_info>::zeroed();
+    // SAFETY: 1. Any address may be asked for; `found` is written if the answer is not 0. 2. The
+    // name is the loader's own and stays while the file is loaded.
+    let name = unsafe {
+        if libc::dladdr(address as *const libc::c_void, found.as_mut_ptr()) == 0 {
+            return None;
+        }
+        core::ffi::CStr::from_ptr(found.assume_init().dli_fname)
+    };
+    Some(std::ffi::OsStr::from_bytes(name.to_bytes()).into())
+}
+
 /// Maps a file for good, to be read only.
 pub(crate) fn map_file(path: &std::path::Path) -> std::io::Result<&'static [u8]> {
     use std::os::fd::AsRawFd;

@@ -58,10 +58,11 @@ pub(crate) struct Options {
     pub(crate) is_code_portable: bool,
     /// Where compiled code is kept; nowhere if there is no such place.
     pub(crate) code_root: Option<PathBuf>,
-    /// `-Xtakt:code-library=DIR`: a store that was delivered and installed.
-    pub(crate) code_library: Option<PathBuf>,
+    pub(crate) code_library: CodeLibrary,
     /// `-Xtakt:install-code=DIR`: gives such a store its place, and ends.
     pub(crate) code_install: Option<PathBuf>,
+    /// `-Xtakt:compile-loaded`: at the end, what loaded classes of the platform's have besides.
+    pub(crate) is_compiling_loaded: bool,
     /// Names of classes to be compiled instead of running a program.
     pub(crate) compile_list: Option<PathBuf>,
     /// `-ea`, `-da`, `-esa`, `-dsa`.
@@ -74,6 +75,17 @@ pub(crate) struct Options {
     pub(crate) is_attach_disabled: bool,
     /// Arguments that are not properties, for `RuntimeMXBean`.
     pub(crate) arguments: Vec<String>,
+}
+
+/// Code that was delivered and installed, and is only read.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum CodeLibrary {
+    /// What the build delivered with the machine, if it is there.
+    Beside,
+    /// `-Xtakt:code-library=DIR`.
+    At(PathBuf),
+    /// `-Xtakt:no-code-library`.
+    None,
 }
 
 /// How the collector looks at managed frames.
@@ -128,10 +140,11 @@ pub(crate) fn read(arguments: &[String], ignores_unknown: bool) -> Result<(), St
         stack_bytes: None,
         arguments: arguments.to_vec(),
         code_root: default_root(),
-        code_library: None,
+        code_library: CodeLibrary::Beside,
         code_install: None,
         has_reduced_signals: false,
         is_attach_disabled: false,
+        is_compiling_loaded: false,
         compile_list: None,
     };
     let mut numbered = HashMap::new();
@@ -248,7 +261,12 @@ impl Options {
             "-Xtakt:realtime-strict" => self.is_strictly_real_time = true,
             "-Xtakt:pieces" => self.is_cutting_all = true,
             "-Xtakt:portable-code" => self.is_code_portable = true,
-            "-Xtakt:no-code-cache" => self.code_root = None,
+            "-Xtakt:compile-loaded" => self.is_compiling_loaded = true,
+            "-Xtakt:no-code-cache" => {
+                self.code_root = None;
+                self.code_library = CodeLibrary::None;
+            }
+            "-Xtakt:no-code-library" => self.code_library = CodeLibrary::None,
             "-Xrs" => self.has_reduced_signals = true,
             _ => return false,
         }
@@ -263,9 +281,12 @@ impl Options {
         else {
             return false;
         };
+        if name == "code-library" {
+            self.code_library = CodeLibrary::At(file.into());
+            return true;
+        }
         let place = match name {
             "code-cache" => &mut self.code_root,
-            "code-library" => &mut self.code_library,
             "install-code" => &mut self.code_install,
             "compile-list" => &mut self.compile_list,
             "realtime-list" => &mut self.real_time_list,

@@ -15,6 +15,7 @@ use std::sync::atomic::Ordering;
 use ir::InvokeKind;
 
 use crate::classes::class::{Class, Method};
+use crate::classes::loader::all_classes;
 use crate::code::cache;
 use crate::code::question::Question;
 use crate::code::store;
@@ -31,6 +32,11 @@ use crate::threads::thread::{Thread, Thrown};
 /// Methods beyond this many are left to be compiled when they are called: a large application has
 /// some 30,000.
 const METHODS_MAX: usize = 100_000;
+/// Loaders whose classes come with the JDK or from the class path.
+const BUILTIN_LOADERS: [&str; 2] = [
+    "jdk/internal/loader/ClassLoaders$PlatformClassLoader",
+    "jdk/internal/loader/ClassLoaders$AppClassLoader",
+];
 /// A line of progress for every so many methods.
 const PROGRESS_STEP: usize = 500;
 
@@ -95,6 +101,41 @@ pub(crate) fn run(thread: &Thread, list: &Path) -> ! {
         )
     });
     boot::leave(i32::from(told.is_err()))
+}
+
+/// For a store that is delivered: compiles what loaded classes of the platform and of the class
+/// path have besides the methods that this application ran. Each piece is made of sites, so it fits
+/// at any time.
+pub(crate) fn compile_loaded(thread: &Thread) {
+    let mut count = 0;
+    for class in all_classes().into_iter().filter(|it| is_delivered(it)) {
+        for method in class.info.methods.iter().copied() {
+            count += u32::from(compile_unless_kept(thread, method));
+        }
+    }
+    console::note(&format!("compiled for others: {count} methods"));
+}
+
+/// Is `class` the same for each application that has this class library and this class path?
+fn is_delivered(class: &'static Class) -> bool {
+    let loader = class.info.loader;
+    let builtin = loader.is_boot()
+        || BUILTIN_LOADERS.contains(&loader.object().class().name().to_string().as_str());
+    builtin && class.info.dex.is_none() && !class.info.is_hidden && !class.is_array()
+}
+
+fn compile_unless_kept(thread: &Thread, method: &'static Method) -> bool {
+    let key = method::key_of(method).filter(|_| !method.is_abstract() && !method.is_native());
+    if key.is_none_or(|key| store::find(&key).next().is_some()) {
+        return false;
+    }
+    let Ok(function) = method.translate() else {
+        // It throws VerifyError when it is called.
+        return false;
+    };
+    let mut cx = Cx::new(thread, method).in_mode(Mode::Sites);
+    let piece = method::compile_apart(&function, &mut cx);
+    piece.inspect(|piece| method::keep(method, piece)).is_some()
 }
 
 impl Ahead<'_> {
@@ -165,7 +206,7 @@ impl Ahead<'_> {
             return;
         };
         let mut cx = Cx::new(self.thread, method).in_mode(Mode::Sites);
-        let Some(general) = crate::compile::method::compile_apart(&function, &mut cx) else {
+        let Some(general) = method::compile_apart(&function, &mut cx) else {
             return;
         };
         let asked: Vec<Question> = cx
@@ -176,17 +217,17 @@ impl Ahead<'_> {
         for question in asked {
             self.follow(class, question);
         }
-        if crate::compile::method::is_kept(method, &general) {
+        if method::is_kept(method, &general) {
             self.kept_before_count += 1;
             return;
         }
         let mut cx = Cx::new(self.thread, method).in_mode(Mode::Ready);
-        let best = crate::compile::method::compile_apart(&function, &mut cx);
+        let best = method::compile_apart(&function, &mut cx);
         // The better one is looked at first.
         if let Some(best) = best {
-            crate::compile::method::keep(method, &best);
+            method::keep(method, &best);
         }
-        crate::compile::method::keep(method, &general);
+        method::keep(method, &general);
         self.compiled_count += 1;
     }
 

@@ -214,6 +214,11 @@ fn finish(thread: Option<&'static Thread>) {
     {
         heap_binding::verify(&Managed::enter(thread));
     }
+    if options::get().is_compiling_loaded
+        && let Some(thread) = thread
+    {
+        crate::start::ahead::compile_loaded(&Managed::enter(thread));
+    }
     crate::realtime::profile::finish();
     crate::code::store::finish();
     crate::inspect::perf_map::finish();
