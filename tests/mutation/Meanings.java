@@ -203,7 +203,8 @@ public final class Meanings {
             try {
                 methods = type.getDeclaredMethods();
             } catch (LinkageError e) {
-                // Of several types that cannot be had, which is asked for first is the machine's own affair.
+                // Of several types that cannot be had, which is asked for first is the machine's
+                // own affair.
                 return "a method's type cannot be had";
             }
             for (Method method : methods) {

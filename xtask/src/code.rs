@@ -15,8 +15,8 @@ use anyhow::{Context, Result, bail};
 use crate::inputs::Inputs;
 use crate::stage::target_dir;
 
-/// What runs: words after `takt`, with `APPS` for the folder of packages. Packages of tests/apps but
-/// `life` are left out, so that tests can start ones that the build never ran.
+/// What runs: words after `takt`, with `APPS` for the folder of packages. Packages of tests/apps
+/// but `life` are left out, so that tests can start ones that the build never ran.
 const RUNS: [&str; 5] = [
     "run APPS/pulse.apk --for 2s",
     "run APPS/heartbeat.apk --service .Heartbeat --for 20s",

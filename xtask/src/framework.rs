@@ -11,7 +11,7 @@ use crate::api;
 use crate::apps::Apps;
 use crate::code;
 use crate::inputs::Inputs;
-use crate::stage::{cargo, command, takt, target_dir};
+use crate::stage::{command, takt, target_dir};
 
 /// Random scripts that AOSP's queue and ours must dispatch alike.
 const SCRIPTS: &str = "200";

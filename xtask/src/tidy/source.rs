@@ -74,7 +74,19 @@ fn tracked_files() -> Result<Vec<String>> {
         .collect())
 }
 
+/// One form of modules: a module with modules of its own is a folder with a `mod.rs`.
+fn check_form(path: &str, breaches: &mut Vec<String>) {
+    let folder = path.strip_suffix(".rs").filter(|it| Path::new(it).is_dir());
+    // Cargo's own form for tests: `tests` holds programs, not modules.
+    if let Some(folder) = folder.filter(|it| !it.ends_with("/tests")) {
+        breaches.push(format!(
+            "{path}: it has modules in {folder}/, so it is {folder}/mod.rs"
+        ));
+    }
+}
+
 fn check_file(rules: &Rules, path: &str, text: &str, breaches: &mut Vec<String>) {
+    check_form(path, breaches);
     if !text.lines().take(2).any(|line| line.contains(LICENCE_LINE)) {
         breaches.push(format!("{path}: the first line lacks '{LICENCE_LINE} …'"));
     }

@@ -10,7 +10,7 @@
 use compiler::{Address, CallSite, CompiledCode, Relocation, StackMap};
 
 use crate::classes::site::SiteKind;
-use crate::code::question::{Exchange, Holds, Question, sum};
+use crate::code::question::{Exchange, Question, Validity, sum};
 use crate::memory::sum::Sum;
 
 const MAGIC: [u8; 8] = *b"TAKTDATA";
@@ -41,7 +41,7 @@ pub(crate) struct Key {
 pub(crate) struct Asked {
     pub(crate) scope: u16,
     pub(crate) question: Question,
-    pub(crate) holds: Holds,
+    pub(crate) validity: Validity,
 }
 
 /// Code with what it rests on.
@@ -58,7 +58,7 @@ impl Piece {
         let asked_of = |exchange: &Exchange| Asked {
             scope: exchange.scope,
             question: exchange.question,
-            holds: exchange.holds(),
+            validity: exchange.validity(),
         };
         code.unlink();
         Self {
@@ -81,7 +81,7 @@ impl Piece {
         out.word(self.asked.len() as u32);
         for asked in &self.asked {
             let (kind, index) = asked.question.code();
-            out.word(u32::from(asked.scope) << 16 | kind << 8 | holds_code(asked.holds));
+            out.word(u32::from(asked.scope) << 16 | kind << 8 | validity_code(asked.validity));
             out.word(index);
         }
         out.word(self.sum as u32);
@@ -114,11 +114,11 @@ impl Piece {
         let asked = input.list(|input| {
             let (kind, index) = (input.word()?, input.word()?);
             let question = Question::of_code(kind >> 8 & 0xff, index)?;
-            let holds = holds_of(kind & 0xff, question)?;
+            let validity = validity_of(kind & 0xff, question)?;
             Some(Asked {
                 scope: (kind >> 16) as u16,
                 question,
-                holds,
+                validity,
             })
         })?;
         let sum = u64::from(input.word()?) | u64::from(input.word()?) << 32;
@@ -158,19 +158,19 @@ impl Piece {
     }
 }
 
-fn holds_code(holds: Holds) -> u32 {
-    match holds {
-        Holds::WhenEqual => 0,
-        Holds::Site(SiteKind::Handle) => 2,
-        Holds::Site(_) => 1,
+fn validity_code(validity: Validity) -> u32 {
+    match validity {
+        Validity::WhenEqual => 0,
+        Validity::Site(SiteKind::Handle) => 2,
+        Validity::Site(_) => 1,
     }
 }
 
-fn holds_of(code: u32, question: Question) -> Option<Holds> {
+fn validity_of(code: u32, question: Question) -> Option<Validity> {
     match code {
-        0 => Some(Holds::WhenEqual),
-        1 => question.site_kind().map(Holds::Site),
-        2 => Some(Holds::Site(SiteKind::Handle)),
+        0 => Some(Validity::WhenEqual),
+        1 => question.site_kind().map(Validity::Site),
+        2 => Some(Validity::Site(SiteKind::Handle)),
         _ => None,
     }
 }
@@ -212,7 +212,7 @@ impl<'a> Reader<'a> {
 
 /// What a file of records says of one piece.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct Record {
+pub(crate) struct PieceRecord {
     pub(crate) key: Key,
     /// Where its code lies in the region, and how much it is: none for what is no code.
     pub(crate) code_offset: u32,
@@ -225,7 +225,7 @@ pub(crate) struct Record {
     body_sum: u32,
 }
 
-impl Record {
+impl PieceRecord {
     /// A record of `body` and linked code, with the body behind it.
     pub(crate) fn to_bytes(
         key: &Key,
@@ -327,17 +327,17 @@ pub(crate) fn region_of(bytes: &[u8], target: &Sum) -> Option<u32> {
 }
 
 /// The intact record at `offset`.
-pub(crate) fn record_at(bytes: &[u8], offset: u32) -> Option<Record> {
-    Record::parse(bytes.get(offset as usize..)?)
+pub(crate) fn record_at(bytes: &[u8], offset: u32) -> Option<PieceRecord> {
+    PieceRecord::parse(bytes.get(offset as usize..)?)
 }
 
 /// All records from `start` on, with their offsets; damaged ones are passed over.
-pub(crate) fn records(bytes: &[u8], start: usize) -> impl Iterator<Item = (u32, Record)> {
+pub(crate) fn records(bytes: &[u8], start: usize) -> impl Iterator<Item = (u32, PieceRecord)> {
     let mut next = start.next_multiple_of(RECORD_STEP);
     core::iter::from_fn(move || {
         while next + RECORD_BYTES <= bytes.len() {
             let at = next;
-            if let Some(record) = Record::parse(&bytes[at..]) {
+            if let Some(record) = PieceRecord::parse(&bytes[at..]) {
                 // Behind one that is torn, another may begin before it would have ended.
                 let is_whole = record.body(bytes, at as u32).is_some();
                 next += if is_whole { record.step() } else { RECORD_STEP };
@@ -495,7 +495,7 @@ mod tests {
         let piece = piece(number);
         let place = (u32::from(number) * 64, &piece.code.bytes[..]);
         let slots = (u32::from(number), piece.slot_count() as u32);
-        Record::to_bytes(&key(number / 2), place, slots, &piece.to_bytes())
+        PieceRecord::to_bytes(&key(number / 2), place, slots, &piece.to_bytes())
     }
 
     /// Twenty records, two under each key.

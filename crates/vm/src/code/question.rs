@@ -58,14 +58,14 @@ pub(crate) struct Exchange {
 }
 
 impl Exchange {
-    pub(crate) fn holds(&self) -> Holds {
-        self.answer.holds(self.question)
+    pub(crate) fn validity(&self) -> Validity {
+        self.answer.validity(self.question)
     }
 }
 
 /// Whether an answer holds at any time or only from some time on.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Holds {
+pub(crate) enum Validity {
     /// It names a site, which resolves itself: at any time.
     Site(SiteKind),
     /// It names what was there: where asking again gives the same.
@@ -172,7 +172,7 @@ impl Question {
 
 impl Answer {
     /// When this answer to `question` holds.
-    pub(crate) fn holds(self, question: Question) -> Holds {
+    pub(crate) fn validity(self, question: Question) -> Validity {
         let site = match self {
             Answer::Field(FieldLink::Site(_))
             | Answer::Class(ClassLink::Site(_))
@@ -183,7 +183,7 @@ impl Answer {
             Answer::Address(_) if matches!(question, Question::CallSite(_)) => question.site_kind(),
             _ => None,
         };
-        site.map_or(Holds::WhenEqual, Holds::Site)
+        site.map_or(Validity::WhenEqual, Validity::Site)
     }
 }
 
@@ -191,7 +191,7 @@ impl Answer {
 pub(crate) fn sum(asked: &[Exchange]) -> u64 {
     let mut hasher = DefaultHasher::new();
     for exchange in asked {
-        if exchange.holds() == Holds::WhenEqual {
+        if exchange.validity() == Validity::WhenEqual {
             exchange.answer.hash(&mut hasher);
         }
     }
@@ -233,9 +233,9 @@ mod tests {
         let site = Answer::Method(MethodLink::Site(Address(0)));
         let question = Question::Method(InvokeKind::Static, 9);
         let kind = SiteKind::Method(InvokeKind::Static);
-        assert_eq!(site.holds(question), Holds::Site(kind));
+        assert_eq!(site.validity(question), Validity::Site(kind));
         let fixed = Answer::Method(MethodLink::Virtual(136));
-        assert_eq!(fixed.holds(question), Holds::WhenEqual);
+        assert_eq!(fixed.validity(question), Validity::WhenEqual);
         let exchange = |answer| Exchange {
             scope: 0,
             question,

@@ -19,7 +19,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use crate::classes::class::Class;
 use crate::code::base;
-use crate::code::file::{self, HEADER_BYTES, Index, Key, Piece, Record};
+use crate::code::file::{self, HEADER_BYTES, Index, Key, Piece, PieceRecord};
 use crate::code::space::{self, Room, Span};
 use crate::code::writer::Writing;
 use crate::console;
@@ -241,7 +241,7 @@ impl CodeFile {
     }
 
     /// The records under `key` with what follows each, intact ones only.
-    fn find(&self, key: Key) -> impl Iterator<Item = (Record, &'static [u8])> {
+    fn find(&self, key: Key) -> impl Iterator<Item = (PieceRecord, &'static [u8])> {
         let start = self.tail.partition_point(|row| row.0 < key);
         let tail = self.tail[start..].iter();
         let tail = tail.take_while(move |row| row.0 == key).map(|row| row.1);
@@ -272,7 +272,12 @@ pub(crate) struct Stored {
 }
 
 impl Stored {
-    fn of(store: &'static Store, file: &CodeFile, record: &Record, body: &[u8]) -> Option<Self> {
+    fn of(
+        store: &'static Store,
+        file: &CodeFile,
+        record: &PieceRecord,
+        body: &[u8],
+    ) -> Option<Self> {
         let end = u64::from(record.code_offset) + u64::from(record.code_bytes);
         if end > file.code_bytes || record.code_bytes == 0 {
             return None;
@@ -380,7 +385,12 @@ pub(crate) fn find_bytes(key: &Key) -> impl Iterator<Item = &'static [u8]> + use
     each(*key).map(|(.., body)| body)
 }
 
-type Found = (&'static Store, &'static CodeFile, Record, &'static [u8]);
+type Found = (
+    &'static Store,
+    &'static CodeFile,
+    PieceRecord,
+    &'static [u8],
+);
 
 fn each(key: Key) -> impl Iterator<Item = Found> {
     stores().flat_map(move |store| {

@@ -16,7 +16,7 @@ use std::sync::atomic::Ordering;
 use abi::address_map::{CODE_REGION_CODE_BYTES, CODE_REGION_COUNT};
 use rt::clock::{Clock, Monotonic};
 
-use crate::code::file::{self, HEADER_BYTES, Index, Key, Piece, Record};
+use crate::code::file::{self, HEADER_BYTES, Index, Key, Piece, PieceRecord};
 use crate::code::space::{Region, Room};
 use crate::code::store::{CodeFile, DROPPED, Store, prune};
 use crate::console;
@@ -222,7 +222,7 @@ impl Writer {
         }
         let (offset, slot) = self.region.offsets(room);
         let (code, slots) = ((offset, &code.bytes[..]), (slot, slot_count as u32));
-        let record = Record::to_bytes(key, code, slots, body);
+        let record = PieceRecord::to_bytes(key, code, slots, body);
         self.records.write_all_at(&record, self.next)?;
         self.next += record.len() as u64;
         self.unindexed_count += 1;

@@ -18,7 +18,7 @@ use crate::classes::object::ObjectRef;
 use crate::classes::site::{Site, SiteKind};
 use crate::classes::write::Write;
 use crate::code::file::Piece;
-use crate::code::question::{self, Answer, Exchange, Holds, Question};
+use crate::code::question::{self, Answer, Exchange, Question, Validity};
 use crate::compile::intrinsics;
 use crate::console;
 use crate::link::define;
@@ -103,7 +103,7 @@ impl<'a> Cx<'a> {
                 return false;
             }
             self.go_to(asked.scope);
-            if let Holds::Site(kind) = asked.holds {
+            if let Validity::Site(kind) = asked.validity {
                 self.site(kind, asked.question.index());
                 continue;
             }
@@ -114,7 +114,7 @@ impl<'a> Cx<'a> {
                 },
                 question => self.answer(question),
             };
-            if answer.holds(asked.question) != Holds::WhenEqual {
+            if answer.validity(asked.question) != Validity::WhenEqual {
                 return false;
             }
             self.note(asked.question, answer);

@@ -18,7 +18,7 @@ use crate::threads::ledger;
 use crate::threads::saved;
 use crate::threads::thread::{Thread, Thrown};
 
-type Cx<'a> = &'a MutatorContext;
+type Caller<'a> = &'a MutatorContext;
 
 const ILLEGAL_MONITOR_STATE: &str = "java/lang/IllegalMonitorStateException";
 
@@ -26,7 +26,7 @@ fn or_zero<T: Default>(outcome: Result<T, Thrown>) -> T {
     outcome.unwrap_or_default()
 }
 
-pub(crate) extern "C" fn poll(cx: Cx<'_>) {
+pub(crate) extern "C" fn poll(cx: Caller<'_>) {
     let thread = Thread::of_context(cx);
     ledger::timed(
         thread,
@@ -36,73 +36,73 @@ pub(crate) extern "C" fn poll(cx: Cx<'_>) {
 }
 
 /// Before a native method; `last_frame` is the bridge's already.
-pub(crate) extern "C" fn enter_native(cx: Cx<'_>) {
+pub(crate) extern "C" fn enter_native(cx: Caller<'_>) {
     Thread::of_context(cx).enter_native();
 }
 
 /// Behind a native method.
-pub(crate) extern "C" fn leave_native(cx: Cx<'_>) {
+pub(crate) extern "C" fn leave_native(cx: Caller<'_>) {
     Thread::of_context(cx).leave_native();
 }
 
 /// The object behind a reference that a native method returned.
-pub(crate) extern "C" fn object_of(cx: Cx<'_>, reference: u64) -> u32 {
+pub(crate) extern "C" fn object_of(cx: Caller<'_>, reference: u64) -> u32 {
     Thread::of_context(cx).object_of(reference).0
 }
 
 /// A reference object gets its referent.
-pub(crate) extern "C" fn write_referent(cx: Cx<'_>, reference: ObjectRef, referent: ObjectRef) {
+pub(crate) extern "C" fn write_referent(cx: Caller<'_>, reference: ObjectRef, referent: ObjectRef) {
     heap_binding::write_referent(Thread::of_context(cx), reference, referent);
 }
 
 /// `Reference.get` while the collector may be giving the referent up.
-pub(crate) extern "C" fn read_referent(cx: Cx<'_>, reference: ObjectRef) -> u32 {
+pub(crate) extern "C" fn read_referent(cx: Caller<'_>, reference: ObjectRef) -> u32 {
     heap_binding::read_referent(Thread::of_context(cx), reference).0
 }
 
-pub(crate) extern "C" fn throw_stack_overflow(cx: Cx<'_>) {
+pub(crate) extern "C" fn throw_stack_overflow(cx: Caller<'_>) {
     Thread::of_context(cx).throw_stack_overflow();
 }
 
-pub(crate) extern "C" fn throw_null(cx: Cx<'_>) {
+pub(crate) extern "C" fn throw_null(cx: Caller<'_>) {
     let _ = Thread::of_context(cx).throw_plain("java/lang/NullPointerException");
 }
 
-pub(crate) extern "C" fn throw_bounds(cx: Cx<'_>, index: i32, length: i32) {
+pub(crate) extern "C" fn throw_bounds(cx: Caller<'_>, index: i32, length: i32) {
     let message = format!("Index {index} out of bounds for length {length}");
     let _ = Thread::of_context(cx).throw("java/lang/ArrayIndexOutOfBoundsException", &message);
 }
 
-pub(crate) extern "C" fn throw_divide(cx: Cx<'_>) {
+pub(crate) extern "C" fn throw_divide(cx: Caller<'_>) {
     let _ = Thread::of_context(cx).throw("java/lang/ArithmeticException", "/ by zero");
 }
 
-pub(crate) extern "C" fn throw_cast(cx: Cx<'_>, object: ObjectRef, class: u64) {
+pub(crate) extern "C" fn throw_cast(cx: Caller<'_>, object: ObjectRef, class: u64) {
     let thread = Thread::of_context(cx);
     let message = crate::link::message::cast(object.class(), Class::at(class as u32));
     let _ = thread.throw("java/lang/ClassCastException", &message);
 }
 
-pub(crate) extern "C" fn throw(cx: Cx<'_>, exception: ObjectRef) {
+pub(crate) extern "C" fn throw(cx: Caller<'_>, exception: ObjectRef) {
     let _ = Thread::of_context(cx).set_exception(exception);
 }
 
 /// The exception is pending already.
-pub(crate) extern "C" fn throw_pending(cx: Cx<'_>) {
+pub(crate) extern "C" fn throw_pending(cx: Caller<'_>) {
     debug_assert!(!Thread::of_context(cx).exception().is_null());
 }
 
 /// A native method's references have no room.
-pub(crate) extern "C" fn throw_locals_full(cx: Cx<'_>) {
+pub(crate) extern "C" fn throw_locals_full(cx: Caller<'_>) {
     let _ = Thread::of_context(cx).throw_locals_full();
 }
 
-pub(crate) extern "C" fn resolve(cx: Cx<'_>, site: u64) -> u64 {
+pub(crate) extern "C" fn resolve(cx: Caller<'_>, site: u64) -> u64 {
     saved::clear_stack_below();
     or_zero(Site::at(site).resolve(Thread::of_context(cx)))
 }
 
-pub(crate) extern "C" fn new_object(cx: Cx<'_>, class: u64) -> u32 {
+pub(crate) extern "C" fn new_object(cx: Caller<'_>, class: u64) -> u32 {
     let (thread, class) = (Thread::of_context(cx), Class::at(class as u32));
     let make = || {
         // A class whose instances bump has no finaliser; for others it is looked for by name.
@@ -118,7 +118,7 @@ pub(crate) extern "C" fn new_object(cx: Cx<'_>, class: u64) -> u32 {
     })
 }
 
-pub(crate) extern "C" fn new_array(cx: Cx<'_>, class: u64, length: i32) -> u32 {
+pub(crate) extern "C" fn new_array(cx: Caller<'_>, class: u64, length: i32) -> u32 {
     let (thread, class) = (Thread::of_context(cx), Class::at(class as u32));
     let make = || {
         let array = match u32::try_from(length) {
@@ -132,7 +132,12 @@ pub(crate) extern "C" fn new_array(cx: Cx<'_>, class: u64, length: i32) -> u32 {
     })
 }
 
-pub(crate) extern "C" fn new_multi_array(cx: Cx<'_>, class: u64, count: u32, lengths: u64) -> u32 {
+pub(crate) extern "C" fn new_multi_array(
+    cx: Caller<'_>,
+    class: u64,
+    count: u32,
+    lengths: u64,
+) -> u32 {
     let lengths: Vec<i32> = (0..u64::from(count))
         .map(|i| memory::read(lengths + i * 4))
         .collect();
@@ -144,11 +149,11 @@ pub(crate) extern "C" fn new_multi_array(cx: Cx<'_>, class: u64, count: u32, len
     .0
 }
 
-pub(crate) extern "C" fn is_subtype(_cx: Cx<'_>, own: u64, class: u64) -> u32 {
+pub(crate) extern "C" fn is_subtype(_cx: Caller<'_>, own: u64, class: u64) -> u32 {
     u32::from(Class::at(own as u32).is_subtype_of(Class::at(class as u32)))
 }
 
-pub(crate) extern "C" fn check_store(cx: Cx<'_>, array: ObjectRef, value: ObjectRef) {
+pub(crate) extern "C" fn check_store(cx: Caller<'_>, array: ObjectRef, value: ObjectRef) {
     let element = array
         .class()
         .info
@@ -161,7 +166,12 @@ pub(crate) extern "C" fn check_store(cx: Cx<'_>, array: ObjectRef, value: Object
 }
 
 /// All that storing a reference in an array does, for code that does it many times.
-pub(crate) extern "C" fn store_element(cx: Cx<'_>, array: ObjectRef, index: i32, value: ObjectRef) {
+pub(crate) extern "C" fn store_element(
+    cx: Caller<'_>,
+    array: ObjectRef,
+    index: i32,
+    value: ObjectRef,
+) {
     if array.is_null() {
         return throw_null(cx);
     }
@@ -181,32 +191,32 @@ pub(crate) extern "C" fn store_element(cx: Cx<'_>, array: ObjectRef, index: i32,
 }
 
 /// A cast of an object that is not null.
-pub(crate) extern "C" fn check_cast(cx: Cx<'_>, object: ObjectRef, class: u64) {
+pub(crate) extern "C" fn check_cast(cx: Caller<'_>, object: ObjectRef, class: u64) {
     if !object.is_instance_of(Class::at(class as u32)) {
         throw_cast(cx, object, class);
     }
 }
 
-pub(crate) extern "C" fn monitor_enter(cx: Cx<'_>, object: ObjectRef) {
+pub(crate) extern "C" fn monitor_enter(cx: Caller<'_>, object: ObjectRef) {
     monitor::enter(Thread::of_context(cx), object);
 }
 
-pub(crate) extern "C" fn monitor_exit(cx: Cx<'_>, object: ObjectRef) {
+pub(crate) extern "C" fn monitor_exit(cx: Caller<'_>, object: ObjectRef) {
     let _ = monitor::exit(Thread::of_context(cx), object);
 }
 
-pub(crate) extern "C" fn locks_begin(cx: Cx<'_>) -> u32 {
+pub(crate) extern "C" fn locks_begin(cx: Caller<'_>) -> u32 {
     Thread::of_context(cx).noted_locks.count()
 }
 
-pub(crate) extern "C" fn lock_noted(cx: Cx<'_>, object: ObjectRef) {
+pub(crate) extern "C" fn lock_noted(cx: Caller<'_>, object: ObjectRef) {
     let thread = Thread::of_context(cx);
     // Before the wait: the note keeps the object.
     thread.noted_locks.note(object);
     monitor::enter(thread, object);
 }
 
-pub(crate) extern "C" fn unlock_noted(cx: Cx<'_>, object: ObjectRef, begin: u32) {
+pub(crate) extern "C" fn unlock_noted(cx: Caller<'_>, object: ObjectRef, begin: u32) {
     let thread = Thread::of_context(cx);
     if thread.noted_locks.take(object, begin) {
         let _ = monitor::exit(thread, object);
@@ -215,14 +225,14 @@ pub(crate) extern "C" fn unlock_noted(cx: Cx<'_>, object: ObjectRef, begin: u32)
     }
 }
 
-pub(crate) extern "C" fn locks_return(cx: Cx<'_>, begin: u32) {
+pub(crate) extern "C" fn locks_return(cx: Caller<'_>, begin: u32) {
     let thread = Thread::of_context(cx);
     if thread.noted_locks.count() > begin {
         let _ = thread.throw_plain(ILLEGAL_MONITOR_STATE);
     }
 }
 
-pub(crate) extern "C" fn locks_unwind(cx: Cx<'_>, begin: u32) {
+pub(crate) extern "C" fn locks_unwind(cx: Caller<'_>, begin: u32) {
     let thread = Thread::of_context(cx);
     let mut was_held = false;
     while let Some(object) = thread.noted_locks.take_last(begin) {
@@ -236,7 +246,7 @@ pub(crate) extern "C" fn locks_unwind(cx: Cx<'_>, begin: u32) {
     }
 }
 
-pub(crate) extern "C" fn select_interface(cx: Cx<'_>, class: u64, method: u64) -> u64 {
+pub(crate) extern "C" fn select_interface(cx: Caller<'_>, class: u64, method: u64) -> u64 {
     let thread = Thread::of_context(cx);
     let method = Method::at(method);
     let class = Class::at(class as u32);
@@ -250,7 +260,7 @@ pub(crate) extern "C" fn select_interface(cx: Cx<'_>, class: u64, method: u64) -
 
 /// The slot says which log word it is, also where compiled code looked at another one.
 pub(crate) extern "C" fn write_slow(
-    cx: Cx<'_>,
+    cx: Caller<'_>,
     object: ObjectRef,
     _log_word: u64,
     value: ObjectRef,
@@ -263,7 +273,7 @@ pub(crate) extern "C" fn write_slow(
     heap_binding::write_barrier_by(thread, object, slot, value);
 }
 
-pub(crate) extern "C" fn bind_native(cx: Cx<'_>, method: u64) -> u64 {
+pub(crate) extern "C" fn bind_native(cx: Caller<'_>, method: u64) -> u64 {
     or_zero(crate::link::native::bind(
         Thread::of_context(cx),
         Method::at(method),
@@ -271,7 +281,7 @@ pub(crate) extern "C" fn bind_native(cx: Cx<'_>, method: u64) -> u64 {
 }
 
 pub(crate) extern "C" fn array_copy(
-    cx: Cx<'_>,
+    cx: Caller<'_>,
     source: ObjectRef,
     from: i32,
     target: ObjectRef,
@@ -281,26 +291,26 @@ pub(crate) extern "C" fn array_copy(
     let _ = array::copy(Thread::of_context(cx), source, from, target, to, count);
 }
 
-pub(crate) extern "C" fn rem_float(_cx: Cx<'_>, x: f32, y: f32) -> f32 {
+pub(crate) extern "C" fn rem_float(_cx: Caller<'_>, x: f32, y: f32) -> f32 {
     x % y
 }
 
-pub(crate) extern "C" fn rem_double(_cx: Cx<'_>, x: f64, y: f64) -> f64 {
+pub(crate) extern "C" fn rem_double(_cx: Caller<'_>, x: f64, y: f64) -> f64 {
     x % y
 }
 
 /// `System.nanoTime`, in managed state: it waits for nobody.
-pub(crate) extern "C" fn nano_time(_cx: Cx<'_>) -> i64 {
+pub(crate) extern "C" fn nano_time(_cx: Caller<'_>) -> i64 {
     console::now_ns() as i64
 }
 
-pub(crate) extern "C" fn initialize_class(cx: Cx<'_>, class: u64) {
+pub(crate) extern "C" fn initialize_class(cx: Caller<'_>, class: u64) {
     saved::clear_stack_below();
     let _ = Class::at(class as u32).initialize(Thread::of_context(cx));
 }
 
 /// A method's first call.
-pub(crate) extern "C" fn compile(cx: Cx<'_>, method: u64) -> u64 {
+pub(crate) extern "C" fn compile(cx: Caller<'_>, method: u64) -> u64 {
     saved::clear_stack_below();
     let (thread, method) = (Thread::of_context(cx), Method::at(method));
     let compile = || or_zero(crate::compile::method::entry_of(thread, method));

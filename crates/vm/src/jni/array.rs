@@ -30,7 +30,7 @@ fn elements(env: u64, array: u64, is_copy: u64) -> u64 {
 fn new_primitive(env: u64, kind: MemoryKind, length: i32) -> Result<u64, Thrown> {
     let thread = &*of(env);
     let class = define::array_of(thread, primitive_of(Some(kind)))?;
-    Ok(thread.local(array::new(thread, class, length)?))
+    Ok(thread.new_local(array::new(thread, class, length)?))
 }
 
 /// Address of the first of `count` elements from `start`, or an exception.
@@ -178,7 +178,7 @@ pub(super) extern "C" fn new_object_array(env: u64, length: i32, class: u64, ini
                 array::poll_after(thread, index);
             }
         }
-        Ok(thread.local(array))
+        Ok(thread.new_local(array))
     };
     outcome(make())
 }
@@ -197,7 +197,7 @@ fn checked(thread: &Thread, array: ObjectRef, index: i32) -> Result<u32, Thrown>
 pub(super) extern "C" fn get_object_array_element(env: u64, array: u64, index: i32) -> u64 {
     let thread = &*of(env);
     let array = thread.object_of(array);
-    outcome(checked(thread, array, index).map(|index| thread.local(array.ref_element(index))))
+    outcome(checked(thread, array, index).map(|index| thread.new_local(array.ref_element(index))))
 }
 
 pub(super) extern "C" fn set_object_array_element(env: u64, array: u64, index: i32, value: u64) {

@@ -114,7 +114,7 @@ mod families {
         takt_CallNonvirtualObjectMethodA,
         takt_CallStaticObjectMethodA,
         u64,
-        |thread, raw| thread.local(ObjectRef(raw as u32))
+        |thread, raw| thread.new_local(ObjectRef(raw as u32))
     );
     family!(
         takt_CallBooleanMethodA,
@@ -211,7 +211,7 @@ fn new_object(
     crate::link::resolve::check_instantiable(thread, class)?;
     class.initialize(thread)?;
     let object = crate::link::resolve::new_object(thread, class)?;
-    let local = thread.local(object);
+    let local = thread.new_local(object);
     invoke(thread, constructor, Some(object), values, false)?;
     Ok(local)
 }

@@ -163,7 +163,7 @@ fields!(
 
 pub(super) extern "C" fn get_object_field(env: u64, target: u64, field: u64) -> u64 {
     let thread = &*of(env);
-    thread.local(object(thread, target).get_ref(FieldId::at(field).field.offset))
+    thread.new_local(object(thread, target).get_ref(FieldId::at(field).field.offset))
 }
 
 pub(super) extern "C" fn set_object_field(env: u64, target: u64, field: u64, value: u64) {
@@ -173,7 +173,7 @@ pub(super) extern "C" fn set_object_field(env: u64, target: u64, field: u64, val
 
 pub(super) extern "C" fn get_static_object_field(env: u64, _class: u64, field: u64) -> u64 {
     let id = FieldId::at(field);
-    of(env).local(id.class.statics().get_ref(id.field.offset))
+    of(env).new_local(id.class.statics().get_ref(id.field.offset))
 }
 
 pub(super) extern "C" fn set_static_object_field(env: u64, _class: u64, field: u64, value: u64) {

@@ -35,7 +35,7 @@ pub(super) extern "C" fn define_class(
     let bytes = Box::leak(thread.outside(copy).into_boxed_slice());
     let loader = loader::of(thread.object_of(loader));
     let class = define::define(thread, Definition::plain(loader, name, bytes));
-    outcome(class.map(|class| thread.local(class.mirror())))
+    outcome(class.map(|class| thread.new_local(class.mirror())))
 }
 
 /// The loader of the innermost Java frame, or the system's.
@@ -54,7 +54,7 @@ pub(super) extern "C" fn find_class(env: u64, name: u64) -> u64 {
         let name = Symbol::new(&c_bytes(name));
         let class = resolve::class_by_name(thread, caller_loader(thread), name)?;
         class.initialize(thread)?;
-        Ok::<_, Thrown>(thread.local(class.mirror()))
+        Ok::<_, Thrown>(thread.new_local(class.mirror()))
     };
     outcome(find())
 }
@@ -67,7 +67,7 @@ pub(super) extern "C" fn get_superclass(env: u64, class: u64) -> u64 {
     }
     class
         .super_class()
-        .map_or(0, |parent| thread.local(parent.mirror()))
+        .map_or(0, |parent| thread.new_local(parent.mirror()))
 }
 
 pub(super) extern "C" fn is_assignable_from(env: u64, sub: u64, parent: u64) -> u8 {
@@ -102,7 +102,7 @@ pub(super) extern "C" fn throw_new(env: u64, class: u64, message: u64) -> i32 {
 
 pub(super) extern "C" fn exception_occurred(env: u64) -> u64 {
     let thread = &*of(env);
-    thread.local(thread.exception())
+    thread.new_local(thread.exception())
 }
 
 pub(super) extern "C" fn exception_check(env: u64) -> u8 {
@@ -159,7 +159,7 @@ pub(super) extern "C" fn pop_local_frame(env: u64, result: u64) -> u64 {
     if let Some(mark) = mark.filter(|&mark| mark <= thread.word(machine_word::LOCALS_TOP)) {
         thread.set_word(machine_word::LOCALS_TOP, mark);
     }
-    thread.local(object)
+    thread.new_local(object)
 }
 
 pub(super) extern "C" fn new_global_ref(env: u64, reference: u64) -> u64 {
@@ -198,7 +198,7 @@ pub(super) extern "C" fn is_same_object(env: u64, first: u64, second: u64) -> u8
 
 pub(super) extern "C" fn new_local_ref(env: u64, reference: u64) -> u64 {
     let thread = &*of(env);
-    thread.local(thread.object_of(reference))
+    thread.new_local(thread.object_of(reference))
 }
 
 pub(super) extern "C" fn ensure_local_capacity(env: u64, count: i32) -> i32 {
@@ -211,14 +211,14 @@ pub(super) extern "C" fn alloc_object(env: u64, class: u64) -> u64 {
     let make = || {
         resolve::check_instantiable(thread, class)?;
         class.initialize(thread)?;
-        Ok::<_, Thrown>(thread.local(resolve::new_object(thread, class)?))
+        Ok::<_, Thrown>(thread.new_local(resolve::new_object(thread, class)?))
     };
     outcome(make())
 }
 
 pub(super) extern "C" fn get_object_class(env: u64, object: u64) -> u64 {
     let thread = &*of(env);
-    thread.local(thread.object_of(object).class().mirror())
+    thread.new_local(thread.object_of(object).class().mirror())
 }
 
 pub(super) extern "C" fn is_instance_of(env: u64, object: u64, class: u64) -> u8 {
@@ -247,7 +247,7 @@ pub(super) extern "C" fn to_reflected_method(
 ) -> u64 {
     let thread = &*of(env);
     let made = crate::invoke::reflect::executable(thread, Method::at(method));
-    outcome(made.map(|object| thread.local(object)))
+    outcome(made.map(|object| thread.new_local(object)))
 }
 
 pub(super) extern "C" fn to_reflected_field(
@@ -260,7 +260,7 @@ pub(super) extern "C" fn to_reflected_field(
     let id = FieldId::at(field);
     outcome(
         crate::invoke::reflect::field(thread, id.class, id.field)
-            .map(|object| thread.local(object)),
+            .map(|object| thread.new_local(object)),
     )
 }
 
@@ -345,7 +345,7 @@ pub(super) extern "C" fn new_direct_byte_buffer(env: u64, address: u64, capacity
         let constructor = class.method_named("<init>", "(JI)V");
         thread.new_instance(class, constructor, &args)
     };
-    outcome(make().map(|buffer| thread.local(buffer)))
+    outcome(make().map(|buffer| thread.new_local(buffer)))
 }
 
 fn buffer_field(env: u64, buffer: u64, name: &str) -> Option<(ObjectRef, u32)> {
@@ -380,5 +380,5 @@ pub(super) extern "C" fn get_object_ref_type(env: u64, reference: u64) -> i32 {
 pub(super) extern "C" fn get_module(env: u64, class: u64) -> u64 {
     let thread = &*of(env);
     let mirror = thread.object_of(class);
-    thread.local(mirror.get_ref(crate::classes::known::known().mirror_module))
+    thread.new_local(mirror.get_ref(crate::classes::known::known().mirror_module))
 }

@@ -31,7 +31,7 @@ pub(super) extern "C" fn new_string(env: u64, units: u64, count: i32) -> u64 {
         .chunks_exact(2)
         .map(|pair| u16::from_le_bytes([pair[0], pair[1]]))
         .collect();
-    outcome(string::new_utf16(thread, &units).map(|string| thread.local(string)))
+    outcome(string::new_utf16(thread, &units).map(|string| thread.new_local(string)))
 }
 
 pub(super) extern "C" fn new_string_utf(env: u64, text: u64) -> u64 {
@@ -41,7 +41,7 @@ pub(super) extern "C" fn new_string_utf(env: u64, text: u64) -> u64 {
     let thread = &*of(env);
     let make = || -> Result<u64, Thrown> {
         let units = classfile::to_utf16(&c_bytes(text)).unwrap_or_default();
-        Ok(thread.local(string::new_utf16(thread, &units)?))
+        Ok(thread.new_local(string::new_utf16(thread, &units)?))
     };
     outcome(make())
 }

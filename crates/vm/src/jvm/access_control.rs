@@ -13,7 +13,7 @@ use crate::jni::{of, outcome};
 use crate::link::define;
 use crate::objects::array;
 use crate::threads::thread::{Thread, Thrown};
-use crate::threads::unwind::{self, Record};
+use crate::threads::unwind::{self, FrameRecord};
 use compiler::machine_word;
 
 /// What the frames of a thread say, down to the innermost `doPrivileged`.
@@ -27,7 +27,7 @@ struct Found {
 #[unsafe(no_mangle)]
 extern "C" fn JVM_GetStackAccessControlContext(env: u64, _class: u64) -> u64 {
     let thread = &*of(env);
-    outcome(stack_context(thread).map(|context| thread.local(context)))
+    outcome(stack_context(thread).map(|context| thread.new_local(context)))
 }
 
 /// What the thread that started this one acted for.
@@ -36,7 +36,7 @@ extern "C" fn JVM_GetInheritedAccessControlContext(env: u64, _class: u64) -> u64
     let thread = &*of(env);
     let own = thread.object();
     let field = offset(own.class(), "inheritedAccessControlContext");
-    thread.local(own.get_ref(field))
+    thread.new_local(own.get_ref(field))
 }
 
 /// Null: the library alone, and nothing inherited.
@@ -76,7 +76,7 @@ fn look(thread: &Thread, context_class: &'static Class) -> Found {
         domains: Vec::new(),
         privileged: None,
     };
-    let mut each = |method: &'static Method, record: Option<Record>| {
+    let mut each = |method: &'static Method, record: Option<FrameRecord>| {
         let class = method.class();
         let is_controller = class.is(Library::AccessController);
         if found.privileged.is_none() && is_controller && method.name.is("executePrivileged") {

@@ -22,7 +22,7 @@ extern "C" fn JVM_DesiredAssertionStatus(env: u64, _unused: u64, mirror: u64) ->
 #[unsafe(no_mangle)]
 extern "C" fn JVM_AssertionStatusDirectives(env: u64, _unused: u64) -> u64 {
     let thread = &*of(env);
-    outcome(directives(thread).map(|object| thread.local(object)))
+    outcome(directives(thread).map(|object| thread.new_local(object)))
 }
 
 fn directives(thread: &Thread) -> Result<ObjectRef, Thrown> {

@@ -26,20 +26,20 @@ pub(super) fn class_of(env: u64, mirror: u64) -> &'static Class {
 }
 
 fn local_mirror(env: u64, class: Result<&'static Class, Thrown>) -> u64 {
-    outcome(class.map(|class| of(env).local(class.mirror())))
+    outcome(class.map(|class| of(env).new_local(class.mirror())))
 }
 
 #[unsafe(no_mangle)]
 extern "C" fn JVM_FindPrimitiveClass(env: u64, name: u64) -> u64 {
     let name = crate::jni::c_text(name);
-    primitive_by_name(&name).map_or(0, |class| of(env).local(class.mirror()))
+    primitive_by_name(&name).map_or(0, |class| of(env).new_local(class.mirror()))
 }
 
 #[unsafe(no_mangle)]
 extern "C" fn JVM_FindClassFromBootLoader(env: u64, name: u64) -> u64 {
     let thread = &*of(env);
     let found = loader::find_boot(thread, Symbol::new(&c_bytes(name)));
-    outcome(found.map(|class| class.map_or(0, |class| thread.local(class.mirror()))))
+    outcome(found.map(|class| class.map_or(0, |class| thread.new_local(class.mirror()))))
 }
 
 #[unsafe(no_mangle)]
@@ -81,7 +81,7 @@ extern "C" fn JVM_FindLoadedClass(env: u64, loader: u64, name: u64) -> u64 {
     let thread = &*of(env);
     let name = string::text(thread.object_of(name)).replace('.', "/");
     let found = loader::of(thread.object_of(loader)).loaded(Symbol::new(name.as_bytes()));
-    found.map_or(0, |class| thread.local(class.mirror()))
+    found.map_or(0, |class| thread.new_local(class.mirror()))
 }
 
 fn leak(bytes: u64, size: i32) -> &'static [u8] {
@@ -167,7 +167,7 @@ extern "C" fn JVM_InitClassName(env: u64, mirror: u64) -> u64 {
         let text = string::new_string(thread, &name)?;
         let text = string::intern(thread, text)?;
         thread.object_of(mirror).put_ref(known().mirror_name, text);
-        Ok::<_, Thrown>(thread.local(text))
+        Ok::<_, Thrown>(thread.new_local(text))
     };
     outcome(make())
 }
@@ -182,7 +182,7 @@ extern "C" fn JVM_GetClassInterfaces(env: u64, mirror: u64) -> u64 {
         .iter()
         .map(|interface| interface.mirror())
         .collect();
-    outcome(reflect::class_array(thread, &mirrors).map(|array| thread.local(array)))
+    outcome(reflect::class_array(thread, &mirrors).map(|array| thread.new_local(array)))
 }
 
 #[unsafe(no_mangle)]
@@ -246,7 +246,7 @@ extern "C" fn JVM_GetClassAccessFlags(env: u64, mirror: u64) -> i32 {
 #[unsafe(no_mangle)]
 extern "C" fn JVM_GetClassSigners(env: u64, mirror: u64) -> u64 {
     let signers = class_of(env, mirror).info.signers.load(Ordering::Acquire);
-    of(env).local(ObjectRef(signers))
+    of(env).new_local(ObjectRef(signers))
 }
 
 #[unsafe(no_mangle)]
@@ -266,20 +266,20 @@ extern "C" fn JVM_GetProtectionDomain(env: u64, mirror: u64) -> u64 {
         .info
         .protection_domain
         .load(Ordering::Acquire);
-    of(env).local(ObjectRef(domain))
+    of(env).new_local(ObjectRef(domain))
 }
 
 fn text_or_null(thread: &Thread, bytes: Option<&[u8]>) -> u64 {
     let make = |bytes: &[u8]| string::intern_mutf8(thread, bytes);
     bytes.map_or(0, |bytes| {
-        outcome(make(bytes).map(|text| thread.local(text)))
+        outcome(make(bytes).map(|text| thread.new_local(text)))
     })
 }
 
 fn bytes_or_null(thread: &Thread, bytes: Option<&[u8]>) -> u64 {
     let make = |bytes: &[u8]| string::new_bytes(thread, bytes);
     bytes.map_or(0, |bytes| {
-        outcome(make(bytes).map(|array| thread.local(array)))
+        outcome(make(bytes).map(|array| thread.new_local(array)))
     })
 }
 
@@ -348,7 +348,7 @@ extern "C" fn JVM_GetDeclaredClasses(env: u64, mirror: u64) -> u64 {
         }
         reflect::class_array(thread, &mirrors)
     };
-    outcome(find().map(|array| thread.local(array)))
+    outcome(find().map(|array| thread.new_local(array)))
 }
 
 #[unsafe(no_mangle)]
@@ -369,7 +369,7 @@ extern "C" fn JVM_GetEnclosingMethodInfo(env: u64, mirror: u64) -> u64 {
             array.set_ref_element(1, string::intern_mutf8(thread, name)?);
             array.set_ref_element(2, string::intern_mutf8(thread, descriptor)?);
         }
-        Ok::<_, Thrown>(thread.local(array))
+        Ok::<_, Thrown>(thread.new_local(array))
     };
     outcome(make())
 }
@@ -377,7 +377,7 @@ extern "C" fn JVM_GetEnclosingMethodInfo(env: u64, mirror: u64) -> u64 {
 #[unsafe(no_mangle)]
 extern "C" fn JVM_GetNestHost(env: u64, mirror: u64) -> u64 {
     let thread = &*of(env);
-    thread.local(nest_host(thread, class_of(env, mirror)).mirror())
+    thread.new_local(nest_host(thread, class_of(env, mirror)).mirror())
 }
 
 #[unsafe(no_mangle)]
@@ -398,7 +398,7 @@ extern "C" fn JVM_GetNestMembers(env: u64, mirror: u64) -> u64 {
         }
         reflect::class_array(thread, &mirrors)
     };
-    outcome(find().map(|array| thread.local(array)))
+    outcome(find().map(|array| thread.new_local(array)))
 }
 
 #[unsafe(no_mangle)]
@@ -415,5 +415,5 @@ extern "C" fn JVM_GetPermittedSubclasses(env: u64, mirror: u64) -> u64 {
         }
         reflect::class_array(thread, &mirrors)
     };
-    outcome(find().map(|array| thread.local(array)))
+    outcome(find().map(|array| thread.new_local(array)))
 }

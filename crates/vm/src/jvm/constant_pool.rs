@@ -18,7 +18,7 @@ extern "C" fn JVM_GetClassConstantPool(env: u64, mirror: u64) -> u64 {
         class.initialize(thread)?;
         let pool = crate::objects::heap_binding::new_object(thread, class)?;
         pool.put_ref(offset(class, "constantPoolOop"), thread.object_of(mirror));
-        Ok::<_, Thrown>(thread.local(pool))
+        Ok::<_, Thrown>(thread.new_local(pool))
     };
     outcome(make())
 }
@@ -72,7 +72,7 @@ extern "C" fn JVM_ConstantPoolGetUTF8At(env: u64, _unused: u64, holder: u64, ind
     let thread = &*of(env);
     match constant(env, holder, index) {
         Some(Constant::Utf8(bytes)) => {
-            outcome(string::intern_mutf8(thread, bytes).map(|text| thread.local(text)))
+            outcome(string::intern_mutf8(thread, bytes).map(|text| thread.new_local(text)))
         }
         Some(_) => {
             wrong(env);
@@ -86,7 +86,7 @@ extern "C" fn JVM_ConstantPoolGetUTF8At(env: u64, _unused: u64, holder: u64, ind
 extern "C" fn JVM_ConstantPoolGetStringAt(env: u64, _unused: u64, holder: u64, index: i32) -> u64 {
     let thread = &*of(env);
     let class = class_of(env, holder);
-    outcome(resolve::string_at(thread, class, index as u16).map(|text| thread.local(text)))
+    outcome(resolve::string_at(thread, class, index as u16).map(|text| thread.new_local(text)))
 }
 
 #[unsafe(no_mangle)]
@@ -94,5 +94,5 @@ extern "C" fn JVM_ConstantPoolGetClassAt(env: u64, _unused: u64, holder: u64, in
     let thread = &*of(env);
     let class = class_of(env, holder);
     let found = resolve::class_at(thread, class, index as u16);
-    outcome(found.map(|class| thread.local(class.mirror())))
+    outcome(found.map(|class| thread.new_local(class.mirror())))
 }

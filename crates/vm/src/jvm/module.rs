@@ -110,7 +110,7 @@ extern "C" fn JVM_GetSystemPackages(env: u64) -> u64 {
         }
         Ok(array)
     };
-    outcome(make().map(|array| thread.local(array)))
+    outcome(make().map(|array| thread.new_local(array)))
 }
 
 /// Where the classes of a package of the boot loader are from, null if none is loaded.
@@ -123,7 +123,7 @@ extern "C" fn JVM_GetSystemPackage(env: u64, name: u64) -> u64 {
         return 0;
     };
     let location = string::new_string(thread, &format!("jrt:/{module}"));
-    outcome(location.map(|text| thread.local(text)))
+    outcome(location.map(|text| thread.new_local(text)))
 }
 
 fn image_module(package: &[u8]) -> Option<&'static str> {

@@ -39,7 +39,7 @@ fn array_class(thread: &Thread, element: u64, lengths: &[i32]) -> Result<&'stati
 extern "C" fn JVM_NewArray(env: u64, element: u64, length: i32) -> u64 {
     let thread = &*of(env);
     let make = || array::new(thread, array_class(thread, element, &[length])?, length);
-    outcome(make().map(|array| thread.local(array)))
+    outcome(make().map(|array| thread.new_local(array)))
 }
 
 #[unsafe(no_mangle)]
@@ -53,7 +53,7 @@ extern "C" fn JVM_NewMultiArray(env: u64, element: u64, lengths: u64) -> u64 {
         let class = array_class(thread, element, &lengths)?;
         array::new_multi(thread, class, &lengths)
     };
-    outcome(make().map(|array| thread.local(array)))
+    outcome(make().map(|array| thread.new_local(array)))
 }
 
 /// The array, or the exception that reflection throws for anything else.
@@ -144,7 +144,7 @@ extern "C" fn JVM_GetArrayElement(env: u64, object: u64, index: i32) -> u64 {
         let element = Element::of(thread, object, index)?;
         reflect::box_value(thread, Some(element.kind), element.raw())
     };
-    outcome(get().map(|object| thread.local(object)))
+    outcome(get().map(|object| thread.new_local(object)))
 }
 
 #[unsafe(no_mangle)]

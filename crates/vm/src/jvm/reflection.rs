@@ -25,7 +25,7 @@ fn members(
         let class = thread.array_class(thread.boot_class(class)?)?;
         reflect::array_of(thread, class, &objects)
     };
-    outcome(build().map(|array| thread.local(array)))
+    outcome(build().map(|array| thread.new_local(array)))
 }
 
 #[unsafe(no_mangle)]
@@ -82,7 +82,7 @@ extern "C" fn JVM_InvokeMethod(env: u64, method: u64, receiver: u64, arguments: 
     let method = reflect::method_of(thread.object_of(method));
     let (receiver, arguments) = (thread.object_of(receiver), thread.object_of(arguments));
     let result = reflect::invoke(thread, method, receiver, arguments);
-    outcome(result.map(|object| thread.local(object)))
+    outcome(result.map(|object| thread.new_local(object)))
 }
 
 #[unsafe(no_mangle)]
@@ -98,7 +98,7 @@ extern "C" fn JVM_NewInstanceFromConstructor(env: u64, constructor: u64, argumen
         class.initialize(thread)?;
         let object = resolve::new_object(thread, class)?;
         reflect::invoke(thread, constructor, object, thread.object_of(arguments))?;
-        Ok::<_, Thrown>(thread.local(object))
+        Ok::<_, Thrown>(thread.new_local(object))
     };
     outcome(make())
 }
@@ -119,7 +119,7 @@ extern "C" fn JVM_GetMethodTypeAnnotations(env: u64, method: u64) -> u64 {
 }
 
 fn bytes(thread: &Thread, bytes: Option<&[u8]>) -> u64 {
-    let make = |bytes: &[u8]| string::new_bytes(thread, bytes).map(|array| thread.local(array));
+    let make = |bytes: &[u8]| string::new_bytes(thread, bytes).map(|array| thread.new_local(array));
     bytes.map_or(0, |bytes| outcome(make(bytes)))
 }
 

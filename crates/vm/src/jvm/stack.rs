@@ -34,7 +34,7 @@ extern "C" fn JVM_GetExtendedNPEMessage(env: u64, throwable: u64) -> u64 {
         frame.and_then(|frame| crate::inspect::null_message::explain(frame.method, frame.at?));
     message.map_or(0, |message| {
         let text = crate::objects::string::new_string(thread, &message);
-        outcome(text.map(|text| thread.local(text)))
+        outcome(text.map(|text| thread.new_local(text)))
     })
 }
 
@@ -52,7 +52,7 @@ extern "C" fn JVM_GetCallerClass(env: u64) -> u64 {
         caller = Some(frame.method.class());
         false
     });
-    caller.map_or(0, |class| thread.local(class.mirror()))
+    caller.map_or(0, |class| thread.new_local(class.mirror()))
 }
 
 #[unsafe(no_mangle)]
@@ -64,7 +64,7 @@ extern "C" fn JVM_GetClassContext(env: u64) -> u64 {
         .map(|frame| frame.method.class().mirror())
         .collect();
     let array = crate::invoke::reflect::class_array(thread, mirrors.get(1..).unwrap_or_default());
-    outcome(array.map(|array| thread.local(array)))
+    outcome(array.map(|array| thread.new_local(array)))
 }
 
 #[unsafe(no_mangle)]
@@ -76,7 +76,7 @@ extern "C" fn JVM_LatestUserDefinedLoader(env: u64) -> u64 {
         if loader.is_boot() || crate::link::mirror::is_platform_loader(loader) {
             return true;
         }
-        found = thread.local(loader.object());
+        found = thread.new_local(loader.object());
         false
     });
     found
@@ -95,7 +95,7 @@ extern "C" fn JVM_CallStackWalk(
     let thread = &*of(env);
     let (stream, frames) = (thread.object_of(stream), thread.object_of(frames));
     let walk = backtrace::walk(thread, stream, mode, skip, (batch, start), frames);
-    outcome(walk.map(|result| thread.local(result)))
+    outcome(walk.map(|result| thread.new_local(result)))
 }
 
 #[unsafe(no_mangle)]

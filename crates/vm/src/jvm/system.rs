@@ -27,7 +27,7 @@ extern "C" fn JVM_GetProperties(env: u64) -> u64 {
         let class = thread.array_class(known().string)?;
         reflect::array_of(thread, class, &texts)
     };
-    outcome(make().map(|array| thread.local(array)))
+    outcome(make().map(|array| thread.new_local(array)))
 }
 
 #[unsafe(no_mangle)]
@@ -41,13 +41,13 @@ extern "C" fn JVM_GetVmArguments(env: u64) -> u64 {
         let class = thread.array_class(known().string)?;
         reflect::array_of(thread, class, &texts)
     };
-    outcome(make().map(|array| thread.local(array)))
+    outcome(make().map(|array| thread.new_local(array)))
 }
 
 #[unsafe(no_mangle)]
 extern "C" fn JVM_InternString(env: u64, text: u64) -> u64 {
     let thread = &*of(env);
-    outcome(string::intern(thread, thread.object_of(text)).map(|text| thread.local(text)))
+    outcome(string::intern(thread, thread.object_of(text)).map(|text| thread.new_local(text)))
 }
 
 fn wall_ns() -> i128 {
@@ -240,7 +240,7 @@ extern "C" fn JVM_HasReferencePendingList(env: u64) -> u8 {
 #[unsafe(no_mangle)]
 extern "C" fn JVM_GetAndClearReferencePendingList(env: u64) -> u64 {
     let thread = &*of(env);
-    thread.local(crate::objects::pending::take(thread))
+    thread.new_local(crate::objects::pending::take(thread))
 }
 
 #[unsafe(no_mangle)]
@@ -300,7 +300,7 @@ extern "C" fn JVM_RawMonitorExit(monitor: u64) {
 #[unsafe(no_mangle)]
 extern "C" fn JVM_GetTemporaryDirectory(env: u64) -> u64 {
     let thread = &*of(env);
-    outcome(string::new_string(thread, "/tmp").map(|text| thread.local(text)))
+    outcome(string::new_string(thread, "/tmp").map(|text| thread.new_local(text)))
 }
 
 #[unsafe(no_mangle)]

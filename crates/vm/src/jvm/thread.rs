@@ -19,7 +19,7 @@ use crate::threads::thread::{self, Thread, Thrown};
 #[unsafe(no_mangle)]
 extern "C" fn JVM_CurrentThread(env: u64, _class: u64) -> u64 {
     let thread = &*of(env);
-    thread.local(thread.object())
+    thread.new_local(thread.object())
 }
 
 #[unsafe(no_mangle)]
@@ -115,7 +115,7 @@ extern "C" fn JVM_GetAllThreads(env: u64, _class: u64) -> u64 {
     let array = make();
     // Before the local reference that is returned.
     drop(scope);
-    outcome(array.map(|array| thread.local(array)))
+    outcome(array.map(|array| thread.new_local(array)))
 }
 
 /// The stacks of some threads as arrays of elements; null for one that does not run.
@@ -141,7 +141,7 @@ extern "C" fn JVM_DumpThreads(env: u64, _class: u64, threads: u64) -> u64 {
                 stacks.set_ref_element(index, stack);
             }
         }
-        Ok::<_, Thrown>(thread.local(stacks))
+        Ok::<_, Thrown>(thread.new_local(stacks))
     };
     outcome(make())
 }
@@ -197,7 +197,7 @@ extern "C" fn JVM_Clone(env: u64, object: u64) -> u64 {
             let name = class.java_name();
             return Err(thread.throw("java/lang/CloneNotSupportedException", &name));
         }
-        Ok::<_, Thrown>(thread.local(reflect::shallow_copy(thread, object)?))
+        Ok::<_, Thrown>(thread.new_local(reflect::shallow_copy(thread, object)?))
     };
     debug_assert!(!known().object.is_interface());
     outcome(copy())

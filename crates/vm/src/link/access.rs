@@ -27,7 +27,7 @@ pub(crate) fn sees_class(from: &'static Class, class: &'static Class) -> bool {
         || core::ptr::eq(from, class)
         || from.is_in_package_of(class)
         || (class.info.file.access & access::PUBLIC != 0 && module::refusal(from, class).is_none())
-        || is_exempt(from)
+        || is_reflections_own(from)
 }
 
 /// As [`sees_member`], if it takes no class that is not there yet.
@@ -97,7 +97,7 @@ fn sees(
         holder,
         access: flags,
     } = found;
-    if flags & access::PUBLIC != 0 || core::ptr::eq(from, holder) || is_exempt(from) {
+    if flags & access::PUBLIC != 0 || core::ptr::eq(from, holder) || is_reflections_own(from) {
         return true;
     }
     if flags & access::PRIVATE != 0 {
@@ -118,7 +118,7 @@ fn sees(
 
 /// Code that the library's reflection generates may see everything. Nobody else can be its heir:
 /// `link/heritage`.
-pub(crate) fn is_exempt(class: &'static Class) -> bool {
+pub(crate) fn is_reflections_own(class: &'static Class) -> bool {
     class.descends_from(Library::MagicAccessorImpl)
 }
 

@@ -111,8 +111,8 @@ impl Heir<'_> {
     }
 
     fn check_access(&self, parent: &'static Class, word: &str) -> Result<(), Thrown> {
-        let is_exempt = parent.descends_from(Library::MagicAccessorImpl);
-        if is_exempt || self.is_in_package_of(parent) {
+        let is_reflections_own = parent.descends_from(Library::MagicAccessorImpl);
+        if is_reflections_own || self.is_in_package_of(parent) {
             return Ok(());
         }
         if parent.info.file.access & access::PUBLIC != 0 {

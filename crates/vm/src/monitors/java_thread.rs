@@ -14,7 +14,7 @@ use crate::monitors::monitor;
 use crate::objects::heap_binding;
 use crate::objects::string;
 use crate::sync::park::Parker;
-use crate::threads::real_time::{self, Record};
+use crate::threads::real_time::{self, RealTimeRecord};
 use crate::threads::thread::{self, Holds, STACK_RESERVE_BYTES, Thread, Thrown};
 
 /// Managed code's part of a thread's stack, unless `-Xss` says otherwise.
@@ -205,7 +205,7 @@ pub(crate) fn start(thread: &Thread, object: ObjectRef) -> Result<(), Thrown> {
     // The new thread is visible to `isAlive` when `start` returns.
     // `object` is an argument of the native method `start0`.
     thread.outside_holding(Holds::Nothing, || ready.park_until(None));
-    match record.and_then(Record::strict_refusal) {
+    match record.and_then(RealTimeRecord::strict_refusal) {
         Some(refusal) => Err(thread.throw("java/lang/IllegalStateException", refusal)),
         None => Ok(()),
     }
@@ -215,7 +215,7 @@ fn run(
     object: ObjectRef,
     ready: &Parker,
     place: Place,
-    record: Option<&'static Record>,
+    record: Option<&'static RealTimeRecord>,
     is_child: bool,
 ) {
     if record.is_none() && is_child {

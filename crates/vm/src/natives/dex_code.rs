@@ -32,5 +32,5 @@ extern "C" fn define(env: u64, _class: u64, file: u64, name: u64, loader: u64) -
         .collect();
     let loader = loader::of(thread.object_of(loader));
     let found = dex_class::define(thread, file, Symbol::new(&name), loader);
-    outcome(found.map(|class| class.map_or(0, |class| thread.local(class.mirror()))))
+    outcome(found.map(|class| class.map_or(0, |class| thread.new_local(class.mirror()))))
 }

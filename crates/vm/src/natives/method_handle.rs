@@ -65,7 +65,7 @@ extern "C" fn resolve(
 ) -> u64 {
     let thread = &*of(env);
     let found = method_handle::resolve_member(thread, thread.object_of(member), speculates != 0);
-    outcome(found.map(|object| thread.local(object)))
+    outcome(found.map(|object| thread.new_local(object)))
 }
 
 extern "C" fn object_field_offset(env: u64, _class: u64, member: u64) -> i64 {
@@ -74,7 +74,7 @@ extern "C" fn object_field_offset(env: u64, _class: u64, member: u64) -> i64 {
 
 extern "C" fn static_field_base(env: u64, _class: u64, member: u64) -> u64 {
     let thread = &*of(env);
-    thread.local(method_handle::field_place(thread.object_of(member)).1)
+    thread.new_local(method_handle::field_place(thread.object_of(member)).1)
 }
 
 /// HotSpot's index of a method that no table is asked for; the library asserts that it is negative.
@@ -99,7 +99,7 @@ extern "C" fn member_vm_info(env: u64, _class: u64, member: u64) -> u64 {
         let class = crate::classes::known::known().object_array;
         reflect::array_of(thread, class, &[index, target])
     };
-    outcome(make().map(|array: ObjectRef| thread.local(array)))
+    outcome(make().map(|array: ObjectRef| thread.new_local(array)))
 }
 
 /// Sites read their target on every call: nothing has to be undone.

@@ -63,7 +63,7 @@ extern "C" fn create_long(
         let constructor = class.method_named("<init>", "(JI)V");
         thread.new_instance(class, constructor, &[cell, 8])
     };
-    outcome(make().map(|buffer| thread.local(buffer)))
+    outcome(make().map(|buffer| thread.new_local(buffer)))
 }
 
 extern "C" fn high_res_counter(_env: u64, _this: u64) -> i64 {

@@ -9,7 +9,7 @@ use super::Row;
 use crate::jni::of;
 use crate::monitors::java_thread;
 use crate::realtime;
-use crate::threads::real_time::Record;
+use crate::threads::real_time::RealTimeRecord;
 
 pub(super) const NATIVES: &[Row] = &[
     ("now", now as *const ()),
@@ -44,8 +44,8 @@ extern "C" fn sleep_until(env: u64, _class: u64, due_ns: i64) {
 }
 
 /// The record that Java code names, or an exception.
-fn record(env: u64, number: u64) -> Option<&'static Record> {
-    let found = Record::find(number);
+fn record(env: u64, number: u64) -> Option<&'static RealTimeRecord> {
+    let found = RealTimeRecord::find(number);
     if found.is_none() {
         let thread = &*of(env);
         let message = format!("no real-time thread has the number {number}");

@@ -137,7 +137,7 @@ const OTHERS: &[(&str, *const ())] = &[
 
 extern "C" fn get_reference(env: u64, _this: u64, object: u64, offset: i64) -> u64 {
     let at = memory::atomic_u32(place(env, object, offset));
-    of(env).local(ObjectRef(at.load(Ordering::SeqCst)))
+    of(env).new_local(ObjectRef(at.load(Ordering::SeqCst)))
 }
 
 extern "C" fn put_reference(env: u64, _this: u64, object: u64, offset: i64, value: u64) {
@@ -236,7 +236,7 @@ extern "C" fn compare_and_exchange_reference(
 ) -> u64 {
     let thread = &*of(env);
     let (old, _) = exchange_ref(env, object, offset, expected, value);
-    thread.local(ObjectRef(old))
+    thread.new_local(ObjectRef(old))
 }
 
 extern "C" fn fence(_env: u64, _this: u64) {
@@ -316,7 +316,7 @@ extern "C" fn field_offset_by_name(env: u64, _this: u64, class: u64, name: u64) 
 
 extern "C" fn static_field_base(env: u64, _this: u64, field: u64) -> u64 {
     let thread = &*of(env);
-    thread.local(reflect::field_of(thread.object_of(field)).0.statics())
+    thread.new_local(reflect::field_of(thread.object_of(field)).0.statics())
 }
 
 fn class(env: u64, mirror: u64) -> &'static Class {
@@ -349,7 +349,7 @@ extern "C" fn allocate_instance(env: u64, _this: u64, mirror: u64) -> u64 {
             return Err(thread.throw("java/lang/InstantiationException", &name));
         }
         class.initialize(thread)?;
-        Ok::<_, Thrown>(thread.local(resolve::new_object(thread, class)?))
+        Ok::<_, Thrown>(thread.new_local(resolve::new_object(thread, class)?))
     };
     outcome(make())
 }
@@ -384,7 +384,7 @@ extern "C" fn define_class(
             Box::leak(bytes.into_boxed_slice()),
         )
     };
-    outcome(define::define(thread, definition).map(|class| thread.local(class.mirror())))
+    outcome(define::define(thread, definition).map(|class| thread.new_local(class.mirror())))
 }
 
 /// `isAbsolute`: milliseconds of the wall clock; else nanoseconds from now, 0 for no limit.

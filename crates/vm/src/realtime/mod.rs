@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! [`Record`]: what the machine keeps of a real-time thread: its policy, its releases and its
-//! jitter [`Ledger`].
+//! [`RealTimeRecord`]: what the machine keeps of a real-time thread: its policy, its releases and
+//! its jitter [`Ledger`].
 //!
 //! `javax.realtime` (in `java/`) is the face, `natives/realtime` the way in. A record is made by
 //! the thread that starts the other one, with all its memory, and is never freed: Java code holds
@@ -27,7 +27,7 @@ use crate::link::resolve;
 use crate::monitors::java_thread;
 use crate::objects::heap_binding;
 use crate::objects::string;
-use crate::threads::real_time::{FACE, Reached, Record};
+use crate::threads::real_time::{FACE, Reached, RealTimeRecord};
 use crate::threads::thread::Thread;
 
 /// Makes the record of a thread object that is about to start; `roots` are the objects whose
@@ -37,7 +37,7 @@ pub(crate) fn prepare(
     object: ObjectRef,
     roots: ObjectRef,
     priority: i32,
-) -> &'static Record {
+) -> &'static RealTimeRecord {
     let class = class_of(object, roots);
     let reached = reach(thread, class, roots);
     if reached.left_out > 0 {
@@ -86,7 +86,7 @@ fn make(
     class: &'static Class,
     priority: i32,
     reached: Reached,
-) -> &'static Record {
+) -> &'static RealTimeRecord {
     FACE.get_or_init(|| {
         lock_memory();
         rt::lines::prepare();
@@ -96,7 +96,7 @@ fn make(
         (face, offset(face, "record"))
     });
     let name = string::text(object.get_ref(offset(object.class(), "name")));
-    Record::add(name, class, priority, reached)
+    RealTimeRecord::add(name, class, priority, reached)
 }
 
 /// Pages that are there stay there. Those to come are locked as they are touched: populating all
@@ -115,7 +115,7 @@ fn lock_memory() {
 /// Ends the work on a release and waits for the next; true if instead a missed deadline is to be
 /// told.
 pub(crate) fn wait_for_next_period(
-    record: &Record,
+    record: &RealTimeRecord,
     thread: &Thread,
     is_interruptible: bool,
 ) -> bool {

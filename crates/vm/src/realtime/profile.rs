@@ -20,7 +20,7 @@ use crate::link::loader::Loader;
 use crate::link::resolve;
 use crate::memory::symbol::Symbol;
 use crate::options;
-use crate::threads::real_time::{Record, records};
+use crate::threads::real_time::{RealTimeRecord, records};
 use crate::threads::thread::Thread;
 
 /// Lines of a profile: beyond them the file begins anew.
@@ -67,7 +67,7 @@ fn key_of(class: &'static Class) -> String {
     format!("{}:{sum} ", class.name())
 }
 
-fn lines_of(record: &Record) -> Vec<String> {
+fn lines_of(record: &RealTimeRecord) -> Vec<String> {
     let key = key_of(record.class);
     let ledger = &record.ledger;
     let methods = ledger.methods.methods();

@@ -7,7 +7,7 @@
 use std::fmt::Write;
 
 use crate::threads::ledger::{Late, Ledger, MACHINE_NS_USUAL, QUANTILES, Wait};
-use crate::threads::real_time::{Reached, Record, records};
+use crate::threads::real_time::{Reached, RealTimeRecord, records};
 
 /// Names of one kind in text; JSON has them all.
 const NAMES_SHOWN_MAX: usize = 20;
@@ -27,7 +27,7 @@ pub(crate) fn text() -> String {
 }
 
 /// What the thread runs as.
-fn policy(record: &Record) -> String {
+fn policy(record: &RealTimeRecord) -> String {
     let (asked, granted) = record.priorities();
     match record.refusal() {
         Some(refusal) => {
@@ -41,7 +41,7 @@ fn us(ns: u64) -> String {
     format!("{:.1}", ns as f64 / 1e3)
 }
 
-fn add_thread(text: &mut String, record: &Record) {
+fn add_thread(text: &mut String, record: &RealTimeRecord) {
     let ledger = &record.ledger;
     let _ = writeln!(text, "\"{}\": {}", record.name, policy(record));
     let [period, cost, deadline] = record.times_ns().map(us);
@@ -195,7 +195,7 @@ fn machine_json(ledger: &Ledger) -> String {
     )
 }
 
-fn thread_json(record: &Record) -> String {
+fn thread_json(record: &RealTimeRecord) -> String {
     let ledger = &record.ledger;
     let (asked, granted) = record.priorities();
     let [period, cost, deadline] = record.times_ns();

@@ -21,7 +21,7 @@ impl Thread {
     /// A new local reference, or null for null. Null as well, with an OutOfMemoryError pending, if
     /// there is no room.
     #[inline]
-    pub(crate) fn local(&self, object: ObjectRef) -> u64 {
+    pub(crate) fn new_local(&self, object: ObjectRef) -> u64 {
         if object.is_null() {
             return 0;
         }
@@ -32,7 +32,7 @@ impl Thread {
         self.local_unchecked(object)
     }
 
-    /// As [`Self::local`], for the machine's own, which may go into the reserve.
+    /// As [`Self::new_local`], for the machine's own, which may go into the reserve.
     pub(crate) fn own_local(&self, object: ObjectRef) {
         if !object.is_null() {
             // Each takes more of the stack than of the reserve, which would end first.

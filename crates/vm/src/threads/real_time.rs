@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! [`Record`]: a real-time thread's priority, its releases and its ledger.
+//! [`RealTimeRecord`]: a real-time thread's priority, its releases and its ledger.
 //!
 //! Made by `realtime` before the thread starts, and kept for ever: any thread may use it.
 
@@ -40,7 +40,7 @@ pub(crate) struct Reached {
 }
 
 /// One real-time thread.
-pub(crate) struct Record {
+pub(crate) struct RealTimeRecord {
     /// Under which Java code finds it; not 0.
     number: u32,
     pub(crate) name: String,
@@ -77,25 +77,25 @@ pub(crate) struct Record {
 }
 
 /// Every record, in the order of starting.
-static RECORDS: Lock<Vec<&'static Record>> = Lock::new(Vec::new());
+static RECORDS: Lock<Vec<&'static RealTimeRecord>> = Lock::new(Vec::new());
 /// Those and all others, by number. What reflection makes of a number is another record or none:
 /// all that a record has may be used by any thread.
-static NUMBERED: Table<OnceLock<&'static Record>> = Table::new();
+static NUMBERED: Table<OnceLock<&'static RealTimeRecord>> = Table::new();
 /// Threads that found no room there.
 static UNRECORDED: AtomicU32 = AtomicU32::new(0);
 /// `RealtimeThread` and the offset of its field `record`.
 pub(crate) static FACE: OnceLock<(&'static Class, u32)> = OnceLock::new();
 
 /// Every record so far, and how many threads have a ledger without histograms.
-pub(crate) fn records() -> (Vec<&'static Record>, u32) {
+pub(crate) fn records() -> (Vec<&'static RealTimeRecord>, u32) {
     (RECORDS.lock().clone(), UNRECORDED.load(Ordering::Relaxed))
 }
 
 /// The record of a thread object, if it is a real-time thread's.
-pub(crate) fn record_of(object: ObjectRef) -> Option<&'static Record> {
+pub(crate) fn record_of(object: ObjectRef) -> Option<&'static RealTimeRecord> {
     let (face, field) = FACE.get()?;
     let is_one = object.class().is_subtype_of(face);
-    is_one.then(|| Record::find(object.get(*field)))?
+    is_one.then(|| RealTimeRecord::find(object.get(*field)))?
 }
 
 /// The calling thread has a real-time thread's policy from its creator, and is no real-time thread.
@@ -104,18 +104,18 @@ pub(crate) fn be_ordinary() {
     let _ = Policy::Other { nice: 0 }.apply(Tid::current());
 }
 
-impl Record {
+impl RealTimeRecord {
     /// Makes the record of a thread that is about to start.
     pub(crate) fn add(
         name: String,
         class: &'static Class,
         priority: i32,
         reached: Reached,
-    ) -> &'static Record {
+    ) -> &'static RealTimeRecord {
         let mut records = RECORDS.lock();
         let has_room = records.len() < LEDGERS_MAX;
         let index = NUMBERED.take();
-        let record: &'static Record = Box::leak(Box::new(Record {
+        let record: &'static RealTimeRecord = Box::leak(Box::new(RealTimeRecord {
             number: index + 1,
             name,
             class,
@@ -153,7 +153,7 @@ impl Record {
 
     /// The record under a number, if there is one.
     #[inline]
-    pub(crate) fn find(number: u64) -> Option<&'static Record> {
+    pub(crate) fn find(number: u64) -> Option<&'static RealTimeRecord> {
         let index = u32::try_from(number.checked_sub(1)?).ok()?;
         NUMBERED.find(index)?.get().copied()
     }

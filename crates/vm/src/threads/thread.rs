@@ -26,7 +26,7 @@ use crate::threads::ledger::Ledger;
 use crate::threads::lending::Lending;
 use crate::threads::locals::{LOCALS_BYTES, LOCALS_GUARD_BYTES, LOCALS_RESERVE_BYTES};
 use crate::threads::noted_locks::NotedLocks;
-use crate::threads::real_time::Record;
+use crate::threads::real_time::RealTimeRecord;
 use crate::threads::saved::Saved;
 use crate::threads::waiting::Waiting;
 
@@ -93,7 +93,7 @@ pub(crate) struct Thread {
     pub(crate) waiting: Waiting,
     pub(crate) stack_low: AtomicU64,
     /// Of a real-time thread.
-    real_time: Option<&'static Record>,
+    real_time: Option<&'static RealTimeRecord>,
     /// When it was attached, on the monotonic clock.
     pub(crate) attached_ns: u64,
     crash_stack: u64,
@@ -230,7 +230,7 @@ pub(crate) fn attach(roots: &[heap::ObjectRef]) -> &'static Thread {
 /// As [`attach`]; a thread with a record is a real-time thread.
 pub(crate) fn attach_as(
     roots: &[heap::ObjectRef],
-    real_time: Option<&'static Record>,
+    real_time: Option<&'static RealTimeRecord>,
 ) -> &'static Thread {
     if let Some(thread) = current() {
         return thread;
@@ -358,7 +358,7 @@ impl Thread {
     }
 
     /// Of a real-time thread.
-    pub(crate) fn real_time(&self) -> Option<&'static Record> {
+    pub(crate) fn real_time(&self) -> Option<&'static RealTimeRecord> {
         self.real_time
     }
 

@@ -72,9 +72,9 @@ pub(crate) fn walk_from(
 
 /// A managed method's frame on the stack: the address of the record that its callee pushed.
 #[derive(Clone, Copy)]
-pub(crate) struct Record(u64);
+pub(crate) struct FrameRecord(u64);
 
-impl Record {
+impl FrameRecord {
     /// Where the frame keeps its values.
     pub(crate) fn span(self) -> Range<u64> {
         self.0 + 16..memory::read(self.behind().unwrap_or(self).0)
@@ -116,7 +116,7 @@ pub(crate) fn walk_records(
     thread: &Thread,
     mut frame: u64,
     mut native: u64,
-    mut each: impl FnMut(Frame, Option<Record>) -> bool,
+    mut each: impl FnMut(Frame, Option<FrameRecord>) -> bool,
 ) {
     let mut upcall = thread.upcalls.get();
     while frame != 0 {
@@ -143,7 +143,7 @@ pub(crate) fn walk_records(
                     frame = memory::read(frame);
                     continue;
                 }
-                each(Frame { method, at }, Some(Record(frame)))
+                each(Frame { method, at }, Some(FrameRecord(frame)))
             }
             CodeKind::Native(method) => each(Frame { method, at: None }, None),
             CodeKind::Adapter => {

@@ -54,6 +54,9 @@ public final class MessageQueue {
     private static final int ASLEEP = 1;
     private static final int BEING_WOKEN = 2;
     private static final int BEHIND_SORTERS = 3;
+    /** Answers of {@link #nativeAnnounce}, besides that the looper was urgent enough. */
+    private static final int RAISED = 1;
+    private static final int REFUSED = 2;
     /** Answers of {@link #nativeSettle}. */
     private static final int SETTLED = 0;
     private static final int LOOK_AGAIN = 1;
@@ -220,10 +223,10 @@ public final class MessageQueue {
 
     void announce(int priority, boolean wakes) {
         int outcome = nativeAnnounce(nativeQueue, priority, wakes);
-        if (outcome == 1) {
+        if (outcome == RAISED) {
             // The message may have been found, and done, before it was announced.
             urgent.isUnsettled = true;
-        } else if (outcome == 2) {
+        } else if (outcome == REFUSED) {
             countNotRaised(priority);
         }
     }
@@ -268,7 +271,7 @@ public final class MessageQueue {
             synchronized (urgent) {
                 QueueEntry due = urgent.findDue(nowNanos);
                 if (due != null) {
-                    if (settle(due.priority)) {
+                    if (runAt(due.priority)) {
                         return urgent.take(due);
                     }
                     continue;
@@ -296,7 +299,7 @@ public final class MessageQueue {
                     continue;
                 }
                 if (isQuitting) {
-                    if (settle(basePriority)) {
+                    if (runAt(basePriority)) {
                         close();
                         return null;
                     }
@@ -317,7 +320,7 @@ public final class MessageQueue {
 
     /** Nothing urgent has come, and the looper runs as what is ordinary does. */
     boolean isOrdinaryNext() {
-        return !urgent.hasArrived() && settle(basePriority);
+        return !urgent.hasArrived() && runAt(basePriority);
     }
 
     /** The looper has ended. */
@@ -348,7 +351,7 @@ public final class MessageQueue {
     }
 
     private boolean fallAsleep(int how, long untilNanos) {
-        if (!settle(urgent.sorted.highestPriority())) {
+        if (!runAt(urgent.sorted.highestPriority())) {
             return false;
         }
         asleepUntilNanos = untilNanos;
@@ -379,7 +382,7 @@ public final class MessageQueue {
      * The looper runs at a priority from here on; false if something was announced since {@link
      * #beginLook}.
      */
-    boolean settle(int wanted) {
+    boolean runAt(int wanted) {
         int priority = Math.max(basePriority, wanted);
         if (priority == looperPriority && !urgent.isUnsettled) {
             return true;

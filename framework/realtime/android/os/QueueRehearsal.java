@@ -81,7 +81,7 @@ final class QueueRehearsal {
         queue.beginLook();
         synchronized (urgent) {
             for (QueueEntry due = urgent.findDue(nowNanos); due != null; due = urgent.findDue(nowNanos)) {
-                queue.settle(0);
+                queue.runAt(0);
                 urgent.take(due);
             }
         }

@@ -167,7 +167,7 @@ fn empty_array(env: u64, element: &str) -> u64 {
         let class = thread.array_class(thread.boot_class(element)?)?;
         array::new(thread, class, 0)
     };
-    outcome(make().map(|array| thread.local(array)))
+    outcome(make().map(|array| thread.new_local(array)))
 }
 
 extern "C" fn get_memory_usage(env: u64, is_heap: u8) -> u64 {
@@ -184,7 +184,7 @@ extern "C" fn get_memory_usage(env: u64, is_heap: u8) -> u64 {
         let constructor = class.method_named("<init>", "(JJJJ)V");
         thread.new_instance(class, constructor, &values.map(|value| value as u64))
     };
-    outcome(make().map(|usage| thread.local(usage)))
+    outcome(make().map(|usage| thread.new_local(usage)))
 }
 
 fn is_daemon(thread: &ObjectRef) -> bool {

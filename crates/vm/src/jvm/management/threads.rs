@@ -61,7 +61,7 @@ pub(super) extern "C" fn dump_threads(
         for (index, id) in ids.iter().enumerate() {
             infos.set_ref_element(index as u32, info_of(thread, *id, depth_max)?);
         }
-        Ok::<_, Thrown>(thread.local(infos))
+        Ok::<_, Thrown>(thread.new_local(infos))
     };
     outcome(make())
 }
@@ -87,7 +87,7 @@ pub(super) extern "C" fn deadlocks(env: u64, only_monitors: u8) -> u64 {
         .and_then(|class| reflect::array_of(thread, class, &threads));
     // Before the local reference that is returned.
     drop(scope);
-    outcome(array.map(|array| thread.local(array)))
+    outcome(array.map(|array| thread.new_local(array)))
 }
 
 /// A `ThreadInfo`, or null.

@@ -24,7 +24,7 @@ use crate::classes::library::Library;
 use crate::code::file::Key;
 use crate::code::store;
 use crate::console;
-use crate::link::access::is_exempt;
+use crate::link::access::is_reflections_own;
 use crate::link::constraint::{self, Assumption, Unfounded};
 use crate::link::loader;
 use crate::link::resolve;
@@ -63,7 +63,7 @@ pub(crate) fn verify(thread: &Thread, class: &'static Class) -> Result<(), Throw
 
 fn is_trusted(class: &'static Class) -> bool {
     let is_boot = resolve::is_boot(class) && !crate::options::get().is_library_verified;
-    class.info.kind != ClassKind::Instance || is_boot || is_exempt(class)
+    class.info.kind != ClassKind::Instance || is_boot || is_reflections_own(class)
 }
 
 /// By the kept proof, if its answers are still the same, or else by a new one.
