@@ -42,7 +42,7 @@ pub(crate) struct Class {
     pub(crate) array_class: AtomicU32,
     pub(crate) vtable_count: u32,
     pub(crate) info: &'static ClassInfo,
-    /// What `allocation` needs to know; zeroes if Rust code makes all instances.
+    /// What `alloc` needs to know; zeroes if Rust code makes all instances.
     pub(crate) bump_range: u16,
     pub(crate) longest_array: u16,
     pub(crate) cell_bytes: u32,

@@ -4,7 +4,7 @@
 //! What is here is read far more often than made: [`crate::link`] makes it. It uses memory, sync
 //! and options. Every room above may use it.
 
-pub(crate) mod allocation;
+pub(crate) mod alloc;
 pub(crate) mod class;
 pub(crate) mod dex;
 pub(crate) mod field_id;

@@ -4,7 +4,7 @@
 //! Uses everything below, since compiled code may ask for anything. Only what starts the machine
 //! uses it.
 
-pub(crate) mod allocation;
+pub(crate) mod alloc;
 pub(crate) mod barrier;
 pub(crate) mod functions;
 pub(crate) mod trampolines;

@@ -7,7 +7,7 @@ use core::arch::naked_asm;
 use abi::context::{EXCEPTION, LAST_FRAME, MACHINE};
 use compiler::{Entry, machine_word};
 
-use crate::entry::allocation::{new_array, new_object};
+use crate::entry::alloc::{new_array, new_object};
 use crate::entry::barrier::write_slow;
 use crate::entry::functions;
 use crate::threads::unwind;

@@ -12,7 +12,7 @@ use classfile::{ClassFile, FieldType, MethodDescriptor, access};
 use compiler::{Shape, class_record};
 use ir::{MemoryKind, bytecode::memory_kind};
 
-use crate::classes::allocation;
+use crate::classes::alloc;
 use crate::classes::class::{Class, ClassInfo, ClassKind, Field, Method, MethodFlags};
 use crate::classes::dex::DexClass;
 use crate::classes::known::OWN_LAYOUT;
@@ -168,10 +168,10 @@ pub(crate) fn finish(parts: Parts) -> &'static Class {
     class.set_interfaces(address, table, mask);
     let is_plain = is_instantiable && class.info.kind == ClassKind::Instance;
     if class.info.kind == ClassKind::Array {
-        let longest = allocation::longest_array(&class.layout);
+        let longest = alloc::longest_array(&class.layout);
         memory::write(address + offset_of!(Class, longest_array) as u64, longest);
     } else if is_plain && !class.has_finalizer() {
-        let (bump_range, cell_bytes) = allocation::instance(&class.layout);
+        let (bump_range, cell_bytes) = alloc::instance(&class.layout);
         memory::write(address + offset_of!(Class, bump_range) as u64, bump_range);
         memory::write(address + offset_of!(Class, cell_bytes) as u64, cell_bytes);
     }

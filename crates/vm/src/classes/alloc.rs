@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What a class record says about allocation by compiled code, which `entry/allocation.rs` does.
+//! What a class record says about allocation by compiled code, which `entry/alloc.rs` does.
 
 use abi::alloc::{SIZE_CLASSES, size_class};
 use abi::context::bump_next;

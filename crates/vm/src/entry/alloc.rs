@@ -3,7 +3,7 @@
 //! class that was not ready when the method was compiled. `abi::alloc`'s bump, for what fits into
 //! the mutator's own run; the rest by Rust code.
 //!
-//! A class record says what this needs ([`crate::classes::allocation`]); zeroes there send all to
+//! A class record says what this needs ([`crate::classes::alloc`]); zeroes there send all to
 //! the Rust code.
 
 use core::arch::naked_asm;
@@ -16,7 +16,7 @@ use abi::object::{
     ARRAY_ELEMENTS_OFFSET, ARRAY_LENGTH_OFFSET, CLASS_OFFSET, LOCK_OFFSET, LOG_OFFSET,
 };
 
-use crate::classes::allocation::ARRAY_BYTES_MAX;
+use crate::classes::alloc::ARRAY_BYTES_MAX;
 use crate::classes::class::Class;
 use crate::entry::trampolines::{array_by_runtime, object_by_runtime};
 
@@ -133,7 +133,7 @@ mod tests {
     use abi::context::MutatorContext;
 
     use super::*;
-    use crate::classes::allocation::{instance, longest_array};
+    use crate::classes::alloc::{instance, longest_array};
     use crate::memory::testing::Low;
 
     #[test]
