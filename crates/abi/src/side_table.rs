@@ -13,20 +13,10 @@
 //!
 //! [`OBJECT_BYTES_MIN`]: crate::object::OBJECT_BYTES_MIN
 
-use crate::object::{CHUNK_SHIFT, OBJECT_BYTES_MIN};
+use crate::object::OBJECT_BYTES_MIN;
 
 /// log2 of the bytes that one entry of the count and snoop tables covers.
 pub const ENTRY_SHIFT: u32 = 4;
-
-/// Offset in a table of one byte per entry, from the table's base biased to address 0.
-pub const fn entry_index(address: u32) -> usize {
-    (address >> ENTRY_SHIFT) as usize
-}
-
-/// Offset in bytes of a slot's chunk log word, from the table's base biased to address 0.
-pub const fn chunk_log_offset(slot: u32) -> usize {
-    (slot >> CHUNK_SHIFT) as usize * 4
-}
 
 /// Snoop tags count 1, 2, … up to this and start again. A stale tag keeps an object for one epoch
 /// longer.

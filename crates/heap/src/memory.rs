@@ -251,10 +251,4 @@ impl Memory {
             ptr::with_exposed_provenance_mut::<u8>(start as usize).write_bytes(0, bytes as usize);
         }
     }
-
-    /// The bytes of an array of primitives, for its owner.
-    pub(crate) fn bytes_ptr(&self, start: u32) -> *mut u8 {
-        self.check(start);
-        ptr::with_exposed_provenance_mut(start as usize)
-    }
 }

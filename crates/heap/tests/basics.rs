@@ -4,7 +4,7 @@
 mod support;
 
 use heap::{CollectorKind, CopyRange, Event, EventKind, Mutator, ObjectRef};
-use support::{ID, Kinds, REFERENT, SLOTS, start};
+use support::{ID, Kinds, REFERENT, SLOTS, copy_elements, start};
 
 const BOTH: [CollectorKind; 2] = [CollectorKind::Rc, CollectorKind::Stw];
 
@@ -173,7 +173,8 @@ fn copies_may_overlap() {
             let array = mutator.get(root);
             mutator.write_element(array, index, element);
         }
-        mutator.copy_elements(
+        copy_elements(
+            mutator,
             root,
             root,
             CopyRange {
@@ -182,7 +183,8 @@ fn copies_may_overlap() {
                 count: 150,
             },
         );
-        mutator.copy_elements(
+        copy_elements(
+            mutator,
             root,
             root,
             CopyRange {

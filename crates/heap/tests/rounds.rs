@@ -15,7 +15,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::SeqCst};
 use heap::{CollectorKind, CopyRange, Global, Heap, Local, Mutator, ObjectRef, Running};
 use rt::policy::Tid;
 use rt::thread::{Builder, Thread};
-use support::{ID, Kinds, SLOTS, start};
+use support::{ID, Kinds, SLOTS, copy_elements, start};
 
 /// Questions of one epoch: H1, H2, H3.
 const QUESTIONS: u64 = 3;
@@ -315,7 +315,7 @@ impl<'s> Actor<'s> {
                     target_index: 70,
                     count: 1,
                 };
-                mutator.copy_elements(self.source, self.array, range);
+                copy_elements(mutator, self.source, self.array, range);
             }
             Place::New => {
                 mutator.write(new, new.slot(SLOTS[1]), moved);

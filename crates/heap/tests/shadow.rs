@@ -14,7 +14,7 @@ use std::sync::Arc;
 
 use heap::{CollectorKind, CopyRange, Global, Heap, Local, Mutator, ObjectRef};
 use rt::thread::Builder;
-use support::{CHECK, ID, Kinds, REFERENT, Random, SLOTS, check_of, seeds, start};
+use support::{CHECK, ID, Kinds, REFERENT, Random, SLOTS, check_of, copy_elements, seeds, start};
 
 const ROOTS: u32 = 24;
 const SHARED_SLOTS: u32 = 40;
@@ -205,7 +205,8 @@ impl Player {
             unreachable!()
         };
         target[target_index as usize..][..count as usize].copy_from_slice(&moved);
-        self.mutator.copy_elements(
+        copy_elements(
+            &mut self.mutator,
             from_root,
             to_root,
             CopyRange {

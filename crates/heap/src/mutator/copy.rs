@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Bulk copies of references: in pieces of 32, with one barrier for each piece and a poll after it.
+//! Bulk copies of references: in pieces of 32, with one barrier for each piece. The caller polls
+//! between them.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use crate::limits::COPY_SLOTS_BETWEEN_POLLS;
-use crate::mutator::{Local, Mutator};
+use crate::mutator::Mutator;
 use crate::object::ObjectRef;
 
 /// Which elements go where.
@@ -42,32 +43,6 @@ impl CopyRange {
 }
 
 impl Mutator {
-    /// Copies elements between arrays of references, which may be the same one: then it is as if
-    /// all were read before the first is written. Each element is copied atomically, the whole is
-    /// not. O(count), with a poll after every 32 elements. Panics beyond an array's end.
-    pub fn copy_elements(&mut self, source: Local, target: Local, range: CopyRange) {
-        let CopyRange {
-            source_index,
-            target_index,
-            count,
-        } = range;
-        let end = |index: u32| u64::from(index) + u64::from(count);
-        assert!(
-            end(source_index) <= u64::from(self.array_length(self.get(source))),
-            "inside the source"
-        );
-        assert!(
-            end(target_index) <= u64::from(self.array_length(self.get(target))),
-            "inside the target"
-        );
-        let is_same = self.get(source) == self.get(target);
-        for piece in range.pieces(is_same) {
-            let (from, to) = (self.get(source), self.get(target));
-            self.copy_piece(from, to, piece);
-            self.poll();
-        }
-    }
-
     /// Copies one of a range's [`CopyRange::pieces`]: the barrier once for all of it. No safepoint.
     /// Panics beyond the end of the heap; the caller has checked the arrays' ends.
     pub fn copy_piece(&mut self, source: ObjectRef, target: ObjectRef, piece: CopyRange) {
@@ -97,39 +72,6 @@ impl Mutator {
             both.rev().for_each(copy);
         } else {
             both.for_each(copy);
-        }
-    }
-
-    /// Copies the elements of one array of primitives to another, as bytes. O(count).
-    pub fn copy_bytes(&mut self, source: Local, target: Local, range: CopyRange) {
-        let CopyRange {
-            source_index,
-            target_index,
-            count,
-        } = range;
-        let (from, to) = (self.get(source), self.get(target));
-        let bytes = |array| {
-            let shift = u32::from(self.layout_of(array).get().element_shift);
-            self.array_length(array) << shift
-        };
-        assert!(
-            u64::from(source_index) + u64::from(count) <= u64::from(bytes(from)),
-            "inside the source"
-        );
-        assert!(
-            u64::from(target_index) + u64::from(count) <= u64::from(bytes(to)),
-            "inside the target"
-        );
-        // Ordering: other mutators race with this copy only where the program itself has a race.
-        std::sync::atomic::compiler_fence(Ordering::SeqCst);
-        // SAFETY: 1. Both ranges lie inside arrays that are roots (asserted, `Local`). 2. `copy`
-        // allows overlap.
-        unsafe {
-            let source = self.elements_ptr(from).add(source_index as usize);
-            source.copy_to(
-                self.elements_ptr(to).add(target_index as usize),
-                count as usize,
-            );
         }
     }
 }

@@ -214,13 +214,6 @@ impl Mutator {
             .store(value, Ordering::Relaxed);
     }
 
-    /// The address of an array's elements, good while the array is a root: nothing moves.
-    pub fn elements_ptr(&self, array: ObjectRef) -> *mut u8 {
-        self.heap
-            .memory
-            .bytes_ptr(array.0 + abi::object::ARRAY_ELEMENTS_OFFSET)
-    }
-
     // --- roots ---
 
     /// A new root. Panics above `limits::LOCAL_ROOTS_MAX`.

@@ -8,8 +8,8 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use abi::address_map::AddressMap;
 use abi::layout::{Layout, ReferenceKind};
 use heap::{
-    AllocSite, CollectorKind, Heap, HeapConfig, LayoutRef, NoBinding, ReserveError, Running,
-    StartError,
+    AllocSite, CollectorKind, CopyRange, Heap, HeapConfig, LayoutRef, Local, Mutator, NoBinding,
+    ReserveError, Running, StartError,
 };
 
 /// A heap of `bytes` at a place that no other heap of this process has. Room for some at a time,
@@ -45,6 +45,15 @@ pub(crate) fn reserve(
         }
     }
     panic!("no place for another heap");
+}
+
+/// Copies elements between arrays of references as the machine does: as if all were read before
+/// the first is written, with a poll after each piece.
+pub(crate) fn copy_elements(mutator: &mut Mutator, source: Local, target: Local, range: CopyRange) {
+    for piece in range.pieces(mutator.get(source) == mutator.get(target)) {
+        mutator.copy_piece(mutator.get(source), mutator.get(target), piece);
+        mutator.poll();
+    }
 }
 
 pub(crate) fn now_ns() -> u64 {
