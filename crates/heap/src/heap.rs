@@ -23,7 +23,6 @@ use crate::limits::{
 use crate::log::LogSpace;
 use crate::memory::Memory;
 use crate::metadata::Metadata;
-use crate::mutator::Mutator;
 use crate::mutator::record::{Joining, MutatorRecord};
 use crate::object::ObjectRef;
 use crate::reference::ReferenceState;
@@ -31,8 +30,8 @@ use crate::space::block::{
     BlockIndex, BlockStack, BlockTable, BlockUse, RUN_END_OFFSET, RUN_NEXT_OFFSET,
 };
 use crate::space::free::FreeBlocks;
-use crate::stw::Unswept;
-use crate::sys::pi::{PiCell, PiLock, tid};
+use crate::stw::unswept::Unswept;
+use crate::sys::pi::{PiCell, PiLock};
 use crate::sys::reserve::ReserveError;
 use crate::verify::Verifier;
 
@@ -215,50 +214,6 @@ impl Heap {
         registry.places += u32::from(is_room);
         drop(registry);
         is_room.then(|| Place(Arc::clone(self)))
-    }
-
-    /// Makes the calling thread a mutator: a real-time one if that is said, or while its policy is.
-    /// `initial_roots` are references that the thread starts with and that somebody else keeps
-    /// alive until this returns. Takes the registry's lock, and waits for the end of a pause: not
-    /// for a real-time loop.
-    pub fn attach(self: &Arc<Self>, is_real_time: bool, initial_roots: &[ObjectRef]) -> Mutator {
-        self.pause.lock();
-        let mut registry = self.registry.lock();
-        let record = Arc::new(MutatorRecord::new(tid(), registry.joining, is_real_time));
-        let context = &record.context;
-        let [snoops, summaries] = self.memory.snoop_bases();
-        for (base, value) in [
-            (&context.chunk_log_base, self.memory.chunk_log_base()),
-            (&context.snoop_base, snoops),
-            (&context.summary_base, summaries),
-            (&context.log_base, self.log.base()),
-        ] {
-            base.store(value as u64, Ordering::Relaxed);
-        }
-        // Under the registry's lock: who finds a round under way finds its tag.
-        context.snoop_tag.store(self.snoop_tag(), Ordering::Relaxed);
-        record.context.mutator.store(
-            Arc::as_ptr(&record).expose_provenance() as u64,
-            Ordering::Relaxed,
-        );
-        // A thread that joins after H3 began counts as scanned with an empty stack: what it starts
-        // with is a root of this round by other means.
-        initial_roots
-            .iter()
-            .filter(|it| !it.is_null())
-            .for_each(|&it| self.snoop(it));
-        registry.records.push(Arc::clone(&record));
-        self.log.set_mutator_count(registry.records.len());
-        drop(registry);
-        self.pause.unlock();
-        if let Some(policy) = record.note_policy() {
-            self.lender.note_policy(policy);
-        }
-        let mut mutator = Mutator::new(Arc::clone(self), record);
-        initial_roots.iter().for_each(|&it| {
-            mutator.local(it);
-        });
-        mutator
     }
 
     /// Which mutators are real-time ones by now. By the collector, before each collection: one
@@ -504,16 +459,6 @@ impl Heap {
     pub(crate) fn ask_lender_if_low(&self) {
         if self.is_reserve_low() && !self.lender.ask() {
             self.pace.ring();
-        }
-    }
-}
-
-impl Mutator {
-    /// Must see every reference before it is put into a place that [`Binding::each_global_root`]
-    /// visits.
-    pub fn note_root(&mut self, object: ObjectRef) {
-        if self.record.context.is_snooping.load(Ordering::Relaxed) != 0 && !object.is_null() {
-            self.heap.snoop(object);
         }
     }
 }

@@ -15,7 +15,9 @@ use rt::clock::{Clock, Monotonic};
 use crate::events::EventKind;
 use crate::heap::Heap;
 use crate::limits::{AFTER_WORK_NS, BEFORE_WORK_NS, DEBT_WAIT_NS, SLACK_WAIT_NS_MAX};
-use crate::mutator::record::{Handed, MutatorRecord, Round};
+use crate::mutator::answer::answer;
+use crate::mutator::handshake::Round;
+use crate::mutator::record::{Handed, MutatorRecord};
 use crate::mutator::state::State;
 use crate::sys::pi::DebtWait;
 
@@ -129,7 +131,7 @@ impl Heap {
                 // SAFETY: 1. The claim makes the buffers the collector's until `release`. 2. One
                 // borrow, here.
                 let own = unsafe { record.own() };
-                crate::mutator::answer_for(self, record, own, round);
+                answer(self, record, own, round);
                 record.withdraw();
                 self.counters.answers_on_behalf.add(1);
             }

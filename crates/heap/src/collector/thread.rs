@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! [`Running`]: a heap with its collector thread; [`Ticker`]: the collector's slack scheduling.
+//! [`Running`]: a heap with its collector thread.
 
 use std::ops::Deref;
 use std::sync::Arc;
@@ -13,9 +13,10 @@ use abi::alloc::BLOCK_SHIFT;
 use crate::binding::Binding;
 use crate::collector::lender::Lender;
 use crate::collector::pacing::{Resource, sleep_ns};
+use crate::collector::ticker::Ticker;
 use crate::cycle::TraceKind;
 use crate::events::EventKind;
-use crate::heap::{Budget, CollectorKind, Heap, HeapConfig};
+use crate::heap::{CollectorKind, Heap, HeapConfig};
 use crate::rc::Rc;
 use crate::stw::Stw;
 use crate::sys::pi::PiCell;
@@ -325,60 +326,5 @@ impl Schedule {
         heap.pace.sleep(seen, planned_ns);
         heap.events.add(EventKind::Sleep, start_ns, planned_ns);
         self.slept_ns = (Monotonic.now_ns() - start_ns).max(1);
-    }
-}
-
-/// Keeps the collector inside its share of the processor, unless somebody waits for it.
-#[derive(Debug)]
-pub(crate) struct Ticker {
-    budget: Option<Budget>,
-    units: u32,
-    period_end_ns: u64,
-    used_before_ns: u64,
-}
-
-/// Units of work (a record, an object) between two looks at the clock: some 50 µs.
-const UNITS_PER_LOOK: u32 = 1024;
-
-impl Ticker {
-    pub(crate) fn new(budget: Option<Budget>) -> Self {
-        Self {
-            budget,
-            units: 0,
-            period_end_ns: 0,
-            used_before_ns: 0,
-        }
-    }
-
-    /// A unit of work was done.
-    #[inline]
-    pub(crate) fn tick(&mut self, heap: &Heap) {
-        self.tick_many(heap, 1);
-    }
-
-    /// Some units of work were done.
-    #[inline]
-    pub(crate) fn tick_many(&mut self, heap: &Heap, units: u32) {
-        self.units += units;
-        if self.units >= UNITS_PER_LOOK {
-            self.units = 0;
-            self.look(heap);
-        }
-    }
-
-    #[cold]
-    fn look(&mut self, heap: &Heap) {
-        let Some(budget) = self.budget else { return };
-        let (now_ns, used_ns) = (Monotonic.now_ns(), thread_time_ns());
-        if now_ns >= self.period_end_ns {
-            self.period_end_ns = now_ns + budget.period_ns;
-            self.used_before_ns = used_ns;
-        } else if used_ns - self.used_before_ns > budget.runtime_ns {
-            let seen = heap.pace.rings();
-            if !heap.pace.is_waited_for() && !heap.pace.is_stopping() {
-                heap.counters.budget_sleeps.add(1);
-                heap.pace.sleep(seen, self.period_end_ns - now_ns);
-            }
-        }
     }
 }

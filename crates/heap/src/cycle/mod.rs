@@ -19,7 +19,7 @@ use crate::barrier::SlotCopy;
 use crate::events::EventKind;
 use crate::object::ObjectRef;
 use crate::rc::Rc;
-use crate::rc::{each_holder, view_of};
+use crate::rc::count::{each_holder, view_of};
 use crate::reference::Mode;
 use crate::space::block::BlockUse;
 

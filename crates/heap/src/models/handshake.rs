@@ -9,8 +9,8 @@ use loom::sync::{Arc, Mutex};
 use loom::thread;
 
 use crate::models::check_within;
+use crate::mutator::handshake::Round;
 use crate::mutator::handshake::{Handshake, PollByte};
-use crate::mutator::record::Round;
 use crate::mutator::state::State;
 
 impl PollByte for AtomicU8 {

@@ -11,7 +11,8 @@ use rt::clock::{Clock, Monotonic};
 use crate::heap::Heap;
 use crate::log::{LogCursor, LogSpace};
 use crate::mutator::Mutator;
-use crate::mutator::record::{MutatorRecord, Own, Round};
+use crate::mutator::handshake::Round;
+use crate::mutator::record::{MutatorRecord, Own};
 
 impl Mutator {
     /// The runtime's side of a poll whose byte is set.

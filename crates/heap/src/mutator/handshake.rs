@@ -13,8 +13,33 @@ use std::sync::atomic::{AtomicU8, Ordering};
 use abi::poll::{POLL_ASKED, POLL_IDLE};
 use rt::sync::atomic::{AtomicU32, seq_cst_for_loom};
 
-use crate::mutator::record::Round;
 use crate::mutator::state::{State, StateWord};
+
+/// What the collector asks of a mutator at a poll.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[repr(u32)]
+pub(crate) enum Round {
+    /// H1: stored references are roots from now on; every store takes the slow path.
+    Snoop = 1,
+    /// H2: the next epoch begins; give what this one recorded.
+    Switch = 2,
+    /// H3: scan own roots; stop snooping.
+    Scan = 3,
+    /// Wait until the collector lets go (`stw` and the verifier).
+    Stop = 4,
+}
+
+impl Round {
+    pub(crate) fn from_request(request: u32) -> Option<Self> {
+        match request {
+            0 => None,
+            1 => Some(Self::Snoop),
+            2 => Some(Self::Switch),
+            3 => Some(Self::Scan),
+            _ => Some(Self::Stop),
+        }
+    }
+}
 
 /// See the module.
 #[derive(Debug)]

@@ -4,17 +4,16 @@
 //! Reads, stores, allocates, polls. Built on `record` (what the collector sees of it) and `state`
 //! (who may touch that); allocation is in [`crate::alloc`].
 
-mod answer;
-mod copy;
+pub(crate) mod answer;
+mod attach;
+mod collect;
+pub(crate) mod copy;
 pub(crate) mod handshake;
 pub(crate) mod record;
+mod referent;
 pub(crate) mod state;
-mod visit;
+pub(crate) mod visit;
 mod write;
-
-pub(crate) use answer::{answer as answer_for, hand_over_buffers};
-pub use copy::CopyRange;
-pub use visit::VisitError;
 
 use std::marker::PhantomData;
 use std::sync::Arc;
@@ -237,6 +236,14 @@ impl Mutator {
     /// Lets a root hold another reference.
     pub fn set(&mut self, local: Local, object: ObjectRef) {
         self.record.locals.slots[local.0 as usize].store(object.0, Ordering::Relaxed);
+    }
+
+    /// Must see every reference before it is put into a place that [`crate::Binding::each_global_root`]
+    /// visits.
+    pub fn note_root(&mut self, object: ObjectRef) {
+        if self.record.context.is_snooping.load(Ordering::Relaxed) != 0 && !object.is_null() {
+            self.heap.snoop(object);
+        }
     }
 
     /// How many roots there are: a mark for [`Self::truncate_locals`].

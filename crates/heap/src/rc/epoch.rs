@@ -12,7 +12,8 @@ use rt::clock::{Clock, Monotonic};
 
 use crate::events::EventKind;
 use crate::heap::Heap;
-use crate::mutator::record::{MutatorRecord, Round};
+use crate::mutator::handshake::Round;
+use crate::mutator::record::MutatorRecord;
 use crate::mutator::state::State;
 use crate::object::ObjectRef;
 use crate::rc::Rc;

@@ -6,15 +6,12 @@
 //! view (`crate::cycle`). All of it runs on the collector thread; mutators only log. Nothing here
 //! recurses: every walk has a work list.
 
-mod count;
+pub(crate) mod count;
 mod epoch;
-mod free;
+pub(crate) mod free;
 mod references;
 mod young;
 mod zero;
-
-pub(crate) use count::{each_holder, view_of};
-pub(crate) use free::{cell_bytes, release_large};
 
 use std::collections::HashMap;
 use std::sync::atomic::Ordering;
@@ -23,7 +20,7 @@ use abi::barrier::{LogWord, epoch_after};
 use abi::side_table::CountByte;
 
 use crate::barrier::SlotCopy;
-use crate::collector::thread::Ticker;
+use crate::collector::ticker::Ticker;
 use crate::heap::Heap;
 use crate::log::SegmentIndex;
 use crate::object::ObjectRef;

@@ -2,12 +2,10 @@
 //! [`Stw`]: stop-the-world mark-sweep, the baseline of the papers.
 //!
 //! An honest one: the pause is the mark alone, with an explicit stack; sweeping and zeroing follow
-//! while mutators run again, and they sweep what they need themselves ([`Unswept`]). Nothing is
+//! while mutators run again, and they sweep what they need themselves ([`unswept`]). Nothing is
 //! logged or counted: a mutator's stores have no slow path. The side tables serve as mark table.
 
-mod unswept;
-
-pub(crate) use unswept::Unswept;
+pub(crate) mod unswept;
 
 use std::sync::atomic::Ordering;
 
@@ -17,12 +15,12 @@ use abi::side_table::CountByte;
 use rt::clock::{Clock, Monotonic};
 
 use crate::barrier;
-use crate::collector::thread::Ticker;
+use crate::collector::ticker::Ticker;
 use crate::events::EventKind;
 use crate::heap::Heap;
-use crate::mutator::hand_over_buffers;
+use crate::mutator::answer::hand_over_buffers;
 use crate::object::ObjectRef;
-use crate::rc::release_large;
+use crate::rc::free::{cell_bytes, release_large};
 use crate::space::block::{BlockIndex, BlockUse};
 
 /// See the module.
@@ -240,7 +238,7 @@ impl<'h> Stw<'h> {
     fn sweep_large(&self, block: BlockIndex) -> u64 {
         let heap = self.heap;
         let object = ObjectRef(heap.blocks.start(block));
-        let bytes = u64::from(crate::rc::cell_bytes(heap, object));
+        let bytes = u64::from(cell_bytes(heap, object));
         if self.is_marked(object) {
             return bytes;
         }

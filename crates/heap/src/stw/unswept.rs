@@ -88,7 +88,7 @@ mod tests {
     use abi::layout::Layout;
 
     use crate::alloc::AllocSite;
-    use crate::collector::thread::Ticker;
+    use crate::collector::ticker::Ticker;
     use crate::heap::CollectorKind;
     use crate::mutator::Mutator;
     use crate::stw::Stw;

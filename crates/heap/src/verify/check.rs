@@ -1,96 +1,28 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The verifier: with every mutator held, compares counts with a full trace. For tests and for a
-//! doubt.
-//!
-//! Under `rc` it checks, at the view of the last epoch: every object that a root, or a counted
-//! object's reference, reaches exists; and every count is the number of counted references to its
-//! object, or stuck.
+//! What the verifier looks at, with every mutator held.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::Ordering;
 
 use abi::layout::ReferenceKind;
 use abi::side_table::CountByte;
 
 use crate::barrier::{self, SlotCopy};
 use crate::heap::Heap;
-use crate::mutator::Mutator;
 use crate::mutator::record::MutatorRecord;
 use crate::object::ObjectRef;
-use crate::rc::{Rc, each_holder, view_of};
+use crate::rc::Rc;
+use crate::rc::count::{each_holder, view_of};
 use crate::space::block::BlockUse;
 use crate::stw::Stw;
-use crate::sys::pi::PiCell;
-
-/// What the verifier found.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Verdict {
-    /// Objects that exist.
-    pub objects: u64,
-    /// Objects that roots reach now.
-    pub reachable: u64,
-    /// Objects whose counts are stuck.
-    pub stuck: u64,
-    /// What is wrong, at most a few of them. Empty: all is well.
-    pub faults: Vec<String>,
-}
-
-/// A question and its answer.
-#[derive(Debug, Default)]
-pub(crate) struct Verifier {
-    asked: AtomicU64,
-    answered: AtomicU64,
-    verdict: PiCell<Verdict>,
-}
-
-const FAULTS_MAX: usize = 16;
-
-impl Verifier {
-    pub(crate) fn is_asked(&self) -> bool {
-        self.asked.load(Ordering::SeqCst) != self.answered.load(Ordering::SeqCst)
-    }
-}
-
-impl Mutator {
-    /// Collects, then checks the heap with every mutator held: it stops the world. Counts are
-    /// checked under `rc`.
-    pub fn verify(&mut self) -> Verdict {
-        let heap = self.heap.clone();
-        self.native(|| {
-            let ticket = heap.verifier.asked.fetch_add(1, Ordering::SeqCst) + 1;
-            while heap.verifier.answered.load(Ordering::SeqCst) < ticket {
-                heap.pace.wait_for_full_collection();
-            }
-            heap.verifier.verdict.lock().clone()
-        })
-    }
-
-    /// Waits until an epoch that begins after now is settled.
-    pub fn collect_epoch(&mut self) {
-        let heap = self.heap.clone();
-        self.native(|| heap.pace.wait_for_settled_epoch());
-    }
-
-    /// Waits until a full collection that begins after now is done: cycles and soft references
-    /// included.
-    pub fn collect_full(&mut self) {
-        let heap = self.heap.clone();
-        self.native(|| heap.pace.wait_for_full_collection());
-    }
-
-    /// As [`Self::collect_full`], but soft references hold their referents.
-    pub fn collect_kept_soft(&mut self) {
-        let heap = self.heap.clone();
-        self.native(|| heap.pace.wait_for_kept_soft());
-    }
-}
+use crate::verify::Verdict;
 
 impl Rc<'_> {
     /// Answers the question that is open.
     pub(crate) fn verify_now(&mut self) {
         let heap = self.heap;
-        let asked = heap.verifier.asked.load(Ordering::SeqCst);
+        let asked = heap.verifier.asked();
         self.run_epoch(None);
         let records = heap.stop_world();
         let mut check = Check {
@@ -107,7 +39,7 @@ impl Rc<'_> {
 impl Stw<'_> {
     /// As the counting collector's, without counts.
     pub(crate) fn verify_now(&mut self, heap: &Heap) {
-        let asked = heap.verifier.asked.load(Ordering::SeqCst);
+        let asked = heap.verifier.asked();
         self.collect(false);
         let records = heap.stop_world();
         let mut check = Check {
@@ -119,6 +51,9 @@ impl Stw<'_> {
         check.answer(&objects, &records, asked);
     }
 }
+
+/// Faults in a [`Verdict`].
+const FAULTS_MAX: usize = 16;
 
 struct Check<'a> {
     heap: &'a Heap,
@@ -136,8 +71,7 @@ impl Check<'_> {
             .iter()
             .for_each(|it| heap.each_stack_root(it, &mut |root| roots.push(root)));
         self.reachable(objects, roots);
-        *heap.verifier.verdict.lock() = self.verdict;
-        heap.verifier.answered.store(asked, Ordering::SeqCst);
+        heap.verifier.answer(asked, self.verdict);
         heap.resume_world(records);
     }
 
