@@ -237,7 +237,7 @@ impl Mutator {
             if swept_count >= SWEPT_BEFORE_WHOLE && heap.has_plenty() {
                 break;
             }
-            let Some(usage) = heap.unswept.sweep_one(&heap, class) else {
+            let Some(usage) = heap.sweep_one(class) else {
                 break;
             };
             heap.counters.swept_by_mutators.add(1);
@@ -325,7 +325,7 @@ impl Mutator {
         let heap = self.heap.clone();
         self.native(|| {
             if is_first {
-                heap.pace.wait_for_epoch(&heap);
+                heap.wait_for_epoch();
             } else {
                 heap.pace.wait_for_full_collection();
             }

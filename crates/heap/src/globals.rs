@@ -2,21 +2,20 @@
 //! [`Globals`]: roots that belong to no mutator: handles of native code, and objects that never
 //! die.
 
-use crate::mutator::Mutator;
 use crate::object::ObjectRef;
 use crate::sys::pi::PiCell;
 
 /// Roots that one look under the lock copies: a kilobyte, some 50 ns.
 const VISITED_AT_ONCE: usize = 256;
 
-/// A root by number. Freed by [`Globals::free`] alone, never by dropping.
+/// A root by number. Freed by [`crate::Heap::free_global`] alone, never by dropping.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Global(u32);
 
 /// See the module. Its lock is held for pointer moves by mutators and for a copy of a few at a time
 /// by the collector.
 #[derive(Debug, Default)]
-pub struct Globals(PiCell<Slots>);
+pub(crate) struct Globals(PiCell<Slots>);
 
 #[derive(Debug, Default)]
 struct Slots {
@@ -25,9 +24,8 @@ struct Slots {
 }
 
 impl Globals {
-    /// A new root. May allocate: not for real-time loops.
-    pub fn add(&self, mutator: &mut Mutator, object: ObjectRef) -> Global {
-        mutator.note_root(object);
+    /// A new root, which whoever adds it has noted ([`crate::Mutator::add_global`]).
+    pub(crate) fn add(&self, object: ObjectRef) -> Global {
         let mut slots = self.0.lock();
         match slots.free.pop() {
             Some(index) => {
@@ -41,27 +39,19 @@ impl Globals {
         }
     }
 
-    /// The reference that a root holds.
-    pub fn get(&self, _mutator: &Mutator, global: Global) -> ObjectRef {
+    pub(crate) fn get(&self, global: Global) -> ObjectRef {
         self.0.lock().refs[global.0 as usize]
     }
 
-    /// Lets a root hold another reference.
-    pub fn set(&self, mutator: &mut Mutator, global: Global, object: ObjectRef) {
-        mutator.note_root(object);
-        self.0.lock().refs[global.0 as usize] = object;
-    }
-
-    /// Gives up a root.
-    pub fn free(&self, global: Global) {
+    pub(crate) fn free(&self, global: Global) {
         let mut slots = self.0.lock();
         slots.refs[global.0 as usize] = ObjectRef::NULL;
         slots.free.push(global.0);
     }
 
     /// The lock is held for [`VISITED_AT_ONCE`] at a time. What becomes a root meanwhile is noted
-    /// by who makes it one ([`Mutator::note_root`]); what was one when this began and is given up
-    /// unseen lies on a stack that is still to be scanned, or is nobody's any more.
+    /// by who makes it one ([`crate::Mutator::note_root`]). What was one when this began and is
+    /// given up unseen lies on a stack that is still to be scanned, or is nobody's any more.
     pub(crate) fn each(&self, visit: &mut dyn FnMut(ObjectRef)) {
         let mut from = 0;
         loop {

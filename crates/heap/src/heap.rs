@@ -12,11 +12,11 @@ use abi::side_table::SNOOP_TAG_MAX;
 use rt::policy::Policy;
 
 use crate::binding::Binding;
-use crate::collector::lender::Lender;
+use crate::collector::lender::{Lender, Stock};
 use crate::collector::pacing::Pace;
 use crate::counters::{Answers, Counters};
 use crate::events::Events;
-use crate::globals::Globals;
+use crate::globals::{Global, Globals};
 use crate::limits::{
     ALLOCATED_PART, LOG_SEGMENTS_SHARED_MAX, MUTATORS_BESIDE, MUTATORS_MAX, WHOLE_MIN, WHOLE_PART,
 };
@@ -256,9 +256,9 @@ impl Heap {
         &self.metadata
     }
 
-    /// Roots that belong to no mutator.
-    pub fn globals(&self) -> &Globals {
-        &self.globals
+    /// Gives up a root that belongs to no mutator.
+    pub fn free_global(&self, global: Global) {
+        self.globals.free(global);
     }
 
     /// What it did so far.
@@ -386,19 +386,6 @@ impl Heap {
         self.binding.0.each_global_root(visit);
     }
 
-    /// Whether a mutator should wait at its next poll until log space comes back. The last quarter
-    /// is posted ahead for real-time mutators, but for a sixteenth: what is written between that
-    /// and the poll must fit.
-    pub(crate) fn is_log_low(&self, is_real_time: bool) -> bool {
-        let all = self.log.shared_count();
-        let enough = if is_real_time {
-            all / 16 * 15
-        } else {
-            all / 4 * 3
-        };
-        self.log.used_count() > enough
-    }
-
     /// A block of the class with free cells. Lock-free.
     pub(crate) fn take_partial(&self, class: usize) -> Option<BlockIndex> {
         self.partial[class].try_pop(&self.blocks)
@@ -447,17 +434,30 @@ impl Heap {
         self.blocks.count() - self.free.committed_count() + self.free.free_count() + partial
     }
 
-    /// Whether real-time mutators use up what is set aside for them: half of their reserve, or the
-    /// log's last quarter.
-    pub(crate) fn is_reserve_low(&self) -> bool {
-        let target = self.config.reserve_bytes >> BLOCK_SHIFT;
-        self.free.reserve.count() < target / 2 || self.is_counting() && self.is_log_low(false)
+    /// Until an epoch that begins after now is settled, or memory is there again. Not in managed
+    /// state.
+    pub(crate) fn wait_for_epoch(&self) {
+        let enough = (self.config.reserve_bytes >> BLOCK_SHIFT) + 16;
+        let is_enough = || self.free.free_count() > enough && !self.log.is_low(false);
+        self.pace.wait_for_epoch_or(is_enough);
+    }
+
+    /// What is set aside for real-time mutators, and what it is filled from.
+    pub(crate) fn stock(&self) -> Stock<'_> {
+        Stock {
+            memory: &self.memory,
+            blocks: &self.blocks,
+            free: &self.free,
+            log: self.is_counting().then_some(&self.log),
+            pace: &self.pace,
+            counters: &self.counters,
+        }
     }
 
     /// Wakes the lender if real-time mutators use up what is set aside for them; the collector
     /// where there is none.
     pub(crate) fn ask_lender_if_low(&self) {
-        if self.is_reserve_low() && !self.lender.ask() {
+        if self.stock().is_low() && !self.lender.ask() {
             self.pace.ring();
         }
     }

@@ -42,7 +42,7 @@ pub use binding::{Binding, NoBinding};
 pub use collector::thread::{Running, StartError};
 pub use counters::{Answers, Counter, Counters};
 pub use events::{EVENTS_MAX, Event, EventKind, Events};
-pub use globals::{Global, Globals};
+pub use globals::Global;
 pub use heap::{Budget, CollectorKind, Heap, HeapConfig, Place};
 pub use metadata::{LayoutRef, Metadata, MetadataFull};
 pub use mutator::copy::CopyRange;

@@ -248,7 +248,7 @@ impl<'s> Actor<'s> {
             assert!(referent.is_null(), "cleared by now");
         }
         if let Kept::Global(global) = kept {
-            self.stage.heap.globals().free(global);
+            self.stage.heap.free_global(global);
         }
         if let Kept::Thread(thread) = kept {
             thread.let_go();
@@ -322,8 +322,7 @@ impl<'s> Actor<'s> {
                 mutator.write(node, slot, new);
             }
             Place::Global => {
-                let globals = self.stage.heap.globals();
-                return Kept::Global(globals.add(mutator, moved));
+                return Kept::Global(mutator.add_global(moved));
             }
             Place::Thread => return Kept::Thread(NewThread::start(&self.stage.heap, moved)),
             Place::NewWeak | Place::NewSoft => {
@@ -344,7 +343,7 @@ impl<'s> Actor<'s> {
         let (node, array) = (mutator.get(self.node), mutator.get(self.array));
         let first = mutator.read(node.slot(SLOTS[0]));
         match (place, kept) {
-            (_, &Kept::Global(global)) => self.stage.heap.globals().get(mutator, global),
+            (_, &Kept::Global(global)) => mutator.global(global),
             (_, Kept::Thread(thread)) => thread.root,
             (Place::Element | Place::Copy, _) => mutator.read(array.element(70)),
             (Place::New, _) => mutator.read(first.slot(SLOTS[1])),

@@ -313,12 +313,7 @@ impl Player {
                 self.new_tree(id, TREE_DEPTH)
             }
         };
-        let shared = self
-            .mutator
-            .heap()
-            .clone()
-            .globals()
-            .get(&self.mutator, self.shared);
+        let shared = self.mutator.global(self.shared);
         let taken = self.mutator.read(shared.element(index));
         self.mutator.write_element(shared, index, offered);
         self.mutator.set(kept_root, taken);
@@ -427,7 +422,7 @@ fn play(kind: CollectorKind, seed: u64, steps: u32) {
     let kinds = Kinds::new(&heap);
     let mut main = heap.attach(false, &[]);
     let array = main.alloc_array(kinds.array, SHARED_SLOTS).unwrap();
-    let shared = heap.globals().add(&mut main, array);
+    let shared = main.add_global(array);
     let threads: Vec<_> = (0..MUTATORS)
         .map(|index| {
             let heap = Arc::clone(&heap);
@@ -446,7 +441,7 @@ fn play(kind: CollectorKind, seed: u64, steps: u32) {
         })
         .collect();
     main.native(|| threads.into_iter().for_each(rt::thread::Thread::join));
-    let array = heap.globals().get(&main, shared);
+    let array = main.global(shared);
     (0..SHARED_SLOTS).for_each(|index| main.write_element(array, index, ObjectRef::NULL));
     while main.take_pending_reference().is_some() {}
     main.collect_full();

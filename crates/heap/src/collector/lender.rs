@@ -10,12 +10,16 @@
 //! works; from there the priority travels on, to an ordinary mutator that owes the collector an
 //! answer.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 
 use rt::policy::{Policy, Tid};
 
-use crate::heap::Heap;
+use crate::collector::pacing::Pace;
+use crate::counters::Counters;
+use crate::log::LogSpace;
+use crate::memory::Memory;
+use crate::space::block::BlockTable;
+use crate::space::free::FreeBlocks;
 use crate::sys::pi::PiCell;
 use crate::sys::wait::Bell;
 
@@ -65,19 +69,18 @@ impl Lender {
     }
 
     /// The lender thread's body.
-    pub(crate) fn run(heap: &Arc<Heap>) {
-        let lender = &heap.lender;
-        while !heap.pace.is_stopping() {
-            let seen = lender.bell.rings();
-            refill(heap);
-            if lender.priority.load(Ordering::SeqCst) != 0 && heap.is_reserve_low() {
-                heap.counters.loans.add(1);
-                heap.pace.lend();
+    pub(crate) fn run(&self, stock: &Stock<'_>) {
+        while !stock.pace.is_stopping() {
+            let seen = self.bell.rings();
+            stock.refill();
+            if self.priority.load(Ordering::SeqCst) != 0 && stock.is_low() {
+                stock.counters.loans.add(1);
+                stock.pace.lend();
                 // A heap that stays low is full: lending all the time would only raise the
                 // collector over others.
-                lender.bell.wait(lender.bell.rings(), 500_000);
+                self.bell.wait(self.bell.rings(), 500_000);
             } else {
-                lender.bell.wait(seen, 50_000_000);
+                self.bell.wait(seen, 50_000_000);
             }
         }
     }
@@ -87,23 +90,40 @@ impl Lender {
     }
 }
 
-/// Fills a low reserve if that leaves others enough. A lock for each block, held for a scan of the
-/// free blocks' map.
-fn refill(heap: &Heap) {
-    if !heap.is_reserve_low() {
-        return;
+/// What is set aside for real-time mutators, and what it is filled from.
+pub(crate) struct Stock<'h> {
+    pub(crate) memory: &'h Memory,
+    pub(crate) blocks: &'h BlockTable,
+    pub(crate) free: &'h FreeBlocks,
+    /// Of a collector that counts.
+    pub(crate) log: Option<&'h LogSpace>,
+    pub(crate) pace: &'h Pace,
+    pub(crate) counters: &'h Counters,
+}
+
+impl Stock<'_> {
+    /// Whether real-time mutators use it up: half of their reserve, or the log's last quarter.
+    pub(crate) fn is_low(&self) -> bool {
+        self.free.is_reserve_low() || self.log.is_some_and(|log| log.is_low(false))
     }
-    if heap.free.is_ample() {
-        heap.counters.refills.add(1);
-        heap.free.fill_reserve(&heap.memory, &heap.blocks);
+
+    /// Fills a low reserve if that leaves others enough. A lock for each block, held for a scan of
+    /// the free blocks' map.
+    fn refill(&self) {
+        if !self.is_low() {
+            return;
+        }
+        if self.free.is_ample() {
+            self.counters.refills.add(1);
+            self.free.fill_reserve(self.memory, self.blocks);
+        }
+        // The collector sleeps on a guess of how fast blocks are taken.
+        self.pace.ring();
     }
-    // The collector sleeps on a guess of how fast blocks are taken.
-    heap.pace.ring();
 }
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use crate::heap::CollectorKind;
 
     const RESERVE: u32 = 8;
@@ -118,7 +138,7 @@ mod tests {
         for &block in &blocks[..free as usize] {
             heap.free.put(block, 1);
         }
-        refill(&heap);
+        heap.stock().refill();
         let refills = heap.counters.refills.get();
         let rings = heap.pace.rings();
         (

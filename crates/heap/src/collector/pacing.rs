@@ -8,7 +8,6 @@
 
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 
-use crate::heap::Heap;
 use crate::limits::{DEBT_WAIT_NS, SLEEP_NS_MAX};
 use crate::sys::pi::{PiLock, tid};
 use crate::sys::wait::Bell;
@@ -99,13 +98,6 @@ impl Pace {
     /// Wakes the collector if it sleeps.
     pub(crate) fn ring(&self) {
         self.bell.ring();
-    }
-
-    /// Until an epoch that begins after now is settled, or memory is there again. Not in managed
-    /// state.
-    pub(crate) fn wait_for_epoch(&self, heap: &Heap) {
-        let enough = heap.config.reserve_bytes / abi::alloc::BLOCK_BYTES + 16;
-        self.wait_for_epoch_or(|| heap.free.free_count() > enough && !heap.is_log_low(false));
     }
 
     /// Until an epoch that begins after now is settled, or an announcement finds `is_enough`. Not

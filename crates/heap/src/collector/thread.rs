@@ -11,7 +11,6 @@ use rt::thread::{Builder, SpawnError, Thread};
 use abi::alloc::BLOCK_SHIFT;
 
 use crate::binding::Binding;
-use crate::collector::lender::Lender;
 use crate::collector::pacing::{Resource, sleep_ns};
 use crate::collector::ticker::Ticker;
 use crate::cycle::TraceKind;
@@ -90,7 +89,7 @@ impl Running {
             let lender = Arc::clone(heap);
             let thread = builder("lender")
                 .stack_bytes(64 << 10)
-                .spawn(move || Lender::run(&lender))?;
+                .spawn(move || lender.lender.run(&lender.stock()))?;
             heap.lender.enter(thread.tid());
             self.threads.lock().push(thread);
         }
@@ -275,8 +274,7 @@ impl Schedule {
             now_ns - self.last_epoch_ns > heap.config.epoch_interval_ns && (blocks | log) != 0;
         let is_due = blocks >= pace.threshold()
             || log > heap.log.shared_count() / 4
-            || heap.free.reserve.count() < heap.config.reserve_bytes >> BLOCK_SHIFT >> 1
-                && blocks != 0
+            || heap.free.is_reserve_low() && blocks != 0
             || pace.epochs.is_wanted()
             || is_stale;
         if !is_due {

@@ -39,9 +39,9 @@ impl Mutator {
             self.record.visit_debt.unlock();
             self.return_to_managed();
         }
-        if self.heap.is_counting() && self.heap.is_log_low(self.is_real_time()) {
+        if self.heap.is_counting() && self.heap.log.is_low(self.is_real_time()) {
             let heap = self.heap.clone();
-            self.native(|| heap.pace.wait_for_epoch(&heap));
+            self.native(|| heap.wait_for_epoch());
         }
     }
 

@@ -23,6 +23,7 @@ use abi::context::MutatorContext;
 use abi::object::ARRAY_LENGTH_OFFSET;
 
 use crate::barrier;
+use crate::globals::Global;
 use crate::heap::Heap;
 use crate::metadata::LayoutRef;
 use crate::mutator::record::{MutatorRecord, Own};
@@ -236,6 +237,17 @@ impl Mutator {
     /// Lets a root hold another reference.
     pub fn set(&mut self, local: Local, object: ObjectRef) {
         self.record.locals.slots[local.0 as usize].store(object.0, Ordering::Relaxed);
+    }
+
+    /// A new root that belongs to no mutator. May allocate: not for real-time loops.
+    pub fn add_global(&mut self, object: ObjectRef) -> Global {
+        self.note_root(object);
+        self.heap.globals.add(object)
+    }
+
+    /// The reference that a global root holds.
+    pub fn global(&self, global: Global) -> ObjectRef {
+        self.heap.globals.get(global)
     }
 
     /// Must see every reference before it is put into a place that [`crate::Binding::each_global_root`]

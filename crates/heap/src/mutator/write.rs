@@ -113,10 +113,10 @@ impl Mutator {
         own.spare = heap.log.try_take().unwrap_or(0);
         if self.is_real_time() {
             heap.ask_lender_if_low();
-        } else if heap.is_log_low(false) {
+        } else if heap.log.is_low(false) {
             heap.pace.ring();
         }
-        if heap.is_log_low(self.is_real_time()) {
+        if heap.log.is_low(self.is_real_time()) {
             heap.counters.log_exhausted.add(1);
             let poll = &self.record.context.poll;
             poll.store(abi::poll::POLL_ASKED, Ordering::SeqCst);

@@ -75,6 +75,11 @@ impl FreeBlocks {
         self.block_count - self.committed_count() + self.free_count.load(Ordering::Relaxed)
     }
 
+    /// Whether less than half of the reserve is left.
+    pub(crate) fn is_reserve_low(&self) -> bool {
+        self.reserve.count() < self.reserve_target / 2
+    }
+
     /// Whether the reserve can be filled again without leaving others none: memory is left to
     /// commit, or as many blocks as it holds are free beside it.
     pub(crate) fn is_ample(&self) -> bool {

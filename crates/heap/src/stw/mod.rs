@@ -22,6 +22,7 @@ use crate::mutator::answer::hand_over_buffers;
 use crate::object::ObjectRef;
 use crate::rc::free::{cell_bytes, release_large};
 use crate::space::block::{BlockIndex, BlockUse};
+use crate::space::sweep::sweep_block;
 
 /// See the module.
 #[derive(Debug)]
@@ -195,7 +196,7 @@ impl<'h> Stw<'h> {
                 BlockUse::Large => larges.push(block),
                 BlockUse::Owned | BlockUse::Partial | BlockUse::Full => {
                     meta.set_usage(BlockUse::Full);
-                    heap.unswept.add(heap, block);
+                    heap.unswept.add(&heap.blocks, block);
                 }
             }
         }
@@ -209,7 +210,7 @@ impl<'h> Stw<'h> {
         let large_bytes: u64 = larges.into_iter().map(|it| self.sweep_large(it)).sum();
         let mut count = 0;
         for class in 0..SIZE_CLASS_COUNT {
-            while heap.unswept.sweep_one(heap, class).is_some() {
+            while heap.sweep_one(class).is_some() {
                 self.ticker.tick_many(heap, 64);
                 count += 1;
                 if count % 256 == 0 {
@@ -257,4 +258,19 @@ fn bury(heap: &Heap) {
         .records
         .retain(|record| !record.has_ended.load(Ordering::SeqCst));
     heap.log.set_mutator_count(registry.records.len());
+}
+
+impl Heap {
+    /// Sweeps a block of the class that the last pause left; returns what it is used for now,
+    /// `None` if none is left. The caller polls for nothing in between. Its cells are at most 2048,
+    /// and a lock is taken if it is whole again.
+    pub(crate) fn sweep_one(&self, class: usize) -> Option<BlockUse> {
+        let (block, marked) = self.unswept.take(&self.blocks, class)?;
+        let count = |object: ObjectRef| self.memory.count(object);
+        let is_live = |object| count(object).load(Ordering::Relaxed) == marked;
+        let bury = |object| count(object).store(0, Ordering::Relaxed);
+        let swept = sweep_block(self, block, is_live, bury);
+        self.unswept.note_live(swept.live_bytes);
+        Some(swept.usage)
+    }
 }

@@ -11,10 +11,7 @@ use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
 
 use abi::alloc::SIZE_CLASS_COUNT;
 
-use crate::heap::Heap;
-use crate::object::ObjectRef;
-use crate::space::block::{BlockIndex, BlockStack, BlockUse};
-use crate::space::sweep::sweep_block;
+use crate::space::block::{BlockIndex, BlockStack, BlockTable};
 
 /// See the module.
 #[derive(Debug)]
@@ -46,28 +43,25 @@ impl Unswept {
     }
 
     /// A block with objects, in no mutator's hands.
-    pub(crate) fn add(&self, heap: &Heap, block: BlockIndex) {
-        let class = heap.blocks.meta(block).class.load(Ordering::Relaxed);
-        self.blocks[class as usize].push(&heap.blocks, block);
+    pub(crate) fn add(&self, blocks: &BlockTable, block: BlockIndex) {
+        let class = blocks.meta(block).class.load(Ordering::Relaxed);
+        self.blocks[class as usize].push(blocks, block);
     }
 
     // --- anyone, while the world runs ---
 
-    /// Sweeps a block of the class; returns what it is used for now, `None` if none is left. The
-    /// caller polls for nothing in between. Its cells are at most 2048, and a lock is taken if it
-    /// is whole again.
-    pub(crate) fn sweep_one(&self, heap: &Heap, class: usize) -> Option<BlockUse> {
+    /// A block of the class for the caller to sweep, and the count byte of what the pause found
+    /// alive in it. The caller polls for nothing before it is filed.
+    pub(super) fn take(&self, blocks: &BlockTable, class: usize) -> Option<(BlockIndex, u8)> {
         // The pop sees what was written before the block was added: the marks, and which mark
         // counts.
-        let block = self.blocks[class].try_pop(&heap.blocks)?;
-        let marked = self.marked.load(Ordering::Relaxed);
-        let count = |object: ObjectRef| heap.memory.count(object);
-        let is_live = |object| count(object).load(Ordering::Relaxed) == marked;
-        let bury = |object| count(object).store(0, Ordering::Relaxed);
-        let swept = sweep_block(heap, block, is_live, bury);
-        self.live_bytes
-            .fetch_add(swept.live_bytes, Ordering::Relaxed);
-        Some(swept.usage)
+        let block = self.blocks[class].try_pop(blocks)?;
+        Some((block, self.marked.load(Ordering::Relaxed)))
+    }
+
+    /// So much is alive in a block that was taken.
+    pub(super) fn note_live(&self, bytes: u64) {
+        self.live_bytes.fetch_add(bytes, Ordering::Relaxed);
     }
 
     /// Whether blocks of the class wait to be swept.
@@ -128,7 +122,7 @@ mod tests {
         assert_eq!(heap.counters.allocation_waits.get(), 0);
         mutator.native(|| stw.sweep(larges));
         let class = size_class(BYTES).unwrap();
-        assert!(heap.unswept.sweep_one(&heap, class).is_none());
+        assert!(heap.sweep_one(class).is_none());
         assert_eq!(heap.counters.live_bytes.get(), u64::from(BYTES));
         assert_eq!(
             heap.counters.freed_objects.get(),

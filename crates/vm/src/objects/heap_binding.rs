@@ -191,7 +191,7 @@ pub(crate) fn keep(object: ObjectRef) {
         return;
     }
     let thread = thread::current().expect("only attached threads hold references");
-    thread.with_mutator(|mutator| heap().globals().add(mutator, object.to_heap()));
+    thread.with_mutator(|mutator| mutator.add_global(object.to_heap()));
 }
 
 /// As [`keep`], for a word that may be a primitive value.
