@@ -3,7 +3,7 @@
 //! die.
 
 use crate::object::ObjectRef;
-use crate::sys::pi::PiCell;
+use rt::sync::PiMutex;
 
 /// Roots that one look under the lock copies: a kilobyte, some 50 ns.
 const VISITED_AT_ONCE: usize = 256;
@@ -15,7 +15,7 @@ pub struct Global(u32);
 /// See the module. Its lock is held for pointer moves by mutators and for a copy of a few at a time
 /// by the collector.
 #[derive(Debug, Default)]
-pub(crate) struct Globals(PiCell<Slots>);
+pub(crate) struct Globals(PiMutex<Slots>);
 
 #[derive(Debug, Default)]
 struct Slots {

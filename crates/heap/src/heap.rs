@@ -10,6 +10,7 @@ use abi::alloc::{BLOCK_BYTES, BLOCK_SHIFT, SIZE_CLASS_COUNT, SIZE_CLASSES};
 use abi::context::MutatorContext;
 use abi::side_table::SNOOP_TAG_MAX;
 use rt::policy::Policy;
+use rt::sync::{PiMutex, PiWord};
 
 use crate::binding::Binding;
 use crate::collector::lender::{Lender, Stock};
@@ -31,7 +32,6 @@ use crate::space::block::{
 };
 use crate::space::free::FreeBlocks;
 use crate::stw::unswept::Unswept;
-use crate::sys::pi::{PiCell, PiLock};
 use crate::sys::reserve::ReserveError;
 use crate::verify::Verifier;
 
@@ -112,8 +112,8 @@ pub struct Heap {
     pub(crate) unswept: Unswept,
     pub(crate) log: LogSpace,
     /// Held by the collector while the world is stopped, and by a thread that becomes a mutator.
-    pub(crate) pause: PiLock,
-    pub(crate) registry: PiCell<Registry>,
+    pub(crate) pause: PiWord,
+    pub(crate) registry: PiMutex<Registry>,
     pub(crate) globals: Globals,
     pub(crate) references: ReferenceState,
     pub(crate) pace: Pace,
@@ -175,8 +175,8 @@ impl Heap {
         free.fill_reserve(&memory, &blocks);
         let is_counting = config.collector == CollectorKind::Rc;
         Ok(Self {
-            pause: PiLock::default(),
-            registry: PiCell::new(Registry {
+            pause: PiWord::default(),
+            registry: PiMutex::new(Registry {
                 records: Vec::new(),
                 places: 0,
                 joining: Joining {

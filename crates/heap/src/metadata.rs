@@ -4,8 +4,8 @@
 use abi::address_map::Span;
 use abi::layout::Layout;
 
-use crate::sys::pi::PiCell;
 use crate::sys::reserve::{Access, Reservation, ReserveError};
+use rt::sync::PiMutex;
 
 /// The address of a type descriptor: what a class word holds.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -45,7 +45,7 @@ pub struct MetadataFull {
 #[derive(Debug)]
 pub struct Metadata {
     span: Span,
-    next: PiCell<u32>,
+    next: PiMutex<u32>,
     _reservation: Reservation,
 }
 
@@ -55,7 +55,7 @@ impl Metadata {
             Reservation::new(span.start as usize, span.bytes as usize, Access::ReadWrite)?;
         Ok(Self {
             span,
-            next: PiCell::new(span.start),
+            next: PiMutex::new(span.start),
             _reservation: reservation,
         })
     }

@@ -25,7 +25,7 @@ use abi::side_table::SNOOP_DEAD;
 use rt::sync::atomic::AtomicU64;
 
 use crate::object::ObjectRef;
-use crate::sys::pi::PiCell;
+use rt::sync::PiMutex;
 
 /// How far the collector is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -50,8 +50,8 @@ pub(crate) struct ReferenceState {
     word: AtomicU64,
     /// The mark of the trace under way.
     pub(crate) colour: AtomicU8,
-    pending: PiCell<Pending>,
-    late: PiCell<Late>,
+    pending: PiMutex<Pending>,
+    late: PiMutex<Late>,
 }
 
 /// Reference objects that got their referents after the epoch of their birth: the collector may

@@ -20,14 +20,14 @@ use crate::log::LogSpace;
 use crate::memory::Memory;
 use crate::space::block::BlockTable;
 use crate::space::free::FreeBlocks;
-use crate::sys::pi::PiCell;
 use crate::sys::wait::Bell;
+use rt::sync::PiMutex;
 
 /// See the module.
 #[derive(Debug, Default)]
 pub(crate) struct Lender {
     bell: Bell,
-    thread: PiCell<Option<Tid>>,
+    thread: PiMutex<Option<Tid>>,
     has_entered: AtomicBool,
     /// FIFO priority of the most urgent real-time mutator so far; 0 if none.
     priority: AtomicU8,

@@ -8,8 +8,10 @@
 
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 
+use rt::sys::tid;
+
 use crate::limits::{DEBT_WAIT_NS, SLEEP_NS_MAX};
-use crate::sys::pi::{PiLock, tid};
+use crate::sys::debt::Debt;
 use crate::sys::wait::Bell;
 
 /// A kind of work that can be waited for: started and completed so far.
@@ -25,7 +27,7 @@ pub(crate) struct Progress {
 pub(crate) struct Pace {
     bell: Bell,
     /// Owed by the collector thread to whoever waits for it.
-    debt: PiLock,
+    debt: Debt,
     collector_tid: AtomicU32,
     /// Blocks taken since the last epoch began.
     blocks: AtomicU32,
@@ -156,12 +158,12 @@ impl Pace {
 
     /// The collector's thread begins.
     pub(crate) fn enter(&self) {
-        self.collector_tid.store(tid(), Ordering::SeqCst);
+        self.collector_tid.store(tid::current(), Ordering::SeqCst);
     }
 
     /// Who waits looks again: work is done, memory came back, or there is nothing to do.
     pub(crate) fn announce(&self) {
-        self.debt.pay();
+        self.debt.pay_if_owed();
     }
 
     /// Whether the full collection that begins now clears soft references.

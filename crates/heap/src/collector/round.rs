@@ -19,7 +19,7 @@ use crate::mutator::answer::answer;
 use crate::mutator::handshake::Round;
 use crate::mutator::record::{Handed, MutatorRecord};
 use crate::mutator::state::State;
-use crate::sys::pi::DebtWait;
+use crate::sys::debt::DebtWait;
 
 /// Looks at an answer this often before waiting in the kernel: about as long as an answer takes.
 pub(crate) const SPINS_BEFORE_WAIT: u32 = 200;

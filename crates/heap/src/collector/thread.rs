@@ -18,8 +18,8 @@ use crate::events::EventKind;
 use crate::heap::{CollectorKind, Heap, HeapConfig};
 use crate::rc::Rc;
 use crate::stw::Stw;
-use crate::sys::pi::PiCell;
 use crate::sys::reserve::ReserveError;
+use rt::sync::PiMutex;
 
 /// Why a heap did not start.
 #[derive(Debug, thiserror::Error)]
@@ -39,7 +39,7 @@ pub enum StartError {
 pub struct Running {
     heap: Arc<Heap>,
     /// Those of this process; none before [`Running::begin`].
-    threads: PiCell<Vec<Thread<()>>>,
+    threads: PiMutex<Vec<Thread<()>>>,
 }
 
 impl Running {
@@ -56,7 +56,7 @@ impl Running {
     pub fn reserve(config: HeapConfig, binding: Box<dyn Binding>) -> Result<Self, StartError> {
         Ok(Self {
             heap: Arc::new(Heap::reserve(config, binding)?),
-            threads: PiCell::new(Vec::with_capacity(2)),
+            threads: PiMutex::new(Vec::with_capacity(2)),
         })
     }
 

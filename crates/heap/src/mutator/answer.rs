@@ -36,7 +36,7 @@ impl Mutator {
         if self.record.handshake.is_visit_wanted()
             && self.record.handshake.try_hand_over_to_visitor()
         {
-            self.record.visit_debt.unlock();
+            self.record.visit_debt.pay();
             self.return_to_managed();
         }
         if self.heap.is_counting() && self.heap.log.is_low(self.is_real_time()) {
@@ -93,7 +93,7 @@ impl MutatorRecord {
     /// priority, afterwards it may not run at all.
     fn settle_debt(&self) {
         self.handshake.answered(&self.context.poll);
-        self.debt.unlock();
+        self.debt.pay();
     }
 }
 

@@ -8,7 +8,7 @@ use crate::heap::Heap;
 use crate::mutator::Mutator;
 use crate::mutator::record::MutatorRecord;
 use crate::object::ObjectRef;
-use crate::sys::pi::tid;
+use rt::sys::tid;
 
 impl Heap {
     /// Makes the calling thread a mutator: a real-time one if that is said, or while its policy is.
@@ -18,7 +18,11 @@ impl Heap {
     pub fn attach(self: &Arc<Self>, is_real_time: bool, initial_roots: &[ObjectRef]) -> Mutator {
         self.pause.lock();
         let mut registry = self.registry.lock();
-        let record = Arc::new(MutatorRecord::new(tid(), registry.joining, is_real_time));
+        let record = Arc::new(MutatorRecord::new(
+            tid::current(),
+            registry.joining,
+            is_real_time,
+        ));
         let context = &record.context;
         let [snoops, summaries] = self.memory.snoop_bases();
         for (base, value) in [

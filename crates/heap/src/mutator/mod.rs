@@ -28,7 +28,7 @@ use crate::heap::Heap;
 use crate::metadata::LayoutRef;
 use crate::mutator::record::{MutatorRecord, Own};
 use crate::object::{ObjectRef, Slot};
-use crate::sys::pi::tid;
+use rt::sys::tid;
 
 /// A root of a native mutator, by number: a place that the collector scans.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -58,7 +58,7 @@ impl Mutator {
     /// The calling thread is the only one of a forked child and goes on as the mutator that it was
     /// in its parent.
     pub fn note_fork(&self) {
-        self.record.renumber(tid());
+        self.record.renumber(tid::current());
     }
 
     /// The heap it belongs to.

@@ -13,13 +13,14 @@ use abi::barrier::{EPOCH_CLEAN, FAST_NONE, LogWord};
 use abi::context::MutatorContext;
 
 use rt::policy::{Policy, Tid};
+use rt::sync::PiWord;
 
 use crate::limits::LOCAL_ROOTS_MAX;
 use crate::log::{LogCursor, SegmentIndex};
 use crate::mutator::handshake::Handshake;
 use crate::mutator::state::State;
 use crate::object::ObjectRef;
-use crate::sys::pi::PiLock;
+use crate::sys::debt::Debt;
 
 /// What a mutator hands over at H2. Lists are linked through segments and block records; 0 is
 /// empty.
@@ -71,11 +72,11 @@ pub(crate) struct MutatorRecord {
     pub(crate) context: MutatorContext,
     pub(crate) handshake: Handshake,
     /// Held by the mutator's thread while it owes an answer.
-    pub(crate) debt: PiLock,
+    pub(crate) debt: Debt,
     /// As `debt`, while it owes a visitor that it hands itself over.
-    pub(crate) visit_debt: PiLock,
+    pub(crate) visit_debt: Debt,
     /// Held by whoever claims: the collector, or a visitor.
-    pub(crate) claim: PiLock,
+    pub(crate) claim: PiWord,
     /// Of the mutator's thread: another one behind a fork.
     tid: AtomicU32,
     /// Whoever attached it said so, whatever policy the system grants.
@@ -122,9 +123,9 @@ impl MutatorRecord {
         let record = Self {
             context: MutatorContext::default(),
             handshake: Handshake::new(State::Managed),
-            debt: PiLock::default(),
-            visit_debt: PiLock::default(),
-            claim: PiLock::default(),
+            debt: Debt::default(),
+            visit_debt: Debt::default(),
+            claim: PiWord::default(),
             tid: AtomicU32::new(tid),
             is_declared_real_time: is_real_time,
             is_real_time: AtomicBool::new(is_real_time),

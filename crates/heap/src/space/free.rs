@@ -10,14 +10,14 @@
 use crate::limits::COMMIT_BYTES;
 use crate::memory::Memory;
 use crate::space::block::{BlockIndex, BlockStack, BlockTable};
-use crate::sys::pi::PiCell;
 use abi::alloc::{BLOCK_BYTES, BLOCK_SHIFT};
+use rt::sync::PiMutex;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 /// See the module.
 #[derive(Debug)]
 pub(crate) struct FreeBlocks {
-    map: PiCell<FreeMap>,
+    map: PiMutex<FreeMap>,
     /// Blocks set aside for real-time mutators.
     pub(crate) reserve: BlockStack,
     reserve_target: u32,
@@ -45,7 +45,7 @@ impl FreeBlocks {
         let words = vec![0; block_count.div_ceil(64) as usize];
         Self {
             word_count: words.len(),
-            map: PiCell::new(FreeMap {
+            map: PiMutex::new(FreeMap {
                 words,
                 first_word: 0,
                 free: 0,

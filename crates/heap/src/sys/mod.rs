@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What the heap asks of Linux: address space at a place of its own choice, and futexes that lend
+//! What the heap asks of Linux: address space at a place of its own choice, and debts that lend
 //! priority.
 
-pub(crate) mod pi;
+pub(crate) mod debt;
 pub(crate) mod reserve;
 pub(crate) mod wait;

@@ -10,7 +10,7 @@ mod check;
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use crate::sys::pi::PiCell;
+use rt::sync::PiMutex;
 
 /// What the verifier found.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -30,7 +30,7 @@ pub struct Verdict {
 pub(crate) struct Verifier {
     asked: AtomicU64,
     answered: AtomicU64,
-    verdict: PiCell<Verdict>,
+    verdict: PiMutex<Verdict>,
 }
 
 impl Verifier {

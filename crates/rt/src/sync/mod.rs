@@ -15,6 +15,7 @@ mod models;
 pub mod mpsc;
 pub mod pi_condvar;
 pub mod pi_mutex;
+pub mod pi_word;
 pub mod shared_condvar;
 pub mod shared_mutex;
 pub mod spsc;
@@ -24,6 +25,7 @@ pub use event::Event;
 pub use lend::Loan;
 pub use pi_condvar::PiCondvar;
 pub use pi_mutex::{PiMutex, PiMutexGuard};
+pub use pi_word::PiWord;
 pub use shared_condvar::SharedCondvar;
 pub use shared_mutex::{SharedMutex, SharedMutexGuard};
 

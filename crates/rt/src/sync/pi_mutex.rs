@@ -3,8 +3,7 @@
 //! it.
 //!
 //! For the threads of one process; `shared_mutex` is the one for several, `pi_condvar` the
-//! condition beside it. The word holds the holder's thread number, so that the kernel knows whom to
-//! lend to.
+//! condition beside it. `pi_word` is the lock, here it gets a value.
 //!
 //! Bounds: an uncontended lock or unlock is one compare-and-swap. A contended lock is one system
 //! call and waits for the rest of the holder's critical section, run at the caller's priority, and
@@ -17,14 +16,13 @@ use std::marker::PhantomData;
 use std::ops::{Deref, DerefMut};
 
 use crate::sync::TimedOut;
-use crate::sync::atomic::Ordering::{Acquire, Relaxed, Release};
-use crate::sys::futex::{Futex, FutexError, OWNER_DIED, Private};
-use crate::sys::tid;
+use crate::sync::pi_word::PiWord;
+use crate::sys::futex::{Futex, Private};
 
 /// A value behind a priority-inheritance lock. Not poisoned by panics: an unwinding holder releases
 /// it.
 pub struct PiMutex<T: ?Sized> {
-    futex: Futex<Private>,
+    word: PiWord,
     value: UnsafeCell<T>,
 }
 
@@ -39,7 +37,7 @@ impl<T> PiMutex<T> {
     #[cfg(not(loom))]
     pub const fn new(value: T) -> Self {
         Self {
-            futex: Futex::new(0),
+            word: PiWord::new(),
             value: UnsafeCell::new(value),
         }
     }
@@ -48,7 +46,7 @@ impl<T> PiMutex<T> {
     #[cfg(loom)]
     pub fn new(value: T) -> Self {
         Self {
-            futex: Futex::new(0),
+            word: PiWord::new(),
             value: UnsafeCell::new(value),
         }
     }
@@ -60,26 +58,33 @@ impl<T> PiMutex<T> {
 }
 
 impl<T: ?Sized> PiMutex<T> {
-    /// Locks; waits as the module says. Panics if the caller holds the lock, or waits for itself
-    /// through other locks, or if the holder ended with its guard leaked.
+    /// Locks; waits as the module says. Panics if the caller holds the lock, if it waits for itself
+    /// through other locks for a minute, or if the holder ended with its guard leaked.
+    #[inline]
     #[track_caller]
     pub fn lock(&self) -> PiMutexGuard<'_, T> {
-        self.acquire();
+        self.word.lock();
         self.guard()
     }
 
     /// Locks, or gives up at `due_ns` of the monotonic clock. Panics as [`Self::lock`] does.
     #[track_caller]
     pub fn lock_until(&self, due_ns: u64) -> Result<PiMutexGuard<'_, T>, TimedOut> {
-        if !self.acquire_fast() {
-            self.acquire_slow(Some(due_ns))?;
-        }
+        self.word.lock_until(due_ns)?;
         Ok(self.guard())
+    }
+
+    /// As [`Self::lock`]; a wait is run by `around` ([`PiWord::lock_within`]).
+    #[inline]
+    #[track_caller]
+    pub fn lock_within(&self, around: impl FnOnce(&mut dyn FnMut())) -> PiMutexGuard<'_, T> {
+        self.word.lock_within(around);
+        self.guard()
     }
 
     /// Locks if nobody holds it. One compare-and-swap.
     pub fn try_lock(&self) -> Option<PiMutexGuard<'_, T>> {
-        self.acquire_fast().then(|| self.guard())
+        self.word.try_lock().then(|| self.guard())
     }
 
     /// The value of a lock that nobody else can reach now.
@@ -89,61 +94,18 @@ impl<T: ?Sized> PiMutex<T> {
 
     /// The word, for `pi_condvar`.
     pub(super) fn futex(&self) -> &Futex<Private> {
-        &self.futex
+        self.word.futex()
     }
 
     /// Locks without a guard.
     #[track_caller]
     pub(super) fn acquire(&self) {
-        if !self.acquire_fast() {
-            let locked = self.acquire_slow(None);
-            assert!(locked.is_ok(), "a wait without a due time has no end");
-        }
+        self.word.lock();
     }
 
     /// Unlocks. The calling thread holds the lock and lets no reference into the value live on.
     pub(super) fn release(&self) {
-        let own = tid::current();
-        // Pairs with the Acquire in `acquire_fast`: publishes the value.
-        let released = self.futex.word().compare_exchange(own, 0, Release, Relaxed);
-        if released.is_err() {
-            let released = self.futex.unlock_pi();
-            assert_eq!(released, Ok(()), "only a lock's holder has its guard");
-        }
-    }
-
-    #[inline]
-    fn acquire_fast(&self) -> bool {
-        let own = tid::current();
-        // Pairs with the Release in `release`.
-        self.futex
-            .word()
-            .compare_exchange(0, own, Acquire, Relaxed)
-            .is_ok()
-    }
-
-    #[cold]
-    #[track_caller]
-    fn acquire_slow(&self, due_ns: Option<u64>) -> Result<(), TimedOut> {
-        loop {
-            match self.futex.lock_pi_until(due_ns) {
-                Ok(()) => break,
-                Err(FutexError::TimedOut) => return Err(TimedOut),
-                Err(FutexError::Interrupted | FutexError::Changed) => {}
-                Err(FutexError::Deadlock) => {
-                    panic!("this thread holds the lock already, or waits for itself through others")
-                }
-                Err(FutexError::OwnerGone) => panic!("a thread ended while it held this lock"),
-                Err(error) => panic!("a lock's word was overwritten: {error}"),
-            }
-        }
-        let word = self.futex.word().load(Relaxed);
-        assert_eq!(
-            word & OWNER_DIED,
-            0,
-            "a thread ended while it held this lock"
-        );
-        Ok(())
+        self.word.unlock();
     }
 
     fn guard(&self) -> PiMutexGuard<'_, T> {

@@ -13,10 +13,11 @@ use std::marker::PhantomData;
 use crate::clock::{Clock, Monotonic};
 use crate::guard;
 use crate::sync::atomic::AtomicU32;
-use crate::sync::atomic::Ordering::{Acquire, Release};
+use crate::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use crate::sys::Errno;
 #[cfg(loom)]
 use crate::sys::model as kernel;
+use crate::sys::tid;
 
 /// The holder's thread number in the word of a priority-inheritance futex.
 pub const TID_MASK: u32 = 0x3fff_ffff;
@@ -25,11 +26,26 @@ pub const OWNER_DIED: u32 = 0x4000_0000;
 /// In the same word: threads wait in the kernel, so a release is a system call.
 pub const WAITERS: u32 = 0x8000_0000;
 
-/// How long a circle of waiting threads is left alone before [`Futex::lock_pi_patiently`] looks
-/// again.
-const CIRCLE_LOOK_NS: u64 = 1_000_000;
-/// One that stays for a minute does not open by itself.
-const CIRCLE_LOOKS_MAX: u32 = 60_000;
+/// What a wait does where the kernel refuses it, because it would close a circle of threads that
+/// wait for each other ([`Futex::lock_pi_patiently`]).
+#[derive(Clone, Copy, Debug)]
+pub struct Patience {
+    /// How long the circle is left alone before the next look.
+    pub look_ns: u64,
+    /// How often it looks again; `None`: for ever.
+    pub looks_max: Option<u32>,
+    /// Whether it looks again, for ever, where the holder ended as well.
+    pub is_for_the_gone: bool,
+}
+
+impl Patience {
+    /// Each millisecond, for a minute: a circle that stays so long does not open by itself.
+    pub const MINUTE: Self = Self {
+        look_ns: 1_000_000,
+        looks_max: Some(60_000),
+        is_for_the_gone: false,
+    };
+}
 
 /// Who can reach a futex. The kernel finds a private one by address alone, a shared one by the page
 /// behind it.
@@ -146,22 +162,43 @@ impl<S: Scope> Futex<S> {
         Ok(())
     }
 
-    /// As [`Self::lock_pi_until`] without a time, for locks whose holders may be among threads that
-    /// wait for each other for a while: where one of them gives up at some time and looks again,
-    /// the circle opens by itself. The kernel closes none, so the caller looks again each
-    /// millisecond and lends nothing meanwhile; after a minute, [`FutexError::Deadlock`].
-    pub fn lock_pi_patiently(&self) -> Result<(), FutexError> {
+    /// As [`Self::lock_pi_until`], for locks whose holders may be among threads that wait for each
+    /// other for a while: where one of them gives up at some time and looks again, the circle opens
+    /// by itself. The kernel closes none, so the caller looks again from time to time and lends
+    /// nothing meanwhile. [`FutexError::Deadlock`] when its patience ends; at once, if it holds the
+    /// word itself.
+    pub fn lock_pi_patiently(
+        &self,
+        due_ns: Option<u64>,
+        patience: Patience,
+    ) -> Result<(), FutexError> {
         let mut looks = 0;
         loop {
-            match self.lock_pi_until(None) {
-                Err(FutexError::Interrupted | FutexError::Changed) => {}
-                Err(FutexError::Deadlock) if looks < CIRCLE_LOOKS_MAX => {
-                    looks += 1;
-                    Monotonic.sleep_until(Monotonic.now_ns() + CIRCLE_LOOK_NS);
-                }
+            let refused = match self.lock_pi_until(due_ns) {
+                Err(FutexError::Interrupted | FutexError::Changed) => continue,
+                Err(error @ (FutexError::Deadlock | FutexError::OwnerGone)) => error,
                 outcome => return outcome,
+            };
+            let is_waited_for = match refused {
+                FutexError::OwnerGone => patience.is_for_the_gone,
+                _ => self.holder() != tid::current() && patience.looks_max != Some(looks),
+            };
+            if !is_waited_for {
+                return Err(refused);
             }
+            let now_ns = Monotonic.now_ns();
+            if due_ns.is_some_and(|due_ns| due_ns <= now_ns) {
+                return Err(FutexError::TimedOut);
+            }
+            looks = looks.saturating_add(1);
+            let look_ns = now_ns + patience.look_ns;
+            Monotonic.sleep_until(due_ns.map_or(look_ns, |due_ns| due_ns.min(look_ns)));
         }
+    }
+
+    /// The number of the thread that holds the word; 0 if none does.
+    fn holder(&self) -> u32 {
+        self.word.load(Relaxed) & TID_MASK
     }
 
     /// Takes the word if nobody alive holds it. Does not sleep.
@@ -459,7 +496,12 @@ mod tests {
         while owned_here.word().load(SeqCst) & WAITERS == 0 {
             std::thread::yield_now();
         }
-        assert_eq!(owned_there.lock_pi_patiently(), Ok(()));
+        let now = owned_there.lock_pi_patiently(Some(0), Patience::MINUTE);
+        assert_eq!(now, Err(FutexError::TimedOut), "in the circle or not");
+        let later = owned_there.lock_pi_patiently(None, Patience::MINUTE);
+        assert_eq!(later, Ok(()));
+        let again = owned_there.lock_pi_patiently(None, Patience::MINUTE);
+        assert_eq!(again, Err(FutexError::Deadlock), "nobody else opens it");
         assert_eq!(other.join(), Err(FutexError::TimedOut));
         assert_eq!(owned_there.unlock_pi(), Ok(()));
     }

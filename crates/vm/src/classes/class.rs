@@ -25,7 +25,7 @@ use crate::classes::state::InitState;
 use crate::memory;
 use crate::memory::sum::{Sum, sum_of};
 use crate::memory::symbol::Symbol;
-use crate::sync::lock::{Lock, Turn};
+use crate::sync::lock::Lock;
 
 /// A class, interface, array class or primitive type.
 #[repr(C, align(16))]
@@ -164,7 +164,7 @@ pub(crate) struct Method {
     /// Address of the adapter for its shape, once made.
     pub(crate) adapter: AtomicU64,
     /// Whose turn it is to compile it.
-    pub(crate) turn: Turn,
+    pub(crate) turn: Lock<()>,
 }
 
 // SAFETY: 1. `class` is set once, before the method is published with its class.

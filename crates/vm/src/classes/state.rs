@@ -3,7 +3,7 @@
 
 use core::sync::atomic::{AtomicU32, Ordering};
 
-use rt::sys::futex::{Futex, Private};
+use rt::sync::PiWord;
 
 use crate::classes::class::Class;
 use crate::sync::lock::own_tid;
@@ -18,7 +18,7 @@ pub(crate) struct InitState {
     pub(crate) state: AtomicU32,
     /// Number of the initialising thread.
     pub(crate) owner: AtomicU32,
-    pub(crate) lock: Futex<Private>,
+    pub(crate) lock: PiWord,
 }
 
 impl InitState {
@@ -26,7 +26,7 @@ impl InitState {
         Self {
             state: AtomicU32::new(LINKED),
             owner: AtomicU32::new(0),
-            lock: Futex::new(0),
+            lock: PiWord::new(),
         }
     }
 

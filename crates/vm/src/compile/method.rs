@@ -31,7 +31,7 @@ pub(crate) fn entry_of(thread: &Thread, method: &'static Method) -> Result<u64, 
         return Err(thread.throw_out_of_memory("Code cache"));
     }
     let made = thread.outside(|| {
-        let _turn = method.turn.take();
+        let _turn = method.turn.lock();
         match method.compiled() {
             Some(entry) => Ok(entry),
             None => make(thread, method),

@@ -2,6 +2,7 @@
 //! Properties, memory, time, libraries, signals, references and the rest.
 
 use rt::clock::{Clock, Monotonic};
+use rt::sync::PiWord;
 
 use crate::classes::known::known;
 use crate::inspect::signals;
@@ -272,8 +273,7 @@ extern "C" fn JVM_NativePath(path: u64) -> u64 {
 
 #[unsafe(no_mangle)]
 extern "C" fn JVM_RawMonitorCreate() -> u64 {
-    let lock: &'static rt::sys::futex::Futex<rt::sys::futex::Private> =
-        Box::leak(Box::new(rt::sys::futex::Futex::new(0)));
+    let lock: &'static PiWord = Box::leak(Box::new(PiWord::new()));
     core::ptr::from_ref(lock) as u64
 }
 
@@ -281,20 +281,20 @@ extern "C" fn JVM_RawMonitorCreate() -> u64 {
 #[unsafe(no_mangle)]
 extern "C" fn JVM_RawMonitorDestroy(_monitor: u64) {}
 
-fn raw_monitor(monitor: u64) -> &'static rt::sys::futex::Futex<rt::sys::futex::Private> {
+fn raw_monitor(monitor: u64) -> &'static PiWord {
     // SAFETY: 1. Libraries hand back what JVM_RawMonitorCreate gave.
     unsafe { &*(monitor as *const _) }
 }
 
 #[unsafe(no_mangle)]
 extern "C" fn JVM_RawMonitorEnter(monitor: u64) -> i32 {
-    crate::sync::lock::lock_futex(raw_monitor(monitor));
+    crate::sync::lock::lock_word(raw_monitor(monitor));
     0
 }
 
 #[unsafe(no_mangle)]
 extern "C" fn JVM_RawMonitorExit(monitor: u64) {
-    crate::sync::lock::unlock_futex(raw_monitor(monitor));
+    raw_monitor(monitor).unlock();
 }
 
 #[unsafe(no_mangle)]

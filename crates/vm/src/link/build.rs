@@ -24,7 +24,7 @@ use crate::link::loader::Loader;
 use crate::link::tables;
 use crate::memory;
 use crate::memory::symbol::Symbol;
-use crate::sync::lock::{Lock, Turn};
+use crate::sync::lock::Lock;
 
 /// Fields that the machine adds to classes of the library.
 const INJECTED: [(Library, &str, MemoryKind); 6] = [
@@ -327,7 +327,7 @@ fn with_place(method: &Method, place: u32) -> &'static Method {
         class: core::cell::OnceCell::new(),
         shape: method.shape.clone(),
         adapter: AtomicU64::new(0),
-        turn: Turn::default(),
+        turn: Lock::default(),
         ..*method
     };
     let method: &'static Method = Box::leak(Box::new(copy));
@@ -384,7 +384,7 @@ fn build_method(file: &ClassFile<'static>, index: usize, origin: &Origin) -> &'s
         shape,
         flags,
         adapter: AtomicU64::new(0),
-        turn: Turn::default(),
+        turn: Lock::default(),
     }));
     method
         .entry

@@ -7,7 +7,7 @@
 use core::sync::atomic::Ordering;
 
 use classfile::Constant;
-use rt::sys::futex::{Futex, FutexError, Private};
+use rt::sys::futex::Patience;
 
 use crate::classes::class::{Class, ClassKind};
 use crate::classes::state::{DONE, FAILED, RUNNING};
@@ -46,7 +46,7 @@ impl Class {
                 outcome
             }
         };
-        crate::sync::lock::unlock_futex(&init.lock);
+        init.lock.unlock();
         outcome
     }
 
@@ -136,32 +136,21 @@ fn wrap_in_error(thread: &Thread, thrown: Thrown) -> Thrown {
     }
 }
 
-/// As the machine's locks, except that a deadlock of initialisers hangs, as the
-/// language has it, instead of being an error.
+/// A deadlock of initialisers hangs, as the language has it, instead of being an error.
+const PATIENCE: Patience = Patience {
+    look_ns: 100_000_000,
+    looks_max: None,
+    is_for_the_gone: false,
+};
+
+/// As the machine's locks, with more patience.
 fn lock(thread: &Thread, class: &'static Class) {
-    let futex = &class.info.init.lock;
-    let free = futex
-        .word()
-        .compare_exchange(0, own_tid(), Ordering::Acquire, Ordering::Relaxed);
-    if free.is_ok() {
+    let lock = &class.info.init.lock;
+    if lock.try_lock() {
         return;
     }
-    let wait = || thread.outside(|| wait(futex));
+    let wait = || thread.outside(|| lock.lock_patiently(PATIENCE));
     ledger::timed(thread, wait, |ledger, ns, ()| {
         ledger.monitors.add(ns, Some(class));
     });
-}
-
-fn wait(futex: &Futex<Private>) {
-    loop {
-        match futex.lock_pi_until(None) {
-            Ok(()) => return,
-            Err(FutexError::Interrupted) => {}
-            Err(FutexError::Deadlock) => {
-                use rt::clock::{Clock, Monotonic};
-                Monotonic.sleep_until(Monotonic.now_ns() + 100_000_000);
-            }
-            Err(error) => panic!("a class's lock is out of order: {error}"),
-        }
-    }
 }

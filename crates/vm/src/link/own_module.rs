@@ -14,7 +14,7 @@ use crate::link::call::call_static;
 use crate::link::mirror;
 use crate::memory::symbol::Symbol;
 use crate::objects::string;
-use crate::sync::lock::Turn;
+use crate::sync::lock::Lock;
 use crate::threads::thread::{Thread, Thrown};
 
 const PACKAGE: &str = "javax.realtime";
@@ -24,7 +24,7 @@ const DESCRIPTOR: &str = "java/lang/module/ModuleDescriptor";
 
 static IS_DEFINED: AtomicBool = AtomicBool::new(false);
 /// Held while the class library defines it: who waits needs a class of it, and lends.
-static TURN: Turn = Turn::new();
+static TURN: Lock<()> = Lock::new(());
 
 /// Defines the module if `name` is of its package and nobody has.
 pub(crate) fn define_for(thread: &Thread, name: Symbol) -> Result<(), Thrown> {
@@ -32,7 +32,7 @@ pub(crate) fn define_for(thread: &Thread, name: Symbol) -> Result<(), Thrown> {
     if is_early || !name.bytes().starts_with(FOLDER) || IS_DEFINED.load(Ordering::Acquire) {
         return Ok(());
     }
-    let _turn = TURN.take();
+    let _turn = TURN.lock();
     if !IS_DEFINED.load(Ordering::Acquire) {
         define(thread)?;
         // Pairs with Acquire above: whoever sees it finds the package in the module.

@@ -18,7 +18,8 @@ use abi::object as header;
 use core::cell::Cell;
 use core::sync::atomic::{AtomicU32, Ordering};
 use rt::clock::{Clock, Monotonic};
-use rt::sys::futex::{Futex, FutexError, Private};
+use rt::sync::PiWord;
+use rt::sys::futex::Patience;
 
 use crate::classes::object::ObjectRef;
 use crate::memory;
@@ -39,17 +40,17 @@ const RECURSION_SHIFT: u32 = 22;
 const RECURSION_MAX: u32 = 0xff;
 const VALUE: u32 = !TAG;
 
-/// An inflated lock. Cells belong to whoever holds `futex`.
+/// An inflated lock. Cells belong to whoever holds `word`.
 struct Monitor {
     /// The object whose lock word names it; 0 while none does.
     object: AtomicU32,
-    futex: Futex<Private>,
+    word: PiWord,
     recursion: Cell<u32>,
     hash: AtomicU32,
     waiters: Waiters,
 }
 
-// SAFETY: 1. `recursion` and `waiters` are touched by the holder of `futex` only, and by the maker
+// SAFETY: 1. `recursion` and `waiters` are touched by the holder of `word` only, and by the maker
 // of a monitor that nobody names yet.
 unsafe impl Sync for Monitor {}
 
@@ -57,13 +58,21 @@ impl Default for Monitor {
     fn default() -> Self {
         Self {
             object: AtomicU32::new(0),
-            futex: Futex::new(0),
+            word: PiWord::new(),
             recursion: Cell::new(0),
             hash: AtomicU32::new(0),
             waiters: Waiters::new(),
         }
     }
 }
+
+/// Threads that wait for each other in a circle wait for ever, as in Java; an owner that ended with
+/// the lock held never gives it back.
+const PATIENCE: Patience = Patience {
+    look_ns: 10_000_000,
+    looks_max: None,
+    is_for_the_gone: true,
+};
 
 static MONITORS: Table<Monitor> = Table::new();
 /// Numbers in use at which the next look for monitors of dead objects is worth its time.
@@ -160,7 +169,7 @@ pub(crate) fn exit(thread: &Thread, object: ObjectRef) -> Result<(), Thrown> {
             return Err(not_owner(thread));
         }
         if now & TAG == FAT {
-            monitor_of(now).exit(thread);
+            monitor_of(now).exit();
             return Ok(());
         }
         let less = if (now & VALUE) >> RECURSION_SHIFT > 0 {
@@ -228,7 +237,7 @@ fn inflate(object: ObjectRef, now: u32) {
     let index = MONITORS.take();
     IN_USE.fetch_add(1, Ordering::Relaxed);
     let monitor = MONITORS.at(index);
-    monitor.futex.word().store(owner, Ordering::Relaxed);
+    monitor.word.futex().word().store(owner, Ordering::Relaxed);
     monitor.recursion.set(recursion);
     monitor.hash.store(hash, Ordering::Relaxed);
     // Publishes the monitor.
@@ -254,7 +263,7 @@ fn inflated(object: ObjectRef) -> &'static Monitor {
 
 impl Monitor {
     fn owner(&self) -> u32 {
-        self.futex.word().load(Ordering::Acquire) & libc::FUTEX_TID_MASK
+        self.word.holder()
     }
 
     fn enter(&self, thread: &Thread, object: ObjectRef) {
@@ -267,52 +276,25 @@ impl Monitor {
     }
 
     fn acquire(&self, thread: &Thread, object: ObjectRef) {
-        let word = self.futex.word();
-        if word
-            .compare_exchange(0, thread.tid, Ordering::Acquire, Ordering::Relaxed)
-            .is_ok()
-        {
+        if self.word.try_lock() {
             return;
         }
         let class = object.class();
         let wait = || {
             let wait = Wait::Monitor(object);
-            java_thread::waiting(thread, wait, object, || self.wait_for_owner());
+            java_thread::waiting(thread, wait, object, || {
+                self.word.lock_patiently(PATIENCE);
+            });
         };
         ledger::timed(thread, wait, |ledger, ns, ()| {
             ledger.monitors.add(ns, Some(class));
         });
     }
 
-    fn wait_for_owner(&self) {
-        loop {
-            match self.futex.lock_pi_until(None) {
-                Ok(()) => return,
-                Err(FutexError::Interrupted) => {}
-                // Threads that wait for each other in a circle wait for ever, as in Java;
-                // an owner that ended with the lock held never gives it back.
-                Err(FutexError::Deadlock | FutexError::OwnerGone) => {
-                    Monotonic.sleep_until(Monotonic.now_ns() + 10_000_000);
-                }
-                Err(error) => panic!("a monitor is out of order: {error}"),
-            }
-        }
-    }
-
-    fn exit(&self, thread: &Thread) {
+    fn exit(&self) {
         match self.recursion.get() {
-            0 => self.release(thread),
+            0 => self.word.unlock(),
             deeper => self.recursion.set(deeper - 1),
-        }
-    }
-
-    fn release(&self, thread: &Thread) {
-        let word = self.futex.word();
-        let plain = word.compare_exchange(thread.tid, 0, Ordering::Release, Ordering::Relaxed);
-        if plain.is_err()
-            && let Err(error) = self.futex.unlock_pi()
-        {
-            panic!("a monitor is out of order: {error}");
         }
     }
 }
@@ -334,7 +316,7 @@ pub(crate) fn wait(thread: &Thread, object: ObjectRef, timeout_ms: i64) -> Resul
     // holds the monitor, as do all who touch the list.
     unsafe { monitor.waiters.enter(&thread.waiter) };
     let recursion = monitor.recursion.replace(0);
-    monitor.release(thread);
+    monitor.word.unlock();
     let has_timeout = due_ns.is_some();
     let wait = Wait::Notification {
         object,

@@ -42,7 +42,7 @@ pub(crate) fn system_loader() -> Option<&'static Loader> {
 pub(crate) fn create() -> Result<&'static Thread, Box<dyn std::error::Error>> {
     console::mark_start();
     console::tell_frames_by(backtrace::own_frames);
-    lock::wait_by(lock_wait::wait);
+    lock::wait_by(lock_wait::run);
     native::look_first_in(natives::find);
     thread::open(Doors {
         jni_table: crate::jni::table_address(),

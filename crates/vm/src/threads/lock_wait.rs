@@ -2,21 +2,18 @@
 //! How a thread of Java's waits for a lock of the machine: in native state, and its ledger notes
 //! it.
 
-use rt::sys::futex::{Futex, Private};
-
-use crate::sync::lock;
 use crate::threads::ledger;
 use crate::threads::thread;
 
-/// For [`lock::wait_by`].
-pub(crate) fn wait(futex: &Futex<Private>) {
+/// For [`crate::sync::lock::wait_by`].
+pub(crate) fn run(wait: &mut dyn FnMut()) {
     match thread::current() {
         Some(thread) => {
-            let wait = || thread.outside(|| lock::wait_for_futex(futex));
+            let wait = || thread.outside(wait);
             ledger::timed(thread, wait, |ledger, ns, ()| {
                 ledger.machine_locks.add(ns, None);
             });
         }
-        None => lock::wait_for_futex(futex),
+        None => wait(),
     }
 }
