@@ -250,8 +250,8 @@ impl Mutator {
         self.heap.globals.get(global)
     }
 
-    /// Must see every reference before it is put into a place that [`crate::Binding::each_global_root`]
-    /// visits.
+    /// Must see every reference before it is put into a place that
+    /// [`crate::Binding::each_global_root`] visits.
     pub fn note_root(&mut self, object: ObjectRef) {
         if self.record.context.is_snooping.load(Ordering::Relaxed) != 0 && !object.is_null() {
             self.heap.snoop(object);
