@@ -305,6 +305,12 @@ impl Heap {
         self.references.has_pending()
     }
 
+    /// By the collector, behind its sweep: says how much the blocks hold.
+    pub(crate) fn note_used(&self) {
+        let bytes = u64::from(self.free.used_count()) * u64::from(BLOCK_BYTES);
+        self.counters.used_bytes.set(bytes);
+    }
+
     /// What follows a collection.
     pub(crate) fn after_collection(&self) {
         self.binding

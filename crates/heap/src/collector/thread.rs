@@ -280,10 +280,7 @@ impl Schedule {
         if !is_due {
             return None;
         }
-        let used = heap
-            .free
-            .committed_count()
-            .saturating_sub(heap.free.free_count());
+        let used = heap.free.used_count();
         let is_trace_due =
             used > self.trace_blocks || now_ns - self.last_trace_ns > heap.config.trace_interval_ns;
         Some(Work::Epoch(is_trace_due.then_some(TraceKind::Ordinary)))
@@ -293,10 +290,7 @@ impl Schedule {
         self.last_epoch_ns = Monotonic.now_ns();
         if work != Work::Epoch(None) && work != Work::Verify {
             self.last_trace_ns = self.last_epoch_ns;
-            let used = heap
-                .free
-                .committed_count()
-                .saturating_sub(heap.free.free_count());
+            let used = heap.free.used_count();
             // Half of what is left: the trace itself takes time in which nothing is freed.
             self.trace_blocks = used + (heap.blocks.count() - used.min(heap.blocks.count())) / 2;
         }

@@ -101,13 +101,7 @@ impl Mutator {
     pub fn write(&mut self, object: ObjectRef, slot: Slot, value: ObjectRef) {
         let memory = &self.heap.memory;
         let epoch = memory.header_log(object).load(Ordering::Relaxed) as u8;
-        if epoch != self.record.context.fast_epoch.load(Ordering::Relaxed) {
-            self.write_slow(object, slot, value);
-        }
-        self.heap
-            .memory
-            .slot(slot)
-            .store(value.0, Ordering::Release);
+        self.write_at(epoch, object, slot, value);
     }
 
     /// Stores `value` into an element of an array of references of any length.
@@ -124,23 +118,21 @@ impl Mutator {
         } else {
             memory.header_log(array)
         };
-        if word.load(Ordering::Relaxed) as u8
-            != self.record.context.fast_epoch.load(Ordering::Relaxed)
-        {
-            self.write_slow(array, slot, value);
-        }
-        self.heap
-            .memory
-            .slot(slot)
-            .store(value.0, Ordering::Release);
+        let epoch = word.load(Ordering::Relaxed) as u8;
+        self.write_at(epoch, array, slot, value);
     }
 
     /// Stores `value` into a slot of an object with fields that has more than 32 of them.
     pub fn write_chunked(&mut self, object: ObjectRef, slot: Slot, value: ObjectRef) {
         let word = self.heap.memory.chunk_log(slot.0);
-        if word.load(Ordering::Relaxed) as u8
-            != self.record.context.fast_epoch.load(Ordering::Relaxed)
-        {
+        let epoch = word.load(Ordering::Relaxed) as u8;
+        self.write_at(epoch, object, slot, value);
+    }
+
+    /// Stores to a slot whose log word is of `epoch`.
+    #[inline]
+    fn write_at(&mut self, epoch: u8, object: ObjectRef, slot: Slot, value: ObjectRef) {
+        if epoch != self.record.context.fast_epoch.load(Ordering::Relaxed) {
             self.write_slow(object, slot, value);
         }
         self.heap

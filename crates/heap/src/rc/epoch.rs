@@ -137,13 +137,7 @@ impl Rc<'_> {
                 .for_each(|it| it.context.is_weak_guarded.store(0, Ordering::Relaxed));
         }
         heap.free.fill_reserve(&heap.memory, &heap.blocks);
-        let used = heap
-            .free
-            .committed_count()
-            .saturating_sub(heap.free.free_count());
-        heap.counters
-            .used_bytes
-            .set(u64::from(used) * u64::from(abi::alloc::BLOCK_BYTES));
+        heap.note_used();
         let freed = heap.counters.freed_bytes.get();
         heap.counters
             .live_bytes

@@ -70,6 +70,11 @@ impl FreeBlocks {
         self.committed_count.load(Ordering::Relaxed)
     }
 
+    /// Blocks that hold something.
+    pub(crate) fn used_count(&self) -> u32 {
+        self.committed_count().saturating_sub(self.free_count())
+    }
+
     /// Blocks that are unused or not memory yet, the reserve left out.
     pub(crate) fn whole_count(&self) -> u32 {
         self.block_count - self.committed_count() + self.free_count.load(Ordering::Relaxed)

@@ -225,13 +225,7 @@ impl<'h> Stw<'h> {
         heap.counters
             .allocated_bytes
             .set(heap.counters.freed_bytes.get() + live);
-        let used = heap
-            .free
-            .committed_count()
-            .saturating_sub(heap.free.free_count());
-        heap.counters
-            .used_bytes
-            .set(u64::from(used) * u64::from(abi::alloc::BLOCK_BYTES));
+        heap.note_used();
         heap.counters.epochs.add(1);
     }
 

@@ -121,14 +121,7 @@ impl Reservation {
                 libc::PROT_READ | libc::PROT_WRITE,
             )
         };
-        if returned == 0 {
-            Ok(())
-        } else {
-            Err(ReserveError::Commit {
-                bytes,
-                errno: Errno::last(),
-            })
-        }
+        committed(returned, bytes)
     }
 
     /// Faults in `bytes` from `offset` on and keeps them in memory. `offset` is a multiple of a
@@ -147,14 +140,18 @@ impl Reservation {
                 failed => failed,
             }
         };
-        if returned == 0 {
-            Ok(())
-        } else {
-            Err(ReserveError::Commit {
-                bytes,
-                errno: Errno::last(),
-            })
-        }
+        committed(returned, bytes)
+    }
+}
+
+/// What a call that makes `bytes` usable `returned`, right behind it.
+fn committed(returned: i32, bytes: usize) -> Result<(), ReserveError> {
+    match returned {
+        0 => Ok(()),
+        _ => Err(ReserveError::Commit {
+            bytes,
+            errno: Errno::last(),
+        }),
     }
 }
 

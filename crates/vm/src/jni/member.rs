@@ -2,6 +2,7 @@
 //! Fields and methods by name, and access to fields.
 
 use super::{c_bytes, of, outcome};
+use crate::classes::class::Class;
 use crate::classes::field_id::FieldId;
 use crate::classes::object::ObjectRef;
 use crate::link::mirror;
@@ -17,10 +18,8 @@ fn field_id(
     is_static: bool,
 ) -> Result<u64, Thrown> {
     let thread = &*of(env);
-    let class = mirror::class_of(thread.object_of(class));
-    class.initialize(thread)?;
-    let name = Symbol::new(&c_bytes(name));
-    let found = resolve::find_field(class, name, Symbol::new(&c_bytes(descriptor)));
+    let (class, name, descriptor) = sought(thread, class, name, descriptor)?;
+    let found = resolve::find_field(class, name, descriptor);
     match found.filter(|(_, field)| field.is_static() == is_static) {
         Some((holder, field)) => Ok(FieldId::address(holder, field)),
         None => Err(thread.throw("java/lang/NoSuchFieldError", &name.to_string())),
@@ -35,10 +34,7 @@ fn method_id(
     is_static: bool,
 ) -> Result<u64, Thrown> {
     let thread = &*of(env);
-    let class = mirror::class_of(thread.object_of(class));
-    class.initialize(thread)?;
-    let name = Symbol::new(&c_bytes(name));
-    let descriptor = Symbol::new(&c_bytes(descriptor));
+    let (class, name, descriptor) = sought(thread, class, name, descriptor)?;
     let found = if class.is_interface() {
         resolve::find_interface_method(class, name, descriptor)
     } else if name.is("<init>") || name.is("<clinit>") {
@@ -50,6 +46,20 @@ fn method_id(
         Some(method) => Ok(method.address()),
         None => Err(thread.throw("java/lang/NoSuchMethodError", &name.to_string())),
     }
+}
+
+/// The class, initialised, and the words that a caller of JNI means.
+fn sought(
+    thread: &Thread,
+    class: u64,
+    name: u64,
+    descriptor: u64,
+) -> Result<(&'static Class, Symbol, Symbol), Thrown> {
+    let class = mirror::class_of(thread.object_of(class));
+    class.initialize(thread)?;
+    let name = Symbol::new(&c_bytes(name));
+    let descriptor = Symbol::new(&c_bytes(descriptor));
+    Ok((class, name, descriptor))
 }
 
 pub(super) extern "C" fn get_field_id(env: u64, class: u64, name: u64, descriptor: u64) -> u64 {

@@ -331,24 +331,13 @@ extern "C" fn JVM_GetDeclaredClasses(env: u64, mirror: u64) -> u64 {
     let thread = &*of(env);
     let class = class_of(env, mirror);
     let file = &class.info.file;
-    let find = || {
-        let mut mirrors = Vec::new();
-        for row in file
-            .inner_classes
-            .iter()
-            .filter(|row| row.outer != 0 && row.name != 0)
-        {
-            if file
-                .constants
-                .class_name(row.outer)
-                .is_ok_and(|name| name == file.name)
-            {
-                mirrors.push(resolve::class_at(thread, class, row.inner)?.mirror());
-            }
-        }
-        reflect::class_array(thread, &mirrors)
-    };
-    outcome(find().map(|array| thread.new_local(array)))
+    let name_at = |outer| file.constants.class_name(outer);
+    let rows = file.inner_classes.iter();
+    let declared = rows
+        .filter(|row| row.outer != 0 && row.name != 0)
+        .filter(|row| name_at(row.outer).is_ok_and(|name| name == file.name))
+        .map(|row| row.inner);
+    outcome(classes_at(thread, class, Vec::new(), declared))
 }
 
 #[unsafe(no_mangle)]
@@ -391,14 +380,8 @@ extern "C" fn JVM_AreNestMates(env: u64, first: u64, second: u64) -> u8 {
 extern "C" fn JVM_GetNestMembers(env: u64, mirror: u64) -> u64 {
     let thread = &*of(env);
     let host = nest_host(thread, class_of(env, mirror));
-    let find = || {
-        let mut mirrors = vec![host.mirror()];
-        for &index in &host.info.file.nest_members {
-            mirrors.push(resolve::class_at(thread, host, index)?.mirror());
-        }
-        reflect::class_array(thread, &mirrors)
-    };
-    outcome(find().map(|array| thread.new_local(array)))
+    let members = host.info.file.nest_members.iter().copied();
+    outcome(classes_at(thread, host, vec![host.mirror()], members))
 }
 
 #[unsafe(no_mangle)]
@@ -408,12 +391,20 @@ extern "C" fn JVM_GetPermittedSubclasses(env: u64, mirror: u64) -> u64 {
     let Some(permitted) = &class.info.file.permitted_subclasses else {
         return 0;
     };
-    let find = || {
-        let mut mirrors = Vec::new();
-        for &index in permitted {
-            mirrors.push(resolve::class_at(thread, class, index)?.mirror());
-        }
-        reflect::class_array(thread, &mirrors)
-    };
-    outcome(find().map(|array| thread.new_local(array)))
+    let permitted = permitted.iter().copied();
+    outcome(classes_at(thread, class, Vec::new(), permitted))
+}
+
+/// A local array of `mirrors` and behind them those of the classes that `class` names at `indices`.
+fn classes_at(
+    thread: &Thread,
+    class: &'static Class,
+    mut mirrors: Vec<ObjectRef>,
+    indices: impl Iterator<Item = u16>,
+) -> Result<u64, Thrown> {
+    for index in indices {
+        mirrors.push(resolve::class_at(thread, class, index)?.mirror());
+    }
+    let array = reflect::class_array(thread, &mirrors)?;
+    Ok(thread.new_local(array))
 }
