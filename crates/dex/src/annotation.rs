@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Annotations of a class and of its members.
 
-use crate::cursor::Cursor;
-use crate::file::VERIFIED;
+use crate::cursor::{Cursor, VERIFIED};
 use crate::value::EncodedAnnotation;
 use crate::{DexFile, Error};
 

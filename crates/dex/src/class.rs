@@ -3,8 +3,7 @@
 
 use crate::annotation::Directory;
 use crate::code::Code;
-use crate::cursor::Cursor;
-use crate::file::VERIFIED;
+use crate::cursor::{Cursor, VERIFIED};
 use crate::value::EncodedValue;
 use crate::{DexFile, Error, TypeList};
 
@@ -73,6 +72,18 @@ pub struct ClassData {
     pub direct_methods: Vec<Method>,
     /// All others, by method index.
     pub virtual_methods: Vec<Method>,
+}
+
+impl DexFile<'_> {
+    /// Every class that the file defines, in its order: a superclass comes before its subclasses.
+    pub fn classes(&self) -> impl Iterator<Item = ClassDef> {
+        (0..self.class_count()).map(|index| self.class(index))
+    }
+
+    /// One class definition.
+    pub fn class(&self, index: u32) -> ClassDef {
+        ClassDef::parse(&mut self.entry(self.header.classes, 32, index)).expect(VERIFIED)
+    }
 }
 
 impl ClassDef {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Code of a method: registers, instructions, tries and their handlers.
 
-use crate::cursor::Cursor;
+use crate::cursor::{Cursor, VERIFIED};
 use crate::debug::DebugInfo;
 use crate::instruction::Units;
 use crate::{DexFile, Error};
@@ -121,7 +121,7 @@ impl<'a> Code<'a> {
             return None;
         }
         let at = Cursor::new(file.bytes, self.debug_offset as usize, "debug_info_item");
-        Some(DebugInfo::parse(at).expect(crate::file::VERIFIED))
+        Some(DebugInfo::parse(at).expect(VERIFIED))
     }
 }
 

@@ -3,6 +3,9 @@
 
 use crate::{Error, Fault};
 
+/// What reads of verified places expect.
+pub(crate) const VERIFIED: &str = "DexFile::parse has verified it";
+
 /// Reads forward from a place in the file.
 #[derive(Clone, Copy)]
 pub(crate) struct Cursor<'a> {

@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //! [`DexFile`]: one verified file, and its tables of identifiers.
+//!
+//! `verify` makes one, above all that reads from it. Classes, their code and their annotations are
+//! read by modules above this one, each in an `impl DexFile` of its own.
 
-use crate::class::ClassDef;
-use crate::cursor::Cursor;
-use crate::header::{Header, Kind, Map, Section};
+use crate::Error;
+use crate::cursor::{Cursor, VERIFIED};
+use crate::header::{Header, Section};
+use crate::identifier::{FieldId, MethodHandle, MethodHandleKind, MethodId, ProtoId, TypeList};
 use crate::value::EncodedValue;
-use crate::{Error, verify};
 
 /// A DEX file whose structure has been verified as a whole.
 ///
@@ -19,131 +22,7 @@ pub struct DexFile<'a> {
     pub(crate) method_handles: Section,
 }
 
-/// Reads of verified places.
-pub(crate) const VERIFIED: &str = "DexFile::parse has verified it";
-
-/// A method's parameters and result.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct ProtoId<'a> {
-    /// Index of its short form.
-    pub shorty: u32,
-    /// Type index of the result.
-    pub return_type: u32,
-    /// Type indices of the parameters.
-    pub parameters: TypeList<'a>,
-}
-
-/// A field, anywhere.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct FieldId {
-    /// Type index of the class.
-    pub class: u32,
-    /// Type index of the field.
-    pub kind: u32,
-    /// String index of the name.
-    pub name: u32,
-}
-
-/// A method, anywhere.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct MethodId {
-    /// Type index of the class.
-    pub class: u32,
-    /// Index of the proto.
-    pub proto: u32,
-    /// String index of the name.
-    pub name: u32,
-}
-
-/// What a method handle does.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[repr(u16)]
-#[expect(missing_docs, reason = "the specification describes each by this name")]
-pub enum MethodHandleKind {
-    StaticPut = 0,
-    StaticGet,
-    InstancePut,
-    InstanceGet,
-    InvokeStatic,
-    InvokeInstance,
-    InvokeConstructor,
-    InvokeDirect,
-    InvokeInterface,
-}
-
-impl MethodHandleKind {
-    pub(crate) fn of(number: u16) -> Option<Self> {
-        use MethodHandleKind as It;
-        let all = [
-            It::StaticPut,
-            It::StaticGet,
-            It::InstancePut,
-            It::InstanceGet,
-            It::InvokeStatic,
-            It::InvokeInstance,
-            It::InvokeConstructor,
-            It::InvokeDirect,
-            It::InvokeInterface,
-        ];
-        all.get(usize::from(number)).copied()
-    }
-
-    /// Does it read or write a field?
-    pub fn is_accessor(self) -> bool {
-        (self as u16) < Self::InvokeStatic as u16
-    }
-}
-
-/// A method handle: `target` is a field for accessors, else a method.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct MethodHandle {
-    /// What it does.
-    pub kind: MethodHandleKind,
-    /// Field or method index.
-    pub target: u32,
-}
-
-/// A list of type indices.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct TypeList<'a> {
-    pub(crate) bytes: &'a [u8],
-}
-
-impl TypeList<'_> {
-    /// How many.
-    pub fn len(&self) -> usize {
-        self.bytes.len() / 2
-    }
-
-    /// None at all?
-    pub fn is_empty(&self) -> bool {
-        self.bytes.is_empty()
-    }
-
-    /// The type indices in order.
-    pub fn iter(&self) -> impl Iterator<Item = u32> {
-        self.bytes
-            .chunks_exact(2)
-            .map(|it| u32::from(u16::from_le_bytes([it[0], it[1]])))
-    }
-}
-
 impl<'a> DexFile<'a> {
-    /// Verifies the whole file: header, checksum, map, every item of every section, every reference
-    /// between them and every instruction.
-    pub fn parse(bytes: &'a [u8]) -> Result<Self, Error> {
-        let header = Header::parse(bytes)?;
-        let map = Map::parse(bytes, &header)?;
-        let file = Self {
-            bytes,
-            header,
-            call_sites: map.find(Kind::CallSiteId).unwrap_or_default(),
-            method_handles: map.find(Kind::MethodHandle).unwrap_or_default(),
-        };
-        verify::file(&file, &map)?;
-        Ok(file)
-    }
-
     /// 35, 37, 38 or 39.
     pub fn version(&self) -> u8 {
         self.header.version
@@ -288,16 +167,6 @@ impl<'a> DexFile<'a> {
         EncodedValue::parse_array(&mut at).expect(VERIFIED)
     }
 
-    /// Every class that the file defines, in its order: a superclass comes before its subclasses.
-    pub fn classes(&self) -> impl Iterator<Item = ClassDef> {
-        (0..self.class_count()).map(|index| self.class(index))
-    }
-
-    /// One class definition.
-    pub fn class(&self, index: u32) -> ClassDef {
-        ClassDef::parse(&mut self.entry(self.header.classes, 32, index)).expect(VERIFIED)
-    }
-
     /// The type list at `offset`; offset zero is the empty one.
     pub(crate) fn type_list(&self, offset: u32) -> TypeList<'a> {
         if offset == 0 {
@@ -310,7 +179,8 @@ impl<'a> DexFile<'a> {
         }
     }
 
-    fn entry(&self, section: Section, size: usize, index: u32) -> Cursor<'a> {
+    /// The entry of a table, of this size each.
+    pub(crate) fn entry(&self, section: Section, size: usize, index: u32) -> Cursor<'a> {
         assert!(index < section.count, "index {index} of {}", section.count);
         Cursor::new(
             self.bytes,

@@ -21,6 +21,7 @@ mod disassemble;
 mod error;
 mod file;
 mod header;
+mod identifier;
 mod instruction;
 mod opcode;
 mod value;
@@ -32,7 +33,8 @@ pub use code::{Code, Handlers, Try};
 pub use debug::DebugInfo;
 pub use disassemble::Listing;
 pub use error::{Error, Fault};
-pub use file::{DexFile, FieldId, MethodHandle, MethodHandleKind, MethodId, ProtoId, TypeList};
+pub use file::DexFile;
+pub use identifier::{FieldId, MethodHandle, MethodHandleKind, MethodId, ProtoId, TypeList};
 pub use instruction::{
     Arguments, DecodeError, Instruction, Operands, Payload, Unit, Units, decode,
 };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The structure of a whole file.
+//! The structure of a whole file: [`DexFile::parse`] makes one only if all of it is sound.
 //!
 //! [`items`] walks every section once and notes where items begin; [`tables`] then checks the
 //! identifier tables and [`classes`] the definitions, whose references must lead to noted items;
@@ -10,12 +10,24 @@ mod code;
 mod items;
 mod tables;
 
-use crate::header::Map;
+use crate::header::{Header, Kind, Map};
 use crate::{DexFile, Error};
 
-/// Checks everything behind the header and the map.
-pub(crate) fn file(file: &DexFile<'_>, map: &Map) -> Result<(), Error> {
-    let offsets = items::walk(file, map)?;
-    tables::check(file, &offsets)?;
-    classes::check(file, &offsets)
+impl<'a> DexFile<'a> {
+    /// Verifies the whole file: header, checksum, map, every item of every section, every reference
+    /// between them and every instruction.
+    pub fn parse(bytes: &'a [u8]) -> Result<Self, Error> {
+        let header = Header::parse(bytes)?;
+        let map = Map::parse(bytes, &header)?;
+        let file = Self {
+            bytes,
+            header,
+            call_sites: map.find(Kind::CallSiteId).unwrap_or_default(),
+            method_handles: map.find(Kind::MethodHandle).unwrap_or_default(),
+        };
+        let offsets = items::walk(&file, &map)?;
+        tables::check(&file, &offsets)?;
+        classes::check(&file, &offsets)?;
+        Ok(file)
+    }
 }
