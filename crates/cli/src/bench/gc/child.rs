@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! [`Measured`]: one run of `GcLatency` on one machine, from its start to its figures.
+//! One run of `GcLatency` on one machine, from its start to its figures: [`Measured`].
 //!
 //! The program names its thread and waits; this gives the thread its policy from outside, the same
 //! way on every machine, and starts the control beside it. What the machine logs meanwhile is noted
@@ -15,37 +15,10 @@ use anyhow::{Context, Result, bail};
 use rt::clock::{Clock, Monotonic};
 use rt::policy::{Policy, Priority, Tid};
 
+use super::args::Args;
 use super::control::{Control, Plan, Sample};
-use super::java::Args;
+use super::measured::{Collections, Measured};
 use crate::bench::steal;
-
-/// What the window showed.
-pub(super) struct Measured {
-    pub(super) samples: Vec<Sample>,
-    pub(super) control: Vec<Sample>,
-    /// Empty unless it was asked for.
-    pub(super) second_control: Vec<Sample>,
-    /// `name=value` of the program, and counters of Takt's report.
-    pub(super) figures: HashMap<String, u64>,
-    pub(super) collections: Collections,
-    pub(super) rss_mb: u64,
-    /// Pages that are mapped several times (ZGC before 21) counted once.
-    pub(super) pss_mb: u64,
-    pub(super) is_real_time: bool,
-}
-
-/// What the machine logged within the window.
-#[derive(Default, Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
-pub(super) struct Collections {
-    /// Takt: epochs. HotSpot: collections by their numbers.
-    pub(super) count: u64,
-    /// Takt: complete cycle traces.
-    pub(super) traces: u64,
-    /// Takt: pauses. HotSpot: safepoints.
-    pub(super) stops: u64,
-    /// HotSpot: the longest safepoint.
-    pub(super) stop_ns_max: u64,
-}
 
 /// A line of the machine's log and when it came.
 type Line = (u64, String);
@@ -99,13 +72,6 @@ pub(super) fn measure(
         }
     }
     Ok(measured)
-}
-
-impl Measured {
-    pub(super) fn figure(&self, name: &str) -> Result<u64> {
-        let found = self.figures.get(name).copied();
-        found.with_context(|| format!("the program says no {name}"))
-    }
 }
 
 /// From the program's first word to its last.

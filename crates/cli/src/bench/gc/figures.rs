@@ -10,10 +10,10 @@ use report::{Series, Summary, Table, TimeBase, export};
 use rt::recorder::Recorder;
 use serde::Serialize;
 
-use super::child::{Collections, Measured};
 use super::control::Sample;
 use super::cost;
 use super::machine::Machine;
+use super::measured::{Collections, Measured};
 
 const LIMIT_NS: u64 = 10_000_000_000;
 /// The rule for `rc` under load heavy: time in work.

@@ -3,16 +3,18 @@
 //! cost a periodic real-time thread. On the heap alone the program `bench-gc`, beside this one,
 //! does the work; with `--java` it is a Java program, on Takt and on other collectors ([`java`]).
 
+mod args;
 mod child;
 pub(super) mod control;
 mod cost;
 mod figures;
 mod java;
 mod machine;
+mod measured;
+mod program;
 mod serial;
 
 use std::ffi::OsString;
-use std::path::PathBuf;
 use std::process::{Command, ExitCode};
 
 use anyhow::{Context, Result, bail};
@@ -43,7 +45,6 @@ Examples:
   takt bench gc --load none,acyclic,cyclic,mixed --runs 5 --out out/gc
   takt bench gc --java --machine rc,stw --seconds 10";
 
-const PROGRAM: &str = "bench-gc";
 const JAVA: &str = "--java";
 const SERIAL: &str = "--serial-gc";
 
@@ -70,7 +71,7 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
              {EXAMPLES}\n"
         );
     }
-    let program = beside()?;
+    let program = program::beside()?;
     let status = Command::new(&program)
         .args(&args.arguments)
         .status()
@@ -82,16 +83,4 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
             .and_then(|it| u8::try_from(it).ok())
             .unwrap_or(crate::EXIT_FAILED),
     ))
-}
-
-fn beside() -> Result<PathBuf> {
-    let own = std::env::current_exe().context("cannot find where takt lies")?;
-    let program = own.with_file_name(PROGRAM);
-    if !program.is_file() {
-        bail!(
-            "no {PROGRAM} beside {}: build it with `cargo build --release -p pause`",
-            own.display()
-        );
-    }
-    Ok(program)
 }

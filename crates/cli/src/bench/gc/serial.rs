@@ -13,9 +13,9 @@ use anyhow::{Context, Result, ensure};
 use clap::Parser;
 use report::Table;
 
-use super::beside;
 use super::java::SOURCES;
 use super::machine::Machine;
+use super::program;
 use crate::bench::classes::Classes;
 use crate::jdk::Jdk;
 use crate::output;
@@ -78,7 +78,7 @@ pub(super) fn run(arguments: &[OsString]) -> Result<ExitCode> {
     eprintln!("bench gc: SerialGC");
     let serial = read_serial(&java(serial)?)?;
     eprintln!("bench gc: stw, native mutators");
-    let mut native = Command::new(beside()?);
+    let mut native = Command::new(program::beside()?);
     native.args(["--full-pauses".to_owned(), args.rounds.to_string()]);
     native.args(["--heap-mb".to_owned(), args.heap_mb.to_string()]);
     native.args(["--live-mb".to_owned(), args.live_mb.to_string()]);
