@@ -22,7 +22,7 @@ use crate::code::question::{self, Answer, Exchange, Question, Validity};
 use crate::compile::intrinsics;
 use crate::console;
 use crate::link::define;
-use crate::link::resolve;
+use crate::link::resolve::{self, OnlyLoaded};
 use crate::threads::thread::Thread;
 
 /// Answers for one method being compiled. Loads nothing and runs no Java code. The thread is in
@@ -170,7 +170,7 @@ impl<'a> Cx<'a> {
         kind: InvokeKind,
         index: u32,
     ) -> Option<&'static Method> {
-        let callee = resolve::visible_method_at(class, index as u16, kind)?;
+        let callee = resolve::method_at(OnlyLoaded, class, index as u16, kind).ok()?;
         let holder = callee.class();
         let is_plain = callee.access & (access::SYNCHRONIZED | access::NATIVE | access::ABSTRACT)
             == 0
@@ -198,12 +198,12 @@ impl<'a> Cx<'a> {
         let body = compiler::inlinable(&function)?;
         let all_fit = body.into_iter().all(|op| match *op {
             ir::Op::GetField { index, .. } => {
-                resolve::visible_field_at(holder, index as u16, false).is_some()
+                resolve::field_at(OnlyLoaded, holder, index as u16, false).is_ok()
             }
             ir::Op::PutField { index, .. } => {
                 let write = Write::by(callee, false);
-                resolve::visible_field_at(holder, index as u16, false)
-                    .is_some_and(|(owner, field)| write.is_allowed(holder, owner, field))
+                resolve::field_at(OnlyLoaded, holder, index as u16, false)
+                    .is_ok_and(|(owner, field)| write.is_allowed(holder, owner, field))
             }
             ir::Op::Invoke { kind, index, .. } => {
                 self.body(holder, (kind, index), depth + 1).is_some()
@@ -243,7 +243,7 @@ impl<'a> Cx<'a> {
         let index = question.index();
         if let Question::Method(kind, _) = question {
             self.load_polymorphic(index);
-            let method = resolve::visible_method_at(self.class, index as u16, kind);
+            let method = resolve::method_at(OnlyLoaded, self.class, index as u16, kind).ok();
             if method.is_some_and(|method| method.flags.is_signature_polymorphic) {
                 return None;
             }
@@ -335,7 +335,7 @@ impl Cx<'_> {
         } else {
             SiteKind::Field
         };
-        let found = resolve::visible_field_at(self.class, index as u16, is_static);
+        let found = resolve::field_at(OnlyLoaded, self.class, index as u16, is_static).ok();
         self.link_of(found, kind, index)
     }
 
@@ -366,15 +366,15 @@ impl Cx<'_> {
     }
 
     fn written_link(&mut self, write: Write, index: u32) -> FieldLink {
-        let found = resolve::visible_field_at(self.class, index as u16, write.is_static);
+        let found = resolve::field_at(OnlyLoaded, self.class, index as u16, write.is_static).ok();
         let found = found.filter(|(holder, field)| write.is_allowed(self.class, holder, field));
         self.link_of(found, SiteKind::Written(write), index)
     }
 
     fn class_link(&mut self, index: u32) -> ClassLink {
-        match resolve::visible_class_at(self.class, index as u16) {
-            Some(class) => ClassLink::Resolved(self.number(class.address()), self.test_for(class)),
-            None => ClassLink::Site(self.site(SiteKind::Class, index)),
+        match resolve::class_at(OnlyLoaded, self.class, index as u16) {
+            Ok(class) => ClassLink::Resolved(self.number(class.address()), self.test_for(class)),
+            Err(_) => ClassLink::Site(self.site(SiteKind::Class, index)),
         }
     }
 
@@ -394,7 +394,7 @@ impl Cx<'_> {
     }
 
     fn new_link(&mut self, index: u32) -> NewLink {
-        let found = resolve::visible_class_at(self.class, index as u16);
+        let found = resolve::class_at(OnlyLoaded, self.class, index as u16).ok();
         let ready = found.filter(|class| {
             self.is_ready(class) && class.info.kind == ClassKind::Instance && !class.is_abstract()
         });
@@ -410,7 +410,7 @@ impl Cx<'_> {
     }
 
     fn array_link(&mut self, index: u32) -> ClassLink {
-        let element = resolve::visible_class_at(self.class, index as u16);
+        let element = resolve::class_at(OnlyLoaded, self.class, index as u16).ok();
         match element.and_then(define::array_of_loaded) {
             Some(array) => ClassLink::Resolved(self.number(array.address()), SubtypeTest::Ask),
             None => ClassLink::Site(self.site(SiteKind::ArrayOf, index)),
@@ -437,9 +437,9 @@ impl Cx<'_> {
             }
         };
         let visible = match constant {
-            LoadedConstant::Class => {
-                resolve::visible_class_at(self.class, index as u16).map(Class::mirror)
-            }
+            LoadedConstant::Class => resolve::class_at(OnlyLoaded, self.class, index as u16)
+                .ok()
+                .map(Class::mirror),
             _ => None,
         };
         match visible.and_then(ObjectRef::some) {
@@ -450,7 +450,7 @@ impl Cx<'_> {
 
     fn method_link(&mut self, kind: InvokeKind, index: u32) -> MethodLink {
         self.load_polymorphic(index);
-        let Some(method) = resolve::visible_method_at(self.class, index as u16, kind) else {
+        let Ok(method) = resolve::method_at(OnlyLoaded, self.class, index as u16, kind) else {
             return MethodLink::Site(self.site(SiteKind::Method(kind), index));
         };
         if method.flags.is_signature_polymorphic {

@@ -313,7 +313,7 @@ fn own_row(class: &'static Class) -> Option<classfile::InnerClass> {
 extern "C" fn JVM_GetDeclaringClass(env: u64, mirror: u64) -> u64 {
     let class = class_of(env, mirror);
     match own_row(class).filter(|row| row.outer != 0) {
-        Some(row) => local_mirror(env, resolve::class_at(&of(env), class, row.outer)),
+        Some(row) => local_mirror(env, resolve::class_at(&*of(env), class, row.outer)),
         None => 0,
     }
 }

@@ -8,9 +8,9 @@ use crate::classes::library::Library;
 use crate::link::message;
 use crate::link::mirror;
 use crate::link::module;
-use crate::link::resolve;
+use crate::link::resolve::{self, Policy};
 use crate::memory::symbol::Symbol;
-use crate::threads::thread::{Thread, Thrown};
+use crate::threads::thread::Thread;
 
 /// A field or method that was found by looking in `resolved`.
 #[derive(Clone, Copy)]
@@ -30,45 +30,35 @@ pub(crate) fn sees_class(from: &'static Class, class: &'static Class) -> bool {
         || is_reflections_own(from)
 }
 
-/// As [`sees_member`], if it takes no class that is not there yet.
-pub(crate) fn visibly_sees_member(from: &'static Class, found: Found) -> bool {
-    sees(from, found, visible_nest_host)
-}
-
-/// Whether `from` may use the member.
-pub(crate) fn sees_member(thread: &Thread, from: &'static Class, found: Found) -> bool {
-    sees(from, found, |class| Some(nest_host(thread, class)))
-}
-
-/// Throws IllegalAccessError unless `from` may name `class`.
-pub(crate) fn check_class(
-    thread: &Thread,
+/// Refuses with IllegalAccessError unless `from` may name `class`.
+pub(crate) fn check_class<P: Policy>(
+    policy: P,
     from: &'static Class,
     class: &'static Class,
-) -> Result<(), Thrown> {
+) -> Result<(), P::Refusal> {
     if sees_class(from, class) {
         return Ok(());
     }
     let class = innermost(class);
     let is_public = class.info.file.access & access::PUBLIC != 0;
-    let message = match module::refusal(from, class).filter(|_| is_public) {
+    let message = || match module::refusal(from, class).filter(|_| is_public) {
         Some(refusal) => {
             let (name, module) = (from.java_name(), mirror::module_of(from));
             message::hidden_by_module(&name, module, class, refusal)
         }
         None => message::hidden_class(from, class),
     };
-    Err(thread.throw("java/lang/IllegalAccessError", &message))
+    Err(policy.refuse("java/lang/IllegalAccessError", message))
 }
 
-/// Throws IllegalAccessError unless `from` may use the member; `what` names it for the error.
-pub(crate) fn check_member(
-    thread: &Thread,
+/// Refuses with IllegalAccessError unless `from` may use the member; `what` names it for the error.
+pub(crate) fn check_member<P: Policy>(
+    policy: P,
     from: &'static Class,
     found: Found,
     what: impl FnOnce() -> String,
-) -> Result<(), Thrown> {
-    if sees_member(thread, from, found) {
+) -> Result<(), P::Refusal> {
+    if sees_member(policy, from, found) {
         return Ok(());
     }
     let kind = match found.access & (access::PRIVATE | access::PROTECTED) {
@@ -76,8 +66,9 @@ pub(crate) fn check_member(
         access::PROTECTED => "protected ",
         _ => "",
     };
-    let message = message::hidden_member(from, found.holder, &format!("{kind}{}", what()));
-    Err(thread.throw("java/lang/IllegalAccessError", &message))
+    Err(policy.refuse("java/lang/IllegalAccessError", || {
+        message::hidden_member(from, found.holder, &format!("{kind}{}", what()))
+    }))
 }
 
 fn innermost(mut class: &'static Class) -> &'static Class {
@@ -87,11 +78,8 @@ fn innermost(mut class: &'static Class) -> &'static Class {
     class
 }
 
-fn sees(
-    from: &'static Class,
-    found: Found,
-    nest_host: impl Fn(&'static Class) -> Option<&'static Class>,
-) -> bool {
+/// Whether `from` may use the member.
+fn sees_member<P: Policy>(policy: P, from: &'static Class, found: Found) -> bool {
     let Found {
         resolved,
         holder,
@@ -101,7 +89,7 @@ fn sees(
         return true;
     }
     if flags & access::PRIVATE != 0 {
-        return match (nest_host(from), nest_host(holder)) {
+        return match (host_of(policy, from), host_of(policy, holder)) {
             (Some(own), Some(other)) => core::ptr::eq(own, other),
             _ => false,
         };
@@ -124,32 +112,22 @@ pub(crate) fn is_reflections_own(class: &'static Class) -> bool {
 
 /// The class that decides who may see whose privates.
 pub(crate) fn nest_host(thread: &Thread, class: &'static Class) -> &'static Class {
-    if let Some(host) = class.info.host {
-        return nest_host(thread, host);
-    }
-    let Some(index) = class.info.file.nest_host else {
-        return class;
-    };
-    match resolve::class_at(thread, class, index) {
-        Ok(host) if is_member(host, class) => host,
-        Ok(_) => class,
-        Err(_) => {
-            thread.take_exception();
-            class
-        }
-    }
+    host_of(thread, class).unwrap_or(class)
 }
 
-/// As [`nest_host`], if that class is there already.
-fn visible_nest_host(class: &'static Class) -> Option<&'static Class> {
+/// As [`nest_host`], or none if it is not known yet and may not be loaded.
+fn host_of<P: Policy>(policy: P, class: &'static Class) -> Option<&'static Class> {
     if let Some(host) = class.info.host {
-        return visible_nest_host(host);
+        return host_of(policy, host);
     }
     let Some(index) = class.info.file.nest_host else {
         return Some(class);
     };
-    let host = resolve::visible_class_at(class, index)?;
-    Some(if is_member(host, class) { host } else { class })
+    match resolve::class_at(policy, class, index) {
+        Ok(host) if is_member(host, class) => Some(host),
+        Ok(_) => Some(class),
+        Err(refusal) => policy.forgives(refusal).then_some(class),
+    }
 }
 
 /// A nest has only the members that its host lists.

@@ -18,6 +18,91 @@ use crate::objects::string;
 use crate::threads::thread::{Thread, Thrown};
 use crate::threads::unwind;
 
+/// What resolution may do to find what code refers to: one of `&Thread` and [`OnlyLoaded`].
+pub(crate) trait Policy: Copy {
+    /// What comes back where nothing is found, or where it may not be used.
+    type Refusal;
+
+    /// The class that `loader` has or finds under a name.
+    fn class(self, loader: &'static Loader, name: Symbol) -> Result<&'static Class, Self::Refusal>;
+
+    /// A refusal of this Java class; whoever does not throw asks for no message.
+    fn refuse(self, error: &str, message: impl FnOnce() -> String) -> Self::Refusal;
+
+    /// Refuses unless both loaders mean the same classes by a descriptor; the message names the
+    /// type of which they mean two.
+    fn agree(
+        self,
+        loaders: (&Loader, &Loader),
+        descriptor: Symbol,
+        message: impl FnOnce(&str) -> String,
+    ) -> Result<(), Self::Refusal>;
+
+    /// Whether the answer may go on without what was refused.
+    fn forgives(self, refusal: Self::Refusal) -> bool;
+}
+
+/// Loads classes as the language does, and throws on this thread.
+impl Policy for &Thread {
+    type Refusal = Thrown;
+
+    fn class(self, loader: &'static Loader, name: Symbol) -> Result<&'static Class, Thrown> {
+        class_by_name(self, loader, name)
+    }
+
+    fn refuse(self, error: &str, message: impl FnOnce() -> String) -> Thrown {
+        self.throw(error, &message())
+    }
+
+    fn agree(
+        self,
+        (own, other): (&Loader, &Loader),
+        descriptor: Symbol,
+        message: impl FnOnce(&str) -> String,
+    ) -> Result<(), Thrown> {
+        let agreed = constraint::link(own, other, descriptor);
+        agreed.map_err(|ty| self.throw("java/lang/LinkageError", &message(&ty)))
+    }
+
+    fn forgives(self, _: Thrown) -> bool {
+        self.take_exception();
+        true
+    }
+}
+
+/// Takes what is there already: it loads nothing, throws nothing and agrees on nothing new.
+#[derive(Clone, Copy)]
+pub(crate) struct OnlyLoaded;
+
+/// Something is not there yet, or may not be used.
+pub(crate) struct Absent;
+
+impl Policy for OnlyLoaded {
+    type Refusal = Absent;
+
+    fn class(self, loader: &'static Loader, name: Symbol) -> Result<&'static Class, Absent> {
+        loader.visible(name).ok_or(Absent)
+    }
+
+    fn refuse(self, _: &str, _: impl FnOnce() -> String) -> Absent {
+        Absent
+    }
+
+    fn agree(
+        self,
+        (own, other): (&Loader, &Loader),
+        descriptor: Symbol,
+        _: impl FnOnce(&str) -> String,
+    ) -> Result<(), Absent> {
+        let has_agreed = constraint::is_linked(own, other, descriptor);
+        has_agreed.then_some(()).ok_or(Absent)
+    }
+
+    fn forgives(self, _: Absent) -> bool {
+        false
+    }
+}
+
 /// A class that code refers to: not finding it is an error, not an exception.
 pub(crate) fn class_by_name(
     thread: &Thread,
@@ -37,35 +122,30 @@ pub(crate) fn class_by_name(
     })
 }
 
-fn bad_constant(thread: &Thread, class: &'static Class, error: &classfile::Error) -> Thrown {
-    let message = format!("{error} in class file {}", class.name());
-    thread.throw("java/lang/ClassFormatError", &message)
+fn bad_constant<P: Policy>(
+    policy: P,
+    class: &'static Class,
+    error: &classfile::Error,
+) -> P::Refusal {
+    policy.refuse("java/lang/ClassFormatError", || {
+        format!("{error} in class file {}", class.name())
+    })
 }
 
 /// The class at a constant's index.
-pub(crate) fn class_at(
-    thread: &Thread,
+pub(crate) fn class_at<P: Policy>(
+    policy: P,
     class: &'static Class,
     index: u16,
-) -> Result<&'static Class, Thrown> {
+) -> Result<&'static Class, P::Refusal> {
     if index == class.info.file.this_class {
         return Ok(class);
     }
     let name = class.info.file.constants.class_name(index);
-    let name = name.map_err(|error| bad_constant(thread, class, &error))?;
-    let found = class_by_name(thread, class.info.loader, Symbol::new(name))?;
-    access::check_class(thread, class, found)?;
+    let name = name.map_err(|error| bad_constant(policy, class, &error))?;
+    let found = policy.class(class.info.loader, Symbol::new(name))?;
+    access::check_class(policy, class, found)?;
     Ok(found)
-}
-
-/// The class at a constant's index if it is there already and may be seen.
-pub(crate) fn visible_class_at(class: &'static Class, index: u16) -> Option<&'static Class> {
-    if index == class.info.file.this_class {
-        return Some(class);
-    }
-    let name = class.info.file.constants.class_name(index).ok()?;
-    let found = class.info.loader.visible(Symbol::new(name))?;
-    access::sees_class(class, found).then_some(found)
 }
 
 /// The literal at a constant's index.
@@ -168,74 +248,46 @@ pub(crate) fn find_interface_method(
 }
 
 /// The field at a constant's index.
-pub(crate) fn field_at(
-    thread: &Thread,
+pub(crate) fn field_at<P: Policy>(
+    policy: P,
     class: &'static Class,
     index: u16,
     is_static: bool,
-) -> Result<(&'static Class, &'static Field), Thrown> {
+) -> Result<(&'static Class, &'static Field), P::Refusal> {
     let pool = &class.info.file.constants;
     let member = pool
         .member(index)
-        .map_err(|error| bad_constant(thread, class, &error))?;
+        .map_err(|error| bad_constant(policy, class, &error))?;
     let (Constant::Field(holder, _) | Constant::Method(holder, _)) =
         pool.get(index).unwrap_or(Constant::Unusable)
     else {
         let error = classfile::Error::Malformed("Field constant expected");
-        return Err(bad_constant(thread, class, &error));
+        return Err(bad_constant(policy, class, &error));
     };
-    let resolved = class_at(thread, class, holder)?;
+    let resolved = class_at(policy, class, holder)?;
     let (name, descriptor) = (Symbol::new(member.name), Symbol::new(member.descriptor));
     let Some((holder, field)) = find_field(resolved, name, descriptor) else {
-        return Err(thread.throw("java/lang/NoSuchFieldError", &name.to_string()));
+        return Err(policy.refuse("java/lang/NoSuchFieldError", || name.to_string()));
     };
     let found = Found {
         resolved,
         holder,
         access: field.access,
     };
-    access::check_member(thread, class, found, || {
+    access::check_member(policy, class, found, || {
         format!("field {}.{name}", holder.java_name())
     })?;
     if field.is_static() != is_static {
-        let message = format!(
-            "Expected {} field {}.{name}",
-            if is_static { "static" } else { "non-static" },
-            holder.java_name()
-        );
-        return Err(thread.throw("java/lang/IncompatibleClassChangeError", &message));
+        let expected = if is_static { "static" } else { "non-static" };
+        return Err(policy.refuse("java/lang/IncompatibleClassChangeError", || {
+            format!("Expected {expected} field {}.{name}", holder.java_name())
+        }));
     }
-    let (own, other) = (class.info.loader, holder.info.loader);
-    constraint::link(own, other, descriptor).map_err(|ty| {
-        let message = message::field_disagrees(class, holder, field, &ty);
-        thread.throw("java/lang/LinkageError", &message)
+    let loaders = (class.info.loader, holder.info.loader);
+    policy.agree(loaders, descriptor, |ty| {
+        message::field_disagrees(class, holder, field, ty)
     })?;
     Ok((holder, field))
-}
-
-/// As [`field_at`], if all classes are there already.
-pub(crate) fn visible_field_at(
-    class: &'static Class,
-    index: u16,
-    is_static: bool,
-) -> Option<(&'static Class, &'static Field)> {
-    let pool = &class.info.file.constants;
-    let member = pool.member(index).ok()?;
-    let Constant::Field(holder, _) = pool.get(index).ok()? else {
-        return None;
-    };
-    let resolved = visible_class_at(class, holder)?;
-    let (name, descriptor) = (Symbol::new(member.name), Symbol::new(member.descriptor));
-    find_field(resolved, name, descriptor).filter(|(holder, field)| {
-        let found = Found {
-            resolved,
-            holder,
-            access: field.access,
-        };
-        field.is_static() == is_static
-            && access::visibly_sees_member(class, found)
-            && constraint::is_linked(class.info.loader, holder.info.loader, descriptor)
-    })
 }
 
 impl Write {
@@ -301,25 +353,26 @@ fn may_be_either(class: &'static Class, holder: &'static Class, kind: InvokeKind
 }
 
 /// The method at a constant's index, as `kind` calls it.
-pub(crate) fn method_at(
-    thread: &Thread,
+pub(crate) fn method_at<P: Policy>(
+    policy: P,
     class: &'static Class,
     index: u16,
     kind: InvokeKind,
-) -> Result<&'static Method, Thrown> {
+) -> Result<&'static Method, P::Refusal> {
     let pool = &class.info.file.constants;
     let member = pool
         .member(index)
-        .map_err(|error| bad_constant(thread, class, &error))?;
+        .map_err(|error| bad_constant(policy, class, &error))?;
     let Some((holder, is_interface)) = holder_of(class, index) else {
         let error = classfile::Error::Malformed("Method constant expected");
-        return Err(bad_constant(thread, class, &error));
+        return Err(bad_constant(policy, class, &error));
     };
-    let holder = class_at(thread, class, holder)?;
+    let holder = class_at(policy, class, holder)?;
     let is_interface = is_interface || may_be_either(class, holder, kind);
     if holder.is_interface() != is_interface {
-        let message = message::wrong_kind_of_class(holder);
-        return Err(thread.throw("java/lang/IncompatibleClassChangeError", &message));
+        return Err(policy.refuse("java/lang/IncompatibleClassChangeError", || {
+            message::wrong_kind_of_class(holder)
+        }));
     }
     let (name, descriptor) = (Symbol::new(member.name), Symbol::new(member.descriptor));
     let found = if is_interface {
@@ -327,65 +380,30 @@ pub(crate) fn method_at(
     } else {
         find_method(holder, name, descriptor)
     };
+    let named = |class| format!("'{}'", message::method(class, name, descriptor));
     let Some(method) = found else {
-        let message = message::method(holder, name, descriptor);
-        return Err(thread.throw("java/lang/NoSuchMethodError", &format!("'{message}'")));
+        return Err(policy.refuse("java/lang/NoSuchMethodError", || named(holder)));
     };
-    access::check_member(thread, class, found_in(holder, method), || {
-        let method = message::method(method.class(), name, descriptor);
-        format!("method '{method}'")
+    access::check_member(policy, class, found_in(holder, method), || {
+        format!("method {}", named(method.class()))
     })?;
-    let (own, other) = (class.info.loader, method.class().info.loader);
-    constraint::link(own, other, method.descriptor).map_err(|ty| {
-        let message = message::method_disagrees(class, method, is_interface, &ty);
-        thread.throw("java/lang/LinkageError", &message)
+    let loaders = (class.info.loader, method.class().info.loader);
+    policy.agree(loaders, method.descriptor, |ty| {
+        message::method_disagrees(class, method, is_interface, ty)
     })?;
     if method.is_static() != (kind == InvokeKind::Static) {
-        let what = if kind == InvokeKind::Static {
-            "static"
-        } else {
-            "instance not static"
+        let expected = match kind {
+            InvokeKind::Static => "static",
+            _ => "instance not static",
         };
-        let message = message::method(method.class(), name, descriptor);
-        let message = format!("Expected {what} method '{message}'");
-        return Err(thread.throw("java/lang/IncompatibleClassChangeError", &message));
+        return Err(policy.refuse("java/lang/IncompatibleClassChangeError", || {
+            format!("Expected {expected} method {}", named(method.class()))
+        }));
     }
     Ok(if kind == InvokeKind::Special {
         special_target(class, method, holder)
     } else {
         method
-    })
-}
-
-/// As [`method_at`], if all classes are there already and nothing is wrong.
-pub(crate) fn visible_method_at(
-    class: &'static Class,
-    index: u16,
-    kind: InvokeKind,
-) -> Option<&'static Method> {
-    let member = class.info.file.constants.member(index).ok()?;
-    let (holder, is_interface) = holder_of(class, index)?;
-    let holder = visible_class_at(class, holder)?;
-    let is_interface = is_interface || may_be_either(class, holder, kind);
-    if holder.is_interface() != is_interface {
-        return None;
-    }
-    let (name, descriptor) = (Symbol::new(member.name), Symbol::new(member.descriptor));
-    let found = if is_interface {
-        find_interface_method(holder, name, descriptor)
-    } else {
-        find_method(holder, name, descriptor)
-    }?;
-    let is_seen = access::visibly_sees_member(class, found_in(holder, found));
-    let (own, other) = (class.info.loader, found.class().info.loader);
-    let is_linked = constraint::is_linked(own, other, found.descriptor);
-    if !is_seen || !is_linked || found.is_static() != (kind == InvokeKind::Static) {
-        return None;
-    }
-    Some(if kind == InvokeKind::Special {
-        special_target(class, found, holder)
-    } else {
-        found
     })
 }
 

@@ -22,7 +22,7 @@ use crate::console;
 use crate::invoke::method_handle;
 use crate::link::loader;
 use crate::link::native;
-use crate::link::resolve;
+use crate::link::resolve::{self, OnlyLoaded};
 use crate::link::verification;
 use crate::threads::real_time::Reached;
 use crate::threads::thread::{Thread, Thrown};
@@ -306,14 +306,14 @@ impl<'a> Closure<'a> {
         };
         let index = index as u16;
         let is_ready = match kind {
-            _ if is_static_field(kind) => resolve::visible_field_at(class, index, true)
-                .is_some_and(|(holder, _)| holder.is_initialized()),
+            _ if is_static_field(kind) => resolve::field_at(OnlyLoaded, class, index, true)
+                .is_ok_and(|(holder, _)| holder.is_initialized()),
             SiteKind::New => {
-                resolve::visible_class_at(class, index).is_some_and(Class::is_initialized)
+                resolve::class_at(OnlyLoaded, class, index).is_ok_and(Class::is_initialized)
             }
             SiteKind::Method(InvokeKind::Static) => {
-                resolve::visible_method_at(class, index, InvokeKind::Static)
-                    .is_some_and(|method| method.class().is_initialized())
+                resolve::method_at(OnlyLoaded, class, index, InvokeKind::Static)
+                    .is_ok_and(|method| method.class().is_initialized())
             }
             _ => true,
         };

@@ -10,7 +10,7 @@ use ir::{BinaryOp, InvokeKind, LoadedConstant, Op};
 
 use crate::classes::class::{Class, Method};
 use crate::classes::library::Library;
-use crate::link::resolve;
+use crate::link::resolve::{self, OnlyLoaded};
 use crate::memory::symbol::Symbol;
 
 /// Calls within calls that are looked into.
@@ -56,17 +56,17 @@ fn is_closed_op(class: &'static Class, own: &'static Class, op: &Op, depth: u32)
         Op::Binary { op, .. } => !matches!(op, BinaryOp::Div | BinaryOp::Rem),
         Op::Load { constant, .. } => constant == LoadedConstant::String,
         Op::GetStatic { index, .. } | Op::PutStatic { index, .. } => {
-            let field = resolve::visible_field_at(own, index as u16, true);
+            let field = resolve::field_at(OnlyLoaded, own, index as u16, true).ok();
             field.is_some_and(|(holder, _)| core::ptr::eq(holder, class))
         }
         Op::New { index, .. } => {
-            let made = resolve::visible_class_at(own, index as u16);
+            let made = resolve::class_at(OnlyLoaded, own, index as u16).ok();
             made.is_some_and(|made| {
                 (core::ptr::eq(made, class) || made.is_initialized()) && !made.has_finalizer()
             })
         }
         Op::Invoke { kind, index, .. } => {
-            let callee = resolve::visible_method_at(own, index as u16, kind);
+            let callee = resolve::method_at(OnlyLoaded, own, index as u16, kind).ok();
             callee.is_some_and(|callee| is_closed_call(class, callee, kind, depth))
         }
         Op::InvokeDynamic { .. }
