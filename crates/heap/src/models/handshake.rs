@@ -20,7 +20,7 @@ impl PollByte for AtomicU8 {
 }
 
 /// A mutator's record as far as a handshake goes.
-struct Record {
+struct HandshakeRecord {
     handshake: Handshake,
     poll: AtomicU8,
     claim: Mutex<()>,
@@ -30,7 +30,7 @@ struct Record {
     handed: UnsafeCell<(u32, u32)>,
 }
 
-impl Record {
+impl HandshakeRecord {
     fn new() -> Arc<Self> {
         Arc::new(Self {
             handshake: Handshake::new(State::Managed),
@@ -160,7 +160,7 @@ impl Record {
 #[test]
 fn one_of_the_two_sees_the_other() {
     loom::model(|| {
-        let record = Record::new();
+        let record = HandshakeRecord::new();
         let mutator = {
             let record = Arc::clone(&record);
             thread::spawn(move || record.enter_native())
@@ -179,7 +179,7 @@ fn one_of_the_two_sees_the_other() {
 #[test]
 fn each_question_has_one_answer_and_takes_the_log() {
     check_within(5, || {
-        let record = Record::new();
+        let record = HandshakeRecord::new();
         let mutator = {
             let record = Arc::clone(&record);
             thread::spawn(move || {
@@ -209,7 +209,7 @@ fn each_question_has_one_answer_and_takes_the_log() {
 #[test]
 fn a_byte_that_is_cleared_hides_no_question() {
     check_within(5, || {
-        let record = Record::new();
+        let record = HandshakeRecord::new();
         let mutator = {
             let record = Arc::clone(&record);
             thread::spawn(move || {
@@ -236,7 +236,7 @@ fn a_byte_that_is_cleared_hides_no_question() {
 #[test]
 fn a_visitor_finds_the_mutator_still() {
     check_within(4, || {
-        let record = Record::new();
+        let record = HandshakeRecord::new();
         let mutator = {
             let record = Arc::clone(&record);
             thread::spawn(move || {

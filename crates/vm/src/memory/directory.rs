@@ -40,14 +40,14 @@ impl<T> Directory<T> {
     /// Gives `record` a number, not 0.
     pub(crate) fn enter(&self, key: u32, record: Arc<T>) -> u32 {
         let index = self.entries.take();
-        *self.entries.at(index).lock_bare() = Some(Entry { key, record });
+        *self.entries.at(index).lock_keeping_state() = Some(Entry { key, record });
         index + 1
     }
 
     /// Nobody finds the record under `number` from here on. Whoever entered it holds it still.
     pub(crate) fn leave(&self, number: u32) {
         let index = number - 1;
-        let left = self.entries.at(index).lock_bare().take();
+        let left = self.entries.at(index).lock_keeping_state().take();
         debug_assert!(left.is_some(), "it has entered");
         self.entries.give_back(index);
     }
@@ -61,7 +61,10 @@ impl<T> Directory<T> {
         work: impl FnOnce(&Arc<T>) -> R,
     ) -> Option<R> {
         // Any number may come: reflection that was let in writes what it likes.
-        let entry = self.entries.find(number.checked_sub(1)?)?.lock_bare();
+        let entry = self
+            .entries
+            .find(number.checked_sub(1)?)?
+            .lock_keeping_state();
         let entry = entry.as_ref().filter(|entry| entry.key == key)?;
         Some(work(&entry.record))
     }

@@ -70,7 +70,7 @@ impl<T: Default> Table<T> {
 
     /// A number whose record nobody uses. Takes a lock whose holders wait for nobody.
     pub(crate) fn take(&self) -> u32 {
-        let mut free = self.free.lock_bare();
+        let mut free = self.free.lock_keeping_state();
         if let Some(index) = free.pop() {
             return index;
         }
@@ -102,7 +102,7 @@ impl<T: Default> Table<T> {
         // nobody.
         let records = new_records();
         let mut room = Vec::with_capacity((chunk + 1) * CHUNK_RECORDS);
-        let mut free = self.free.lock_bare();
+        let mut free = self.free.lock_keeping_state();
         let unused = if is_there(&self.chunks[chunk]) {
             Some(records)
         } else {
@@ -128,7 +128,7 @@ impl<T: Default> Table<T> {
 
     /// Gives back a number that nothing names any more.
     pub(crate) fn give_back(&self, index: u32) {
-        self.free.lock_bare().push(index);
+        self.free.lock_keeping_state().push(index);
     }
 
     /// Numbers given out so far, those given back included.
@@ -182,9 +182,9 @@ mod tests {
             TABLE.take();
         }
         assert_eq!(TABLE.late(), 0);
-        let room = TABLE.free.lock_bare().capacity();
+        let room = TABLE.free.lock_keeping_state().capacity();
         (0..TABLE.count()).for_each(|index| TABLE.give_back(index));
-        assert_eq!(TABLE.free.lock_bare().capacity(), room);
+        assert_eq!(TABLE.free.lock_keeping_state().capacity(), room);
         for _ in 0..5 * CHUNK_RECORDS {
             TABLE.take();
         }

@@ -30,7 +30,7 @@ impl<T> Lock<T> {
     }
 
     /// Waits in the state that the thread has: for locks whose holders reach no safepoint.
-    pub(crate) fn lock_bare(&self) -> PiMutexGuard<'_, T> {
+    pub(crate) fn lock_keeping_state(&self) -> PiMutexGuard<'_, T> {
         self.0.lock()
     }
 }
