@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! A cursor over little-endian bytes that knows where it is in the whole entry.
+//!
+//! `dex::cursor` is another one, and says why.
 
 use crate::{Error, Fault};
 

@@ -1,5 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //! A cursor over the file that knows which kind of item it reads.
+//!
+//! `apk` has a reader of its own. Its errors name an entry of a package, and it reads parts inside
+//! parts; here they name an item, and every place counts from the file's start. Both share four
+//! reads of a line or two, which is too little for a crate below both.
 
 use crate::{Error, Fault};
 
