@@ -199,3 +199,24 @@ impl<'ast> Visit<'ast> for Census<'_> {
         visit::visit_expr_unsafe(self, item);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_module_lies_beside_its_folder() {
+        let breaches = |path: &str| {
+            let mut breaches = Vec::new();
+            check_form(path, &mut breaches);
+            breaches
+        };
+        // The folder is there, as cargo starts tests in the package's own.
+        assert_eq!(
+            breaches("src/tidy.rs"),
+            ["src/tidy.rs: it has modules in src/tidy/, so it is src/tidy/mod.rs"]
+        );
+        assert!(breaches("src/tidy/mod.rs").is_empty());
+        assert!(breaches("src/tidy/source.rs").is_empty());
+    }
+}
