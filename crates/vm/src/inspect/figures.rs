@@ -80,6 +80,15 @@ pub(crate) fn figures() -> String {
         "from the code cache: {loaded} methods in {load_ms:.1} ms, {unfit} did not fit, {} not kept",
         store::DROPPED.load(Ordering::Relaxed)
     ));
+    let delivered = cache::LOADED_DELIVERED.load(Ordering::Relaxed);
+    say(&format!(
+        "of these, delivered with the machine: {delivered} methods, kept by this user: {}",
+        loaded.saturating_sub(delivered)
+    ));
+    let of_platform = cache::COMPILED_OF_PLATFORM.load(Ordering::Relaxed);
+    say(&format!(
+        "compiled of the class library and the framework: {of_platform} methods"
+    ));
     say(&format!("code cache: {}", store::describe()));
     let dropped = rt::lines::dropped_count();
     say(&format!("lines of real-time threads dropped: {dropped}"));
@@ -91,7 +100,9 @@ pub(crate) fn figures() -> String {
 pub(crate) fn write(file: &Path) {
     let counts = [
         ("methods_compiled", &cache::COMPILED),
+        ("methods_compiled_of_platform", &cache::COMPILED_OF_PLATFORM),
         ("methods_from_cache", &cache::LOADED),
+        ("methods_delivered", &cache::LOADED_DELIVERED),
     ];
     let mut text = format!(
         "{{\n\"collector\": {},\n",
