@@ -20,12 +20,17 @@ use crate::stage::target_dir;
 /// that the build never ran.
 const RUNS: [(&str, &str); 5] = [
     ("run APPS/pulse.apk --for 2s", ""),
-    (HEARTBEAT, ""),
+    (
+        "run APPS/heartbeat.apk --service .Heartbeat --extra beats=50",
+        "",
+    ),
     ("java tests/java/Lambdas.java", ""),
     ("run APPS/life.apk --for 2s", COMPILE_LOADED),
-    (HEARTBEAT, COMPILE_LOADED),
+    (
+        "run APPS/heartbeat.apk --service .Heartbeat --for 20s",
+        COMPILE_LOADED,
+    ),
 ];
-const HEARTBEAT: &str = "run APPS/heartbeat.apk --service .Heartbeat --for 20s";
 /// All methods of the classes that were loaded, at the end.
 const COMPILE_LOADED: &str = "-Xtakt:compile-loaded";
 /// What the machine says where it gives up writing.
