@@ -2,9 +2,9 @@
 //! Compiled code that is delivered with the build: no user's first start compiles the class library
 //! or the framework.
 //!
-//! Applications run, and what they ran is kept. Some also have the rest of the classes compiled that
-//! they loaded, for applications that the build never sees. Then the store gets its place in memory
-//! and takes the place of the older one; nobody writes to it from there on.
+//! Applications run, and what they ran is kept. Some also have the rest of the classes compiled
+//! that they loaded, for applications that the build never sees. Then the store gets its place in
+//! memory and takes the place of the older one; nobody writes to it from there on.
 
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;

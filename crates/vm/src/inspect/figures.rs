@@ -80,20 +80,23 @@ pub(crate) fn figures() -> String {
         "from the code cache: {loaded} methods in {load_ms:.1} ms, {unfit} did not fit, {} not kept",
         store::DROPPED.load(Ordering::Relaxed)
     ));
-    let delivered = cache::LOADED_DELIVERED.load(Ordering::Relaxed);
-    say(&format!(
-        "of these, delivered with the machine: {delivered} methods, kept by this user: {}",
-        loaded.saturating_sub(delivered)
-    ));
-    let of_platform = cache::COMPILED_OF_PLATFORM.load(Ordering::Relaxed);
-    say(&format!(
-        "compiled of the class library and the framework: {of_platform} methods"
-    ));
+    say(&sources(loaded));
     say(&format!("code cache: {}", store::describe()));
     let dropped = rt::lines::dropped_count();
     say(&format!("lines of real-time threads dropped: {dropped}"));
     say(&table::text());
     text
+}
+
+/// Who had the methods that were loaded, and what was compiled of what comes with the machine.
+fn sources(loaded: u32) -> String {
+    let delivered = cache::LOADED_DELIVERED.load(Ordering::Relaxed);
+    let own = loaded.saturating_sub(delivered);
+    let of_platform = cache::COMPILED_OF_PLATFORM.load(Ordering::Relaxed);
+    format!(
+        "of these, delivered with the machine: {delivered} methods, kept by this user: {own}\n\
+         compiled of the class library and the framework: {of_platform} methods"
+    )
 }
 
 /// The same figures as JSON, for `-Xtakt:report=FILE`.
