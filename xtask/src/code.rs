@@ -2,12 +2,12 @@
 //! Compiled code that is delivered with the build: no user's first start compiles the class library
 //! or the framework.
 //!
-//! Applications run once, and what they ran is kept. The last one also has the rest of the classes
-//! compiled that it loaded, for applications that the build never sees. Then the store gets its
-//! place in memory and takes the place of the older one; nobody writes to it from there on.
+//! Applications run, and what they ran is kept. Some also have the rest of the classes compiled
+//! that they loaded, for applications that the build never sees. Then the store gets its place in
+//! memory and takes the place of the older one; nobody writes to it from there on.
 
 use std::os::unix::fs::PermissionsExt as _;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
 
 use anyhow::{Context, Result, bail};
@@ -15,17 +15,26 @@ use anyhow::{Context, Result, bail};
 use crate::inputs::Inputs;
 use crate::stage::target_dir;
 
-/// What runs: words after `takt`, with `APPS` for the folder of packages. Packages of tests/apps
-/// but `life` are left out, so that tests can start ones that the build never ran.
-const RUNS: [&str; 5] = [
-    "run APPS/pulse.apk --for 2s",
-    "run APPS/heartbeat.apk --service .Heartbeat --for 20s",
-    "run APPS/heartbeat.apk --service .Heartbeat --for 20s",
-    "java tests/java/Lambdas.java",
-    "run APPS/life.apk --for 2s",
+/// What runs: words after `takt`, with `APPS` for the folder of packages, and options besides.
+/// `handler-load` and packages of tests/apps but `life` are left out, so that tests can start ones
+/// that the build never ran.
+const RUNS: [(&str, &str); 5] = [
+    ("run APPS/pulse.apk --for 2s", ""),
+    (
+        "run APPS/heartbeat.apk --service .Heartbeat --extra beats=50",
+        "",
+    ),
+    ("java tests/java/Lambdas.java", ""),
+    ("run APPS/life.apk --for 2s", COMPILE_LOADED),
+    (
+        "run APPS/heartbeat.apk --service .Heartbeat --for 20s",
+        COMPILE_LOADED,
+    ),
 ];
-/// For the last of them.
+/// All methods of the classes that were loaded, at the end.
 const COMPILE_LOADED: &str = "-Xtakt:compile-loaded";
+/// What the machine says where it gives up writing.
+const NOT_KEPT: &str = "code is not kept in";
 /// The JDK's launcher reads options from it.
 const OPTIONS: &str = "JDK_JAVA_OPTIONS";
 
@@ -45,41 +54,41 @@ pub(crate) fn build(takt: &Path) -> Result<()> {
     remove(&making)?;
     std::fs::create_dir(&making)?;
     let data = tempfile::tempdir()?;
-    for (index, words) in RUNS.iter().enumerate() {
-        let is_last = index + 1 == RUNS.len();
-        run(takt, words, &making, data.path(), is_last)?;
+    for (words, option) in RUNS {
+        run(takt, words, option, (&making, data.path()))?;
     }
     let mut install = Command::new(takt);
     install.args(["compile", "--install"]).arg(&making);
     if !install.status()?.success() {
         bail!("the store of compiled code was not installed");
     }
-    for file in files(&making)? {
-        std::fs::set_permissions(file, std::fs::Permissions::from_mode(0o444))?;
-    }
-    // Processes that run go on with the files that they have mapped.
+    make_read_only(&making)?;
+    // A start meanwhile finds the older store, or none for a moment: its processes have it mapped.
+    let older = takt.with_file_name("code.older");
+    remove(&older)?;
     inputs.begin()?;
-    remove(&delivered)?;
+    if delivered.exists() {
+        std::fs::rename(&delivered, &older)?;
+    }
     std::fs::rename(&making, &delivered)?;
-    inputs.end()
+    inputs.end()?;
+    remove(&older)
 }
 
-fn run(takt: &Path, words: &str, store: &Path, data: &Path, is_last: bool) -> Result<()> {
+fn run(takt: &Path, words: &str, option: &str, (store, data): (&Path, &Path)) -> Result<()> {
     let apps = target_dir()?.join("framework/apps");
     let words = words.replace("APPS", &apps.to_string_lossy());
     let store = store.display();
-    let mut options = format!("-Xtakt:no-code-library -Xtakt:code-cache={store}");
-    if is_last {
-        options = format!("{options} {COMPILE_LOADED}");
-    }
+    let options = format!("-Xtakt:no-code-library -Xtakt:code-cache={store} {option}");
     let output = Command::new(takt)
         .args(words.split(' '))
         .env(OPTIONS, options)
         .env("XDG_DATA_HOME", data)
         .output()
         .context("cannot start takt")?;
-    if !output.status.success() {
-        let said = String::from_utf8_lossy(&output.stderr);
+    let said = String::from_utf8_lossy(&output.stderr);
+    // A store that lacks what did not fit would look whole.
+    if !output.status.success() || said.contains(NOT_KEPT) {
         bail!("takt {words}: {}\n{said}", output.status);
     }
     Ok(())
@@ -92,13 +101,19 @@ fn remove(folder: &Path) -> Result<()> {
     }
 }
 
-/// The files of all targets' folders.
-fn files(store: &Path) -> Result<Vec<PathBuf>> {
-    let mut all = Vec::new();
+/// Everybody reads, nobody writes. Folders stay the builder's, who removes them one day.
+fn make_read_only(store: &Path) -> Result<()> {
+    let set = |path: &Path, mode| {
+        std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode))
+            .with_context(|| format!("cannot protect {}", path.display()))
+    };
+    set(store, 0o755)?;
     for folder in std::fs::read_dir(store)? {
-        for file in std::fs::read_dir(folder?.path())? {
-            all.push(file?.path());
+        let folder = folder?.path();
+        set(&folder, 0o755)?;
+        for file in std::fs::read_dir(&folder)? {
+            set(&file?.path(), 0o444)?;
         }
     }
-    Ok(all)
+    Ok(())
 }

@@ -5,6 +5,7 @@ mod programs;
 
 use std::collections::BTreeSet;
 use std::io::{BufRead, BufReader};
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use std::sync::OnceLock;
@@ -276,4 +277,17 @@ fn a_delivered_store_gets_its_place_where_it_is_installed() {
         .map(|it| area_of(it.0))
         .collect();
     assert_eq!(areas, [Some(0), Some(1), Some(2)].into());
+    // Nobody runs from a folder that others may write to, or from what another version made.
+    let said = || String::from_utf8_lossy(&run().stderr).into_owned();
+    let root = library.split('=').nth(1).expect("an option");
+    let mut folders = std::fs::read_dir(root).expect("ours");
+    let folder = folders.next().expect("one target").expect("ours").path();
+    let mode = std::fs::Permissions::from_mode(0o777);
+    std::fs::set_permissions(&folder, mode).expect("ours");
+    let text = said();
+    assert!(text.contains("be writable by no one else"), "{text}");
+    assert!(text.contains("none delivered ("), "{text}");
+    std::fs::rename(&folder, folder.with_file_name("00")).expect("ours");
+    let text = said();
+    assert!(text.contains("(another version or"), "{text}");
 }

@@ -21,6 +21,12 @@ pub(crate) struct Loader {
     pub(crate) unnamed_module: AtomicU32,
 }
 
+/// The loaders that the class library itself makes at start.
+const PLATFORM: [&str; 2] = [
+    "jdk/internal/loader/ClassLoaders$PlatformClassLoader",
+    "jdk/internal/loader/ClassLoaders$AppClassLoader",
+];
+
 pub(crate) static LOADERS: Lock<Vec<&'static Loader>> = Lock::new(Vec::new());
 pub(crate) static DEFINED: AtomicU32 = AtomicU32::new(0);
 
@@ -59,6 +65,12 @@ impl Loader {
 
     pub(crate) fn is_boot(&self) -> bool {
         self.id == 0
+    }
+
+    /// Do its classes come with the JDK or from the class path, where the framework lies?
+    /// Applications have loaders of their own.
+    pub(crate) fn is_platforms(&self) -> bool {
+        self.is_boot() || PLATFORM.contains(&&*self.object().class().name().to_string())
     }
 
     /// A class this loader has defined or been asked for.

@@ -53,10 +53,14 @@ static IDLE: Lock<Vec<Compiler>> = Lock::new(Vec::new());
 static ADAPTERS: OnceLock<Lock<HashMap<Shape, u64>>> = OnceLock::new();
 /// Methods compiled since start.
 pub(crate) static COMPILED: AtomicU32 = AtomicU32::new(0);
+/// Of these, methods of classes that come with the JDK or from the class path.
+pub(crate) static COMPILED_OF_PLATFORM: AtomicU32 = AtomicU32::new(0);
 /// Nanoseconds spent compiling.
 pub(crate) static COMPILE_NS: AtomicU64 = AtomicU64::new(0);
 /// Methods taken from the code cache on disk.
 pub(crate) static LOADED: AtomicU32 = AtomicU32::new(0);
+/// Of these, methods from the store that was delivered.
+pub(crate) static LOADED_DELIVERED: AtomicU32 = AtomicU32::new(0);
 /// Nanoseconds spent on that.
 pub(crate) static LOAD_NS: AtomicU64 = AtomicU64::new(0);
 /// Pieces found there that rest on answers that were not given this time.
@@ -129,6 +133,19 @@ pub(crate) fn run_new(key: Option<Key>, piece: Piece, addresses: &[u64], kind: C
     room.fill(&addresses[..piece.slot_count()]);
     let bytes = piece.code.bytes.len();
     announce(room, bytes, piece.code, kind)
+}
+
+/// Counts a method that was compiled.
+pub(crate) fn count_compiled(method: &Method) {
+    COMPILED.fetch_add(1, Ordering::Relaxed);
+    let of_platform = u32::from(method.class().info.loader.is_platforms());
+    COMPILED_OF_PLATFORM.fetch_add(of_platform, Ordering::Relaxed);
+}
+
+/// Counts a method that was kept, in the store that was delivered or in the user's.
+pub(crate) fn count_loaded(is_delivered: bool) {
+    LOADED.fetch_add(1, Ordering::Relaxed);
+    LOADED_DELIVERED.fetch_add(u32::from(is_delivered), Ordering::Relaxed);
 }
 
 impl Method {
@@ -230,22 +247,31 @@ pub(crate) fn with_compiler<T>(work: impl FnOnce(&mut Compiler) -> T) -> T {
     result
 }
 
+/// Who made a piece that [`shared`] found or had made.
+enum Source {
+    Compiler,
+    Kept { is_delivered: bool },
+}
+
 /// Code that depends on nothing but what `sum` is of: from disk, or compiled now. It runs with
 /// `addresses`.
 fn shared(
     sum: Sum,
     (addresses, kind): (&[u64], CodeKind),
     compile: impl FnOnce(&mut Compiler) -> Result<CompiledCode, CompileError>,
-) -> Result<u64, CompileError> {
+) -> Result<(u64, Source), CompileError> {
     let key = Key {
         content: sum,
         index: 0,
     };
     if let Some(stored) = store::find(&key).next() {
-        return Ok(run_stored(stored, addresses, kind));
+        let is_delivered = stored.is_delivered;
+        let entry = run_stored(stored, addresses, kind);
+        return Ok((entry, Source::Kept { is_delivered }));
     }
     let code = with_compiler(compile)?;
-    Ok(run_new(Some(key), Piece::new(&[], code), addresses, kind))
+    let entry = run_new(Some(key), Piece::new(&[], code), addresses, kind);
+    Ok((entry, Source::Compiler))
 }
 
 /// The bridge to a native method; `addresses` are those that `native` names.
@@ -255,13 +281,12 @@ pub(crate) fn native_bridge(
     addresses: &[u64],
 ) -> Result<u64, CompileError> {
     let sum = crate::memory::sum::sum_of(&[b"native", format!("{native:?}").as_bytes()]);
-    let mut is_compiled = false;
-    let entry = shared(sum, (addresses, CodeKind::Native(method)), |compiler| {
-        is_compiled = true;
-        compiler.native(native)
-    })?;
-    let count = if is_compiled { &COMPILED } else { &LOADED };
-    count.fetch_add(1, Ordering::Relaxed);
+    let runs = (addresses, CodeKind::Native(method));
+    let (entry, source) = shared(sum, runs, |compiler| compiler.native(native))?;
+    match source {
+        Source::Compiler => count_compiled(method),
+        Source::Kept { is_delivered } => count_loaded(is_delivered),
+    }
     Ok(entry)
 }
 
@@ -274,7 +299,7 @@ pub(crate) fn adapter_for(method: &'static Method) -> u64 {
             crate::memory::sum::sum_of(&[b"adapter", format!("{:?}", method.shape).as_bytes()]);
         let runs = (&[][..], CodeKind::Adapter);
         match shared(sum, runs, |compiler| compiler.adapter(&method.shape)) {
-            Ok(entry) => entry,
+            Ok((entry, _)) => entry,
             Err(error) => {
                 console::fatal(&format!("no adapter for {}: {error}", method.full_name()))
             }

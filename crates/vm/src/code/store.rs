@@ -43,6 +43,8 @@ pub(crate) struct Store {
     pub(crate) directory: PathBuf,
     pub(crate) target: Sum,
     pub(crate) span: &'static Span,
+    /// Nobody writes to it.
+    is_delivered: bool,
     /// Newest first.
     pub(crate) files: Vec<CodeFile>,
     /// Files that were there but are not files of this target's.
@@ -72,8 +74,8 @@ pub(crate) struct CodeFile {
 }
 
 static STORE: OnceLock<Option<Store>> = OnceLock::new();
-/// The store that was delivered.
-static LIBRARY: OnceLock<Option<Store>> = OnceLock::new();
+/// The store that was delivered, or why there is none.
+static LIBRARY: OnceLock<Result<Store, String>> = OnceLock::new();
 /// Pieces that run where they are mapped; another method of the same content gets a copy.
 static CLAIMED: OnceLock<Lock<HashSet<u64>>> = OnceLock::new();
 
@@ -81,23 +83,22 @@ static CLAIMED: OnceLock<Lock<HashSet<u64>>> = OnceLock::new();
 pub(crate) fn start(target: &str) {
     let target = sum_of(&[env!("TAKT_CODE_VERSION").as_bytes(), target.as_bytes()]);
     let said = |root: &Path, store: Result<Store, String>| {
-        store
-            .map_err(|error| {
-                console::warn(&format!("no code cache in {}: {error}", root.display()));
-            })
-            .ok()
+        store.inspect_err(|error| {
+            console::warn(&format!("no code cache in {}: {error}", root.display()));
+        })
     };
     let options = options::get();
     if let Some(root) = &options.code_install {
         install(root, &target);
     }
     let library = match &options.code_library {
-        CodeLibrary::Beside => beside_machine().and_then(|root| open_library(&root, target).ok()),
+        // Between two steps of a build it is another build's. So the report says it, no warning.
+        CodeLibrary::Beside => beside_machine().and_then(|root| open_library(&root, target)),
         CodeLibrary::At(root) => said(root, open_library(root, target)),
-        CodeLibrary::None => None,
+        CodeLibrary::None => Err("by option".into()),
     };
     let own = options.code_root.as_deref();
-    let own = own.and_then(|root| said(root, open_own(root, target)));
+    let own = own.and_then(|root| said(root, open_own(root, target)).ok());
     CLAIMED.get_or_init(Lock::default);
     let _ = LIBRARY.set(library);
     let _ = STORE.set(own);
@@ -107,10 +108,11 @@ pub(crate) fn own() -> Option<&'static Store> {
     STORE.get()?.as_ref()
 }
 
-/// The stores, in the order in which they are asked.
+/// The stores, in the order in which they are asked: most methods are in the one that was
+/// delivered, and processes of all users share its pages.
 fn stores() -> impl Iterator<Item = &'static Store> {
-    let of = |store: &'static OnceLock<Option<Store>>| store.get()?.as_ref();
-    [of(&STORE), of(&LIBRARY)].into_iter().flatten()
+    let library = LIBRARY.get().and_then(|it| it.as_ref().ok());
+    [library, own()].into_iter().flatten()
 }
 
 fn directory_in(root: &Path, target: &Sum) -> PathBuf {
@@ -137,23 +139,31 @@ fn open_own(root: &Path, target: Sum) -> Result<Store, String> {
     open(directory, target, span)
 }
 
-/// What `cargo xtask code` makes: the folder `code` in that of the machine's own file.
-fn beside_machine() -> Option<PathBuf> {
-    let machine = memory::file_of(start as *const () as u64)?;
-    let code = machine.parent()?.join("code");
-    code.is_dir().then_some(code)
+/// What `cargo xtask framework` makes: the folder `code` in that of the machine's own file.
+fn beside_machine() -> Result<PathBuf, String> {
+    let machine = memory::file_of(start as *const () as u64);
+    let code = machine.and_then(|it| Some(it.parent()?.join("code")));
+    code.filter(|it| it.is_dir())
+        .ok_or_else(|| "none lies beside the machine".into())
 }
 
 /// One that was installed: it has its base, and nobody writes to it.
 fn open_library(root: &Path, target: Sum) -> Result<Store, String> {
     let directory = directory_in(root, &target);
+    if !directory.is_dir() {
+        return Err("another version or another processor's made it".into());
+    }
     let own = std::fs::metadata("/proc/self").map_err(|error| error.to_string())?;
     check_owner(&directory, &[own.uid(), 0])?;
     let base = base::read(&directory, CodeArea::Library);
     let base = base.ok_or("it was not installed (takt compile --install)")?;
     let span = Span::reserve(CodeArea::Library, base);
     let span = span.map_err(|error| format!("no room at its place: {error}"))?;
-    open(directory, target, span)
+    let store = open(directory, target, span)?;
+    Ok(Store {
+        is_delivered: true,
+        ..store
+    })
 }
 
 /// Gives a delivered store its place and ends the process.
@@ -186,6 +196,7 @@ fn open(directory: PathBuf, target: Sum, span: &'static Span) -> Result<Store, S
         directory,
         target,
         span,
+        is_delivered: false,
         refused_count: count - files.len(),
         files,
         writing: Lock::default(),
@@ -269,6 +280,7 @@ pub(crate) struct Stored {
     pub(crate) room: Room,
     code: &'static [u8],
     is_executable: bool,
+    pub(crate) is_delivered: bool,
 }
 
 impl Stored {
@@ -298,6 +310,7 @@ impl Stored {
             room,
             code,
             is_executable: store.span.is_executable(file.region),
+            is_delivered: store.is_delivered,
         })
     }
 
@@ -497,11 +510,14 @@ pub(crate) fn describe() -> String {
         let directory = store.directory.display();
         format!("{directory}: {pieces} pieces in {files} files, {refused} files refused")
     });
-    let each: Vec<String> = each.collect();
-    match each.is_empty() {
-        true => "none".into(),
-        false => each.join("; "),
+    let mut all: Vec<String> = each.collect();
+    if let Some(Err(reason)) = LIBRARY.get() {
+        all.push(format!("none delivered ({reason})"));
     }
+    if own().is_none() {
+        all.push("none of this user's".into());
+    }
+    all.join("; ")
 }
 
 /// Makes the next start quicker, when the process ends. Nothing that was kept depends on it.

@@ -151,7 +151,7 @@ impl Writer {
 
     /// To add to a file whose writer has ended.
     fn go_on(store: &Store, file: &CodeFile) -> Option<Self> {
-        if u64::from(file.ends.0) + u64::from(ROOM_MIN) > CODE_REGION_CODE_BYTES {
+        if !is_worth_going_on(file.ends) {
             return None;
         }
         let mut options = OpenOptions::new();
@@ -166,6 +166,10 @@ impl Writer {
         for (_, record) in file::records(&all, file.seen_bytes()) {
             ends = (ends.0.max(record.ends().0), ends.1.max(record.ends().1));
             unindexed_count += 1;
+        }
+        // This process or another may have filled it since the start.
+        if !is_worth_going_on(ends) {
+            return None;
         }
         Some(Self {
             region: Region::of_file(store.span, file.region, code, ends),
@@ -252,6 +256,11 @@ impl Writer {
             self.unindexed_count = 0;
         }
     }
+}
+
+/// Whether a file whose code and addresses end there has room for much more code.
+fn is_worth_going_on(ends: (u32, u32)) -> bool {
+    u64::from(ends.0) + u64::from(ROOM_MIN) <= CODE_REGION_CODE_BYTES
 }
 
 /// The lock of a directory, for as long as the file is open.

@@ -9,9 +9,10 @@ use ir::bytecode::TranslateError;
 
 use crate::classes::class::Method;
 use crate::code::cache::{
-    self, COMPILED, CodeKind, LOADED, UNFIT, run_new, run_stored, with_compiler,
+    self, CodeKind, UNFIT, count_compiled, count_loaded, run_new, run_stored, with_compiler,
 };
-use crate::code::file::{Key, Piece};
+use crate::code::file::{Asked, Key, Piece};
+use crate::code::question::Question;
 use crate::code::store;
 use crate::compile::answers::Cx;
 use crate::console;
@@ -131,7 +132,7 @@ pub(crate) fn load(method: &'static Method, cx: &mut Cx<'_>) -> Option<u64> {
         UNFIT.fetch_add(u32::from(!fits), Ordering::Relaxed);
         fits
     })?;
-    LOADED.fetch_add(1, Ordering::Relaxed);
+    count_loaded(stored.is_delivered);
     Some(run_stored(stored, cx.addresses(), CodeKind::Method(method)))
 }
 
@@ -142,7 +143,7 @@ pub(crate) fn compile(
     cx: &mut Cx<'_>,
 ) -> Result<u64, CompileError> {
     let code = with_compiler(|compiler| compiler.method(function, cx))?;
-    COMPILED.fetch_add(1, Ordering::Relaxed);
+    count_compiled(method);
     let piece = Piece::new(cx.asked(), code);
     let kind = CodeKind::Method(method);
     Ok(run_new(key_of(method), piece, cx.addresses(), kind))
@@ -166,6 +167,16 @@ pub(crate) fn is_kept(method: &'static Method, piece: &Piece) -> bool {
     key_of(method).is_some_and(|key| store::has(&key, piece))
 }
 
-pub(crate) fn key_of(method: &'static Method) -> Option<Key> {
+/// Whether code is on disk that rests on what `cx` answers. It holds no other method's body: that
+/// rests on which classes there are.
+pub(crate) fn is_kept_for(method: &'static Method, cx: &mut Cx<'_>) -> bool {
+    let is_inlined = |it: &Asked| matches!(it.question, Question::Inline(..));
+    key_of(method).is_some_and(|key| {
+        let mut pieces = store::find(&key).map(|it| it.piece);
+        pieces.any(|it| !it.asked.iter().any(is_inlined) && cx.answers_as(&it))
+    })
+}
+
+fn key_of(method: &'static Method) -> Option<Key> {
     store::key_of(method.class(), method.index as u32)
 }

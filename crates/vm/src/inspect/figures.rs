@@ -80,6 +80,7 @@ pub(crate) fn figures() -> String {
         "from the code cache: {loaded} methods in {load_ms:.1} ms, {unfit} did not fit, {} not kept",
         store::DROPPED.load(Ordering::Relaxed)
     ));
+    say(&sources(loaded));
     say(&format!("code cache: {}", store::describe()));
     let dropped = rt::lines::dropped_count();
     say(&format!("lines of real-time threads dropped: {dropped}"));
@@ -87,11 +88,24 @@ pub(crate) fn figures() -> String {
     text
 }
 
+/// Who had the methods that were loaded, and what was compiled of what comes with the machine.
+fn sources(loaded: u32) -> String {
+    let delivered = cache::LOADED_DELIVERED.load(Ordering::Relaxed);
+    let own = loaded.saturating_sub(delivered);
+    let of_platform = cache::COMPILED_OF_PLATFORM.load(Ordering::Relaxed);
+    format!(
+        "of these, delivered with the machine: {delivered} methods, kept by this user: {own}\n\
+         compiled of the class library and the framework: {of_platform} methods"
+    )
+}
+
 /// The same figures as JSON, for `-Xtakt:report=FILE`.
 pub(crate) fn write(file: &Path) {
     let counts = [
         ("methods_compiled", &cache::COMPILED),
+        ("methods_compiled_of_platform", &cache::COMPILED_OF_PLATFORM),
         ("methods_from_cache", &cache::LOADED),
+        ("methods_delivered", &cache::LOADED_DELIVERED),
     ];
     let mut text = format!(
         "{{\n\"collector\": {},\n",

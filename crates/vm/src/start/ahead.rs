@@ -32,11 +32,6 @@ use crate::threads::thread::{Thread, Thrown};
 /// Methods beyond this many are left to be compiled when they are called: a large application has
 /// some 30,000.
 const METHODS_MAX: usize = 100_000;
-/// Loaders whose classes come with the JDK or from the class path.
-const BUILTIN_LOADERS: [&str; 2] = [
-    "jdk/internal/loader/ClassLoaders$PlatformClassLoader",
-    "jdk/internal/loader/ClassLoaders$AppClassLoader",
-];
 /// A line of progress for every so many methods.
 const PROGRESS_STEP: usize = 500;
 
@@ -103,14 +98,14 @@ pub(crate) fn run(thread: &Thread, list: &Path) -> ! {
     boot::leave(i32::from(told.is_err()))
 }
 
-/// For a store that is delivered: compiles what loaded classes of the platform and of the class
-/// path have besides the methods that this application ran. Each piece is made of sites, so it fits
-/// at any time.
+/// For a store that is delivered: compiles all methods of the loaded classes of the platform and of
+/// the class path, of sites alone, unless that is kept. Such a piece fits at any time; what an
+/// application ran may rest on what was initialised in it.
 pub(crate) fn compile_loaded(thread: &Thread) {
     let mut count = 0;
     for class in all_classes().into_iter().filter(|it| is_delivered(it)) {
         for method in class.info.methods.iter().copied() {
-            count += u32::from(compile_unless_kept(thread, method));
+            count += u32::from(compile_for_any(thread, method));
         }
     }
     console::note(&format!("compiled for others: {count} methods"));
@@ -118,22 +113,23 @@ pub(crate) fn compile_loaded(thread: &Thread) {
 
 /// Is `class` the same for each application that has this class library and this class path?
 fn is_delivered(class: &'static Class) -> bool {
-    let loader = class.info.loader;
-    let builtin = loader.is_boot()
-        || BUILTIN_LOADERS.contains(&loader.object().class().name().to_string().as_str());
-    builtin && class.info.dex.is_none() && !class.info.is_hidden && !class.is_array()
+    let info = &class.info;
+    info.loader.is_platforms() && info.dex.is_none() && !info.is_hidden && !class.is_array()
 }
 
-fn compile_unless_kept(thread: &Thread, method: &'static Method) -> bool {
-    let key = method::key_of(method).filter(|_| !method.is_abstract() && !method.is_native());
-    if key.is_none_or(|key| store::find(&key).next().is_some()) {
+fn compile_for_any(thread: &Thread, method: &'static Method) -> bool {
+    if method.is_abstract() || method.is_native() {
+        return false;
+    }
+    let mut cx = Cx::new(thread, method).in_mode(Mode::Sites);
+    if method::is_kept_for(method, &mut cx) {
         return false;
     }
     let Ok(function) = method.translate() else {
         // It throws VerifyError when it is called.
         return false;
     };
-    let mut cx = Cx::new(thread, method).in_mode(Mode::Sites);
+    cx.forget();
     let piece = method::compile_apart(&function, &mut cx);
     piece.inspect(|piece| method::keep(method, piece)).is_some()
 }
