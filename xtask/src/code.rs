@@ -27,7 +27,7 @@ const RUNS: [(&str, &str); 5] = [
     ("java tests/java/Lambdas.java", ""),
     ("run APPS/life.apk --for 2s", COMPILE_LOADED),
     (
-        "run APPS/heartbeat.apk --service .Heartbeat --for 20s",
+        "run APPS/heartbeat.apk --service .Heartbeat --for 2s",
         COMPILE_LOADED,
     ),
 ];

@@ -160,7 +160,8 @@ fn a_panic_shows_the_console() {
     let job = shell(
         Mode::HostRoot,
         Path::new("/"),
-        "echo before; echo c >/proc/sysrq-trigger; echo after",
+        // The panic does not wait for what the serial port still holds.
+        "echo before; sleep 1; echo c >/proc/sysrq-trigger; echo after",
     );
     let mut streams = Captured::default();
     match lab.run(&job, &mut streams) {

@@ -101,8 +101,9 @@ pub fn say(text: &str) {
     }
 }
 
-/// Writes text of any length at the end of the process, behind what real-time threads had to say;
-/// waits for those, so it is for who has nothing else to do.
+/// Writes text of any length at the end of the process, behind what real-time threads had to say
+/// through this library. It waits for those lines, so only a thread at its end calls it. Another
+/// library of the process has a queue of its own, whose lines may come later.
 pub fn say_last(text: &str) {
     finish();
     // Closed: nothing is left to do.
