@@ -91,8 +91,8 @@ fn nobody_waits_for_a_first_call_or_a_proof_but_who_needs_it() {
         line.trim().parse::<u32>().expect("a number")
     };
     // One question may have been under way when the work began.
-    assert!(count("compiling") > 2, "{}", shown(&output));
-    assert!(count("proving") > 2, "{}", shown(&output));
+    assert!(count("compiling") > 1, "{}", shown(&output));
+    assert!(count("proving") > 1, "{}", shown(&output));
     let installed = String::from_utf8_lossy(&output.stderr);
     let times = installed.matches("Large.compiled(").count();
     assert_eq!(times, 1, "of two threads one compiles");
