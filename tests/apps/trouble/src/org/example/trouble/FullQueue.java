@@ -27,9 +27,15 @@ public final class FullQueue extends Trouble {
                 handled++;
             }
         };
+        CountDownLatch isHeld = new CountDownLatch(1);
         CountDownLatch isFilled = new CountDownLatch(1);
-        handler.post(() -> await(isFilled));
+        handler.post(() -> {
+            isHeld.countDown();
+            await(isFilled);
+        });
         Thread sender = new Thread(() -> {
+            // An urgent message would come before the one that holds the looper's thread.
+            await(isHeld);
             String policy = RealtimeThread.setPriority(0, PRIORITY) ? "real-time" : "ordinary";
             int accepted = 0;
             for (int sent = 0; sent < MESSAGES; sent++) {
