@@ -40,6 +40,7 @@ impl Lowering<'_, '_> {
     ) -> Option<clif::Value> {
         let Some(pad) = self.pad() else {
             let call = self.b.ins().call_indirect(signature, target, args);
+            self.keep_across(call);
             return self.b.inst_results(call).first().copied();
         };
         let result = self.b.func.dfg.signatures[signature]
@@ -57,7 +58,8 @@ impl Lowering<'_, '_> {
         let table =
             ExceptionTableData::new(signature, normal, [ExceptionTableItem::Default(caught)]);
         let table = self.b.func.dfg.exception_tables.push(table);
-        self.b.ins().try_call_indirect(target, args, table);
+        let call = self.b.ins().try_call_indirect(target, args, table);
+        self.keep_across(call);
         self.b.switch_to_block(next);
         self.b.seal_block(next);
         self.b.block_params(next).first().copied()
@@ -82,7 +84,10 @@ impl Lowering<'_, '_> {
         let target = self.b.ins().load(I64, flags, table, entry as i32 * 8);
         let all: Vec<_> = [base].into_iter().chain(args.iter().copied()).collect();
         if entry.is_preserving() {
-            self.b.ins().call_indirect(signature, target, &all);
+            let call = self.b.ins().call_indirect(signature, target, &all);
+            if entry == Entry::Poll {
+                self.keep_across(call);
+            }
             return None;
         }
         self.call(signature, target, &all)

@@ -19,6 +19,7 @@ mod code;
 mod entry;
 mod exception;
 mod field;
+mod home;
 mod inline;
 mod intrinsic;
 mod linker;

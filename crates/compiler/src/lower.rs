@@ -15,6 +15,7 @@ use ir::{BlockId, CompareOp, Condition, Function, Op, Reg, Type};
 use crate::{
     Address, CompileError, CompiledCode, Compiler, Linker,
     code::{address_value, managed},
+    home::Homes,
     pieces::{Plan, is_large},
     piecewise::Memory,
 };
@@ -38,6 +39,8 @@ pub(crate) struct Lowering<'a, 'b> {
     pub(crate) blocks: Vec<clif::Block>,
     /// Set in a piece of a large method: where its registers lie.
     pub(crate) memory: Option<Memory<'a>>,
+    /// Where references lie that outlive their last use.
+    pub(crate) homes: Option<Homes>,
     /// Where exceptions land, by handler block.
     pub(crate) pads: HashMap<BlockId, clif::Block>,
     pub(crate) signatures: HashMap<clif::Signature, clif::SigRef>,
@@ -91,6 +94,7 @@ impl<'a, 'b> Lowering<'a, 'b> {
             blocks,
             single: Cow::Owned(single_targets(function)),
             receiver: receiver_of(function),
+            homes: Homes::new(function, b),
             ..Self::bare(function, linker, b)
         }
     }
@@ -121,6 +125,7 @@ impl<'a, 'b> Lowering<'a, 'b> {
             types: Cow::Borrowed(&function.registers),
             blocks: Vec::new(),
             memory: None,
+            homes: None,
             pads: HashMap::new(),
             signatures: HashMap::new(),
             non_null: HashSet::new(),
@@ -154,6 +159,9 @@ impl<'a, 'b> Lowering<'a, 'b> {
         let function = self.function;
         let block = &function.blocks[id.0 as usize];
         self.current = id;
+        if let Some(homes) = &mut self.homes {
+            homes.begin(id);
+        }
         self.handler = block.handler;
         self.non_null = self.inherited.remove(&id).unwrap_or_default();
         self.compared.clear();
@@ -170,6 +178,9 @@ impl<'a, 'b> Lowering<'a, 'b> {
         for inst in &block.insts {
             self.b.set_srcloc(clif::SourceLoc::new(inst.at));
             self.inst(&inst.op);
+            if let Some(homes) = &mut self.homes {
+                homes.done(&inst.op);
+            }
         }
     }
 
@@ -183,6 +194,7 @@ impl<'a, 'b> Lowering<'a, 'b> {
             compared: core::mem::take(&mut self.compared),
             safe_divisors: core::mem::take(&mut self.safe_divisors),
             receiver: self.receiver.take(),
+            is_away: self.homes.as_mut().is_some_and(|homes| homes.go(true)),
         }
     }
 
@@ -194,6 +206,9 @@ impl<'a, 'b> Lowering<'a, 'b> {
         self.compared = own.compared;
         self.safe_divisors = own.safe_divisors;
         self.receiver = own.receiver;
+        if let Some(homes) = &mut self.homes {
+            homes.go(own.is_away);
+        }
     }
 
     pub(crate) fn type_of(&self, reg: Reg) -> Type {
@@ -205,6 +220,9 @@ impl<'a, 'b> Lowering<'a, 'b> {
         if self.memory.is_some() {
             return self.get_in_piece(reg);
         }
+        if let Some(value) = self.get_at_home(reg) {
+            return value;
+        }
         self.b.use_var(self.variables[reg.0 as usize])
     }
 
@@ -215,6 +233,9 @@ impl<'a, 'b> Lowering<'a, 'b> {
         self.safe_divisors.remove(&reg);
         if self.memory.is_some() {
             return self.set_in_piece(reg, value);
+        }
+        if self.set_at_home(reg, value) {
+            return;
         }
         self.b.def_var(self.variables[reg.0 as usize], value);
     }
@@ -455,6 +476,7 @@ pub(crate) struct Registers<'a> {
     compared: HashMap<Reg, (CompareOp, clif::Value, clif::Value)>,
     safe_divisors: HashSet<Reg>,
     receiver: Option<Reg>,
+    is_away: bool,
 }
 
 /// A variable for each register.

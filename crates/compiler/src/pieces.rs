@@ -8,6 +8,7 @@
 //! register is written again: a smaller method lets go after the last use.
 
 use core::ops::Range;
+use std::collections::HashMap;
 
 use ir::{BlockId, Function, Op, Reg, Type};
 
@@ -79,6 +80,51 @@ pub(crate) struct Plan {
     entry_of: Vec<u32>,
     pub(crate) slots: Slots,
     pub(crate) receiver: Option<Reg>,
+    pub(crate) kept: Kept,
+}
+
+/// References that live until their variable is written again.
+pub(crate) struct Kept {
+    /// By register: whether it is such a reference.
+    is_kept: Vec<bool>,
+    /// By register: those that end when it is written, being the variable's numbers.
+    ended: HashMap<Reg, Vec<Reg>>,
+}
+
+impl Kept {
+    fn new(function: &Function) -> Self {
+        let mut kept = Self {
+            is_kept: vec![false; function.registers.len()],
+            ended: HashMap::new(),
+        };
+        if !function.keeps_references {
+            return kept;
+        }
+        let variables = || function.variables.iter().copied();
+        let mut references = HashMap::new();
+        for (reg, variable) in variables().filter(|it| function.type_of(it.0) == Type::Ref) {
+            kept.is_kept[reg.0 as usize] = true;
+            references.insert(variable, reg);
+        }
+        for (reg, variable) in variables() {
+            let count = match function.type_of(reg) {
+                Type::Ref => continue,
+                Type::Int | Type::Float => 1,
+                Type::Long | Type::Double => 2,
+            };
+            let ended = (variable..variable + count).filter_map(|it| references.get(&it).copied());
+            kept.ended.insert(reg, ended.collect());
+        }
+        kept
+    }
+
+    pub(crate) fn has(&self, reg: Reg) -> bool {
+        self.is_kept[reg.0 as usize]
+    }
+
+    pub(crate) fn ended_by(&self, reg: Reg) -> &[Reg] {
+        self.ended.get(&reg).map_or(&[], Vec::as_slice)
+    }
 }
 
 impl Plan {
@@ -89,7 +135,8 @@ impl Plan {
         for (number, piece) in pieces.iter().enumerate() {
             piece_of[piece.clone()].fill(number as u32);
         }
-        let slots = slots_of(function, &segments)?;
+        let kept = Kept::new(function);
+        let slots = slots_of(function, &segments, &kept)?;
         let mut plan = Self {
             entries: vec![Vec::new(); pieces.len()],
             entry_of: vec![u32::MAX; segments.len()],
@@ -99,6 +146,7 @@ impl Plan {
             piece_of,
             slots,
             receiver: receiver_of(function),
+            kept,
         };
         plan.find_entries(function);
         Ok(plan)
@@ -188,9 +236,9 @@ fn pieces_of(function: &Function, segments: &[Segment]) -> Vec<Range<usize>> {
     pieces
 }
 
-/// A register lives across segments if one of them reads it before writing it.
-fn slots_of(function: &Function, segments: &[Segment]) -> Result<Slots, CompileError> {
-    let mut is_shared = vec![false; function.registers.len()];
+/// A register lives across segments if it is kept, or one of them reads it before writing it.
+fn slots_of(function: &Function, segments: &[Segment], kept: &Kept) -> Result<Slots, CompileError> {
+    let mut is_shared = kept.is_kept.clone();
     let mut written = vec![u32::MAX; function.registers.len()];
     for (number, segment) in segments.iter().enumerate() {
         let block = &function.blocks[segment.block.0 as usize];

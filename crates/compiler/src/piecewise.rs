@@ -446,12 +446,31 @@ impl<'a> Lowering<'a, '_> {
         if self.type_of(reg) == Type::Ref {
             self.b.declare_value_needs_stack_map(value);
         }
+        let plan = self.memory.as_ref().expect("in a piece").plan;
+        for &ended in plan.kept.ended_by(reg) {
+            let none = self.int(0);
+            self.keep_in_piece(ended, none);
+        }
+        if plan.kept.has(reg) {
+            return self.keep_in_piece(reg, value);
+        }
         let memory = self.memory.as_mut().expect("in a piece");
-        let is_kept = memory.plan.slots.of(reg).is_some();
-        memory.cached.insert(reg, (value, is_kept));
-        if is_kept {
+        let is_shared = plan.slots.of(reg).is_some();
+        memory.cached.insert(reg, (value, is_shared));
+        if is_shared {
             memory.dirty.push(reg);
         }
+    }
+
+    /// A reference that outlives what reads it: the frame has it before anything is called.
+    fn keep_in_piece(&mut self, reg: Reg, value: clif::Value) {
+        let memory = self.memory.as_mut().expect("in a piece");
+        let offset = memory.plan.slots.of(reg).expect("each of them has a slot");
+        self.b
+            .ins()
+            .store(Self::plain(), value, memory.base, offset);
+        memory.cached.insert(reg, (value, false));
+        memory.references.push(reg);
     }
 
     /// Writes to the frame what it does not have yet.

@@ -33,6 +33,12 @@ pub struct Function {
     pub blocks: Vec<Block>,
     /// Whether the first parameter is a receiver, and so never null.
     pub has_receiver: bool,
+    /// Registers that stand for a variable of the source, and its number: a register of DEX, or a
+    /// class file's local. A long or double takes the next one too.
+    pub variables: Vec<(Reg, u32)>,
+    /// Whether a reference lives until its variable is written again or the method is left, as on
+    /// ART; or else until nothing reads it any more.
+    pub keeps_references: bool,
 }
 
 impl Function {

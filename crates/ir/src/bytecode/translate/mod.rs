@@ -258,6 +258,9 @@ impl<'a, 'b> Translator<'a, 'b> {
         let (Place::Local(_, ty) | Place::Stack(_, ty)) = place;
         let reg = self.function.register(ty);
         self.registers.insert(place, reg);
+        if let Place::Local(local, _) = place {
+            self.function.variables.push((reg, local as u32));
+        }
         reg
     }
 

@@ -172,11 +172,15 @@ impl<'f, 'a> Translator<'f, 'a> {
 
     /// The register that holds `register` when it is of type `ty`.
     fn reg(&mut self, register: usize, ty: Type) -> Reg {
-        let function = &mut self.function;
-        *self
-            .registers
-            .entry((register, ty))
-            .or_insert_with(|| function.register(ty))
+        let (function, count) = (&mut self.function, usize::from(self.code.registers));
+        *self.registers.entry((register, ty)).or_insert_with(|| {
+            let reg = function.register(ty);
+            // What only exists between instructions is no variable.
+            if register < count {
+                function.variables.push((reg, register as u32));
+            }
+            reg
+        })
     }
 
     fn emit(&mut self, op: Op) {
