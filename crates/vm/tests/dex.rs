@@ -183,6 +183,7 @@ fn programs_from_d8_print_what_they_print_on_hotspot() {
     assert!(differences.is_empty(), "{}", differences.join("\n"));
     check_loaders(&jdk, &code, cache.path());
     check_nulls(&jdk, &code, cache.path());
+    check_scopes(&jdk, cache.path());
 }
 
 #[test]
@@ -238,6 +239,97 @@ fn check_loaders(jdk: &Path, code: &Path, cache: &Path) {
             .map(|line| line.split(" says 0x").next().unwrap_or(line));
         assert_eq!(lines.collect::<Vec<_>>().join("\n"), expected.trim_end());
     }
+}
+
+/// Programs that ask whether an object is freed while something of its own is in use: Scopes, and
+/// the same in large methods.
+fn scopes(jdk: &Path) -> tempfile::TempDir {
+    let classes = tempfile::tempdir().expect("a directory for classes");
+    // Some 10,000 instructions that are never run.
+    let long = "x = x * 31 + 7; ".repeat(2_000);
+    let large = format!(
+        "class Large {{
+            static boolean local(int x) {{
+                Scopes.Canvas canvas = new Scopes.Canvas();
+                int number = canvas.number;
+                if (x < 0) {{ {long} }}
+                return Scopes.isFreedInUse(number);
+            }}
+            static boolean parameter(Scopes.Canvas canvas, int x) {{
+                int number = canvas.number;
+                if (x < 0) {{ {long} }}
+                return Scopes.isFreedInUse(number);
+            }}
+            public static void main(String[] arguments) {{
+                Scopes.say(\"large local\", local(1));
+                Scopes.say(\"large parameter\", parameter(new Scopes.Canvas(), 1));
+                Scopes.main(arguments);
+            }}
+        }}"
+    );
+    let source = classes.path().join("Large.java");
+    std::fs::write(&source, large).expect("the source is written");
+    // With names of locals: or else D8 gives the register of a dead one to the next.
+    let arguments = [
+        "-g".to_owned(),
+        format!("{SOURCES}/memory/Scopes.java"),
+        source.display().to_string(),
+    ];
+    javac(jdk, "17", classes.path(), &arguments);
+    classes
+}
+
+/// What frees natives in use: code for ART keeps what ART keeps, from DEX and from class files that
+/// are said to be Android's. Others keep today's rule, with the same bytes and the same code cache.
+fn check_scopes(jdk: &Path, cache: &Path) {
+    let classes = scopes(jdk);
+    let (code, path) = (d8(jdk, classes.path()), classes.path());
+    let android = format!("-Dtakt.android.path=/nowhere:{}", path.display());
+    let counts = |output: &Output| {
+        assert!(output.status.success(), "{}", shown(output));
+        let text = String::from_utf8_lossy(&output.stdout).into_owned();
+        let ends = |end: &str| text.lines().filter(|line| line.ends_with(end)).count();
+        assert_eq!(ends("all freed in the end"), 1, "{text}");
+        (ends(": kept"), ends(": freed in use"))
+    };
+    let run = |collector, by: &dyn Fn(&[&str]) -> Output, expected| {
+        let found = by(&[collector, "-Xtakt:verify", "-Xmx48m", "Large"]);
+        assert_eq!(counts(&found), expected, "{}", shown(&found));
+    };
+    for collector in ["-Xtakt:gc=rc", "-Xtakt:gc=stw"] {
+        let by_dex = |arguments: &[&str]| run_dex(jdk, &code, cache, arguments);
+        run(collector, &by_dex, (15, 0));
+        let by_android = |arguments: &[&str]| {
+            run_takt(jdk, path, cache, &[&[android.as_str()], arguments].concat())
+        };
+        run(collector, &by_android, (15, 0));
+    }
+    // A large method's frame keeps its parameters.
+    let by_others = |arguments: &[&str]| run_takt(jdk, path, cache, arguments);
+    run("-Xtakt:gc=rc", &by_others, (1, 14));
+    check_framework(jdk, cache);
+}
+
+/// AOSP's own class files: by the place that the property names, not by the class path.
+fn check_framework(jdk: &Path, cache: &Path) {
+    let android = jar("android-all-").display().to_string();
+    let classes = tempfile::tempdir().expect("a directory for classes");
+    let arguments = [
+        "-cp".to_owned(),
+        android.clone(),
+        format!("{SOURCES}/memory/Scopes.java"),
+        format!("{DEX_SOURCES}/run/Joined.java"),
+    ];
+    javac(jdk, "17", classes.path(), &arguments);
+    let path = PathBuf::from(format!("{}:{android}", classes.path().display()));
+    let run = |options: &[&str]| {
+        let arguments = [options, &["-Xtakt:verify", "-Xmx48m", "Joined"]].concat();
+        shown(&run_takt(jdk, &path, cache, &arguments))
+    };
+    let expected = |state: &str| format!("Some(0)\none: {state}\ntwo: {state}\n");
+    assert_eq!(run(&[]), expected("freed in use"));
+    let property = format!("-Dtakt.android.path={android}");
+    assert_eq!(run(&[&property]), expected("kept"));
 }
 
 #[test]

@@ -91,6 +91,8 @@ pub(crate) struct ClassInfo {
     pub(crate) content: OnceLock<Sum>,
     /// Where the code is, if it is DEX code; the file is then its outline.
     pub(crate) dex: Option<&'static DexClass>,
+    /// Written for ART: from DEX, or Android's own. Its code keeps references as ART does.
+    pub(crate) is_android: bool,
     pub(crate) fields: Vec<Field>,
     /// What a `jfieldID` of each field points to, once one is asked for.
     pub(crate) field_ids: OnceLock<Box<[FieldId]>>,
@@ -242,10 +244,12 @@ impl Method {
     /// Its code as IR; the error says why it does not verify.
     pub(crate) fn translate(&self) -> Result<ir::Function, ir::bytecode::TranslateError> {
         let info = self.class().info;
-        match info.dex {
+        let mut function = match info.dex {
             Some(dex) => dex.translate(self),
             None => ir::bytecode::translate(&info.file, self.file()),
-        }
+        }?;
+        function.keeps_references = info.is_android;
+        Ok(function)
     }
 
     /// Whether it is a class file's and has less code than that.
@@ -343,8 +347,18 @@ impl Class {
         *self.info.content.get_or_init(|| match self.info.dex {
             Some(dex) => sum_of(&[self.info.bytes, dex.file_sum()]),
             None if self.info.is_hidden => self.unnumbered_content(),
-            None => sum_of(&[self.info.bytes]),
+            None => self.sum_with(&[self.info.bytes]),
         })
+    }
+
+    /// Of the parts of a class file; its code differs where it keeps references.
+    fn sum_with(&self, parts: &[&[u8]]) -> Sum {
+        let keeping: &[&[u8]] = if self.info.is_android {
+            &[b"android"]
+        } else {
+            &[]
+        };
+        sum_of(&[parts, keeping].concat())
     }
 
     /// Of a hidden class: lambdas are numbered as they are made, which says nothing of their code.
@@ -358,8 +372,10 @@ impl Class {
         let rest = behind.and_then(|behind| bytes.get(behind..));
         match (bytes.get(..at), rest) {
             // Before a constant's text stand two bytes of its length.
-            (Some([before @ .., _, _]), Some(rest)) if is_lambda => sum_of(&[before, plain, rest]),
-            _ => sum_of(&[bytes]),
+            (Some([before @ .., _, _]), Some(rest)) if is_lambda => {
+                self.sum_with(&[before, plain, rest])
+            }
+            _ => self.sum_with(&[bytes]),
         }
     }
 

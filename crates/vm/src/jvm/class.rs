@@ -19,6 +19,7 @@ use crate::memory;
 use crate::memory::symbol::Symbol;
 use crate::objects::heap_binding;
 use crate::objects::string;
+use crate::options::android;
 use crate::threads::thread::{Thread, Thrown};
 
 pub(super) fn class_of(env: u64, mirror: u64) -> &'static Class {
@@ -96,13 +97,14 @@ extern "C" fn JVM_DefineClassWithSource(
     bytes: u64,
     size: i32,
     protection_domain: u64,
-    _source: u64,
+    source: u64,
 ) -> u64 {
     let thread = &*of(env);
     let name = (name != 0).then(|| Symbol::new(&c_bytes(name)));
     let loader = loader::of(thread.object_of(loader));
     let definition = Definition {
         protection_domain: thread.object_of(protection_domain),
+        is_android: source != 0 && android::is_source(&c_bytes(source)),
         ..Definition::plain(loader, name, thread.outside(|| leak(bytes, size)))
     };
     local_mirror(env, define::define(thread, definition))
@@ -148,6 +150,8 @@ extern "C" fn JVM_LookupDefineClass(
         let definition = Definition {
             protection_domain: thread.object_of(protection_domain),
             hidden,
+            // A lambda's class is a part of the class that it is in.
+            is_android: host.info.is_android,
             ..Definition::plain(host.info.loader, name, bytes)
         };
         let class = define::define(thread, definition)?;

@@ -48,6 +48,7 @@ pub(crate) struct Parts {
     pub(crate) file: ClassFile<'static>,
     pub(crate) bytes: &'static [u8],
     pub(crate) dex: Option<&'static DexClass>,
+    pub(crate) is_android: bool,
     pub(crate) fields: Vec<Field>,
     pub(crate) methods: Vec<&'static Method>,
     pub(crate) layout: Layout,
@@ -72,6 +73,7 @@ impl Parts {
             file: ClassFile::default(),
             bytes: &[],
             dex: None,
+            is_android: false,
             fields: Vec::new(),
             methods: Vec::new(),
             layout: Layout::fields(HEADER_BYTES, &[]),
@@ -196,6 +198,7 @@ fn keep_info(
         bytes: parts.bytes,
         content: OnceLock::new(),
         dex: parts.dex,
+        is_android: parts.is_android,
         fields: parts.fields,
         field_ids: OnceLock::new(),
         methods: parts.methods,
@@ -315,6 +318,7 @@ pub(super) fn instance_class(
     parts.file = file;
     parts.bytes = definition.bytes;
     parts.dex = definition.dex;
+    parts.is_android = definition.is_android;
     finish(parts)
 }
 

@@ -35,6 +35,8 @@ pub(crate) struct Definition {
     pub(crate) hidden: Option<Hidden>,
     /// Where the code is, if `bytes` are the outline of a DEX class.
     pub(crate) dex: Option<&'static DexClass>,
+    /// Whether it was written for ART.
+    pub(crate) is_android: bool,
 }
 
 /// What a hidden class is defined with.
@@ -57,6 +59,7 @@ impl Definition {
             protection_domain: ObjectRef::NULL,
             hidden: None,
             dex: None,
+            is_android: false,
         }
     }
 }

@@ -60,6 +60,7 @@ pub(crate) fn define(
     let dex: &'static DexClass = Box::leak(Box::new(DexClass { opened, outline }));
     let definition = Definition {
         dex: Some(dex),
+        is_android: true,
         ..Definition::plain(loader, Some(name), &dex.outline.bytes)
     };
     define::define(thread, definition).map(Some)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Options of the machine, as the launcher hands them over.
 
+pub(crate) mod android;
 mod assertions;
 mod foreign;
 pub(crate) mod properties;
