@@ -12,6 +12,7 @@ use anyhow::{Context, Result, anyhow, bail};
 use serde::Serialize;
 use tempfile::NamedTempFile;
 
+use crate::framework::android;
 use crate::java::{alternative, machine_beside};
 use crate::jdk::Jdk;
 
@@ -33,6 +34,10 @@ pub(crate) struct Args {
     /// Where compiled code is kept; takt/code under $XDG_CACHE_HOME unless given
     #[arg(long, value_name = "DIR")]
     code_cache: Option<PathBuf>,
+    /// The paths were written for Android, as AOSP's framework is: their code keeps references as
+    /// ART does. It is used where takt.android.path names them
+    #[arg(long, conflicts_with = "install")]
+    android: bool,
     /// Print JSON
     #[arg(long)]
     json: bool,
@@ -79,10 +84,14 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     if let Some(directory) = &args.code_cache {
         java.arg(option("-Xtakt:code-cache=", directory));
     }
+    let path = std::env::join_paths(&args.paths)?;
+    if args.android {
+        java.arg(android(&path));
+    }
     let output = java
         .arg(option("-Xtakt:compile-list=", list.path()))
         .arg("-cp")
-        .arg(std::env::join_paths(&args.paths)?)
+        .arg(path)
         // The machine ends before a main class is looked for.
         .arg("-version")
         .stderr(std::process::Stdio::inherit())

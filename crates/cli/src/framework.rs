@@ -2,7 +2,7 @@
 //! [`Framework`]: the Java side as `cargo xtask framework` has built it, and how a JVM is started
 //! with it.
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
@@ -79,13 +79,22 @@ impl Framework {
             option.push(self.place.join(file));
             option
         };
+        let path = std::env::join_paths(path)?;
         Ok(vec![
             option("-Djava.library.path=", "lib"),
             option("-Dtakt.natives=", "libnatives.so"),
+            android(&path),
             "-cp".into(),
-            std::env::join_paths(path)?,
+            path,
         ])
     }
+}
+
+/// Says that the classes of a path were written for ART.
+pub(crate) fn android(path: &OsStr) -> OsString {
+    let mut option = OsString::from("-Dtakt.android.path=");
+    option.push(path);
+    option
 }
 
 fn default_place() -> Result<PathBuf> {
