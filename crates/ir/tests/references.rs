@@ -111,6 +111,7 @@ fn check_in(
         registers,
         blocks: blocks.into_iter().map(block).collect(),
         has_receiver: !is_static,
+        ..Function::default()
     };
     ir::verify(&function).expect("the tests' functions have the right kinds");
     let subject = Subject {
