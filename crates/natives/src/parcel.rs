@@ -1,20 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 //! android.os.Parcel: typed bytes with objects. File descriptors are not supported yet and say so.
 
-mod data;
+use std::sync::Arc;
 
 use jni_sys::{jboolean, jbyteArray, jclass, jint, jlong, jobject, jstring};
 
+use ::parcel::Full;
+
 use crate::env::{Env, Global};
 use crate::handle::Handle;
-use crate::parcel::data::{Data, Full};
 
 /// Begins every interface token: `SYST`.
 const HEADER: i32 = 0x5359_5354;
 /// No uid is blamed for the work.
 const UNSET_WORK_SOURCE: i32 = -1;
 
-type Parcel = Handle<Data<Global>>;
+type Data = ::parcel::Parcel<Arc<Global>>;
+type Parcel = Handle<Data>;
 
 /// Java's status codes: 0, or "no memory".
 fn status(outcome: Result<(), Full>) -> jint {
@@ -56,7 +58,7 @@ extern "system" fn Java_android_os_Parcel_nativeDestroy(_: Env, _: jclass, parce
 }
 
 parcel! {
-    fn Java_android_os_Parcel_nativeFreeBuffer(_env, parcel) { parcel.clear(); }
+    fn Java_android_os_Parcel_nativeFreeBuffer(_env, parcel) { parcel.free(); }
     fn Java_android_os_Parcel_nativeDataSize(_env, parcel) -> jint { parcel.size() as jint }
     fn Java_android_os_Parcel_nativeDataAvail(_env, parcel) -> jint { parcel.available() as jint }
     fn Java_android_os_Parcel_nativeDataPosition(_env, parcel) -> jint { parcel.position() as jint }
@@ -137,11 +139,11 @@ parcel! {
         }
     }
     fn Java_android_os_Parcel_nativeWriteStrongBinder(env, parcel, binder: jobject) {
-        let outcome = parcel.write_object(Global::new(env, binder));
+        let outcome = parcel.write_binder(Global::new(env, binder).map(Arc::new));
         throw_if_full(env, outcome);
     }
     fn Java_android_os_Parcel_nativeReadStrongBinder(env, parcel) -> jobject {
-        parcel.read_object().map_or(core::ptr::null_mut(), |it| it.local(env))
+        parcel.read_binder().ok().flatten().map_or(core::ptr::null_mut(), |it| it.local(env))
     }
     fn Java_android_os_Parcel_nativeWriteFileDescriptor(env, _parcel, _fd: jobject) {
         env.throw_unsupported("Parcel.writeFileDescriptor");
@@ -193,7 +195,7 @@ parcel! {
     fn Java_android_os_Parcel_nativeGetOpenAshmemSize(_env, _parcel) -> jlong { 0 }
 }
 
-fn write_blob(env: Env, parcel: &mut Data<Global>, array: jbyteArray, offset: jint, count: jint) {
+fn write_blob(env: Env, parcel: &mut Data, array: jbyteArray, offset: jint, count: jint) {
     if array.is_null() {
         throw_if_full(env, parcel.write_blob(None));
     } else if let Some(bytes) = env.bytes(array, offset, count) {
