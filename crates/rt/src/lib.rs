@@ -6,16 +6,21 @@
 //! Binder or Android.
 
 pub mod affinity;
+pub mod bell;
 pub mod clock;
 pub mod guard;
 pub mod lines;
 pub mod memory;
+pub mod peer;
 pub mod periodic;
 pub mod policy;
 pub mod process;
 pub mod recorder;
 pub mod rights;
 pub mod section;
+#[cfg(not(loom))]
+pub mod shared;
+pub mod socket;
 pub mod stop;
 pub mod sync;
 pub mod sys;

@@ -168,6 +168,12 @@ impl<S: Scope> Offer<'_, S> {
         self.wait_for(Some(due_ns))
     }
 
+    /// As [`Self::wait_until`], and the offer stays: after [`LendError::TimedOut`] the lender may
+    /// wait on. For lenders that ask from time to time whether the borrower is still there.
+    pub fn look_until(&self, due_ns: u64) -> Result<(), LendError> {
+        self.wait_for(Some(due_ns))
+    }
+
     /// The request was not sent after all. A borrower that has it gives back to nobody.
     pub fn retract(self) {
         let word = self.loan.futex.word();
@@ -175,7 +181,7 @@ impl<S: Scope> Offer<'_, S> {
         let _ = word.compare_exchange(self.borrower, 0, Relaxed, Relaxed);
     }
 
-    fn wait_for(self, due_ns: Option<u64>) -> Result<(), LendError> {
+    fn wait_for(&self, due_ns: Option<u64>) -> Result<(), LendError> {
         let futex = &self.loan.futex;
         let word = futex.word();
         // Pairs with the Release in `give_back`: takes the answer. The common case if the borrower

@@ -4,7 +4,7 @@
 mod errno;
 pub mod futex;
 #[cfg(loom)]
-pub(crate) mod model;
+pub mod model;
 pub(crate) mod sched;
 pub mod tid;
 

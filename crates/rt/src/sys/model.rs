@@ -68,18 +68,18 @@ fn lock() -> MutexGuard<'static, State> {
 }
 
 /// The calling thread's number.
-pub(crate) fn tid() -> u32 {
+pub fn tid() -> u32 {
     TID.with(|tid| *tid)
 }
 
 /// Gives the calling thread a real-time priority; zero at first.
-pub(crate) fn set_priority(priority: u32) {
+pub fn set_priority(priority: u32) {
     let tid = tid();
     lock().thread(tid).priority = priority;
 }
 
 /// All due times pass: bounded waits, now and later, end.
-pub(crate) fn pass_time() {
+pub fn pass_time() {
     let mut state = lock();
     state.is_late = true;
     for sleeper in state.sleepers.iter_mut().filter(|it| it.has_due) {
@@ -88,7 +88,7 @@ pub(crate) fn pass_time() {
 }
 
 /// The calling thread ends; what it holds with sleepers goes to the next, marked.
-pub(crate) fn exit(words: &[&AtomicU32]) {
+pub fn exit(words: &[&AtomicU32]) {
     let tid = tid();
     let mut state = lock();
     state.thread(tid).has_ended = true;

@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Another process, as the kernel knows it: whether it lives ([`PidFd`]), whether a thread is its
+//! own, and how urgent that thread is.
+
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
+
+use crate::policy::{Policy, Tid};
+use crate::sys::Errno;
+
+/// How urgent a thread is: 0 ordinary, 1 to 99 its real-time priority, [`Urgency::DEADLINE`].
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Urgency(u8);
+
+impl Urgency {
+    /// An ordinary thread.
+    pub const ORDINARY: Self = Self(0);
+    /// A thread with a reservation: before all others, as the kernel has it.
+    pub const DEADLINE: Self = Self(100);
+
+    /// Of a number; what is beyond the scale is its end.
+    pub fn new(level: u32) -> Self {
+        Self(level.min(100) as u8)
+    }
+
+    /// 0 to 100.
+    pub fn get(self) -> u8 {
+        self.0
+    }
+
+    /// Whether ordinary threads are to wait for it.
+    pub fn is_real_time(self) -> bool {
+        self != Self::ORDINARY
+    }
+
+    /// By a policy.
+    pub fn of_policy(policy: Policy) -> Self {
+        match policy {
+            Policy::Deadline(_) => Self::DEADLINE,
+            _ => Self(policy.priority().map_or(0, |it| it.get())),
+        }
+    }
+
+    /// The calling thread's own, without what is lent to it. One system call.
+    pub fn of_current() -> Self {
+        Policy::of_current().map_or(Self::ORDINARY, Self::of_policy)
+    }
+}
+
+/// A process, by a descriptor that never means another one.
+#[derive(Debug)]
+pub struct PidFd {
+    fd: OwnedFd,
+    pid: i32,
+}
+
+impl PidFd {
+    /// The process that has this number now.
+    pub fn open(pid: i32) -> Result<Self, Errno> {
+        // SAFETY: pidfd_open takes numbers alone.
+        let raw = Errno::check(unsafe { libc::syscall(libc::SYS_pidfd_open, pid, 0) })?;
+        // SAFETY: the kernel has just given this descriptor to us alone.
+        let fd = unsafe { OwnedFd::from_raw_fd(raw as i32) };
+        Ok(Self { fd, pid })
+    }
+
+    /// The number.
+    pub fn pid(&self) -> i32 {
+        self.pid
+    }
+
+    /// Whether the process has ended. One system call; does not sleep.
+    pub fn has_ended(&self) -> bool {
+        let mut poll = libc::pollfd {
+            fd: self.fd.as_raw_fd(),
+            events: libc::POLLIN,
+            revents: 0,
+        };
+        // SAFETY: `poll` is one entry, writable.
+        unsafe { libc::poll(&raw mut poll, 1, 0) == 1 }
+    }
+
+    /// Whether the process has a thread of this number. One system call; does not sleep.
+    pub fn has_thread(&self, tid: Tid) -> bool {
+        // SAFETY: signal 0 is sent to nobody: the kernel looks for the thread alone.
+        let returned = unsafe { libc::syscall(libc::SYS_tgkill, self.pid, tid.raw(), 0) };
+        // A thread that may not be signalled is there.
+        returned == 0 || Errno::last().0 == libc::EPERM
+    }
+
+    /// How urgent a thread of the process is by the kernel's word: by its own policy, or by what
+    /// is lent to it. A claim lowers that, and never raises it. `None` if the thread is not the
+    /// process's. Two system calls; where the claim is beyond the thread's own policy, a file of
+    /// `/proc` besides.
+    pub fn urgency(&self, tid: Tid, claim: Urgency) -> Option<Urgency> {
+        let own = Urgency::of_policy(Policy::of(tid).ok()?);
+        let granted = if claim <= own {
+            own
+        } else {
+            self.lent(tid)?.max(own)
+        };
+        self.has_thread(tid).then_some(granted.min(claim))
+    }
+
+    /// What the scheduler goes by now, lent priorities included: field 18 of /proc/…/stat.
+    fn lent(&self, tid: Tid) -> Option<Urgency> {
+        let path = format!("/proc/{}/task/{}/stat", self.pid, tid.raw());
+        let text = std::fs::read_to_string(path).ok()?;
+        let (_, rest) = text.rsplit_once(')')?;
+        let shown: i32 = rest.split_whitespace().nth(15)?.parse().ok()?;
+        // −1 − priority of a real-time thread, −101 of one with a reservation.
+        Some(Urgency::new((-1 - shown).max(0).unsigned_abs()))
+    }
+}
+
+impl AsFd for PidFd {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.fd.as_fd()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_process_knows_its_threads_and_its_end() {
+        let own = PidFd::open(std::process::id().cast_signed()).unwrap();
+        assert!(own.has_thread(Tid::current()));
+        assert!(!own.has_thread(Tid::new(1).unwrap()), "init's thread");
+        assert!(!own.has_ended());
+        let mut child = std::process::Command::new("true").spawn().unwrap();
+        let other = PidFd::open(child.id().cast_signed()).unwrap();
+        child.wait().unwrap();
+        assert!(other.has_ended());
+    }
+
+    #[test]
+    fn a_claim_lowers_and_never_raises() {
+        let own = PidFd::open(std::process::id().cast_signed()).unwrap();
+        let tid = Tid::current();
+        let base = Urgency::of_current();
+        assert_eq!(own.urgency(tid, Urgency::new(99)), Some(base));
+        assert_eq!(own.urgency(tid, Urgency::ORDINARY), Some(Urgency::ORDINARY));
+        let foreign = Tid::new(1).unwrap();
+        assert_eq!(own.urgency(foreign, Urgency::new(99)), None);
+    }
+}
