@@ -19,6 +19,12 @@ pub fn die_with_parent(parent: u32) -> Result<(), Errno> {
     }
 }
 
+/// The user that this process acts for.
+pub fn uid() -> u32 {
+    // SAFETY: geteuid has no preconditions.
+    unsafe { libc::geteuid() }
+}
+
 /// Lets SIGPIPE end the process, as it ends other filters; Rust programs start with it ignored.
 pub fn die_on_broken_pipe() {
     // SAFETY: the default action is a valid disposition, and no handler of ours is replaced.

@@ -1,0 +1,471 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The caller's half: writes, lends, waits; and both halves of a call back to a thread that waits.
+//!
+//! A slot is a conversation of two threads that take turns: each message is a request, or the
+//! answer to the last request that has none. The caller lends by `lock`, the looper by `back`;
+//! whoever hands over offers its own loan first and gives the other's back then, so that at any
+//! time the one that works has the priority of the one that waits.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering::{Relaxed, SeqCst};
+
+use rt::clock::{Clock, Monotonic};
+use rt::peer::Urgency;
+use rt::policy::Tid;
+use rt::sync::lend::{LendError, Offer};
+use rt::sys::futex::Shared;
+
+use crate::Parcel;
+use crate::error::CallError;
+use crate::lent::face;
+use crate::lent::inbox::Gone;
+use crate::lent::layout::{Area, Header, Kind, looper_sleeps};
+use crate::lent::message::Lent;
+use crate::lent::words;
+use crate::link::{Link, OWN, Release, Transport};
+use crate::node::Call;
+use crate::serving::{self, Serving, Waiting};
+
+/// How long a wait is left alone before it is asked whether the other thread is still there: its
+/// number may be another's by then.
+const LOOK_NS: u64 = 100_000_000;
+/// How long a circle of threads that wait for each other is left alone.
+const CIRCLE_NS: u64 = 1_000_000;
+
+/// A slot, and which half of it the thread is.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Conversation {
+    Caller(usize),
+    Looper(usize),
+}
+
+/// How a turn of the caller's ended.
+enum Heard {
+    Answer(Result<(), CallError>),
+    Declined,
+    /// The looper has the slot still.
+    Late,
+}
+
+/// The transport of a link.
+pub(super) struct End(pub(super) Arc<Lent>);
+
+impl Transport for End {
+    fn name(&self) -> &'static str {
+        "lent"
+    }
+
+    fn call(
+        &self,
+        link: &Arc<Link>,
+        target: u64,
+        code: u32,
+        data: &mut Parcel,
+        reply: &mut Parcel,
+        due_ns: Option<u64>,
+    ) -> Result<(), CallError> {
+        let request = Header {
+            target,
+            code,
+            tid: Tid::current().raw().unsigned_abs(),
+            claim: u32::from(serving::claim().get()),
+            ..Header::default()
+        };
+        let lent = &self.0;
+        match serving::waiting(link.number) {
+            Some(waiting) => lent.call_back(link, waiting, request, data, reply),
+            None => lent.call(link, request, data, reply, due_ns),
+        }
+    }
+
+    fn send(
+        &self,
+        link: &Arc<Link>,
+        target: u64,
+        code: u32,
+        data: &Parcel,
+    ) -> Result<(), CallError> {
+        self.0.send_oneway(link, target, code, data)
+    }
+
+    fn release(&self, number: u64, release: Release) {
+        self.0.releases.lock().entry(number).or_default().push(release);
+        if let Some(home) = self.0.home.upgrade() {
+            home.door.ring();
+        }
+    }
+
+    fn served(&self) {
+        self.0.count_served();
+    }
+
+    fn end(&self, _: &Link) {
+        self.0.socket.shut_down();
+        self.0.slots.wake_all();
+        if let Some(home) = self.0.home.upgrade() {
+            home.door.ring();
+        }
+    }
+}
+
+impl Lent {
+    fn call(
+        &self,
+        link: &Arc<Link>,
+        request: Header,
+        data: &Parcel,
+        reply: &mut Parcel,
+        due_ns: Option<u64>,
+    ) -> Result<(), CallError> {
+        let is_urgent = Urgency::new(request.claim).is_real_time();
+        for is_real_time in [is_urgent, false] {
+            let is_out = |slot| self.lock(self.side, slot).is_out();
+            let slot = self
+                .slots
+                .take(is_real_time, due_ns, is_out, || link.is_dead())?;
+            let heard = self.call_in(link, slot, request, data, reply, is_real_time, due_ns);
+            match heard {
+                Heard::Late => {
+                    self.slots.park(slot);
+                    if let Some(home) = self.home.upgrade() {
+                        home.counters.late.add();
+                    }
+                    return Err(CallError::TimedOut);
+                }
+                Heard::Answer(outcome) => {
+                    self.slots.give(slot);
+                    return outcome;
+                }
+                // By the kernel's word we are no real-time caller: as an ordinary one, then.
+                Heard::Declined => self.slots.give(slot),
+            }
+        }
+        // Only a looper that is kept declines, and it was not asked a second time.
+        Err(self.broken(link, Gone::Broken))
+    }
+
+    #[expect(clippy::too_many_arguments, reason = "a call has as many parts")]
+    fn call_in(
+        &self,
+        link: &Arc<Link>,
+        slot: usize,
+        request: Header,
+        data: &Parcel,
+        reply: &mut Parcel,
+        is_real_time: bool,
+        due_ns: Option<u64>,
+    ) -> Heard {
+        let turn = self.turns.fetch_add(1, Relaxed) as usize;
+        let chosen = face::choose(&self.face, self.bells.len(), is_real_time, turn);
+        let Some((looper, tid)) = chosen else {
+            return Heard::Answer(Err(self.broken(link, Gone::Broken)));
+        };
+        let offer = match self.say(link, slot, tid, request, data) {
+            Ok(offer) => offer,
+            Err(error) => return Heard::Answer(Err(error)),
+        };
+        words::post(
+            self.posted(self.side, looper),
+            slot,
+            || self.face.load(looper_sleeps(looper), SeqCst) != 0,
+            || self.bells[looper].ring(),
+        );
+        self.listen(link, slot, tid, offer, reply, due_ns)
+    }
+
+    /// Caller: writes its next message, listens, and offers its priority to the looper.
+    fn say(
+        &self,
+        link: &Arc<Link>,
+        slot: usize,
+        tid: Tid,
+        message: Header,
+        parcel: &Parcel,
+    ) -> Result<Offer<'_, Shared>, CallError> {
+        let sequence = self.sequences[slot].load(Relaxed).wrapping_add(1);
+        let message = Header {
+            sequence,
+            ..message
+        };
+        self.write(link, Area::Requests, slot, message, parcel)?;
+        self.sequences[slot].store(sequence, Relaxed);
+        words::open(self.turn(self.side, slot));
+        let offer = self.lock(self.side, slot).offer(tid);
+        offer.map_err(|_| self.broken(link, Gone::Broken))
+    }
+
+    /// Caller: waits for the answer to its last request, and serves what is asked meanwhile.
+    fn listen(
+        &self,
+        link: &Arc<Link>,
+        slot: usize,
+        tid: Tid,
+        offer: Offer<'_, Shared>,
+        reply: &mut Parcel,
+        mut due_ns: Option<u64>,
+    ) -> Heard {
+        let mut offer = offer;
+        let mut answer = Parcel::new();
+        loop {
+            match self.wait(link, &offer, tid, due_ns) {
+                Ok(()) => {}
+                Err(CallError::TimedOut) => {
+                    if words::abandon(self.turn(self.side, slot)) {
+                        return Heard::Late;
+                    }
+                    // A call back is on its way.
+                    due_ns = None;
+                    continue;
+                }
+                Err(error) => return Heard::Answer(Err(error)),
+            }
+            let heard = self.header(Area::Answers, slot);
+            let sequence = self.sequences[slot].load(Relaxed);
+            let Some(header) = heard.filter(|it| it.sequence == sequence) else {
+                return Heard::Answer(Err(self.broken(link, Gone::Broken)));
+            };
+            match header.kind {
+                Kind::Declined => return Heard::Declined,
+                Kind::Answer => {
+                    let outcome = CallError::of_status(header.status);
+                    let mut read = || self.read(link, Area::Answers, slot, &header, reply);
+                    return Heard::Answer(outcome.and_then(|()| read()));
+                }
+                Kind::Request => {
+                    let waiting = Waiting {
+                        link: link.number,
+                        tid,
+                        conversation: Conversation::Caller(slot),
+                    };
+                    let message = self.serve(
+                        link,
+                        Area::Answers,
+                        slot,
+                        &header,
+                        waiting,
+                        serving::claim(),
+                        &mut answer,
+                    );
+                    match self.hand_to_looper(link, slot, tid, message, &answer) {
+                        Ok(next) => offer = next,
+                        Err(error) => return Heard::Answer(Err(error)),
+                    }
+                }
+            }
+        }
+    }
+
+    /// Caller: its next message, while the looper waits for it.
+    fn hand_to_looper(
+        &self,
+        link: &Arc<Link>,
+        slot: usize,
+        tid: Tid,
+        message: Header,
+        parcel: &Parcel,
+    ) -> Result<Offer<'_, Shared>, CallError> {
+        let offer = match self.say(link, slot, tid, message, parcel) {
+            Err(error) if !link.is_dead() && message.kind == Kind::Answer => {
+                let message = Header {
+                    status: error.status(),
+                    ..message
+                };
+                self.say(link, slot, tid, message, &Parcel::new())?
+            }
+            said => said?,
+        };
+        if !self.back(self.side, slot).give_back() {
+            return Err(self.broken(link, Gone::Broken));
+        }
+        Ok(offer)
+    }
+
+    /// Calls the thread that waits for this one.
+    fn call_back(
+        &self,
+        link: &Arc<Link>,
+        waiting: Waiting,
+        request: Header,
+        data: &Parcel,
+        reply: &mut Parcel,
+    ) -> Result<(), CallError> {
+        match waiting.conversation {
+            Conversation::Caller(slot) => {
+                let offer = self.hand_to_looper(link, slot, waiting.tid, request, data)?;
+                match self.listen(link, slot, waiting.tid, offer, reply, None) {
+                    Heard::Answer(outcome) => outcome,
+                    Heard::Declined | Heard::Late => Err(self.broken(link, Gone::Broken)),
+                }
+            }
+            Conversation::Looper(slot) => {
+                self.call_caller(link, slot, waiting.tid, request, data, reply)
+            }
+        }
+    }
+
+    /// Looper: calls the caller that it serves.
+    fn call_caller(
+        &self,
+        link: &Arc<Link>,
+        slot: usize,
+        tid: Tid,
+        request: Header,
+        data: &Parcel,
+        reply: &mut Parcel,
+    ) -> Result<(), CallError> {
+        let mut offer = self.hand_to_caller(link, slot, tid, request, data)?;
+        let mut answer = Parcel::new();
+        loop {
+            self.wait(link, &offer, tid, None)?;
+            let last = self.heard[slot].load(Relaxed);
+            let heard = self.header(Area::Requests, slot);
+            let is_next = |it: &Header| it.sequence == last.wrapping_add(1);
+            let Some(header) = heard.filter(is_next) else {
+                return Err(self.broken(link, Gone::Broken));
+            };
+            self.heard[slot].store(header.sequence, Relaxed);
+            match header.kind {
+                Kind::Answer => {
+                    CallError::of_status(header.status)?;
+                    return self.read(link, Area::Requests, slot, &header, reply);
+                }
+                Kind::Request => {
+                    let waiting = Waiting {
+                        link: link.number,
+                        tid,
+                        conversation: Conversation::Looper(slot),
+                    };
+                    let message = self.serve(
+                        link,
+                        Area::Requests,
+                        slot,
+                        &header,
+                        waiting,
+                        Urgency::new(header.claim),
+                        &mut answer,
+                    );
+                    offer = self.hand_to_caller(link, slot, tid, message, &answer)?;
+                }
+                Kind::Declined => return Err(self.broken(link, Gone::Broken)),
+            }
+        }
+    }
+
+    /// Looper: a message that is not its last, while the caller waits for it.
+    fn hand_to_caller(
+        &self,
+        link: &Arc<Link>,
+        slot: usize,
+        tid: Tid,
+        message: Header,
+        parcel: &Parcel,
+    ) -> Result<Offer<'_, Shared>, CallError> {
+        let side = self.other();
+        // Or our priority would go to whomever the other end names.
+        if !self.peer.has_thread(tid) {
+            return Err(CallError::DeadObject);
+        }
+        if !words::take_turn(self.turn(side, slot)) {
+            return Err(CallError::TimedOut);
+        }
+        let message = Header {
+            sequence: self.heard[slot].load(Relaxed),
+            ..message
+        };
+        let mut written = self.write(link, Area::Answers, slot, message, parcel);
+        if let Err(error) = written
+            && message.kind == Kind::Answer
+        {
+            let status = error.status();
+            self.write_status(Area::Answers, slot, Header { status, ..message });
+            written = Ok(());
+        }
+        if let Err(error) = written {
+            words::open(self.turn(side, slot));
+            return Err(error);
+        }
+        let offer = self.back(side, slot).offer(tid);
+        let offer = offer.map_err(|_| self.broken(link, Gone::Broken))?;
+        if !self.lock(side, slot).give_back() {
+            return Err(self.broken(link, Gone::Broken));
+        }
+        Ok(offer)
+    }
+
+    /// Runs what a message asks for; gives the message that answers it, whose parcel is `answer`.
+    #[expect(clippy::too_many_arguments, reason = "a call has as many parts")]
+    pub(super) fn serve(
+        &self,
+        link: &Arc<Link>,
+        area: Area,
+        slot: usize,
+        header: &Header,
+        waiting: Waiting,
+        claim: Urgency,
+        answer: &mut Parcel,
+    ) -> Header {
+        let mut data = Parcel::new();
+        let read = self.read(link, area, slot, header, &mut data);
+        let outcome = read.and_then(|()| {
+            let _scope = serving::enter(Serving {
+                caller: link.peer,
+                claim,
+                waiting: Some(waiting),
+            });
+            if header.target == OWN {
+                return link.answer_own(header.code, &mut data, answer);
+            }
+            let call = Call {
+                caller: link.peer,
+                is_oneway: false,
+            };
+            let node = link.target(header.target)?;
+            node.run(&call, header.code, &mut data, answer)
+        });
+        if outcome.is_err() {
+            answer.clear();
+        }
+        Header {
+            kind: Kind::Answer,
+            status: outcome.map_or_else(CallError::status, |()| 0),
+            ..Header::default()
+        }
+    }
+
+    /// Waits until a loan comes back, and looks from time to time whether it still can.
+    fn wait(
+        &self,
+        link: &Link,
+        offer: &Offer<'_, Shared>,
+        tid: Tid,
+        due_ns: Option<u64>,
+    ) -> Result<(), CallError> {
+        loop {
+            let look_ns = Monotonic.now_ns() + LOOK_NS;
+            let until_ns = due_ns.map_or(look_ns, |due_ns| due_ns.min(look_ns));
+            match offer.look_until(until_ns) {
+                Ok(()) => return Ok(()),
+                Err(LendError::TimedOut) => {
+                    if link.is_dead() {
+                        return Err(CallError::DeadObject);
+                    }
+                    if self.peer.has_ended() || !self.peer.has_thread(tid) {
+                        return Err(self.broken(link, Gone::Closed));
+                    }
+                }
+                Err(LendError::BorrowerDied) => return Err(self.broken(link, Gone::Closed)),
+                Err(LendError::Circle) => {
+                    // Threads that wait for each other: one of them may give up.
+                    let again_ns = Monotonic.now_ns() + CIRCLE_NS;
+                    Monotonic.sleep_until(due_ns.map_or(again_ns, |it| it.min(again_ns)));
+                }
+                Err(LendError::Busy | LendError::Broken(_)) => {
+                    return Err(self.broken(link, Gone::Broken));
+                }
+            }
+            if due_ns.is_some_and(|due_ns| due_ns <= Monotonic.now_ns()) {
+                return Err(CallError::TimedOut);
+            }
+        }
+    }
+}

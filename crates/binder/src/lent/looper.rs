@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: Apache-2.0
+//! A looper: serves what is lent to it, the most urgent caller first, and calls without an answer;
+//! then sleeps.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering::Relaxed;
+
+use rt::peer::Urgency;
+use rt::policy::Tid;
+
+use crate::Parcel;
+use crate::lent::inbox::Gone;
+use crate::lent::layout::{Area, Header, Kind, SLOTS};
+use crate::lent::message::Lent;
+use crate::lent::words;
+use crate::lent::call::Conversation;
+use crate::link::Link;
+use crate::oneway;
+use crate::process::Inner;
+use crate::serving::Waiting;
+
+/// A request that is lent to this looper.
+struct Request {
+    link: Arc<Link>,
+    lent: Arc<Lent>,
+    slot: usize,
+    header: Header,
+    /// By the kernel's word, once it was asked.
+    urgency: Option<Urgency>,
+}
+
+impl Request {
+    fn urgency(&mut self) -> Urgency {
+        *self.urgency.get_or_insert_with(|| {
+            let claim = Urgency::new(self.header.claim);
+            let tid = i32::try_from(self.header.tid).ok().and_then(Tid::new);
+            let granted = tid.and_then(|tid| self.lent.peer.urgency(tid, claim));
+            // Who names a thread that is not its own is nobody.
+            granted.unwrap_or(Urgency::ORDINARY)
+        })
+    }
+}
+
+/// Until the process ends.
+pub(crate) fn run(inner: &Arc<Inner>, index: usize) {
+    let looper = &inner.loopers[index];
+    let sleeping = inner.face.sleeping(index);
+    let mut requests = Vec::new();
+    while !inner.has_ended() {
+        gather(inner, index, &mut requests);
+        let due = inner.due.lock().urgency(looper.is_kept);
+        let next = choose(&mut requests, due.is_some() || looper.is_kept);
+        match (next, due) {
+            // Of equals, calls without an answer go first: they are one for each node.
+            (Some((_, urgency)), Some(due)) if urgency <= due => oneways(inner),
+            (Some((place, urgency)), _) => {
+                let request = requests.remove(place);
+                serve(inner, request, looper.is_kept && !urgency.is_real_time());
+            }
+            (None, Some(_)) => oneways(inner),
+            (None, None) => {
+                if words::fall_asleep(sleeping, || has_work(inner, index)) {
+                    looper.bells.wait_until(None);
+                    words::wake_up(sleeping);
+                }
+            }
+        }
+    }
+    inner.face.sleeping(index).store(0, Relaxed);
+}
+
+fn oneways(inner: &Inner) {
+    let node = inner.due.lock().pop();
+    if let Some(node) = node {
+        oneway::serve(inner, &node);
+    }
+}
+
+/// Takes what was posted to this looper. O(links).
+fn gather(inner: &Inner, index: usize, requests: &mut Vec<Request>) {
+    for (link, lent) in inner.lents.lock().iter() {
+        let mut bits = words::take(lent.posted(lent.other(), index));
+        while bits != 0 {
+            let slot = bits.trailing_zeros() as usize;
+            bits &= bits - 1;
+            let is_there = |it: &Request| it.slot == slot && it.link.number == link.number;
+            let header = (slot < SLOTS && !requests.iter().any(is_there))
+                .then(|| lent.header(Area::Requests, slot))
+                .flatten();
+            let Some(header) = header.filter(|it| it.kind == Kind::Request) else {
+                lent.broken(link, Gone::Broken);
+                break;
+            };
+            requests.push(Request {
+                link: Arc::clone(link),
+                lent: Arc::clone(lent),
+                slot,
+                header,
+                urgency: None,
+            });
+        }
+    }
+}
+
+/// The place of the most urgent request, of equals the first that came. The kernel is asked only
+/// where there is something to choose.
+fn choose(requests: &mut [Request], is_asked: bool) -> Option<(usize, Urgency)> {
+    if requests.len() == 1 && !is_asked {
+        return Some((0, Urgency::ORDINARY));
+    }
+    let urgencies = requests.iter_mut().map(Request::urgency).enumerate();
+    urgencies.min_by_key(|it| u8::MAX - it.1.get())
+}
+
+fn has_work(inner: &Inner, index: usize) -> bool {
+    let is_posted = |lent: &Lent| words::is_posted(lent.posted(lent.other(), index));
+    inner.has_ended()
+        || inner.lents.lock().iter().any(|(_, lent)| is_posted(lent))
+        || inner
+            .due
+            .lock()
+            .urgency(inner.loopers[index].is_kept)
+            .is_some()
+}
+
+fn serve(inner: &Inner, request: Request, is_declined: bool) {
+    let Request {
+        link,
+        lent,
+        slot,
+        header,
+        ..
+    } = request;
+    let lock = lent.lock(lent.other(), slot);
+    let tid = i32::try_from(header.tid).ok().and_then(Tid::new);
+    let Some(tid) = tid.filter(|_| !link.is_dead()) else {
+        lent.broken(&link, Gone::Broken);
+        lock.give_back();
+        return;
+    };
+    lent.heard[slot].store(header.sequence, Relaxed);
+    // The last answer in this slot was read, or there were no next request.
+    let read = std::mem::take(&mut lent.answers.lock()[slot]);
+    drop(read);
+    let mut answer = Parcel::new();
+    let message = if is_declined {
+        inner.counters.declined.add();
+        // What it names is counted, and let go.
+        let _ = lent.read(&link, Area::Requests, slot, &header, &mut answer);
+        answer.clear();
+        Header {
+            kind: Kind::Declined,
+            ..Header::default()
+        }
+    } else {
+        let waiting = Waiting {
+            link: link.number,
+            tid,
+            conversation: Conversation::Looper(slot),
+        };
+        let claim = Urgency::new(header.claim);
+        lent.serve(
+            &link,
+            Area::Requests,
+            slot,
+            &header,
+            waiting,
+            claim,
+            &mut answer,
+        )
+    };
+    let message = Header {
+        sequence: lent.heard[slot].load(Relaxed),
+        ..message
+    };
+    if let Err(error) = lent.write(&link, Area::Answers, slot, message, &answer) {
+        let status = error.status();
+        lent.write_status(Area::Answers, slot, Header { status, ..message });
+    } else if answer.has_objects() {
+        lent.answers.lock()[slot] = answer;
+    }
+    if !lock.give_back() {
+        lent.broken(&link, Gone::Broken);
+    }
+}

@@ -1,0 +1,344 @@
+// SPDX-License-Identifier: Apache-2.0
+//! [`Lent`]: one end of a link between two programs; how it writes and reads a message.
+
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release as ReleaseOrder};
+use std::sync::atomic::{AtomicU32, AtomicU64};
+use std::sync::{Arc, Weak};
+
+use parcel::Wire;
+use rt::bell::Bell;
+use rt::peer::PidFd;
+use rt::shared::{Memfd, Region, View};
+use rt::socket::{Socket, SocketError};
+use rt::sync::{Loan, PiMutex};
+use rt::sys::futex::Shared;
+
+use crate::Parcel;
+use crate::error::CallError;
+use crate::lent::inbox::{self, Gone, Inbox};
+use crate::lent::layout::{
+    self, Area, FDS_MAX, HEADER_BYTES, Header, MESSAGE_BYTES, ONEWAYS_MAX, PAGE, SERVED, SLOTS,
+};
+use crate::lent::slots::Slots;
+use crate::link::{Link, Release};
+use crate::process::{Inner, Looper};
+
+/// See the module.
+pub(crate) struct Lent {
+    pub(super) socket: Socket,
+    pub(super) peer: PidFd,
+    /// 0 or 1: which half of the words is ours as caller.
+    pub(super) side: usize,
+    pub(super) words: Region,
+    /// What we write, and what the other end writes.
+    pub(super) ours: Region,
+    pub(super) theirs: View,
+    /// The other process's loopers, and what wakes them for us.
+    pub(super) face: View,
+    pub(super) bells: Vec<Bell>,
+    /// What wakes our loopers for the other end.
+    pub(super) own_bells: Vec<Bell>,
+    pub(super) home: Weak<Inner>,
+    pub(super) slots: Slots,
+    pub(super) sequences: [AtomicU32; SLOTS],
+    /// The last message heard in each slot of the other end's.
+    pub(super) heard: [AtomicU32; SLOTS],
+    /// Our last answer in each slot, whose proxies live until it was read.
+    pub(super) answers: PiMutex<Vec<Parcel>>,
+    pub(super) inbox: PiMutex<Inbox>,
+    pub(super) releases: PiMutex<HashMap<u64, Vec<Release>>>,
+    /// Calls without an answer that we sent.
+    pub(super) oneways: AtomicU64,
+    /// For callers that find no looper asleep.
+    pub(super) turns: AtomicU32,
+}
+
+/// What a message is made of, with room that stays.
+#[derive(Default)]
+pub(super) struct Scratch {
+    wire: Wire,
+    bytes: Vec<u8>,
+    fds: Vec<OwnedFd>,
+}
+
+thread_local! {
+    static SCRATCH: RefCell<Scratch> = RefCell::default();
+}
+
+/// Runs `body` with the thread's room; a body that calls out again has room of its own.
+fn with_scratch<T>(body: impl FnOnce(&mut Scratch) -> T) -> T {
+    let mut scratch = SCRATCH.take();
+    let result = body(&mut scratch);
+    SCRATCH.replace(scratch);
+    result
+}
+
+impl Lent {
+    pub(super) fn lock(&self, side: usize, slot: usize) -> &Loan<Shared> {
+        self.words.word(layout::lock(side, slot))
+    }
+
+    pub(super) fn back(&self, side: usize, slot: usize) -> &Loan<Shared> {
+        self.words.word(layout::back(side, slot))
+    }
+
+    pub(super) fn turn(&self, side: usize, slot: usize) -> &AtomicU32 {
+        self.words.word(layout::turn(side, slot))
+    }
+
+    pub(super) fn posted(&self, side: usize, looper: usize) -> &AtomicU64 {
+        self.words.word(layout::posted(side, looper))
+    }
+
+    /// Which side the other end is.
+    pub(super) fn other(&self) -> usize {
+        1 - self.side
+    }
+
+    /// Writes a message where the other end will look for it. On an error nothing is counted.
+    pub(super) fn write(
+        &self,
+        link: &Link,
+        area: Area,
+        slot: usize,
+        header: Header,
+        parcel: &Parcel,
+    ) -> Result<(), CallError> {
+        with_scratch(|scratch| {
+            link.name(parcel, &mut scratch.wire, &mut scratch.fds)?;
+            let written = self.write_named(area, slot, header, scratch);
+            scratch.fds.clear();
+            if written.is_err() {
+                link.unname_wire(&scratch.wire);
+            }
+            written
+        })
+    }
+
+    fn write_named(
+        &self,
+        area: Area,
+        slot: usize,
+        header: Header,
+        scratch: &mut Scratch,
+    ) -> Result<(), CallError> {
+        let (header, apart) = fill(header, scratch, MESSAGE_BYTES - HEADER_BYTES)?;
+        let at = area.offset(slot);
+        if apart.is_none() {
+            self.ours.write(at + HEADER_BYTES, &scratch.bytes);
+        }
+        if apart.is_some() || !scratch.fds.is_empty() {
+            let fds = borrow(apart.as_ref(), &scratch.fds);
+            let note = inbox::write_beside(area, slot, header.sequence);
+            self.socket.try_send(&note, &fds).map_err(of_socket)?;
+        }
+        self.ours.write(at, &header.to_bytes());
+        Ok(())
+    }
+
+    /// Writes that there is no parcel, but this status. Never fails.
+    pub(super) fn write_status(&self, area: Area, slot: usize, header: Header) {
+        self.ours.write(area.offset(slot), &header.to_bytes());
+    }
+
+    /// What the other end says in a slot: a copy, which it does not change any more.
+    pub(super) fn header(&self, area: Area, slot: usize) -> Option<Header> {
+        let mut bytes = [0; HEADER_BYTES];
+        self.theirs.read(area.offset(slot), &mut bytes);
+        Header::parse(&bytes)
+    }
+
+    /// Reads the parcel of a message. What is no parcel is refused; what shows that the other end
+    /// broke the protocol ends the link.
+    pub(super) fn read(
+        &self,
+        link: &Arc<Link>,
+        area: Area,
+        slot: usize,
+        header: &Header,
+        parcel: &mut Parcel,
+    ) -> Result<(), CallError> {
+        parcel.clear();
+        let mut fds = Vec::new();
+        if header.is_apart || header.fds > 0 {
+            let taken = self.inbox.lock().take_beside(
+                &self.socket,
+                area,
+                slot,
+                header.sequence,
+            );
+            // What the door has to do may lie there now.
+            if let Some(home) = self.home.upgrade() {
+                home.door.ring();
+            }
+            fds = taken.map_err(|gone| self.broken(link, gone))?;
+        }
+        with_scratch(|scratch| {
+            if header.is_apart {
+                read_apart(header, &mut fds, &mut scratch.bytes)?;
+            } else {
+                scratch.bytes.resize(header.whole(), 0);
+                let at = area.offset(slot) + HEADER_BYTES;
+                self.theirs.read(at, &mut scratch.bytes);
+            }
+            inbox::split(header, &scratch.bytes, &mut scratch.wire).ok_or(CallError::BadParcel)?;
+            let mut fds: Vec<_> = fds.drain(..).map(|it| Some(Arc::new(it))).collect();
+            link.find(&scratch.wire, &mut fds, parcel)
+        })
+    }
+
+    /// Ends the link.
+    pub(super) fn broken(&self, link: &Link, gone: Gone) -> CallError {
+        if link.die()
+            && gone == Gone::Broken
+            && let Some(home) = self.home.upgrade()
+        {
+            home.counters.broken.add();
+        }
+        CallError::DeadObject
+    }
+
+    /// Sends a call without an answer.
+    pub(super) fn send_oneway(
+        &self,
+        link: &Link,
+        target: u64,
+        code: u32,
+        data: &Parcel,
+    ) -> Result<(), CallError> {
+        let served = self.theirs.load_long(SERVED, Acquire);
+        // One that writes nonsense there has more sent to it, up to what its socket holds.
+        if self.oneways.fetch_add(1, AcqRel).wrapping_sub(served) >= ONEWAYS_MAX {
+            self.oneways.fetch_sub(1, AcqRel);
+            return Err(CallError::QueueFull);
+        }
+        let header = Header {
+            target,
+            code,
+            ..Header::default()
+        };
+        let sent = with_scratch(|scratch| {
+            link.name(data, &mut scratch.wire, &mut scratch.fds)?;
+            let sent = self.send_named(header, scratch);
+            scratch.fds.clear();
+            if sent.is_err() {
+                link.unname_wire(&scratch.wire);
+            }
+            sent
+        });
+        if sent.is_err() {
+            self.oneways.fetch_sub(1, AcqRel);
+        }
+        sent
+    }
+
+    fn send_named(&self, header: Header, scratch: &mut Scratch) -> Result<(), CallError> {
+        let room = inbox::NOTE_BYTES_MAX - HEADER_BYTES - 1;
+        let (header, apart) = fill(header, scratch, room)?;
+        let mut note = inbox::write_oneway(header);
+        if apart.is_none() {
+            note.extend_from_slice(&scratch.bytes);
+        }
+        let fds = borrow(apart.as_ref(), &scratch.fds);
+        self.socket.try_send(&note, &fds).map_err(of_socket)
+    }
+
+    /// Reads one.
+    pub(super) fn read_oneway(
+        &self,
+        link: &Arc<Link>,
+        header: &Header,
+        bytes: Vec<u8>,
+        mut fds: Vec<OwnedFd>,
+    ) -> Result<Parcel, CallError> {
+        let mut bytes = bytes;
+        if header.is_apart {
+            read_apart(header, &mut fds, &mut bytes)?;
+        }
+        let (mut wire, mut parcel) = (Wire::default(), Parcel::new());
+        inbox::split(header, &bytes, &mut wire).ok_or(CallError::BadParcel)?;
+        let mut fds: Vec<_> = fds.drain(..).map(|it| Some(Arc::new(it))).collect();
+        link.find(&wire, &mut fds, &mut parcel)?;
+        Ok(parcel)
+    }
+
+    pub(super) fn count_served(&self) {
+        let served = self.ours.word::<AtomicU64>(SERVED);
+        served.fetch_add(1, ReleaseOrder);
+    }
+
+    /// Calls without an answer that the other end has served of ours, for whoever waits for them.
+    pub(super) fn oneways_out(&self) -> u64 {
+        let served = self.theirs.load_long(SERVED, Acquire);
+        self.oneways.load(Relaxed).wrapping_sub(served)
+    }
+
+    /// Our loopers hear this end no more.
+    pub(crate) fn silence(&self, loopers: &[Looper]) {
+        for (bell, looper) in self.own_bells.iter().zip(loopers) {
+            // Fails only where it was never added.
+            let _ = looper.bells.remove(bell.as_fd());
+        }
+    }
+}
+
+fn of_socket(error: SocketError) -> CallError {
+    match error {
+        SocketError::Empty => CallError::QueueFull,
+        _ => CallError::DeadObject,
+    }
+}
+
+/// The file of the bytes first, if there is one.
+fn borrow<'a>(apart: Option<&'a Memfd>, fds: &'a [OwnedFd]) -> Vec<BorrowedFd<'a>> {
+    let apart = apart.map(AsFd::as_fd);
+    apart.into_iter().chain(fds.iter().map(AsFd::as_fd)).collect()
+}
+
+/// Sizes into a header, bytes into `scratch.bytes` or, beyond `room`, into a file of their own.
+fn fill(
+    header: Header,
+    scratch: &mut Scratch,
+    room: usize,
+) -> Result<(Header, Option<Memfd>), CallError> {
+    if !inbox::join(&scratch.wire, &mut scratch.bytes) || scratch.fds.len() > FDS_MAX {
+        return Err(CallError::TooLarge);
+    }
+    let is_apart = scratch.bytes.len() > room;
+    let header = Header {
+        size: scratch.wire.bytes.len() as u32,
+        positions: scratch.wire.positions.len() as u32,
+        fds: scratch.fds.len() as u32,
+        is_apart,
+        ..header
+    };
+    if !is_apart {
+        return Ok((header, None));
+    }
+    let bytes = scratch.bytes.len().next_multiple_of(PAGE);
+    let file = Memfd::new(c"binder parcel", bytes).map_err(|_| CallError::QueueFull)?;
+    let region = file.map().map_err(|_| CallError::QueueFull)?;
+    region.write(0, &scratch.bytes);
+    Ok((header, Some(file)))
+}
+
+/// Takes the bytes out of the file that came first.
+fn read_apart(
+    header: &Header,
+    fds: &mut Vec<OwnedFd>,
+    bytes: &mut Vec<u8>,
+) -> Result<(), CallError> {
+    if fds.is_empty() {
+        return Err(CallError::BadParcel);
+    }
+    let file = fds.remove(0);
+    let size = header.whole().max(1).next_multiple_of(PAGE);
+    let view = Memfd::adopt(file, size).and_then(|it| it.map_to_read());
+    let view = view.map_err(|_| CallError::BadParcel)?;
+    bytes.resize(header.whole(), 0);
+    view.read(0, bytes);
+    Ok(())
+}

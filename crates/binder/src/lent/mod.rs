@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Transport `lent`: between two programs, without a driver. The caller writes its request into
+//! memory that both map, lends its priority to a looper of the other process, and waits.
+//!
+//! `layout` says what lies where, `words` who moves what; `connect` makes a link, `call` is the
+//! caller's half, `looper` the server's, `message` what both read and write; `door` hears the
+//! socket beside the memory: references, descriptors, calls without an answer, deaths.
+
+#[cfg(not(loom))]
+mod call;
+#[cfg(not(loom))]
+mod connect;
+#[cfg(not(loom))]
+mod door;
+#[cfg(not(loom))]
+mod face;
+#[cfg(not(loom))]
+mod inbox;
+#[cfg(not(loom))]
+mod layout;
+#[cfg(not(loom))]
+pub(crate) mod looper;
+#[cfg(not(loom))]
+mod message;
+#[cfg(all(test, loom))]
+mod models;
+#[cfg(not(loom))]
+mod slots;
+mod words;
+
+#[cfg(not(loom))]
+pub use connect::{ConnectError, Connection, Side};
+#[cfg(not(loom))]
+pub(crate) use {
+    call::Conversation,
+    door::{Door, watch},
+    face::Face,
+    layout::LOOPERS_MAX,
+    message::Lent,
+};

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The words that two processes share, and who moves them: a request is posted to a looper, a
+//! looper falls asleep, a caller gives up.
+//!
+//! ```text
+//! posted    caller: sets its slot's bit, then looks at `sleeping`      looper: takes all bits
+//! sleeping  looper: 1, then looks at `posted`; 0 when awake            caller: reads alone
+//! turn      OPEN: the caller waits for an answer
+//!           OPEN → TAKEN      looper, before it calls back: the caller will listen
+//!           OPEN → ABANDONED  caller, when its time is over: nobody calls back
+//! ```
+//!
+//! `posted` and `sleeping` are Dekker's pair: one of the two sides sees the other. The bell is
+//! sticky, so a ring between a looper's last look and its sleep is heard. The locks of a slot are
+//! `rt::sync::Loan`s. `models` plays all of it.
+
+use rt::sync::atomic::Ordering::{Relaxed, SeqCst};
+use rt::sync::atomic::{AtomicU32, AtomicU64, seq_cst_for_loom};
+
+/// The caller waits.
+const OPEN: u32 = 0;
+/// The looper calls back.
+const TAKEN: u32 = 1;
+/// The caller has given up.
+const ABANDONED: u32 = 2;
+
+/// Caller: the request in `slot` is there.
+pub(crate) fn post(
+    posted: &AtomicU64,
+    slot: usize,
+    is_sleeping: impl Fn() -> bool,
+    ring: impl Fn(),
+) {
+    // Pairs with `take`: publishes the request. Before the look at `sleeping`, see the module.
+    posted.fetch_or(1 << slot, SeqCst);
+    seq_cst_for_loom();
+    if is_sleeping() {
+        ring();
+    }
+}
+
+/// Looper: the slots that were posted.
+pub(crate) fn take(posted: &AtomicU64) -> u64 {
+    // The common case writes nothing, so that the caller's line stays where it is.
+    if posted.load(Relaxed) == 0 {
+        return 0;
+    }
+    // Pairs with `post`.
+    posted.swap(0, SeqCst)
+}
+
+/// Looper: says that it sleeps, and looks once more; `false` if there is something after all.
+pub(crate) fn fall_asleep(sleeping: &AtomicU32, has_work: impl Fn() -> bool) -> bool {
+    sleeping.swap(1, SeqCst);
+    seq_cst_for_loom();
+    if has_work() {
+        wake_up(sleeping);
+        return false;
+    }
+    true
+}
+
+/// Looper: is awake.
+pub(crate) fn wake_up(sleeping: &AtomicU32) {
+    sleeping.store(0, Relaxed);
+}
+
+/// Whether something is posted, for [`fall_asleep`].
+pub(crate) fn is_posted(posted: &AtomicU64) -> bool {
+    posted.load(SeqCst) != 0
+}
+
+/// Caller: listens, before it lends.
+pub(crate) fn open(turn: &AtomicU32) {
+    turn.store(OPEN, SeqCst);
+}
+
+/// Looper: will call back; `false` if the caller has given up.
+pub(crate) fn take_turn(turn: &AtomicU32) -> bool {
+    turn.compare_exchange(OPEN, TAKEN, SeqCst, SeqCst).is_ok()
+}
+
+/// Caller: gives up; `false` if the looper is about to call back.
+pub(crate) fn abandon(turn: &AtomicU32) -> bool {
+    turn.compare_exchange(OPEN, ABANDONED, SeqCst, SeqCst)
+        .is_ok()
+}

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Calls between processes that wait for nobody less urgent.
+//!
+//! A [`Process`] has nodes, each a [`Service`]; a [`Binder`] is a reference to one, here or in
+//! another process. Two processes are joined by a link: [`Process::join`] makes one inside a
+//! program (transport `direct`: a call is a function call), [`Process::connect`] one between two
+//! programs (transport `lent`: the caller lends its priority to the thread that serves it).
+//! docs/internals/binder.md has the protocol and the bounds. Nothing here knows Java.
+#![forbid(unsafe_code)]
+#![cfg_attr(loom, allow(dead_code, unused_imports, reason = "models build the words alone"))]
+
+#[cfg(not(loom))]
+mod binder;
+#[cfg(not(loom))]
+mod direct;
+#[cfg(not(loom))]
+mod error;
+#[cfg(not(loom))]
+mod exports;
+mod lent;
+#[cfg(not(loom))]
+mod link;
+#[cfg(not(loom))]
+mod node;
+#[cfg(not(loom))]
+mod oneway;
+#[cfg(not(loom))]
+mod process;
+#[cfg(not(loom))]
+mod proxy;
+#[cfg(not(loom))]
+mod serving;
+
+#[cfg(not(loom))]
+pub use {
+    binder::{Binder, WeakBinder},
+    error::CallError,
+    lent::{ConnectError, Connection, Side},
+    node::{Call, Node, Service, codes},
+    process::{Counters, End, Options, Process, StartError},
+    proxy::{Proxy, Token},
+    serving::{Caller, Cleared, clear_caller},
+};
+
+/// What calls carry.
+#[cfg(not(loom))]
+pub type Parcel = parcel::Parcel<Binder>;

@@ -1,0 +1,395 @@
+// SPDX-License-Identifier: Apache-2.0
+//! [`Link`]: one end of what joins two processes: what the other end was given, what it gave, and
+//! whether it lives. How calls travel is the [`Transport`]'s.
+
+// Lock order: a node's oneways, proxies, exports; none is held while a node runs, a transport
+// sends, or anything is dropped.
+
+use std::collections::HashMap;
+use std::os::fd::OwnedFd;
+use std::sync::atomic::AtomicBool;
+use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed};
+use std::sync::{Arc, OnceLock, Weak};
+
+use parcel::{FlatObject, Kind, Object, Wire, flags};
+use rt::sync::PiMutex;
+
+use crate::binder::Binder;
+use crate::error::CallError;
+use crate::exports::Exports;
+use crate::node::Node;
+use crate::process::Inner;
+use crate::proxy::Proxy;
+use crate::serving::Caller;
+use crate::Parcel;
+
+/// The number by which the ends of a link talk to each other; no node has it.
+pub(crate) const OWN: u64 = 0;
+/// Codes of [`OWN`]: the other end's first node; a node by a weak reference's number.
+pub(crate) const CODE_ROOT: u32 = 1;
+pub(crate) const CODE_REVIVE: u32 = 2;
+
+/// References that one end lets go.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Release {
+    /// Counted references, and whether a weak one stays.
+    Strong { count: u64, keeps_weak: bool },
+    /// The weak one.
+    Weak,
+}
+
+/// How calls travel.
+pub(crate) trait Transport: Send + Sync {
+    fn name(&self) -> &'static str;
+
+    fn call(
+        &self,
+        link: &Arc<Link>,
+        target: u64,
+        code: u32,
+        data: &mut Parcel,
+        reply: &mut Parcel,
+        due_ns: Option<u64>,
+    ) -> Result<(), CallError>;
+
+    fn send(
+        &self,
+        link: &Arc<Link>,
+        target: u64,
+        code: u32,
+        data: &Parcel,
+    ) -> Result<(), CallError>;
+
+    /// Tells the other end; never fails and never waits.
+    fn release(&self, number: u64, release: Release);
+
+    /// A call without an answer was served: its sender may send one more.
+    fn served(&self) {}
+
+    /// The link is dead: the other end is told, and sleepers wake.
+    fn end(&self, link: &Link);
+}
+
+pub(crate) struct Link {
+    pub(crate) number: u64,
+    pub(crate) home: Weak<Inner>,
+    pub(crate) peer: Caller,
+    transport: OnceLock<Box<dyn Transport>>,
+    pub(crate) exports: PiMutex<Exports>,
+    proxies: PiMutex<Proxies>,
+    is_dead: AtomicBool,
+    is_buried: AtomicBool,
+}
+
+#[derive(Default)]
+struct Proxies {
+    live: HashMap<u64, Weak<Proxy>>,
+    weak: HashMap<u64, u64>,
+}
+
+impl Link {
+    pub(crate) fn new(number: u64, home: Weak<Inner>, peer: Caller) -> Arc<Self> {
+        Arc::new(Self {
+            number,
+            home,
+            peer,
+            transport: OnceLock::new(),
+            exports: PiMutex::default(),
+            proxies: PiMutex::default(),
+            is_dead: AtomicBool::new(false),
+            is_buried: AtomicBool::new(false),
+        })
+    }
+
+    /// Once, before anything travels.
+    pub(crate) fn set_transport(&self, transport: Box<dyn Transport>) {
+        assert!(self.transport.set(transport).is_ok(), "a link has one transport");
+    }
+
+    fn transport(&self) -> &dyn Transport {
+        self.transport.get().expect("set before anything travels").as_ref()
+    }
+
+    pub(crate) fn transport_name(&self) -> &'static str {
+        self.transport().name()
+    }
+
+    pub(crate) fn served(&self) {
+        self.transport().served();
+    }
+
+    pub(crate) fn is_dead(&self) -> bool {
+        self.is_dead.load(Acquire)
+    }
+
+    pub(crate) fn call(
+        self: &Arc<Self>,
+        target: u64,
+        code: u32,
+        data: &mut Parcel,
+        reply: &mut Parcel,
+        due_ns: Option<u64>,
+    ) -> Result<(), CallError> {
+        if self.is_dead() {
+            return Err(CallError::DeadObject);
+        }
+        let call = self.exports.lock().begin_call();
+        let outcome = self.transport().call(self, target, code, data, reply, due_ns);
+        let gone = self.exports.lock().end_call(call);
+        drop(gone);
+        match outcome {
+            // Whatever else the transport saw of the end.
+            Err(_) if self.is_dead() => Err(CallError::DeadObject),
+            outcome => outcome,
+        }
+    }
+
+    pub(crate) fn send(
+        self: &Arc<Self>,
+        target: u64,
+        code: u32,
+        data: &Parcel,
+    ) -> Result<(), CallError> {
+        if self.is_dead() {
+            return Err(CallError::DeadObject);
+        }
+        self.transport().send(self, target, code, data)
+    }
+
+    /// The other end's first node.
+    pub(crate) fn root(self: &Arc<Self>) -> Result<Option<Binder>, CallError> {
+        let mut reply = Parcel::new();
+        self.call(OWN, CODE_ROOT, &mut Parcel::new(), &mut reply, None)?;
+        Ok(reply.read_binder()?)
+    }
+
+    /// A strong reference by a weak one's number.
+    pub(crate) fn revive(self: &Arc<Self>, number: u64) -> Option<Binder> {
+        let (mut data, mut reply) = (Parcel::new(), Parcel::new());
+        data.write(&number.to_le_bytes()).ok()?;
+        self.call(OWN, CODE_REVIVE, &mut data, &mut reply, None).ok()?;
+        reply.read_binder().ok().flatten()
+    }
+
+    /// Answers what the other end asks of this end itself.
+    pub(crate) fn answer_own(
+        &self,
+        code: u32,
+        data: &mut Parcel,
+        reply: &mut Parcel,
+    ) -> Result<(), CallError> {
+        data.set_position(0);
+        reply.clear();
+        let found = match code {
+            CODE_ROOT => self.home.upgrade().and_then(|it| it.root()),
+            CODE_REVIVE => {
+                let number = data.read_array().ok_or(CallError::BadParcel)?;
+                let node = self.exports.lock().revive(u64::from_le_bytes(number));
+                node.map(Binder::Local)
+            }
+            _ => return Err(CallError::UnknownTransaction),
+        };
+        Ok(reply.write_binder(found)?)
+    }
+
+    /// Writes a parcel for the other end: nodes are counted up, descriptors copied to `fds`. On an
+    /// error nothing stays counted.
+    pub(crate) fn name(
+        &self,
+        parcel: &Parcel,
+        wire: &mut Wire,
+        fds: &mut Vec<OwnedFd>,
+    ) -> Result<(), CallError> {
+        fds.clear();
+        let mut named = Vec::new();
+        let outcome = parcel.to_wire(wire, |object| {
+            let flat = self.name_object(object, fds)?;
+            if flat.kind == Kind::Binder {
+                named.push(flat.number);
+            }
+            Ok(flat)
+        });
+        if outcome.is_err() {
+            self.unname(&named);
+        }
+        outcome
+    }
+
+    fn name_object(
+        &self,
+        object: &Object<Binder>,
+        fds: &mut Vec<OwnedFd>,
+    ) -> Result<FlatObject, CallError> {
+        let (kind, flags, number) = match object {
+            Object::Binder(Binder::Local(node)) => {
+                let number = self.exports.lock().add(node).ok_or(CallError::QueueFull)?;
+                (Kind::Binder, flags::ACCEPTS_FDS | flags::INHERIT_RT, number)
+            }
+            Object::Binder(Binder::Remote(proxy)) => {
+                if proxy.link.number != self.number {
+                    return Err(CallError::NotSupported(
+                        "a reference to a node of a third process",
+                    ));
+                }
+                let number = u32::try_from(proxy.number).map_err(|_| CallError::TooLarge)?;
+                (Kind::Handle, 0, u64::from(number))
+            }
+            Object::Fd(fd) => {
+                let copy = fd.try_clone().map_err(|_| CallError::QueueFull)?;
+                fds.push(copy);
+                (Kind::Fd, 0, fds.len() as u64 - 1)
+            }
+        };
+        Ok(FlatObject {
+            kind,
+            flags,
+            number,
+            cookie: 0,
+        })
+    }
+
+    /// A parcel that was named did not go.
+    pub(crate) fn unname_wire(&self, wire: &Wire) {
+        let flat = |at: &u32| {
+            let bytes = wire.bytes.get(*at as usize..)?.first_chunk()?;
+            FlatObject::parse(bytes).ok()
+        };
+        let nodes = wire.positions.iter().filter_map(flat);
+        let nodes = nodes.filter(|it| it.kind == Kind::Binder);
+        let named: Vec<u64> = nodes.map(|it| it.number).collect();
+        self.unname(&named);
+    }
+
+    fn unname(&self, named: &[u64]) {
+        for &number in named {
+            let gone = self.exports.lock().uncount(number);
+            drop(gone);
+        }
+    }
+
+    /// Reads a parcel from the other end: references are counted, descriptors taken from `fds`.
+    pub(crate) fn find(
+        self: &Arc<Self>,
+        wire: &Wire,
+        fds: &mut [Option<Arc<OwnedFd>>],
+        parcel: &mut Parcel,
+    ) -> Result<(), CallError> {
+        parcel.from_wire(wire, |flat| match flat.kind {
+            Kind::Binder if flat.number != OWN => {
+                Ok(Object::Binder(Binder::Remote(self.proxy(flat.number))))
+            }
+            Kind::Handle => {
+                // What this end does not hold is the reader's loss alone: its count went down
+                // before a caller gave up, or the other end makes numbers up.
+                let node = self.exports.lock().get(flat.number);
+                node.map(|it| Object::Binder(Binder::Local(it)))
+                    .ok_or(CallError::BadParcel)
+            }
+            Kind::Fd => {
+                let index = usize::try_from(flat.number).unwrap_or(usize::MAX);
+                let fd = fds.get_mut(index).and_then(Option::take);
+                fd.map(Object::Fd).ok_or(CallError::BadParcel)
+            }
+            _ => Err(CallError::BadParcel),
+        })
+    }
+
+    /// The one proxy of a node, counted.
+    fn proxy(self: &Arc<Self>, number: u64) -> Arc<Proxy> {
+        let mut proxies = self.proxies.lock();
+        let live = proxies.live.get(&number).and_then(Weak::upgrade);
+        let proxy = live.unwrap_or_else(|| {
+            let proxy = Arc::new(Proxy::new(Arc::clone(self), number));
+            proxies.live.insert(number, Arc::downgrade(&proxy));
+            proxy
+        });
+        proxy.received.fetch_add(1, Relaxed);
+        proxy
+    }
+
+    /// A proxy goes.
+    pub(crate) fn release(&self, number: u64, count: u64) {
+        let mut proxies = self.proxies.lock();
+        let is_gone = |it: &Weak<Proxy>| it.strong_count() == 0;
+        if proxies.live.get(&number).is_some_and(is_gone) {
+            proxies.live.remove(&number);
+        }
+        let keeps_weak = proxies.weak.contains_key(&number);
+        drop(proxies);
+        if !self.is_dead() {
+            self.transport()
+                .release(number, Release::Strong { count, keeps_weak });
+        }
+    }
+
+    pub(crate) fn add_weak(&self, number: u64) {
+        *self.proxies.lock().weak.entry(number).or_default() += 1;
+    }
+
+    pub(crate) fn release_weak(&self, number: u64) {
+        let mut proxies = self.proxies.lock();
+        let count = proxies.weak.entry(number).or_default();
+        *count = count.saturating_sub(1);
+        let is_last = *count == 0;
+        if is_last {
+            proxies.weak.remove(&number);
+        }
+        // A live proxy says it when it goes.
+        let tells = is_last && !proxies.live.contains_key(&number);
+        drop(proxies);
+        if tells && !self.is_dead() {
+            self.transport().release(number, Release::Weak);
+        }
+    }
+
+    /// The other end lets go; `Err` if it lets go what it has not.
+    pub(crate) fn released(&self, number: u64, release: Release) -> Result<(), ()> {
+        let mut exports = self.exports.lock();
+        let gone = match release {
+            Release::Strong { count, keeps_weak } => exports.release(number, count, keeps_weak),
+            Release::Weak => exports.release_weak(number).map(|()| None),
+        };
+        drop(exports);
+        gone.map(drop)
+    }
+
+    /// The node that a call is for.
+    pub(crate) fn target(&self, number: u64) -> Result<Arc<Node>, CallError> {
+        let found = self.exports.lock().get(number);
+        found.ok_or(CallError::DeadObject)
+    }
+
+    /// Nothing travels from now on. `true` the first time.
+    pub(crate) fn die(&self) -> bool {
+        let is_first = !self.is_dead.swap(true, AcqRel);
+        if is_first {
+            self.transport().end(self);
+        }
+        is_first
+    }
+
+    /// After [`Self::die`]: the other end's references go, and recipients are told.
+    pub(crate) fn bury(&self) {
+        if self.is_buried.swap(true, AcqRel) {
+            return;
+        }
+        let exports = self.exports.lock().take_all();
+        drop(exports);
+        let proxies = std::mem::take(&mut self.proxies.lock().live);
+        for proxy in proxies.values().filter_map(Weak::upgrade) {
+            proxy.obituary();
+        }
+        if let Some(home) = self.home.upgrade() {
+            home.counters.deaths.add();
+            home.forget(self.number);
+        }
+    }
+
+    /// Nodes and references that the other end holds; proxies here.
+    pub(crate) fn counts(&self) -> (usize, u64, usize) {
+        let (nodes, references) = self.exports.lock().counts();
+        let proxies = self.proxies.lock();
+        let live = proxies.live.values().filter(|it| it.strong_count() > 0);
+        (nodes, references, live.count())
+    }
+}

@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0
+//! [`Node`]: a [`Service`] that other processes can be given references to.
+
+use std::collections::VecDeque;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Weak;
+
+use rt::peer::Urgency;
+use rt::sync::PiMutex;
+
+use crate::error::CallError;
+use crate::oneway::Task;
+use crate::process::Inner;
+use crate::serving::Caller;
+use crate::Parcel;
+
+/// Codes that every node knows, as on Android.
+pub mod codes {
+    /// The first code of a service's own.
+    pub const FIRST: u32 = 1;
+    /// The last one.
+    pub const LAST: u32 = 0x00ff_ffff;
+    /// Is the node there?
+    pub const PING: u32 = u32::from_be_bytes(*b"_PNG");
+    /// Its descriptor.
+    pub const INTERFACE: u32 = u32::from_be_bytes(*b"_NTF");
+    /// What it says of itself.
+    pub const DUMP: u32 = u32::from_be_bytes(*b"_DMP");
+}
+
+/// What a node does.
+pub trait Service: Send + Sync + 'static {
+    /// The name of its interface.
+    fn descriptor(&self) -> &str;
+
+    /// Answers a call. Runs on the caller's thread (`direct`), or on a looper that has the caller's
+    /// priority (`lent`). Of a call without answer `reply` goes nowhere.
+    fn on_transact(
+        &self,
+        call: &Call,
+        code: u32,
+        data: &mut Parcel,
+        reply: &mut Parcel,
+    ) -> Result<(), CallError>;
+
+    /// What it says of itself to a person.
+    fn dump(&self) -> String {
+        String::new()
+    }
+
+    /// How urgent calls without answer are served: they lend nothing.
+    fn oneway_urgency(&self) -> Urgency {
+        Urgency::ORDINARY
+    }
+}
+
+/// Who calls, and how.
+#[derive(Clone, Copy, Debug)]
+pub struct Call {
+    /// By the kernel's word.
+    pub caller: Caller,
+    /// Whether nobody waits for an answer.
+    pub is_oneway: bool,
+}
+
+/// See the module.
+pub struct Node {
+    pub(crate) number: u64,
+    pub(crate) owner: Weak<Inner>,
+    pub(crate) service: Box<dyn Service>,
+    /// Calls without answer: one at a time, in order.
+    pub(crate) oneways: PiMutex<Oneways>,
+}
+
+#[derive(Default)]
+pub(crate) struct Oneways {
+    pub(crate) waiting: VecDeque<Task>,
+    /// Whether a looper has the node, or will.
+    pub(crate) is_due: bool,
+}
+
+impl Node {
+    /// The name of its interface.
+    pub fn descriptor(&self) -> &str {
+        self.service.descriptor()
+    }
+
+    /// Whether its process has not ended.
+    pub fn is_alive(&self) -> bool {
+        self.owner.upgrade().is_some_and(|it| !it.has_ended())
+    }
+
+    /// Serves one call on the calling thread.
+    pub(crate) fn run(
+        &self,
+        call: &Call,
+        code: u32,
+        data: &mut Parcel,
+        reply: &mut Parcel,
+    ) -> Result<(), CallError> {
+        let owner = self.owner.upgrade().filter(|it| !it.has_ended());
+        let owner = owner.ok_or(CallError::DeadObject)?;
+        owner.counters.count_served(call.is_oneway);
+        data.set_position(0);
+        reply.clear();
+        let service = AssertUnwindSafe(|| match code {
+            codes::PING => Ok(()),
+            codes::INTERFACE => {
+                let units: Vec<u16> = self.descriptor().encode_utf16().collect();
+                Ok(reply.write_utf16(Some(&units))?)
+            }
+            codes::DUMP => Ok(reply.write_utf8(Some(&self.service.dump()))?),
+            _ => self.service.on_transact(call, code, data, reply),
+        });
+        let outcome = catch_unwind(service).unwrap_or_else(|_| {
+            owner.counters.failed.add();
+            Err(CallError::Failed)
+        });
+        reply.set_position(0);
+        outcome
+    }
+}
+
+impl std::fmt::Debug for Node {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Node({}, {})", self.number, self.descriptor())
+    }
+}
