@@ -340,7 +340,10 @@ fn a_killed_server_leaves_nothing() {
         let remote = connection.root().unwrap().unwrap();
         let told = Arc::new(AtomicU32::new(0));
         let counter = Arc::clone(&told);
-        remote.link_to_death(move || drop(counter.fetch_add(1, SeqCst))).unwrap();
+        let recipient = move || {
+            counter.fetch_add(1, SeqCst);
+        };
+        remote.link_to_death(recipient).unwrap();
         let callers: Vec<_> = (0..3)
             .map(|index| {
                 let (remote, own) = (remote.clone(), own.clone());
