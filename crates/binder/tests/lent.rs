@@ -301,6 +301,7 @@ fn a_server_that_dies_in_a_call_or_before_it_is_told() {
             // It has the request, and does not take it.
             // SAFETY: kill takes numbers alone; the child is ours and was not waited for.
             unsafe { libc::kill(pid, libc::SIGSTOP) };
+            await_that("all its threads are stopped", || all_are_stopped(pid));
             let killer = Builder::new("killer").spawn(move || {
                 Monotonic.sleep_until(Monotonic.now_ns() + 20_000_000);
                 // SAFETY: as above.
@@ -316,6 +317,14 @@ fn a_server_that_dies_in_a_call_or_before_it_is_told() {
         assert_eq!(pair.remote.ping(), Err(CallError::DeadObject));
         assert_eq!(pair.near.references(), (0, 0));
     }
+}
+
+fn all_are_stopped(pid: i32) -> bool {
+    let mut tasks = std::fs::read_dir(format!("/proc/{pid}/task")).unwrap();
+    tasks.all(|task| {
+        let stat = std::fs::read_to_string(task.unwrap().path().join("stat"));
+        stat.is_ok_and(|it| it.rsplit_once(')').is_some_and(|(_, rest)| rest.starts_with(" T")))
+    })
 }
 
 fn open_fds() -> usize {

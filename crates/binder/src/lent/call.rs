@@ -173,6 +173,14 @@ impl Lent {
         self.listen(link, slot, tid, offer, reply, due_ns)
     }
 
+    /// Asks a looper that is kept for real time, whatever the caller is; says whether it declined.
+    #[cfg(test)]
+    pub(super) fn claim_for_test(&self, link: &Arc<Link>, request: Header) -> bool {
+        let mut reply = Parcel::new();
+        let heard = self.call_in(link, 0, request, &Parcel::new(), &mut reply, true, None);
+        matches!(heard, Heard::Declined)
+    }
+
     /// Caller: writes its next message, listens, and offers its priority to the looper.
     fn say(
         &self,

@@ -84,6 +84,16 @@ impl Connection {
         self.lent.oneways_out()
     }
 
+    #[cfg(test)]
+    pub(super) fn link(&self) -> &Arc<Link> {
+        &self.link
+    }
+
+    #[cfg(test)]
+    pub(super) fn lent(&self) -> &Lent {
+        &self.lent
+    }
+
     /// Ends the link: what it gave is dead at both ends.
     pub fn close(&self) {
         if self.link.die() {

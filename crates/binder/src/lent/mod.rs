@@ -14,6 +14,8 @@ mod connect;
 mod door;
 #[cfg(not(loom))]
 mod face;
+#[cfg(all(test, not(loom)))]
+mod hostile;
 #[cfg(not(loom))]
 mod inbox;
 #[cfg(not(loom))]

@@ -112,8 +112,8 @@ impl<S: Scope> Loan<S> {
     }
 
     /// The calling thread ends with what it borrowed.
-    #[cfg(all(test, loom))]
-    pub(super) fn end_of_borrower(&self) {
+    #[cfg(loom)]
+    pub fn end_of_borrower(&self) {
         crate::sys::model::exit(&[self.futex.word()]);
     }
 
@@ -172,6 +172,11 @@ impl<S: Scope> Offer<'_, S> {
     /// wait on. For lenders that ask from time to time whether the borrower is still there.
     pub fn look_until(&self, due_ns: u64) -> Result<(), LendError> {
         self.wait_for(Some(due_ns))
+    }
+
+    /// As [`Self::wait`], and the offer stays.
+    pub fn look(&self) -> Result<(), LendError> {
+        self.wait_for(None)
     }
 
     /// The request was not sent after all. A borrower that has it gives back to nobody.

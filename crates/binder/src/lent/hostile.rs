@@ -1,0 +1,234 @@
+// SPDX-License-Identifier: Apache-2.0
+//! What a peer that breaks the protocol can do: end its own link, and nothing else; and what a
+//! claim gains.
+//!
+//! The hostile peer is another program: this one again, told its part by the environment, with the
+//! socket as its standard input.
+
+use std::os::fd::AsFd;
+use std::process::{Command, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::sync::atomic::Ordering::SeqCst;
+
+use rt::clock::{Clock, Monotonic};
+use rt::policy::Tid;
+use rt::shared::Region;
+use rt::socket::Socket;
+use rt::thread::Builder;
+
+use super::layout::{DATA_BYTES, Header, MESSAGE_BYTES, SLOTS, WORDS_BYTES};
+use crate::lent::message::Lent;
+use crate::{Binder, Call, CallError, Connection, Options, Parcel, Process, Service, Side};
+
+const SEED: &str = "BINDER_TEST_HOSTILE";
+const SECONDS: &str = "BINDER_TEST_SECONDS";
+
+/// Gives back what it is given, objects too.
+struct Mirror;
+
+impl Service for Mirror {
+    fn descriptor(&self) -> &str {
+        "takt.test.IMirror"
+    }
+
+    fn on_transact(
+        &self,
+        _: &Call,
+        _: u32,
+        data: &mut Parcel,
+        reply: &mut Parcel,
+    ) -> Result<(), CallError> {
+        Ok(reply.append(data, 0, data.size())?)
+    }
+}
+
+fn due_ns() -> u64 {
+    Monotonic.now_ns() + 10_000_000_000
+}
+
+fn process(name: &str) -> Process {
+    let process = Process::start(&Options::new(name)).unwrap();
+    let mirror = process.add(Mirror);
+    process.set_root(Some(mirror));
+    process
+}
+
+/// Joins two processes of this program by `lent`.
+fn join(left: &Process, right: &Process) -> (Connection, Connection) {
+    let (near, far) = Socket::pair().unwrap();
+    std::thread::scope(|scope| {
+        let listen = || right.connect(far.into_fd(), Side::Listener, due_ns());
+        let listener = scope.spawn(listen);
+        let caller = left.connect(near.into_fd(), Side::Caller, due_ns());
+        (caller.unwrap(), listener.join().unwrap().unwrap())
+    })
+}
+
+fn mirror(remote: &Binder, value: i32) -> Result<(), CallError> {
+    let (mut data, mut reply) = (Parcel::new(), Parcel::new());
+    data.write_i32(value)?;
+    data.write_binder(Some(remote.clone()))?;
+    remote.transact(1, &mut data, &mut reply, Some(due_ns()))?;
+    assert_eq!(reply.read_i32(), Some(value));
+    assert!(reply.read_binder()?.is_some_and(|it| it.is_same(remote)));
+    Ok(())
+}
+
+#[test]
+fn a_claim_that_the_kernel_does_not_confirm_gains_nothing() {
+    let (near, far) = (process("near"), process("far"));
+    let (connection, _other) = join(&near, &far);
+    let own = Tid::current().raw().unsigned_abs();
+    // Itself at 99, and init's thread, which may be anything.
+    for tid in [own, 1] {
+        let request = Header {
+            target: 0,
+            code: crate::link::CODE_ROOT,
+            tid,
+            claim: 99,
+            ..Header::default()
+        };
+        let heard = connection.lent().claim_for_test(connection.link(), request);
+        assert!(heard, "the looper that is kept declines");
+    }
+    assert_eq!(far.counters().declined, 2);
+    assert_eq!(far.counters().broken, 0);
+    assert!(connection.root().unwrap().is_some());
+}
+
+#[test]
+fn random_words_end_one_link_and_nothing_else() {
+    let server = process("server");
+    let client = process("client");
+    let (connection, _other) = join(&client, &server);
+    let remote = connection.root().unwrap().unwrap();
+    let is_over = Arc::new(AtomicBool::new(false));
+    let honest = {
+        let (remote, is_over) = (remote.clone(), Arc::clone(&is_over));
+        let call = move || {
+            let (mut value, mut longest_ns) = (0, 0);
+            while !is_over.load(SeqCst) {
+                let start_ns = Monotonic.now_ns();
+                mirror(&remote, value).unwrap();
+                longest_ns = longest_ns.max(Monotonic.now_ns() - start_ns);
+                value += 1;
+            }
+            (value, longest_ns)
+        };
+        Builder::new("honest").spawn(call).unwrap()
+    };
+    let seconds: u64 = std::env::var(SECONDS).map_or(2, |it| it.parse().unwrap());
+    let end_ns = Monotonic.now_ns() + seconds * 1_000_000_000;
+    let mut seed = 0;
+    while Monotonic.now_ns() < end_ns {
+        attack(&server, seed);
+        seed += 1;
+    }
+    is_over.store(true, SeqCst);
+    let (calls, longest_ns) = honest.join();
+    assert!(calls > 100, "{calls} calls beside {seed} hostile peers");
+    assert!(longest_ns < 2_000_000_000, "a call took {longest_ns} ns");
+    assert!(seed >= 7 && server.counters().broken > 0, "{:?}", server.counters());
+    assert!(connection.is_alive());
+    drop(remote);
+    drop(connection);
+    assert_eq!(client.counters().broken, 0);
+}
+
+/// One hostile peer, until its link has ended.
+fn attack(server: &Process, seed: u64) {
+    let (near, far) = Socket::pair().unwrap();
+    let mut child = Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", "lent::hostile::child", "--nocapture", "--quiet"])
+        .env(SEED, seed.to_string())
+        .stdin(Stdio::from(far.into_fd()))
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    let connection = server.connect(near.into_fd(), Side::Caller, due_ns()).unwrap();
+    let end_ns = due_ns();
+    while connection.is_alive() && !child.try_wait().unwrap().is_some() {
+        assert!(Monotonic.now_ns() < end_ns, "seed {seed}: it neither ends nor is ended");
+        Monotonic.sleep_until(Monotonic.now_ns() + 500_000);
+    }
+    // A panic in the hostile program is its own affair.
+    let _ = child.kill();
+    child.wait().unwrap();
+    while connection.is_alive() {
+        assert!(Monotonic.now_ns() < end_ns, "seed {seed}: the dead peer's link lives on");
+        Monotonic.sleep_until(Monotonic.now_ns() + 500_000);
+    }
+}
+
+/// The hostile program. Not a test of its own: without a part it returns.
+#[test]
+fn child() {
+    let Ok(seed) = std::env::var(SEED) else {
+        return;
+    };
+    let seed: u64 = seed.parse().unwrap();
+    let socket = std::io::stdin().as_fd().try_clone_to_owned().unwrap();
+    let process = process("hostile");
+    let connection = process.connect(socket, Side::Listener, due_ns()).unwrap();
+    let remote = connection.root().unwrap().unwrap();
+    // Sound calls beside, so that words are written in the midst of them.
+    for value in 0..3 {
+        let remote = remote.clone();
+        let call = move || while mirror(&remote, value).is_ok() {};
+        Builder::new("beside").spawn(call).unwrap();
+    }
+    let mut random = fastrand::Rng::with_seed(seed);
+    let end_ns = Monotonic.now_ns() + 200_000_000;
+    while connection.is_alive() && Monotonic.now_ns() < end_ns {
+        scribble(connection.lent(), seed % 7, &mut random);
+    }
+    std::process::abort();
+}
+
+fn scribble(lent: &Lent, what: u64, random: &mut fastrand::Rng) {
+    let half = lent.side * WORDS_BYTES / 2;
+    let slot = random.usize(0..SLOTS);
+    match what {
+        // Anything.
+        0 => word(&lent.words, random.usize(0..WORDS_BYTES), random),
+        // Locks, backs and turns of the slots, of both sides.
+        1 => word(&lent.words, half + 64 + slot * 64 + random.usize(0..12), random),
+        2 => {
+            let other = WORDS_BYTES / 2 - half;
+            word(&lent.words, other + 64 + slot * 64 + random.usize(0..12), random);
+        }
+        // Headers of requests and answers.
+        3 => {
+            let header = random.usize(0..2 * SLOTS) * MESSAGE_BYTES;
+            word(&lent.ours, header + random.usize(0..64), random);
+        }
+        // What lies behind them.
+        4 => word(&lent.ours, random.usize(0..DATA_BYTES), random),
+        // Posts, of slots that may be sound.
+        5 => {
+            word(&lent.words, half + random.usize(0..24), random);
+            lent.bells.iter().for_each(rt::bell::Bell::ring);
+        }
+        // Messages.
+        _ => {
+            let size = random.usize(1..200);
+            let mut bytes: Vec<u8> = (0..size).map(|_| random.u8(..)).collect();
+            bytes[0] = random.u8(1..4);
+            let _ = lent.socket.try_send(&bytes, &[]);
+        }
+    }
+}
+
+/// A word that may be nearly sound.
+fn word(region: &Region, at: usize, random: &mut fastrand::Rng) {
+    let word = region.word::<std::sync::atomic::AtomicU32>(at & !3);
+    let value = match random.u8(0..4) {
+        0 => random.u32(..),
+        1 => random.u32(0..4),
+        2 => Tid::current().raw().unsigned_abs() | random.u32(0..2) << 31,
+        _ => word.load(SeqCst) ^ 1 << random.u32(0..32),
+    };
+    word.store(value, SeqCst);
+}

@@ -1,0 +1,237 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Loom models of the words that two processes share, on the modelled kernel of `rt`.
+//!
+//! Loans are `rt`'s own, modelled there; here is what a call makes of them. Run by
+//! `cargo xtask test --only loom`.
+
+use loom::sync::{Arc, Condvar, Mutex};
+use loom::thread;
+
+use rt::policy::Tid;
+use rt::sync::Loan;
+use rt::sync::atomic::Ordering::{Relaxed, SeqCst};
+use rt::sync::atomic::{AtomicU32, AtomicU64};
+use rt::sync::lend::LendError;
+use rt::sys::futex::Private;
+use rt::sys::{model, tid};
+
+use crate::lent::words;
+
+/// A due time; `model::pass_time` says when it passes.
+const SOME_TIME: u64 = 1;
+const SLOT: usize = 3;
+
+/// Up to this many forced switches of thread: all of them take hours.
+fn check_within(preemptions_max: usize, body: impl Fn() + Sync + Send + 'static) {
+    let mut builder = loom::model::Builder::new();
+    builder.preemption_bound = Some(preemptions_max);
+    builder.check(body);
+}
+
+/// A bell, as the kernel has it: rung until it is heard.
+#[derive(Default)]
+struct Bell {
+    is_rung: Mutex<bool>,
+    rung: Condvar,
+}
+
+impl Bell {
+    fn ring(&self) {
+        *self.is_rung.lock().unwrap() = true;
+        self.rung.notify_one();
+    }
+
+    fn wait(&self) {
+        let mut is_rung = self.is_rung.lock().unwrap();
+        while !*is_rung {
+            is_rung = self.rung.wait(is_rung).unwrap();
+        }
+        *is_rung = false;
+    }
+}
+
+/// What both processes map, for one slot and one looper.
+#[derive(Default)]
+struct Room {
+    posted: AtomicU64,
+    sleeping: AtomicU32,
+    bell: Bell,
+    lock: Loan<Private>,
+    back: Loan<Private>,
+    turn: AtomicU32,
+    /// The messages: plain words here, since the loans must publish them.
+    request: AtomicU32,
+    answer: AtomicU32,
+    looper: AtomicU32,
+}
+
+impl Room {
+    fn post(&self, slot: usize) {
+        let is_sleeping = || self.sleeping.load(SeqCst) != 0;
+        words::post(&self.posted, slot, is_sleeping, || self.bell.ring());
+    }
+
+    /// As a looper does, until something was posted.
+    fn next(&self) -> u64 {
+        loop {
+            let bits = words::take(&self.posted);
+            if bits != 0 {
+                return bits;
+            }
+            if words::fall_asleep(&self.sleeping, || words::is_posted(&self.posted)) {
+                self.bell.wait();
+                words::wake_up(&self.sleeping);
+            }
+        }
+    }
+
+    /// A looper's thread has begun, and its number is known.
+    fn begin(&self) {
+        self.looper.store(tid::current(), SeqCst);
+    }
+}
+
+fn looper_of(room: &Room) -> Tid {
+    loop {
+        if let Some(tid) = Tid::new(room.looper.load(SeqCst).cast_signed()) {
+            return tid;
+        }
+        thread::yield_now();
+    }
+}
+
+#[test]
+fn a_post_is_never_slept_through() {
+    check_within(3, || {
+        let room = Arc::new(Room::default());
+        let looper = {
+            let room = Arc::clone(&room);
+            thread::spawn(move || {
+                let mut bits = 0;
+                while bits != 0b11 {
+                    bits |= room.next();
+                }
+            })
+        };
+        let other = {
+            let room = Arc::clone(&room);
+            thread::spawn(move || room.post(1))
+        };
+        room.post(0);
+        other.join().unwrap();
+        looper.join().unwrap();
+    });
+}
+
+#[test]
+fn a_call_has_its_own_answer() {
+    check_within(3, || {
+        let room = Arc::new(Room::default());
+        let looper = {
+            let room = Arc::clone(&room);
+            thread::spawn(move || {
+                room.begin();
+                for _ in 0..2 {
+                    assert_eq!(room.next(), 1 << SLOT);
+                    room.answer.store(room.request.load(Relaxed) + 1, Relaxed);
+                    assert!(room.lock.give_back());
+                }
+            })
+        };
+        let tid = looper_of(&room);
+        for value in [10, 20] {
+            room.request.store(value, Relaxed);
+            let offer = room.lock.offer(tid).unwrap();
+            room.post(SLOT);
+            assert_eq!(offer.wait(), Ok(()));
+            assert_eq!(room.answer.load(Relaxed), value + 1);
+        }
+        looper.join().unwrap();
+    });
+}
+
+#[test]
+fn a_call_back_and_a_caller_that_gives_up_exclude_each_other() {
+    check_within(3, || {
+        let room = Arc::new(Room::default());
+        let caller = tid::current();
+        let looper = {
+            let room = Arc::clone(&room);
+            thread::spawn(move || {
+                room.begin();
+                assert_eq!(room.next(), 1 << SLOT);
+                let is_heard = words::take_turn(&room.turn);
+                if is_heard {
+                    let tid = Tid::new(caller.cast_signed()).unwrap();
+                    let offer = room.back.offer(tid).unwrap();
+                    room.answer.store(1, Relaxed);
+                    assert!(room.lock.give_back());
+                    // A caller that had given up would never come.
+                    assert_eq!(offer.wait(), Ok(()));
+                    assert_eq!(room.request.load(Relaxed), 2);
+                }
+                room.answer.store(3, Relaxed);
+                assert!(room.lock.give_back());
+                is_heard
+            })
+        };
+        let tid = looper_of(&room);
+        words::open(&room.turn);
+        let offer = room.lock.offer(tid).unwrap();
+        room.post(SLOT);
+        let clock = thread::spawn(model::pass_time);
+        let mut due_ns = Some(SOME_TIME);
+        let mut has_given_up = false;
+        loop {
+            let outcome = match due_ns {
+                Some(due_ns) => offer.look_until(due_ns),
+                None => offer.look(),
+            };
+            match outcome {
+                Ok(()) => break,
+                Err(LendError::TimedOut) if words::abandon(&room.turn) => {
+                    has_given_up = true;
+                    break;
+                }
+                Err(LendError::TimedOut) => due_ns = None,
+                Err(error) => panic!("{error}"),
+            }
+        }
+        let is_called_back = !has_given_up && room.answer.load(Relaxed) == 1;
+        if is_called_back {
+            room.request.store(2, Relaxed);
+            words::open(&room.turn);
+            let offer = room.lock.offer(tid).unwrap();
+            assert!(room.back.give_back());
+            assert_eq!(offer.wait(), Ok(()));
+        }
+        if !has_given_up {
+            assert_eq!(room.answer.load(Relaxed), 3);
+        }
+        assert_eq!(looper.join().unwrap(), is_called_back);
+        clock.join().unwrap();
+        // Whatever happened: the slot is free again.
+        assert!(!room.lock.is_out() && !room.back.is_out());
+    });
+}
+
+#[test]
+fn a_looper_that_dies_in_a_call_is_told() {
+    check_within(3, || {
+        let room = Arc::new(Room::default());
+        let looper = {
+            let room = Arc::clone(&room);
+            thread::spawn(move || {
+                room.begin();
+                assert_eq!(room.next(), 1 << SLOT);
+                room.lock.end_of_borrower();
+            })
+        };
+        let tid = looper_of(&room);
+        let offer = room.lock.offer(tid).unwrap();
+        room.post(SLOT);
+        assert_eq!(offer.wait(), Err(LendError::BorrowerDied));
+        assert!(!room.lock.is_out(), "the slot is retired");
+        looper.join().unwrap();
+    });
+}
