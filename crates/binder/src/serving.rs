@@ -60,6 +60,14 @@ pub(crate) struct Waiting {
 /// Ends with the call.
 pub(crate) struct Scope(PhantomData<*const ()>);
 
+/// Calls inside calls that a looper has room for from the beginning.
+const DEPTH: usize = 16;
+
+/// Makes room, before the first call comes.
+pub(crate) fn prepare() {
+    STACK.with_borrow_mut(|stack| stack.reserve(DEPTH));
+}
+
 /// The calling thread serves somebody until the scope ends.
 pub(crate) fn enter(serving: Serving) -> Scope {
     STACK.with_borrow_mut(|stack| stack.push(serving));

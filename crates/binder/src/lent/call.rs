@@ -20,7 +20,7 @@ use crate::error::CallError;
 use crate::lent::face;
 use crate::lent::inbox::Gone;
 use crate::lent::layout::{Area, Header, Kind, looper_sleeps};
-use crate::lent::message::Lent;
+use crate::lent::message::{self, Lent};
 use crate::lent::words;
 use crate::link::{Link, OWN, Release, Transport};
 use crate::node::Call;
@@ -412,7 +412,7 @@ impl Lent {
         claim: Urgency,
         answer: &mut Parcel,
     ) -> Header {
-        let mut data = Parcel::new();
+        let mut data = message::take_parcel();
         let read = self.read(link, area, slot, header, &mut data);
         let outcome = read.and_then(|()| {
             let _scope = serving::enter(Serving {
@@ -430,6 +430,7 @@ impl Lent {
             let node = link.target(header.target)?;
             node.run(&call, header.code, &mut data, answer)
         });
+        message::give_parcel(data);
         if outcome.is_err() {
             answer.clear();
         }

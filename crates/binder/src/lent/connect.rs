@@ -224,7 +224,6 @@ impl Process {
             slots: Slots::default(),
             sequences: [const { AtomicU32::new(0) }; SLOTS],
             heard: [const { AtomicU32::new(0) }; SLOTS],
-            answers: PiMutex::new((0..SLOTS).map(|_| crate::Parcel::new()).collect()),
             releases: PiMutex::default(),
             oneways: AtomicU64::new(0),
             turns: AtomicU32::new(0),

@@ -8,16 +8,15 @@ use std::sync::atomic::Ordering::Relaxed;
 use rt::peer::Urgency;
 use rt::policy::Tid;
 
-use crate::Parcel;
 use crate::lent::inbox::Gone;
 use crate::lent::layout::{Area, Header, Kind, SLOTS};
-use crate::lent::message::Lent;
+use crate::lent::message::{self, Lent};
 use crate::lent::words;
 use crate::lent::call::Conversation;
 use crate::link::Link;
 use crate::oneway;
 use crate::process::Inner;
-use crate::serving::Waiting;
+use crate::serving::{self, Waiting};
 
 /// A request that is lent to this looper.
 struct Request {
@@ -45,7 +44,9 @@ impl Request {
 pub(crate) fn run(inner: &Arc<Inner>, index: usize) {
     let looper = &inner.loopers[index];
     let sleeping = inner.face.sleeping(index);
-    let mut requests = Vec::new();
+    let mut requests = Vec::with_capacity(SLOTS);
+    message::prepare();
+    serving::prepare();
     while !inner.has_ended() {
         gather(inner, index, &mut requests);
         let due = inner.due.lock().urgency(looper.is_kept);
@@ -139,10 +140,7 @@ fn serve(inner: &Inner, request: Request, is_declined: bool) {
         return;
     };
     lent.heard[slot].store(header.sequence, Relaxed);
-    // The last answer in this slot was read, or there were no next request.
-    let read = std::mem::take(&mut lent.answers.lock()[slot]);
-    drop(read);
-    let mut answer = Parcel::new();
+    let mut answer = message::take_parcel();
     let message = if is_declined {
         inner.counters.declined.add();
         // What it names is counted, and let go.
@@ -176,10 +174,9 @@ fn serve(inner: &Inner, request: Request, is_declined: bool) {
     if let Err(error) = lent.write(&link, Area::Answers, slot, message, &answer) {
         let status = error.status();
         lent.write_status(Area::Answers, slot, Header { status, ..message });
-    } else if answer.has_objects() {
-        lent.answers.lock()[slot] = answer;
     }
     if !lock.give_back() {
         lent.broken(&link, Gone::Broken);
     }
+    message::give_parcel(answer);
 }

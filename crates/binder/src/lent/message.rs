@@ -46,8 +46,6 @@ pub(crate) struct Lent {
     pub(super) sequences: [AtomicU32; SLOTS],
     /// The last message heard in each slot of the other end's.
     pub(super) heard: [AtomicU32; SLOTS],
-    /// Our last answer in each slot, whose proxies live until it was read.
-    pub(super) answers: PiMutex<Vec<Parcel>>,
     pub(super) inbox: PiMutex<Inbox>,
     pub(super) releases: PiMutex<HashMap<u64, Vec<Release>>>,
     /// Calls without an answer that we sent.
@@ -64,8 +62,47 @@ pub(super) struct Scratch {
     fds: Vec<OwnedFd>,
 }
 
+/// Parcels that a thread keeps for the next calls, and the room that each may keep.
+const SPARES_MAX: usize = 4;
+const SPARE_BYTES_MAX: usize = 64 << 10;
+
 thread_local! {
     static SCRATCH: RefCell<Scratch> = RefCell::default();
+    static SPARES: RefCell<Vec<Parcel>> = const { RefCell::new(Vec::new()) };
+}
+
+/// An empty parcel, with room if the thread has one.
+pub(super) fn take_parcel() -> Parcel {
+    let spare = SPARES.with_borrow_mut(Vec::pop);
+    spare.unwrap_or_default()
+}
+
+/// Gives one back.
+pub(super) fn give_parcel(mut parcel: Parcel) {
+    // What it holds may call out when it goes.
+    parcel.clear();
+    if parcel.capacity() <= SPARE_BYTES_MAX {
+        SPARES.with_borrow_mut(|spares| {
+            if spares.len() < SPARES_MAX {
+                spares.push(parcel);
+            }
+        });
+    }
+}
+
+/// A looper has all that calls of one message need before the first one comes: so no allocation,
+/// which may wait for less urgent threads, lies on their way.
+pub(super) fn prepare() {
+    let mut parcels: Vec<Parcel> = (0..SPARES_MAX).map(|_| Parcel::new()).collect();
+    for parcel in &mut parcels {
+        parcel.reserve(MESSAGE_BYTES);
+    }
+    SPARES.set(parcels);
+    let mut scratch = Scratch::default();
+    scratch.bytes.reserve(MESSAGE_BYTES);
+    scratch.wire.bytes.reserve(MESSAGE_BYTES);
+    scratch.wire.positions.reserve(MESSAGE_BYTES / 4);
+    SCRATCH.set(scratch);
 }
 
 /// Runs `body` with the thread's room; a body that calls out again has room of its own.
