@@ -133,7 +133,16 @@ fn loom() -> Result<()> {
     let target = target_dir()?.join("loom");
     command(
         Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()))
-            .args(["test", "--package", "rt", "--package", "heap", "--package", "binder", "--lib"])
+            .args([
+                "test",
+                "--package",
+                "rt",
+                "--package",
+                "heap",
+                "--package",
+                "binder",
+                "--lib",
+            ])
             .args(["--release", "--locked", "--quiet", "--target-dir"])
             .arg(target)
             .args(["--", "models::"])

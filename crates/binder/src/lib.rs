@@ -7,7 +7,10 @@
 //! programs (transport `lent`: the caller lends its priority to the thread that serves it).
 //! docs/internals/binder.md has the protocol and the bounds. Nothing here knows Java.
 #![forbid(unsafe_code)]
-#![cfg_attr(loom, allow(dead_code, unused_imports, reason = "models build the words alone"))]
+#![cfg_attr(
+    loom,
+    allow(dead_code, unused_imports, reason = "models build the words alone")
+)]
 
 #[cfg(not(loom))]
 mod binder;

@@ -14,6 +14,7 @@ use std::sync::{Arc, OnceLock, Weak};
 use parcel::{FlatObject, Kind, Object, Wire, flags};
 use rt::sync::PiMutex;
 
+use crate::Parcel;
 use crate::binder::Binder;
 use crate::error::CallError;
 use crate::exports::Exports;
@@ -21,7 +22,6 @@ use crate::node::Node;
 use crate::process::Inner;
 use crate::proxy::Proxy;
 use crate::serving::Caller;
-use crate::Parcel;
 
 /// The number by which the ends of a link talk to each other; no node has it.
 pub(crate) const OWN: u64 = 0;
@@ -103,11 +103,17 @@ impl Link {
 
     /// Once, before anything travels.
     pub(crate) fn set_transport(&self, transport: Box<dyn Transport>) {
-        assert!(self.transport.set(transport).is_ok(), "a link has one transport");
+        assert!(
+            self.transport.set(transport).is_ok(),
+            "a link has one transport"
+        );
     }
 
     fn transport(&self) -> &dyn Transport {
-        self.transport.get().expect("set before anything travels").as_ref()
+        self.transport
+            .get()
+            .expect("set before anything travels")
+            .as_ref()
     }
 
     pub(crate) fn transport_name(&self) -> &'static str {
@@ -134,7 +140,9 @@ impl Link {
             return Err(CallError::DeadObject);
         }
         let call = self.exports.lock().begin_call();
-        let outcome = self.transport().call(self, target, code, data, reply, due_ns);
+        let outcome = self
+            .transport()
+            .call(self, target, code, data, reply, due_ns);
         let gone = self.exports.lock().end_call(call);
         drop(gone);
         match outcome {
@@ -167,7 +175,8 @@ impl Link {
     pub(crate) fn revive(self: &Arc<Self>, number: u64) -> Option<Binder> {
         let (mut data, mut reply) = (Parcel::new(), Parcel::new());
         data.write(&number.to_le_bytes()).ok()?;
-        self.call(OWN, CODE_REVIVE, &mut data, &mut reply, None).ok()?;
+        self.call(OWN, CODE_REVIVE, &mut data, &mut reply, None)
+            .ok()?;
         reply.read_binder().ok().flatten()
     }
 
@@ -274,7 +283,31 @@ impl Link {
         fds: &mut [Option<Arc<OwnedFd>>],
         parcel: &mut Parcel,
     ) -> Result<(), CallError> {
-        parcel.from_wire(wire, |flat| match flat.kind {
+        let mut count = 0;
+        let outcome = parcel.from_wire(wire, |flat| {
+            count += 1;
+            self.find_object(flat, fds)
+        });
+        if outcome.is_err() && count > 0 {
+            // What was not looked for is counted all the same, and let go.
+            for at in &wire.positions[count..] {
+                let bytes = wire
+                    .bytes
+                    .get(*at as usize..)
+                    .and_then(|it| it.first_chunk());
+                let flat = bytes.and_then(|it| FlatObject::parse(it).ok());
+                drop(flat.map(|it| self.find_object(it, fds)));
+            }
+        }
+        outcome
+    }
+
+    fn find_object(
+        self: &Arc<Self>,
+        flat: FlatObject,
+        fds: &mut [Option<Arc<OwnedFd>>],
+    ) -> Result<Object<Binder>, CallError> {
+        match flat.kind {
             Kind::Binder if flat.number != OWN => {
                 Ok(Object::Binder(Binder::Remote(self.proxy(flat.number))))
             }
@@ -291,7 +324,7 @@ impl Link {
                 fd.map(Object::Fd).ok_or(CallError::BadParcel)
             }
             _ => Err(CallError::BadParcel),
-        })
+        }
     }
 
     /// The one proxy of a node, counted.

@@ -8,11 +8,11 @@ use std::sync::Weak;
 use rt::peer::Urgency;
 use rt::sync::PiMutex;
 
+use crate::Parcel;
 use crate::error::CallError;
 use crate::oneway::Task;
 use crate::process::Inner;
 use crate::serving::Caller;
-use crate::Parcel;
 
 /// Codes that every node knows, as on Android.
 pub mod codes {

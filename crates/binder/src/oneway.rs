@@ -11,12 +11,12 @@ use std::sync::atomic::Ordering::{AcqRel, Relaxed};
 
 use rt::peer::Urgency;
 
+use crate::Parcel;
 use crate::error::CallError;
 use crate::link::Link;
 use crate::node::{Call, Node};
 use crate::process::Inner;
 use crate::serving::{self, Caller, Serving};
-use crate::Parcel;
 
 /// Calls without an answer that may wait in one process: at 4 KiB each, a megabyte, which is what
 /// Android grants a process.

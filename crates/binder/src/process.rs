@@ -4,8 +4,8 @@
 // Lock order: links, due nodes.
 
 use std::fmt::Write;
-use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed};
-use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize};
+use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release, SeqCst};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, fence};
 use std::sync::{Arc, Weak};
 
 use rt::bell::{Bell, Bells, Hearing};
@@ -164,7 +164,11 @@ impl Process {
             let heard = bells.add(std::os::fd::AsFd::as_fd(&bell), 0, Hearing::EachRing);
             heard.map_err(StartError::Bell)?;
             let is_kept = index < options.kept;
-            Ok(Looper { bells, bell, is_kept })
+            Ok(Looper {
+                bells,
+                bell,
+                is_kept,
+            })
         });
         let loopers = loopers.collect::<Result<Vec<_>, StartError>>()?;
         let inner = Arc::new(Inner {
@@ -285,7 +289,7 @@ impl Process {
 
 impl Drop for Process {
     fn drop(&mut self) {
-        self.inner.has_ended.store(true, std::sync::atomic::Ordering::Release);
+        self.inner.has_ended.store(true, Release);
         let links = self.inner.links.lock().clone();
         for link in links {
             if link.die() {
@@ -354,6 +358,8 @@ impl Inner {
     /// Something is due that a looper is to serve: wakes one that sleeps. One that is awake looks
     /// before it sleeps.
     pub(crate) fn wake_for(&self, urgency: Urgency) {
+        // Pairs with the exchange in `words::fall_asleep`: one of both sees the other.
+        fence(SeqCst);
         let is_fit = |it: &&(usize, &Looper)| {
             self.face.is_sleeping(it.0) && (!it.1.is_kept || urgency.is_real_time())
         };

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicU32;
 use std::sync::atomic::Ordering::SeqCst;
 
-use binder::{Binder, CallError, End, Options, Parcel, Process, clear_caller, Caller};
+use binder::{Binder, CallError, Caller, End, Options, Parcel, Process, clear_caller};
 use service::{
     ADD, DOWN, ECHO, FAIL, FD, KEEP, PANIC, Played, RELAY, TID, WHO, ask, await_that, give, player,
 };
@@ -44,7 +44,9 @@ fn a_call_is_answered_on_the_callers_thread() {
     let mut data = Parcel::new();
     data.write_blob(Some(b"hello")).unwrap();
     let mut reply = Parcel::new();
-    pair.remote.transact(ECHO, &mut data, &mut reply, None).unwrap();
+    pair.remote
+        .transact(ECHO, &mut data, &mut reply, None)
+        .unwrap();
     assert_eq!(reply.read_blob(), Some(&b"hello"[..]));
     let mut tid = ask(&pair.remote, TID, 0).unwrap();
     assert_eq!(tid.read_i32(), Some(rt::policy::Tid::current().raw()));
@@ -70,7 +72,10 @@ fn every_node_has_a_descriptor_and_a_dump() {
     ask(&pair.remote, ADD, 5).unwrap();
     assert_eq!(pair.remote.dump().unwrap(), "sum 5");
     let dump = pair.far.dump();
-    assert!(dump.contains("3 loopers, 1 of them for real time"), "{dump}");
+    assert!(
+        dump.contains("3 loopers, 1 of them for real time"),
+        "{dump}"
+    );
     assert!(dump.contains("(direct)"), "{dump}");
 }
 
@@ -80,13 +85,26 @@ fn one_node_is_one_proxy_and_comes_home_as_itself() {
     let again = pair.end.root().unwrap().unwrap();
     assert!(pair.remote.is_same(&again));
     let (own, _) = player(&pair.near);
-    assert_eq!(give(&pair.remote, KEEP, Some(&own)).unwrap().read_binder().unwrap().is_none(), true);
-    let back = give(&pair.remote, KEEP, None).unwrap().read_binder().unwrap();
+    assert_eq!(
+        give(&pair.remote, KEEP, Some(&own))
+            .unwrap()
+            .read_binder()
+            .unwrap()
+            .is_none(),
+        true
+    );
+    let back = give(&pair.remote, KEEP, None)
+        .unwrap()
+        .read_binder()
+        .unwrap();
     assert!(back.unwrap().is_same(&own));
     let itself = give(&pair.remote, KEEP, Some(&pair.remote));
     itself.unwrap();
     let kept = pair.played.kept.lock().take();
-    assert!(matches!(kept, Some(Binder::Local(_))), "a node at home is no proxy");
+    assert!(
+        matches!(kept, Some(Binder::Local(_))),
+        "a node at home is no proxy"
+    );
 }
 
 #[test]
@@ -107,7 +125,9 @@ fn calls_nest_between_both() {
     data.write_binder(Some(own)).unwrap();
     data.write_i32(6).unwrap();
     let mut reply = Parcel::new();
-    pair.remote.transact(DOWN, &mut data, &mut reply, None).unwrap();
+    pair.remote
+        .transact(DOWN, &mut data, &mut reply, None)
+        .unwrap();
     let tid = rt::policy::Tid::current().raw();
     let tids: Vec<_> = std::iter::from_fn(|| reply.read_i32()).collect();
     assert_eq!(tids, [tid; 7]);
@@ -121,7 +141,9 @@ fn a_descriptor_arrives_as_another_for_the_same_file() {
     let raw = near.as_raw_fd();
     data.write_fd(Arc::new(near.into())).unwrap();
     let mut reply = Parcel::new();
-    pair.remote.transact(FD, &mut data, &mut reply, None).unwrap();
+    pair.remote
+        .transact(FD, &mut data, &mut reply, None)
+        .unwrap();
     let back = reply.read_fd().unwrap();
     assert_ne!(back.as_raw_fd(), raw);
     drop((data, reply));
@@ -139,7 +161,13 @@ fn references_end_at_zero_and_weak_ones_revive_what_lives() {
     give(&pair.remote, KEEP, Some(&own)).unwrap();
     assert_eq!(pair.near.references(), (1, 1));
     let weak = pair.remote.downgrade();
-    let Pair { near, far, remote, played: far_played, .. } = pair;
+    let Pair {
+        near,
+        far,
+        remote,
+        played: far_played,
+        ..
+    } = pair;
     drop(remote);
     assert_eq!(near.references().1, 0, "the proxy is gone");
     assert_eq!(far.references().0, 0, "and its count");
@@ -204,7 +232,9 @@ fn calls_without_an_answer_keep_their_order_and_have_a_bound() {
     assert_eq!(refused, CallError::QueueFull);
     assert!(sent >= 256 && sent <= 258, "{sent}");
     drop(gate);
-    await_that("all are served", || pair.played.order.lock().len() == sent as usize);
+    await_that("all are served", || {
+        pair.played.order.lock().len() == sent as usize
+    });
     assert_eq!(*pair.played.order.lock(), (0..sent).collect::<Vec<_>>());
     await_that("the queue has room", || send(0).is_ok());
     assert!(pair.far.counters().refused >= 1);

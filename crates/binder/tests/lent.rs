@@ -20,8 +20,8 @@ use rt::socket::Socket;
 use rt::sync::PiMutex;
 use rt::thread::Builder;
 use service::{
-    ADD, COMPUTE, DIE, DOWN, ECHO, FAIL, FD, HOLD, KEEP, PANIC, RELAY, RELAY_KEPT, SLEEP,
-    TID, WHO, ask, await_that, give, player,
+    ADD, COMPUTE, DIE, DOWN, ECHO, FAIL, FD, HOLD, KEEP, PANIC, RELAY, RELAY_KEPT, SLEEP, TID, WHO,
+    ask, await_that, give, player,
 };
 
 const PART: &str = "BINDER_TEST_PART";
@@ -44,7 +44,9 @@ fn start(part: &str, is_pinned: bool) -> (Child, OwnedFd) {
     if is_pinned {
         command.env(PINNED, "1");
     }
-    command.stdin(Stdio::from(far.into_fd())).stdout(Stdio::null());
+    command
+        .stdin(Stdio::from(far.into_fd()))
+        .stdout(Stdio::null());
     (command.spawn().unwrap(), near.into_fd())
 }
 
@@ -123,7 +125,9 @@ fn a_call_is_answered_in_the_other_program() {
     let (mut data, mut reply) = (Parcel::new(), Parcel::new());
     data.write_blob(Some(b"hello")).unwrap();
     for _ in 0..1_000 {
-        pair.remote.transact(ECHO, &mut data, &mut reply, None).unwrap();
+        pair.remote
+            .transact(ECHO, &mut data, &mut reply, None)
+            .unwrap();
         assert_eq!(reply.read_blob(), Some(&b"hello"[..]));
     }
     let mut who = ask(&pair.remote, WHO, 0).unwrap();
@@ -155,7 +159,9 @@ fn large_parcels_and_descriptors_travel_up_to_the_bound() {
         let blob = vec![size as u8; size];
         let mut data = Parcel::new();
         data.write_blob(Some(&blob)).unwrap();
-        pair.remote.transact(ECHO, &mut data, &mut reply, None).unwrap();
+        pair.remote
+            .transact(ECHO, &mut data, &mut reply, None)
+            .unwrap();
         assert_eq!(reply.read_blob(), Some(&blob[..]), "{size}");
     }
     let mut data = Parcel::new();
@@ -165,7 +171,9 @@ fn large_parcels_and_descriptors_travel_up_to_the_bound() {
     let (near, far) = std::os::unix::net::UnixStream::pair().unwrap();
     let mut data = Parcel::new();
     data.write_fd(Arc::new(near.into())).unwrap();
-    pair.remote.transact(FD, &mut data, &mut reply, None).unwrap();
+    pair.remote
+        .transact(FD, &mut data, &mut reply, None)
+        .unwrap();
     let back = reply.read_fd().unwrap();
     drop((data, reply));
     let stream = std::os::unix::net::UnixStream::from(Arc::into_inner(back).unwrap());
@@ -183,7 +191,9 @@ fn a_call_back_arrives_on_the_thread_that_waits() {
         let (mut data, mut reply) = (Parcel::new(), Parcel::new());
         data.write_binder(Some(own.clone())).unwrap();
         data.write_i32(depth).unwrap();
-        pair.remote.transact(DOWN, &mut data, &mut reply, None).unwrap();
+        pair.remote
+            .transact(DOWN, &mut data, &mut reply, None)
+            .unwrap();
         let tids: Vec<_> = std::iter::from_fn(|| reply.read_i32()).collect();
         assert_eq!(tids.len(), depth as usize + 1);
         for (index, tid) in tids.iter().enumerate() {
@@ -208,10 +218,19 @@ fn references_end_at_zero_across_programs() {
     drop((held, back));
     await_that("the node goes", || weak.promote().is_none());
     let weak = pair.remote.downgrade();
-    let Pair { near, connection, remote, mut child } = pair;
+    let Pair {
+        near,
+        connection,
+        remote,
+        mut child,
+    } = pair;
     drop(remote);
     assert_eq!(near.references(), (0, 0));
-    assert_eq!(weak.promote().unwrap().ping(), Ok(()), "the root is still there");
+    assert_eq!(
+        weak.promote().unwrap().ping(),
+        Ok(()),
+        "the root is still there"
+    );
     connection.close();
     assert!(weak.promote().is_none());
     assert!(child.wait().unwrap().success());
@@ -248,7 +267,9 @@ fn a_call_that_is_not_answered_in_time_leaves_the_link_usable() {
     data.write_i32(100).unwrap();
     for _ in 0..3 {
         let due_ns = Monotonic.now_ns() + 5_000_000;
-        let late = pair.remote.transact(SLEEP, &mut data, &mut reply, Some(due_ns));
+        let late = pair
+            .remote
+            .transact(SLEEP, &mut data, &mut reply, Some(due_ns));
         assert_eq!(late, Err(CallError::TimedOut));
         assert!(Monotonic.now_ns() >= due_ns, "never early");
     }
@@ -303,10 +324,16 @@ fn a_server_that_dies_in_a_call_or_before_it_is_told() {
                 // SAFETY: as above.
                 unsafe { libc::kill(pid, libc::SIGKILL) };
             });
-            assert_eq!(ask(&pair.remote, ADD, 1).unwrap_err(), CallError::DeadObject);
+            assert_eq!(
+                ask(&pair.remote, ADD, 1).unwrap_err(),
+                CallError::DeadObject
+            );
             killer.unwrap().join();
         } else {
-            assert_eq!(ask(&pair.remote, DIE, 0).unwrap_err(), CallError::DeadObject);
+            assert_eq!(
+                ask(&pair.remote, DIE, 0).unwrap_err(),
+                CallError::DeadObject
+            );
         }
         assert!(!pair.child.wait().unwrap().success());
         await_that("its recipient is told", || told.load(SeqCst) == 1);
@@ -319,7 +346,10 @@ fn all_are_stopped(pid: i32) -> bool {
     let mut tasks = std::fs::read_dir(format!("/proc/{pid}/task")).unwrap();
     tasks.all(|task| {
         let stat = std::fs::read_to_string(task.unwrap().path().join("stat"));
-        stat.is_ok_and(|it| it.rsplit_once(')').is_some_and(|(_, rest)| rest.starts_with(" T")))
+        stat.is_ok_and(|it| {
+            it.rsplit_once(')')
+                .is_some_and(|(_, rest)| rest.starts_with(" T"))
+        })
     })
 }
 
@@ -369,7 +399,11 @@ fn a_killed_server_leaves_nothing() {
         child.kill().unwrap();
         child.wait().unwrap();
         for caller in callers {
-            assert_eq!(caller.join(), CallError::DeadObject, "seed {seed}, round {round}");
+            assert_eq!(
+                caller.join(),
+                CallError::DeadObject,
+                "seed {seed}, round {round}"
+            );
         }
         await_that("its recipient is told", || told.load(SeqCst) == 1);
         drop(remote);
@@ -443,22 +477,32 @@ const HOG_NS_MAX: u64 = 700_000_000;
 
 /// Calls with a hog on the servers' CPU; says whether the call was over before the hog.
 fn is_bounded(policy: Policy, call: impl FnOnce() + Send + 'static) -> bool {
-    let cues = Arc::new((AtomicBool::new(false), AtomicBool::new(false), AtomicBool::new(false)));
-    let hog = Builder::new("hog").policy(HOG).affinity(hogged_cpu()).spawn({
-        let cues = Arc::clone(&cues);
-        move || {
-            cues.0.store(true, SeqCst);
-            let end_ns = thread_time_ns() + HOG_NS_MAX;
-            while !cues.1.load(SeqCst) && thread_time_ns() < end_ns {
-                std::hint::spin_loop();
+    let cues = Arc::new((
+        AtomicBool::new(false),
+        AtomicBool::new(false),
+        AtomicBool::new(false),
+    ));
+    let hog = Builder::new("hog")
+        .policy(HOG)
+        .affinity(hogged_cpu())
+        .spawn({
+            let cues = Arc::clone(&cues);
+            move || {
+                cues.0.store(true, SeqCst);
+                let end_ns = thread_time_ns() + HOG_NS_MAX;
+                while !cues.1.load(SeqCst) && thread_time_ns() < end_ns {
+                    std::hint::spin_loop();
+                }
+                cues.2.store(true, SeqCst);
             }
-            cues.2.store(true, SeqCst);
-        }
-    });
-    let hog = hog.unwrap_or_else(|error| panic!("{error}: `takt doctor` tells how to get the right"));
+        });
+    let hog =
+        hog.unwrap_or_else(|error| panic!("{error}: `takt doctor` tells how to get the right"));
     await_that("the hog runs", || cues.0.load(SeqCst));
     let first = CpuSet::of(Tid::current()).unwrap().iter().next().unwrap();
-    let caller = Builder::new("caller").policy(policy).affinity(CpuSet::single(first));
+    let caller = Builder::new("caller")
+        .policy(policy)
+        .affinity(CpuSet::single(first));
     let is_bounded = caller
         .spawn({
             let cues = Arc::clone(&cues);
@@ -497,7 +541,9 @@ fn a_chain_does_not_wait_for_a_hog() {
     let remote = pair.remote.clone();
     let is_bounded = is_bounded(CALLER, move || {
         let mut reply = Parcel::new();
-        remote.transact(RELAY_KEPT, &mut data, &mut reply, None).unwrap();
+        remote
+            .transact(RELAY_KEPT, &mut data, &mut reply, None)
+            .unwrap();
     });
     assert!(is_bounded);
     pair.end();
@@ -530,10 +576,14 @@ fn urgent_callers_are_served_first_on_a_looper_that_is_theirs() {
     far.set_root(Some(node));
     let (left, right) = Socket::pair().unwrap();
     let listener = Builder::new("listener").spawn(move || {
-        let connection = far.connect(right.into_fd(), Side::Listener, due_ns()).unwrap();
+        let connection = far
+            .connect(right.into_fd(), Side::Listener, due_ns())
+            .unwrap();
         (far, connection)
     });
-    let connection = near.connect(left.into_fd(), Side::Caller, due_ns()).unwrap();
+    let connection = near
+        .connect(left.into_fd(), Side::Caller, due_ns())
+        .unwrap();
     let _far = listener.unwrap().join();
     let remote = connection.root().unwrap().unwrap();
     let ordinary = ask(&remote, TID, 0).unwrap().read_i32();
@@ -547,7 +597,11 @@ fn urgent_callers_are_served_first_on_a_looper_that_is_theirs() {
             thread
         })
         .collect();
-    assert_eq!(ask(&remote, ADD, 1).map(drop), Ok(()), "others have their own loopers");
+    assert_eq!(
+        ask(&remote, ADD, 1).map(drop),
+        Ok(()),
+        "others have their own loopers"
+    );
     played.is_let_go.store(true, SeqCst);
     let tid = holder.join();
     assert_ne!(tid, ordinary, "the looper that is kept");
@@ -558,25 +612,25 @@ fn urgent_callers_are_served_first_on_a_looper_that_is_theirs() {
 }
 
 /// A thread of this priority that calls, and says which looper it had.
-fn caller(
-    remote: &Binder,
-    level: u8,
-    code: u32,
-    value: i32,
-) -> rt::thread::Thread<Option<i32>> {
+fn caller(remote: &Binder, level: u8, code: u32, value: i32) -> rt::thread::Thread<Option<i32>> {
     let remote = remote.clone();
     let call = move || {
         ask(&remote, code, value).unwrap();
         ask(&remote, TID, 0).unwrap().read_i32()
     };
-    let thread = Builder::new("caller").policy(Policy::fifo(level)).spawn(call);
+    let thread = Builder::new("caller")
+        .policy(Policy::fifo(level))
+        .spawn(call);
     thread.unwrap_or_else(|error| panic!("{error}: `takt doctor` tells how to get the right"))
 }
 
 fn await_sleep(tid: Tid) {
     await_that("the caller waits", || {
         let stat = std::fs::read_to_string(format!("/proc/self/task/{}/stat", tid.raw()));
-        stat.is_ok_and(|it| it.rsplit_once(')').is_some_and(|(_, rest)| rest.starts_with(" S")))
+        stat.is_ok_and(|it| {
+            it.rsplit_once(')')
+                .is_some_and(|(_, rest)| rest.starts_with(" S"))
+        })
     });
 }
 
@@ -593,4 +647,3 @@ fn who_is_no_binder_process_is_refused() {
     assert!(matches!(refused, Err(binder::ConnectError::Socket(_))));
     assert!(right.as_fd().as_raw_fd() > 0);
 }
-

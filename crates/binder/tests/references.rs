@@ -101,7 +101,8 @@ fn joined(is_lent: bool) -> (Place, Place) {
         let (near, far) = Socket::pair().unwrap();
         let (near, far) = std::thread::scope(|scope| {
             let process = &right.process;
-            let listener = scope.spawn(move || process.connect(far.into_fd(), Side::Listener, due_ns));
+            let listener =
+                scope.spawn(move || process.connect(far.into_fd(), Side::Listener, due_ns));
             let near = left.process.connect(near.into_fd(), Side::Caller, due_ns);
             (near.unwrap(), listener.join().unwrap().unwrap())
         });

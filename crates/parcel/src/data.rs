@@ -167,8 +167,7 @@ impl<B: Clone> Parcel<B> {
         place[..bytes.len()].copy_from_slice(bytes);
         place[bytes.len()..].fill(0);
         let start = self.position;
-        self.entries
-            .retain(|it| it.end() <= start || end <= it.at);
+        self.entries.retain(|it| it.end() <= start || end <= it.at);
         self.position = end;
         Ok(())
     }
@@ -310,8 +309,7 @@ impl<B: Clone> Parcel<B> {
         let at = self.position;
         let mut bytes = [0; FLAT_BYTES + 4];
         bytes[..FLAT_BYTES].copy_from_slice(&flat.to_bytes());
-        bytes[FLAT_BYTES..]
-            .copy_from_slice(&stability.map_or(0, Stability::word).to_le_bytes());
+        bytes[FLAT_BYTES..].copy_from_slice(&stability.map_or(0, Stability::word).to_le_bytes());
         self.write(&bytes[..size(flat.kind)])?;
         if let Some(object) = object {
             self.insert(Entry { at, object });

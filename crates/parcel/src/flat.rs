@@ -133,8 +133,14 @@ impl FlatObject {
     pub fn parse(bytes: &[u8; FLAT_BYTES]) -> Result<Self, BadFlat> {
         let (head, rest) = bytes.split_at(8);
         let (number, cookie) = rest.split_at(8);
-        let word = |at: usize| u32::from_le_bytes([head[at], head[at + 1], head[at + 2], head[at + 3]]);
-        let long = |bytes: &[u8]| bytes.iter().rev().fold(0, |sum, &it| sum << 8 | u64::from(it));
+        let word =
+            |at: usize| u32::from_le_bytes([head[at], head[at + 1], head[at + 2], head[at + 3]]);
+        let long = |bytes: &[u8]| {
+            bytes
+                .iter()
+                .rev()
+                .fold(0, |sum, &it| sum << 8 | u64::from(it))
+        };
         let kind = Kind::ALL.into_iter().find(|it| it.word() == word(0));
         let kind = kind.ok_or(BadFlat::Kind(word(0)))?;
         let number = long(number);
@@ -164,7 +170,13 @@ mod tests {
         let words = Kind::ALL.map(Kind::word);
         assert_eq!(
             words,
-            [0x7362_2a85, 0x7762_2a85, 0x7368_2a85, 0x7768_2a85, 0x6664_2a85]
+            [
+                0x7362_2a85,
+                0x7762_2a85,
+                0x7368_2a85,
+                0x7768_2a85,
+                0x6664_2a85
+            ]
         );
     }
 

@@ -11,6 +11,6 @@ mod data;
 mod flat;
 mod wire;
 
-pub use data::{BadObject, BYTES_MAX, Full, Object, Parcel};
+pub use data::{BYTES_MAX, BadObject, Full, Object, Parcel};
 pub use flat::{BadFlat, FlatObject, Kind, Stability, flags};
 pub use wire::{Wire, WireError};

@@ -89,9 +89,8 @@ impl Bells {
     fn control(&self, op: i32, fd: BorrowedFd<'_>, events: u32, u64: u64) -> Result<(), Errno> {
         let mut event = libc::epoll_event { events, u64 };
         // SAFETY: `event` is readable, and the kernel copies it.
-        let returned = unsafe {
-            libc::epoll_ctl(self.0.as_raw_fd(), op, fd.as_raw_fd(), &raw mut event)
-        };
+        let returned =
+            unsafe { libc::epoll_ctl(self.0.as_raw_fd(), op, fd.as_raw_fd(), &raw mut event) };
         Errno::check(returned.into()).map(drop)
     }
 

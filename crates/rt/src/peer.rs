@@ -2,6 +2,8 @@
 //! Another process, as the kernel knows it: whether it lives ([`PidFd`]), whether a thread is its
 //! own, and how urgent that thread is.
 
+use std::fs::File;
+use std::io::{Read, Write};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 
 use crate::policy::{Policy, Tid};
@@ -45,6 +47,10 @@ impl Urgency {
         Policy::of_current().map_or(Self::ORDINARY, Self::of_policy)
     }
 }
+
+/// Room for the path of a thread's file, and for its beginning up to the field that is read.
+const PATH_BYTES: usize = 64;
+const STAT_BYTES: usize = 512;
 
 /// A process, by a descriptor that never means another one.
 #[derive(Debug)]
@@ -103,9 +109,17 @@ impl PidFd {
 
     /// What the scheduler goes by now, lent priorities included: field 18 of /proc/…/stat.
     fn lent(&self, tid: Tid) -> Option<Urgency> {
-        let path = format!("/proc/{}/task/{}/stat", self.pid, tid.raw());
-        let text = std::fs::read_to_string(path).ok()?;
-        let (_, rest) = text.rsplit_once(')')?;
+        // No allocation: it may wait for less urgent threads of this process.
+        let mut path = [0; PATH_BYTES];
+        let mut rest = &mut path[..];
+        write!(rest, "/proc/{}/task/{}/stat", self.pid, tid.raw()).ok()?;
+        let size = PATH_BYTES - rest.len();
+        let path = std::str::from_utf8(&path[..size]).ok()?;
+        let mut bytes = [0; STAT_BYTES];
+        let size = File::open(path).ok()?.read(&mut bytes).ok()?;
+        // A name may hold any bytes, but none of the fields behind it.
+        let end = bytes[..size].iter().rposition(|&it| it == b')')?;
+        let rest = std::str::from_utf8(&bytes[end + 1..size]).ok()?;
         let shown: i32 = rest.split_whitespace().nth(15)?.parse().ok()?;
         // −1 − priority of a real-time thread, −101 of one with a reservation.
         Some(Urgency::new((-1 - shown).max(0).unsigned_abs()))

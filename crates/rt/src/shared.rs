@@ -54,7 +54,10 @@ pub struct Memfd {
 impl Memfd {
     /// A new one, all zero. `bytes` are whole pages.
     pub fn new(name: &CStr, bytes: usize) -> Result<Self, SharedError> {
-        assert!(bytes > 0 && bytes.is_multiple_of(page_bytes()), "whole pages");
+        assert!(
+            bytes > 0 && bytes.is_multiple_of(page_bytes()),
+            "whole pages"
+        );
         let flags = libc::MFD_CLOEXEC | libc::MFD_ALLOW_SEALING;
         // SAFETY: `name` ends with a zero byte; the kernel copies it.
         let raw = unsafe { libc::memfd_create(name.as_ptr(), flags) };
@@ -141,8 +144,7 @@ impl Pages {
     fn map(file: &Memfd, access: i32, populate: i32) -> Result<Self, SharedError> {
         let (none, raw) = (std::ptr::null_mut(), file.fd.as_raw_fd());
         // SAFETY: a new mapping at an address of the kernel's choice touches nothing that exists.
-        let start =
-            unsafe { libc::mmap(none, file.bytes, access, libc::MAP_SHARED, raw, 0) };
+        let start = unsafe { libc::mmap(none, file.bytes, access, libc::MAP_SHARED, raw, 0) };
         if start == libc::MAP_FAILED {
             return Err(refused("map a shared file"));
         }
@@ -281,7 +283,10 @@ mod tests {
         let file = Memfd::new(c"file", pages(2)).unwrap();
         let copy = || file.as_fd().try_clone_to_owned().unwrap();
         assert!(Memfd::adopt(copy(), pages(2)).is_ok());
-        assert_eq!(Memfd::adopt(copy(), pages(1)).unwrap_err(), SharedError::Foreign);
+        assert_eq!(
+            Memfd::adopt(copy(), pages(1)).unwrap_err(),
+            SharedError::Foreign
+        );
         let plain = tempfile::tempfile().unwrap();
         plain.set_len(pages(1) as u64).unwrap();
         assert_eq!(

@@ -231,9 +231,7 @@ fn take_control(message: &libc::msghdr) -> (Vec<OwnedFd>, Option<Sender>) {
                         fds.push(OwnedFd::from_raw_fd(raw));
                     }
                 }
-                (libc::SOL_SOCKET, libc::SCM_CREDENTIALS)
-                    if size >= size_of::<libc::ucred>() =>
-                {
+                (libc::SOL_SOCKET, libc::SCM_CREDENTIALS) if size >= size_of::<libc::ucred>() => {
                     let found = data.cast::<libc::ucred>().read_unaligned();
                     sender = Some(Sender {
                         pid: found.pid,
@@ -287,7 +285,13 @@ mod tests {
             SocketError::Malformed
         );
         drop(far);
-        assert_eq!(near.try_receive(&mut bytes).unwrap_err(), SocketError::Closed);
-        assert_eq!(near.try_send(b"none", &[]).unwrap_err(), SocketError::Closed);
+        assert_eq!(
+            near.try_receive(&mut bytes).unwrap_err(),
+            SocketError::Closed
+        );
+        assert_eq!(
+            near.try_send(b"none", &[]).unwrap_err(),
+            SocketError::Closed
+        );
     }
 }

@@ -89,7 +89,12 @@ impl Transport for End {
     }
 
     fn release(&self, number: u64, release: Release) {
-        self.0.releases.lock().entry(number).or_default().push(release);
+        self.0
+            .releases
+            .lock()
+            .entry(number)
+            .or_default()
+            .push(release);
         if let Some(home) = self.0.home.upgrade() {
             home.door.ring();
         }

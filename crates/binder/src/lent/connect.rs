@@ -234,7 +234,9 @@ impl Process {
         });
         link.set_transport(Box::new(End(Arc::clone(&lent))));
         for (bell, looper) in lent.own_bells.iter().zip(&inner.loopers) {
-            let heard = looper.bells.add(bell.as_fd(), link.number, Hearing::EachRing);
+            let heard = looper
+                .bells
+                .add(bell.as_fd(), link.number, Hearing::EachRing);
             heard.map_err(ConnectError::Refused)?;
         }
         inner.enter(Arc::clone(&link));

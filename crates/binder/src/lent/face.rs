@@ -23,7 +23,9 @@ impl Face {
         let file = Memfd::new(c"binder face", FACE_BYTES)?;
         let region = file.map()?;
         file.seal_writes()?;
-        region.word::<AtomicU32>(0).store(loopers.len() as u32, Relaxed);
+        region
+            .word::<AtomicU32>(0)
+            .store(loopers.len() as u32, Relaxed);
         for (index, looper) in loopers.iter().enumerate() {
             let is_kept = region.word::<AtomicU32>(looper_is_kept(index));
             is_kept.store(u32::from(looper.is_kept), Relaxed);
@@ -59,9 +61,7 @@ pub(crate) fn choose(
     is_real_time: bool,
     turn: usize,
 ) -> Option<(usize, Tid)> {
-    let is_fit = |&index: &usize| {
-        (face.load(looper_is_kept(index), Relaxed) != 0) == is_real_time
-    };
+    let is_fit = |&index: &usize| (face.load(looper_is_kept(index), Relaxed) != 0) == is_real_time;
     let fit = || (0..count).filter(is_fit);
     let asleep = fit().find(|&index| face.load(looper_sleeps(index), SeqCst) != 0);
     let by_turns = || fit().nth(turn % fit().count().max(1));

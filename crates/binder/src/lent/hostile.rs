@@ -129,7 +129,11 @@ fn random_words_end_one_link_and_nothing_else() {
     let (calls, longest_ns) = honest.join();
     assert!(calls > 100, "{calls} calls beside {seed} hostile peers");
     assert!(longest_ns < 2_000_000_000, "a call took {longest_ns} ns");
-    assert!(seed >= 7 && server.counters().broken > 0, "{:?}", server.counters());
+    assert!(
+        seed >= 7 && server.counters().broken > 0,
+        "{:?}",
+        server.counters()
+    );
     assert!(connection.is_alive());
     drop(remote);
     drop(connection);
@@ -147,17 +151,25 @@ fn attack(server: &Process, seed: u64) {
         .stderr(Stdio::null())
         .spawn()
         .unwrap();
-    let connection = server.connect(near.into_fd(), Side::Caller, due_ns()).unwrap();
+    let connection = server
+        .connect(near.into_fd(), Side::Caller, due_ns())
+        .unwrap();
     let end_ns = due_ns();
     while connection.is_alive() && !child.try_wait().unwrap().is_some() {
-        assert!(Monotonic.now_ns() < end_ns, "seed {seed}: it neither ends nor is ended");
+        assert!(
+            Monotonic.now_ns() < end_ns,
+            "seed {seed}: it neither ends nor is ended"
+        );
         Monotonic.sleep_until(Monotonic.now_ns() + 500_000);
     }
     // A panic in the hostile program is its own affair.
     let _ = child.kill();
     child.wait().unwrap();
     while connection.is_alive() {
-        assert!(Monotonic.now_ns() < end_ns, "seed {seed}: the dead peer's link lives on");
+        assert!(
+            Monotonic.now_ns() < end_ns,
+            "seed {seed}: the dead peer's link lives on"
+        );
         Monotonic.sleep_until(Monotonic.now_ns() + 500_000);
     }
 }
@@ -194,10 +206,18 @@ fn scribble(lent: &Lent, what: u64, random: &mut fastrand::Rng) {
         // Anything.
         0 => word(&lent.words, random.usize(0..WORDS_BYTES), random),
         // Locks, backs and turns of the slots, of both sides.
-        1 => word(&lent.words, half + 64 + slot * 64 + random.usize(0..12), random),
+        1 => word(
+            &lent.words,
+            half + 64 + slot * 64 + random.usize(0..12),
+            random,
+        ),
         2 => {
             let other = WORDS_BYTES / 2 - half;
-            word(&lent.words, other + 64 + slot * 64 + random.usize(0..12), random);
+            word(
+                &lent.words,
+                other + 64 + slot * 64 + random.usize(0..12),
+                random,
+            );
         }
         // Headers of requests and answers.
         3 => {

@@ -113,7 +113,9 @@ impl Inbox {
         if received.sender.pid != self.pid {
             return Err(Gone::Broken);
         }
-        let (kind, rest) = self.buffer[..received.size].split_first().ok_or(Gone::Broken)?;
+        let (kind, rest) = self.buffer[..received.size]
+            .split_first()
+            .ok_or(Gone::Broken)?;
         match *kind {
             BESIDE => {
                 let beside = parse_beside(rest, received.fds).ok_or(Gone::Broken)?;
@@ -129,7 +131,9 @@ impl Inbox {
                 .map(|it| Some(Some(Note::Release(it))))
                 .ok_or(Gone::Broken),
             ONEWAY => {
-                let (head, bytes) = rest.split_first_chunk::<HEADER_BYTES>().ok_or(Gone::Broken)?;
+                let (head, bytes) = rest
+                    .split_first_chunk::<HEADER_BYTES>()
+                    .ok_or(Gone::Broken)?;
                 // Bytes that lie beside a header here are bounded by the message.
                 let header = parse_oneway(head).ok_or(Gone::Broken)?;
                 let note = Note::Oneway {
@@ -159,7 +163,15 @@ const HEADER_WORD_APART: usize = 11;
 
 /// The first byte of a message of each kind, and the rest.
 pub(crate) fn write_beside(area: Area, slot: usize, sequence: u32) -> [u8; 7] {
-    let mut bytes = [BESIDE, u8::from(area == Area::Answers), slot as u8, 0, 0, 0, 0];
+    let mut bytes = [
+        BESIDE,
+        u8::from(area == Area::Answers),
+        slot as u8,
+        0,
+        0,
+        0,
+        0,
+    ];
     bytes[3..].copy_from_slice(&sequence.to_le_bytes());
     bytes
 }
@@ -229,7 +241,8 @@ pub(crate) fn split(header: &Header, bytes: &[u8], wire: &mut parcel::Wire) -> O
     let at = header.positions_at();
     wire.bytes.clear();
     wire.positions.clear();
-    wire.bytes.extend_from_slice(bytes.get(..header.size as usize)?);
+    wire.bytes
+        .extend_from_slice(bytes.get(..header.size as usize)?);
     let positions = bytes.get(at..header.whole())?;
     let positions = positions.chunks_exact(4);
     wire.positions
@@ -255,7 +268,13 @@ mod tests {
     #[test]
     fn releases_are_read_as_they_were_written() {
         let releases = vec![
-            (1, Release::Strong { count: 3, keeps_weak: true }),
+            (
+                1,
+                Release::Strong {
+                    count: 3,
+                    keeps_weak: true,
+                },
+            ),
             (u64::MAX, Release::Weak),
         ];
         let bytes = write_releases(&releases);

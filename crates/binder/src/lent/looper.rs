@@ -8,11 +8,11 @@ use std::sync::atomic::Ordering::Relaxed;
 use rt::peer::Urgency;
 use rt::policy::Tid;
 
+use crate::lent::call::Conversation;
 use crate::lent::inbox::Gone;
 use crate::lent::layout::{Area, Header, Kind, SLOTS};
 use crate::lent::message::{self, Lent};
 use crate::lent::words;
-use crate::lent::call::Conversation;
 use crate::link::Link;
 use crate::oneway;
 use crate::process::Inner;
@@ -47,19 +47,24 @@ pub(crate) fn run(inner: &Arc<Inner>, index: usize) {
     let mut requests = Vec::with_capacity(SLOTS);
     message::prepare();
     serving::prepare();
+    let mut was_oneway = false;
     while !inner.has_ended() {
         gather(inner, index, &mut requests);
         let due = inner.due.lock().urgency(looper.is_kept);
         let next = choose(&mut requests, due.is_some() || looper.is_kept);
-        match (next, due) {
-            // Of equals, calls without an answer go first: they are one for each node.
-            (Some((_, urgency)), Some(due)) if urgency <= due => oneways(inner),
-            (Some((place, urgency)), _) => {
+        let is_oneway_first = match (&next, due) {
+            // Equals take turns: neither kind keeps the other waiting.
+            (Some((_, urgency)), Some(due)) => *urgency < due || *urgency == due && !was_oneway,
+            (_, due) => due.is_some(),
+        };
+        was_oneway = is_oneway_first;
+        match next {
+            _ if is_oneway_first => oneways(inner),
+            Some((place, urgency)) => {
                 let request = requests.remove(place);
                 serve(inner, request, looper.is_kept && !urgency.is_real_time());
             }
-            (None, Some(_)) => oneways(inner),
-            (None, None) => {
+            None => {
                 if words::fall_asleep(sleeping, || has_work(inner, index)) {
                     looper.bells.wait_until(None);
                     words::wake_up(sleeping);

@@ -201,12 +201,10 @@ impl Lent {
         parcel.clear();
         let mut fds = Vec::new();
         if header.is_apart || header.fds > 0 {
-            let taken = self.inbox.lock().take_beside(
-                &self.socket,
-                area,
-                slot,
-                header.sequence,
-            );
+            let taken = self
+                .inbox
+                .lock()
+                .take_beside(&self.socket, area, slot, header.sequence);
             // What the door has to do may lie there now.
             if let Some(home) = self.home.upgrade() {
                 home.door.ring();
@@ -332,7 +330,10 @@ fn of_socket(error: SocketError) -> CallError {
 /// The file of the bytes first, if there is one.
 fn borrow<'a>(apart: Option<&'a Memfd>, fds: &'a [OwnedFd]) -> Vec<BorrowedFd<'a>> {
     let apart = apart.map(AsFd::as_fd);
-    apart.into_iter().chain(fds.iter().map(AsFd::as_fd)).collect()
+    apart
+        .into_iter()
+        .chain(fds.iter().map(AsFd::as_fd))
+        .collect()
 }
 
 /// Sizes into a header, bytes into `scratch.bytes` or, beyond `room`, into a file of their own.

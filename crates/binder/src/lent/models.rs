@@ -152,7 +152,7 @@ fn a_call_has_its_own_answer() {
 
 #[test]
 fn a_call_back_and_a_caller_that_gives_up_exclude_each_other() {
-    check_within(3, || {
+    check_within(2, || {
         let room = Arc::new(Room::default());
         let caller = tid::current();
         let looper = {

@@ -2,10 +2,14 @@
 //! [`Slots`]: places for the calls that a process has out over one link. Who finds none waits, the
 //! most urgent first; some are kept for real-time callers.
 
+use rt::clock::{Clock, Monotonic};
 use rt::sync::{PiCondvar, PiMutex, Wake};
 
 use crate::error::CallError;
 use crate::lent::layout::{SLOTS, SLOTS_KEPT};
+
+/// How often parked slots are looked at, while nothing else is free.
+const LOOK_NS: u64 = 5_000_000;
 
 #[derive(Default)]
 pub(crate) struct Slots {
@@ -53,11 +57,14 @@ impl Slots {
             if state.parked.count_ones() as usize >= SLOTS - SLOTS_KEPT {
                 return Err(CallError::QueueFull);
             }
-            match due_ns {
-                Some(due_ns) => {
-                    if self.freed.wait_until(&mut state, due_ns) == Wake::TimedOut {
-                        return Err(CallError::TimedOut);
-                    }
+            if due_ns.is_some_and(|due_ns| due_ns <= Monotonic.now_ns()) {
+                return Err(CallError::TimedOut);
+            }
+            // A looper that gives a parked slot back tells nobody.
+            let look_ns = (state.parked != 0).then(|| Monotonic.now_ns() + LOOK_NS);
+            match due_ns.into_iter().chain(look_ns).min() {
+                Some(until_ns) => {
+                    let _: Wake = self.freed.wait_until(&mut state, until_ns);
                 }
                 None => self.freed.wait(&mut state),
             }

@@ -85,7 +85,11 @@ impl Service for Player {
             }
             RELAY | RELAY_KEPT => {
                 let kept = || Ok::<_, CallError>(self.0.kept.lock().clone());
-                let target = if code == RELAY { data.read_binder()? } else { kept()? };
+                let target = if code == RELAY {
+                    data.read_binder()?
+                } else {
+                    kept()?
+                };
                 let target = target.ok_or(CallError::BadParcel)?;
                 let code = number(data)?;
                 let mut inner = Parcel::new();
@@ -96,7 +100,9 @@ impl Service for Player {
             ADD => {
                 let value = number(data)?;
                 self.0.order.lock().push(value);
-                self.0.sum.fetch_add(u64::from(value.unsigned_abs()), SeqCst);
+                self.0
+                    .sum
+                    .fetch_add(u64::from(value.unsigned_abs()), SeqCst);
                 Ok(())
             }
             PANIC => panic!("as asked"),
