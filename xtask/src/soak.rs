@@ -20,6 +20,14 @@ const LONG_TESTS: [(&str, &str); 4] = [
     ("mutation", "mutation"),
 ];
 
+/// What makes the excerpts of `binder`'s tests long: programs killed, calls with references, seconds
+/// of a hostile peer.
+const BINDER: [(&str, &str); 3] = [
+    ("BINDER_TEST_KILLS", "5000"),
+    ("BINDER_TEST_CALLS", "1000000"),
+    ("BINDER_TEST_SECONDS", "600"),
+];
+
 /// Runs the long stages whose name contains `only`, or all of them.
 pub(crate) fn run(only: Option<String>) -> Result<()> {
     let takt = takt()?;
@@ -62,6 +70,7 @@ pub(crate) fn run(only: Option<String>) -> Result<()> {
             cargo([&test[..], &["--", "--ignored", "--nocapture"]].concat())
         })?;
     }
+    stages.run("binder", binder)?;
     for target in fuzz::targets()? {
         stages.run(&format!("fuzz-{target}"), || fuzz::run(&target))?;
     }
@@ -70,6 +79,16 @@ pub(crate) fn run(only: Option<String>) -> Result<()> {
     stages.run("stall-lab", || stall_lab(&takt))?;
     stages.run("heartbeat", || heartbeat(&takt))?;
     stages.finish()
+}
+
+/// Two programs, one of them killed or hostile, and references passed around.
+fn binder() -> Result<()> {
+    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+    command(
+        Command::new(cargo)
+            .args(["test", "--package", "binder", "--release", "--locked"])
+            .envs(BINDER),
+    )
 }
 
 fn lab_seeds(takt: &Path) -> Result<()> {

@@ -550,6 +550,29 @@ fn a_chain_does_not_wait_for_a_hog() {
 }
 
 #[test]
+fn what_is_lent_counts_at_the_next_process() {
+    let _stage = STAGE.lock();
+    let pair = Pair::new("relay", false);
+    let looper = |policy| {
+        let remote = pair.remote.clone();
+        let call = move || {
+            let mut reply = ask(&remote, RELAY_KEPT, TID.cast_signed()).unwrap();
+            reply.read_i32()
+        };
+        Builder::new("caller")
+            .policy(policy)
+            .spawn(call)
+            .unwrap()
+            .join()
+    };
+    // The relay's loopers are ordinary threads: the third process sees what the first lends them.
+    let (ordinary, urgent) = (looper(Policy::Other { nice: 0 }), looper(CALLER));
+    assert_ne!(ordinary, urgent, "the looper that is kept");
+    assert_eq!(looper(CALLER), urgent);
+    pair.end();
+}
+
+#[test]
 fn a_call_back_does_not_wait_for_a_hog() {
     let _stage = STAGE.lock();
     let pair = Pair::new("serve", true);

@@ -123,7 +123,8 @@ impl Lent {
         due_ns: Option<u64>,
     ) -> Result<(), CallError> {
         let is_urgent = Urgency::new(request.claim).is_real_time();
-        for is_real_time in [is_urgent, false] {
+        // Twice: the one whom this thread serves may have been on its way to the kernel.
+        for is_real_time in [is_urgent, is_urgent, false] {
             let is_out = |slot| self.lock(self.side, slot).is_out();
             let slot = self
                 .slots
