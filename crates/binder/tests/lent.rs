@@ -20,8 +20,8 @@ use rt::socket::Socket;
 use rt::sync::PiMutex;
 use rt::thread::Builder;
 use service::{
-    ADD, COMPUTE, DIE, DOWN, ECHO, FAIL, FD, HOLD, KEEP, PANIC, RELAY, RELAY_KEPT, SLEEP, TID, WHO,
-    ask, await_that, give, player,
+    ADD, COMPUTE, DIE, DOWN, ECHO, FAIL, FD, HOLD, KEEP, LOCK, PANIC, RELAY, RELAY_KEPT, SLEEP,
+    TID, WHO, ask, await_that, give, player,
 };
 
 const PART: &str = "BINDER_TEST_PART";
@@ -37,8 +37,15 @@ static STAGE: PiMutex<()> = PiMutex::new(());
 
 /// This program again, in a part of [`child`]; its end of the socket.
 fn start(part: &str, is_pinned: bool) -> (Child, OwnedFd) {
+    start_as(
+        Command::new(std::env::current_exe().unwrap()),
+        part,
+        is_pinned,
+    )
+}
+
+fn start_as(mut command: Command, part: &str, is_pinned: bool) -> (Child, OwnedFd) {
     let (near, far) = Socket::pair().unwrap();
-    let mut command = Command::new(std::env::current_exe().unwrap());
     command.args(["--exact", "child", "--nocapture", "--quiet"]);
     command.env(PART, part).env_remove(PINNED);
     if is_pinned {
@@ -99,8 +106,11 @@ struct Pair {
 
 impl Pair {
     fn new(part: &str, is_pinned: bool) -> Self {
+        Self::of(start(part, is_pinned))
+    }
+
+    fn of((child, socket): (Child, OwnedFd)) -> Self {
         let near = Process::start(&Options::new("near")).unwrap();
-        let (child, socket) = start(part, is_pinned);
         let connection = near.connect(socket, Side::Caller, due_ns()).unwrap();
         let remote = connection.root().unwrap().unwrap();
         Self {
@@ -316,13 +326,11 @@ fn a_server_that_dies_in_a_call_or_before_it_is_told() {
         let pid = pair.child.id().cast_signed();
         if is_stopped {
             // It has the request, and does not take it.
-            // SAFETY: kill takes numbers alone; the child is ours and was not waited for.
-            unsafe { libc::kill(pid, libc::SIGSTOP) };
+            signal(pid, "STOP");
             await_that("all its threads are stopped", || all_are_stopped(pid));
             let killer = Builder::new("killer").spawn(move || {
                 Monotonic.sleep_until(Monotonic.now_ns() + 20_000_000);
-                // SAFETY: as above.
-                unsafe { libc::kill(pid, libc::SIGKILL) };
+                signal(pid, "KILL");
             });
             assert_eq!(
                 ask(&pair.remote, ADD, 1).unwrap_err(),
@@ -340,6 +348,12 @@ fn a_server_that_dies_in_a_call_or_before_it_is_told() {
         assert_eq!(pair.remote.ping(), Err(CallError::DeadObject));
         assert_eq!(pair.near.references(), (0, 0));
     }
+}
+
+fn signal(pid: i32, name: &str) {
+    let words = format!("kill -{name} {pid}");
+    let status = Command::new("sh").args(["-c", &words]).status();
+    assert!(status.unwrap().success());
 }
 
 fn all_are_stopped(pid: i32) -> bool {
@@ -472,8 +486,15 @@ fn hogged_cpu() -> CpuSet {
 
 const HOG: Policy = Policy::fifo(50);
 const CALLER: Policy = Policy::fifo(80);
+const DEADLINE: Policy = Policy::Deadline(rt::policy::Reservation {
+    runtime_ns: 5_000_000,
+    deadline_ns: 20_000_000,
+    period_ns: 20_000_000,
+});
 /// Less than the kernel's fair server and its throttling of real-time threads wait.
 const HOG_NS_MAX: u64 = 700_000_000;
+/// More than the 50 ms that the fair server gives ordinary threads in a second of hogging.
+const WORK_US: i32 = 100_000;
 
 /// Calls with a hog on the servers' CPU; says whether the call was over before the hog.
 fn is_bounded(policy: Policy, call: impl FnOnce() + Send + 'static) -> bool {
@@ -499,10 +520,12 @@ fn is_bounded(policy: Policy, call: impl FnOnce() + Send + 'static) -> bool {
     let hog =
         hog.unwrap_or_else(|error| panic!("{error}: `takt doctor` tells how to get the right"));
     await_that("the hog runs", || cues.0.load(SeqCst));
-    let first = CpuSet::of(Tid::current()).unwrap().iter().next().unwrap();
-    let caller = Builder::new("caller")
-        .policy(policy)
-        .affinity(CpuSet::single(first));
+    let mut caller = Builder::new("caller").policy(policy);
+    if !matches!(policy, Policy::Deadline(_)) {
+        // A thread with a reservation may run anywhere, or nowhere.
+        let first = CpuSet::of(Tid::current()).unwrap().iter().next().unwrap();
+        caller = caller.affinity(CpuSet::single(first));
+    }
     let is_bounded = caller
         .spawn({
             let cues = Arc::clone(&cues);
@@ -522,12 +545,86 @@ fn is_bounded(policy: Policy, call: impl FnOnce() + Send + 'static) -> bool {
 fn a_call_does_not_wait_for_a_hog_between_caller_and_server() {
     let _stage = STAGE.lock();
     let pair = Pair::new("serve", true);
-    for policy in [CALLER, Policy::Other { nice: 0 }] {
+    for policy in [CALLER, DEADLINE, Policy::Other { nice: 0 }] {
         let remote = pair.remote.clone();
-        let is_bounded = is_bounded(policy, move || drop(ask(&remote, COMPUTE, 1_000).unwrap()));
+        let is_bounded = is_bounded(policy, move || {
+            drop(ask(&remote, COMPUTE, WORK_US).unwrap())
+        });
         // The ordinary caller is the control: it must wait, or nothing was shown.
-        assert_eq!(is_bounded, policy == CALLER, "{policy}");
+        assert_eq!(is_bounded, policy.is_real_time(), "{policy}");
     }
+    pair.end();
+}
+
+#[test]
+fn a_caller_that_is_raised_in_a_call_does_not_wait_for_a_hog_any_more() {
+    let _stage = STAGE.lock();
+    let pair = Pair::new("serve", true);
+    let remote = pair.remote.clone();
+    let is_bounded = is_bounded(Policy::fifo(10), move || {
+        let own = Tid::current();
+        let raise = move || {
+            Monotonic.sleep_until(Monotonic.now_ns() + 30_000_000);
+            CALLER.apply(own).unwrap();
+        };
+        let raiser = Builder::new("raiser").policy(CALLER).spawn(raise).unwrap();
+        drop(ask(&remote, COMPUTE, 1_000).unwrap());
+        raiser.join();
+    });
+    assert!(is_bounded);
+    pair.end();
+}
+
+#[test]
+fn a_server_that_waits_for_its_own_lock_does_not_wait_for_a_hog() {
+    let _stage = STAGE.lock();
+    let pair = Pair::new("serve", true);
+    ask(&pair.remote, LOCK, 60_000).unwrap();
+    let remote = pair.remote.clone();
+    assert!(is_bounded(CALLER, move || drop(
+        ask(&remote, ADD, 1).unwrap()
+    )));
+    pair.end();
+}
+
+/// Time at a lent priority counts as the server's own: its limit ends it.
+#[test]
+fn a_server_that_never_gives_back_what_was_lent_is_ended_by_its_limit() {
+    let _stage = STAGE.lock();
+    let mut command = Command::new("prlimit");
+    command
+        .arg("--rttime=50000:60000")
+        .arg(std::env::current_exe().unwrap());
+    let mut pair = Pair::of(start_as(command, "serve", false));
+    let call = |policy, us| {
+        let remote = pair.remote.clone();
+        let call = move || ask(&remote, COMPUTE, us).map(drop);
+        Builder::new("caller")
+            .policy(policy)
+            .spawn(call)
+            .unwrap()
+            .join()
+    };
+    assert_eq!(call(Policy::Other { nice: 0 }, 150_000), Ok(()));
+    assert_eq!(call(CALLER, 10_000), Ok(()));
+    assert_eq!(call(CALLER, 10_000_000), Err(CallError::DeadObject));
+    assert!(!pair.child.wait().unwrap().success());
+}
+
+#[test]
+fn a_deadline_is_lent_until_the_callers_time_is_over() {
+    let _stage = STAGE.lock();
+    let pair = Pair::new("serve", false);
+    let remote = pair.remote.clone();
+    let call = move || {
+        let (mut data, mut reply) = (Parcel::new(), Parcel::new());
+        data.write_i32(200_000).unwrap();
+        let due_ns = Monotonic.now_ns() + 20_000_000;
+        remote.transact(COMPUTE, &mut data, &mut reply, Some(due_ns))
+    };
+    let caller = Builder::new("caller").policy(DEADLINE).spawn(call).unwrap();
+    assert_eq!(caller.join(), Err(CallError::TimedOut));
+    assert_eq!(pair.remote.ping(), Ok(()));
     pair.end();
 }
 

@@ -41,6 +41,8 @@ pub(crate) const FAIL: u32 = 13;
 pub(crate) const RELAY_KEPT: u32 = 14;
 /// The thread number of a looper that serves it, then sleeps until it is told so.
 pub(crate) const HOLD: u32 = 15;
+/// An ordinary thread takes the lock that `ADD` needs, and computes for so many µs.
+pub(crate) const LOCK: u32 = 16;
 
 #[derive(Default)]
 pub(crate) struct Played {
@@ -112,8 +114,20 @@ impl Service for Player {
                 Ok(reply.write_binder(old)?)
             }
             COMPUTE => {
-                let end_ns = thread_time_ns() + u64::from(number(data)?.unsigned_abs()) * 1_000;
-                while thread_time_ns() < end_ns {}
+                compute(number(data)?);
+                Ok(())
+            }
+            LOCK => {
+                let (played, us) = (Arc::clone(&self.0), number(data)?);
+                let hold = move || {
+                    let _order = played.order.lock();
+                    played.is_held.store(true, SeqCst);
+                    compute(us);
+                };
+                let ordinary = rt::policy::Policy::Other { nice: 0 };
+                let builder = rt::thread::Builder::new("holder").policy(ordinary);
+                builder.spawn(hold).map_err(|_| CallError::Failed)?;
+                await_that("it is held", || self.0.is_held.load(SeqCst));
                 Ok(())
             }
             SLEEP => {
@@ -148,6 +162,11 @@ impl Player {
         let rest = deeper.read(deeper.available()).unwrap_or_default();
         Ok(reply.write(rest)?)
     }
+}
+
+fn compute(us: i32) {
+    let end_ns = thread_time_ns() + u64::from(us.unsigned_abs()) * 1_000;
+    while thread_time_ns() < end_ns {}
 }
 
 pub(crate) fn number(data: &mut Parcel) -> Result<i32, CallError> {
