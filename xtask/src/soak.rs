@@ -20,8 +20,8 @@ const LONG_TESTS: [(&str, &str); 4] = [
     ("mutation", "mutation"),
 ];
 
-/// What makes the excerpts of `binder`'s tests long: programs killed, calls with references, seconds
-/// of a hostile peer.
+/// What makes the excerpts of `binder`'s tests long: programs killed, calls with references,
+/// seconds of a hostile peer.
 const BINDER: [(&str, &str); 3] = [
     ("BINDER_TEST_KILLS", "5000"),
     ("BINDER_TEST_CALLS", "1000000"),

@@ -97,8 +97,8 @@ fn cargo_test(selection: &[&str]) -> Result<()> {
 /// The lock tests against a hog once more, on the kernel that matters most.
 fn locks_in_lab() -> Result<()> {
     let takt = takt()?;
-    for test in ["inherit", "shared"] {
-        let program = test_program("rt", test)?;
+    for (package, test) in [("rt", "inherit"), ("rt", "shared"), ("binder", "priorities")] {
+        let program = test_program(package, test)?;
         command(
             Command::new(&takt)
                 .args(["lab", "--cpus", "2", "--quiet", "--"])

@@ -21,6 +21,9 @@ const TAKE: u32 = 2;
 /// Gives one, and keeps it.
 const COPY: u32 = 3;
 
+/// What each holds, and weak references of both.
+const HELD_MAX: usize = 20;
+
 /// The one node of a process that holds others.
 struct Bag(Arc<PiMutex<Vec<Binder>>>);
 
@@ -133,7 +136,7 @@ fn call(binder: &Binder, code: u32, place: i32, what: Option<&Binder>) -> Option
 #[derive(Default)]
 struct Shadow {
     leaves: Vec<Weak<u64>>,
-    weak: Vec<(usize, u64, WeakBinder)>,
+    weak: Vec<(u64, WeakBinder)>,
     bags: [Vec<u64>; 2],
 }
 
@@ -149,76 +152,114 @@ impl Shadow {
     }
 }
 
+/// What one step does; `far` is the place over there.
+struct Step<'a> {
+    shadow: &'a mut Shadow,
+    place: &'a Place,
+    here: usize,
+    far: usize,
+}
+
+impl Step<'_> {
+    fn remote(&self) -> &Binder {
+        self.place.other.as_ref().unwrap()
+    }
+
+    fn keep(&mut self, binder: Binder, leaf: u64) {
+        self.place.bag.lock().push(binder);
+        self.shadow.bags[self.here].push(leaf);
+    }
+
+    fn make(&mut self) {
+        let leaf = self.shadow.leaves.len() as u64;
+        let token = Arc::new(leaf);
+        self.shadow.leaves.push(Arc::downgrade(&token));
+        let node = self.place.process.add(Leaf(token));
+        self.keep(node, leaf);
+    }
+
+    fn let_go(&mut self, index: usize) {
+        let binder = self.place.bag.lock().swap_remove(index);
+        drop(binder);
+        self.shadow.bags[self.here].swap_remove(index);
+    }
+
+    fn put(&mut self, index: usize) {
+        let binder = self.place.bag.lock()[index].clone();
+        call(self.remote(), PUT, 0, Some(&binder));
+        let leaf = self.shadow.bags[self.here][index];
+        self.shadow.bags[self.far].push(leaf);
+    }
+
+    fn take(&mut self, index: usize) {
+        let binder = call(self.remote(), TAKE, index as i32, None).unwrap();
+        let leaf = self.shadow.bags[self.far].swap_remove(index);
+        self.keep(binder, leaf);
+    }
+
+    fn copy(&mut self, index: usize) {
+        let binder = call(self.remote(), COPY, index as i32, None).unwrap();
+        let leaf = self.shadow.bags[self.far][index];
+        self.keep(binder, leaf);
+    }
+
+    fn weaken(&mut self, index: usize) {
+        let weak = self.place.bag.lock()[index].downgrade();
+        let leaf = self.shadow.bags[self.here][index];
+        self.shadow.weak.push((leaf, weak));
+    }
+
+    /// Whether a weak reference can be made strong, and whether somebody holds the node.
+    fn promote(&mut self, index: usize) -> (bool, bool) {
+        let (leaf, weak) = self.shadow.weak.swap_remove(index);
+        let is_strong = weak.promote().is_some();
+        (is_strong, self.shadow.holds(leaf))
+    }
+}
+
 fn play(is_lent: bool, seed: u64, steps: usize) {
     let (left, right) = joined(is_lent);
     let places = [&left, &right];
     let mut shadow = Shadow::default();
     let mut random = fastrand::Rng::with_seed(seed);
-    for step in 0..steps {
+    for number in 0..steps {
         let here = random.usize(0..2);
-        let (place, remote) = (places[here], places[here].other.as_ref().unwrap());
         let count = shadow.bags[here].len();
         let far_count = shadow.bags[1 - here].len();
+        let weak_count = shadow.weak.len();
+        let mut step = Step {
+            shadow: &mut shadow,
+            place: places[here],
+            here,
+            far: 1 - here,
+        };
         match random.u8(0..8) {
-            0 | 1 if count < 20 => {
-                let leaf = shadow.leaves.len() as u64;
-                let token = Arc::new(leaf);
-                shadow.leaves.push(Arc::downgrade(&token));
-                let node = place.process.add(Leaf(token));
-                place.bag.lock().push(node);
-                shadow.bags[here].push(leaf);
-            }
-            2 if count > 0 => {
-                let index = random.usize(0..count);
-                let binder = place.bag.lock().swap_remove(index);
-                drop(binder);
-                shadow.bags[here].swap_remove(index);
-            }
-            3 if count > 0 && far_count < 20 => {
-                let index = random.usize(0..count);
-                let binder = place.bag.lock()[index].clone();
-                call(remote, PUT, 0, Some(&binder));
-                let leaf = shadow.bags[here][index];
-                shadow.bags[1 - here].push(leaf);
-            }
-            4 if far_count > 0 => {
-                let index = random.usize(0..far_count);
-                let binder = call(remote, TAKE, index as i32, None).unwrap();
-                let leaf = shadow.bags[1 - here].swap_remove(index);
-                place.bag.lock().push(binder);
-                shadow.bags[here].push(leaf);
-            }
-            5 if far_count > 0 && count < 20 => {
-                let index = random.usize(0..far_count);
-                let binder = call(remote, COPY, index as i32, None).unwrap();
-                let leaf = shadow.bags[1 - here][index];
-                place.bag.lock().push(binder);
-                shadow.bags[here].push(leaf);
-            }
-            6 if count > 0 && shadow.weak.len() < 20 => {
-                let index = random.usize(0..count);
-                let weak = place.bag.lock()[index].downgrade();
-                shadow.weak.push((here, shadow.bags[here][index], weak));
-            }
-            7 if !shadow.weak.is_empty() => {
-                let index = random.usize(0..shadow.weak.len());
-                let (_, leaf, weak) = shadow.weak.swap_remove(index);
-                let promoted = weak.promote();
-                let is_held = shadow.holds(leaf);
+            0 | 1 if count < HELD_MAX => step.make(),
+            2 if count > 0 => step.let_go(random.usize(0..count)),
+            3 if count > 0 && far_count < HELD_MAX => step.put(random.usize(0..count)),
+            4 if far_count > 0 => step.take(random.usize(0..far_count)),
+            5 if far_count > 0 && count < HELD_MAX => step.copy(random.usize(0..far_count)),
+            6 if count > 0 && weak_count < HELD_MAX => step.weaken(random.usize(0..count)),
+            7 if weak_count > 0 => {
+                let (is_strong, is_held) = step.promote(random.usize(0..weak_count));
                 // Over a socket, who let go is heard later.
-                if is_held || !is_lent {
-                    assert_eq!(promoted.is_some(), is_held, "seed {seed}, step {step}");
-                }
+                let is_right = is_strong == is_held || is_lent && !is_held;
+                assert!(is_right, "seed {seed}, step {number}: {is_strong}");
             }
             _ => {}
         }
         if !is_lent {
-            assert!(shadow.agrees(), "seed {seed}, step {step}");
-        } else if step % 250 == 0 {
-            let what = format!("seed {seed}, step {step}: nodes live as they are held");
+            assert!(shadow.agrees(), "seed {seed}, step {number}");
+        } else if number % 250 == 0 {
+            let what = format!("seed {seed}, step {number}: nodes live as they are held");
             await_that(&what, || shadow.agrees());
         }
     }
+    end(&places, shadow, seed);
+}
+
+/// Everything is let go: nothing is left but each place's bag at the other.
+fn end(places: &[&Place; 2], mut shadow: Shadow, seed: u64) {
     for place in places {
         let bag = std::mem::take(&mut *place.bag.lock());
         drop(bag);
@@ -226,7 +267,6 @@ fn play(is_lent: bool, seed: u64, steps: usize) {
     shadow.bags = Default::default();
     shadow.weak.clear();
     await_that(&format!("seed {seed}: all are gone"), || shadow.agrees());
-    // Each has the other's bag, and no more.
     await_that(&format!("seed {seed}: one reference each"), || {
         places.iter().all(|it| it.process.references() == (1, 1))
     });

@@ -117,19 +117,7 @@ impl Service for Player {
                 compute(number(data)?);
                 Ok(())
             }
-            LOCK => {
-                let (played, us) = (Arc::clone(&self.0), number(data)?);
-                let hold = move || {
-                    let _order = played.order.lock();
-                    played.is_held.store(true, SeqCst);
-                    compute(us);
-                };
-                let ordinary = rt::policy::Policy::Other { nice: 0 };
-                let builder = rt::thread::Builder::new("holder").policy(ordinary);
-                builder.spawn(hold).map_err(|_| CallError::Failed)?;
-                await_that("it is held", || self.0.is_held.load(SeqCst));
-                Ok(())
-            }
+            LOCK => self.lock(number(data)?),
             SLEEP => {
                 let ns = u64::from(number(data)?.unsigned_abs()) * 1_000_000;
                 Monotonic.sleep_until(Monotonic.now_ns() + ns);
@@ -146,6 +134,21 @@ impl Service for Player {
 }
 
 impl Player {
+    /// An ordinary thread holds the lock, and computes.
+    fn lock(&self, us: i32) -> Result<(), CallError> {
+        let played = Arc::clone(&self.0);
+        let hold = move || {
+            let _order = played.order.lock();
+            played.is_held.store(true, SeqCst);
+            compute(us);
+        };
+        let ordinary = rt::policy::Policy::Other { nice: 0 };
+        let builder = rt::thread::Builder::new("holder").policy(ordinary);
+        builder.spawn(hold).map_err(|_| CallError::Failed)?;
+        await_that("it is held", || self.0.is_held.load(SeqCst));
+        Ok(())
+    }
+
     /// Each step is one call deeper, and says on which threads it was.
     fn down(&self, data: &mut Parcel, reply: &mut Parcel) -> Result<(), CallError> {
         let target = data.read_binder()?.ok_or(CallError::BadParcel)?;

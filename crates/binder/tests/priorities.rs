@@ -1,0 +1,296 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Calls between two programs against a hog on the server's CPU, and the order in which callers are
+//! served.
+
+mod pair;
+mod service;
+
+use std::process::Command;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::sync::atomic::Ordering::SeqCst;
+
+use binder::{Binder, CallError, Options, Parcel, Process, Side};
+use pair::{Pair, STAGE, due_ns, hogged_cpu, start_as};
+use rt::affinity::CpuSet;
+use rt::clock::{Clock, Monotonic, thread_time_ns};
+use rt::policy::{Policy, Tid};
+use rt::socket::Socket;
+use rt::thread::Builder;
+use service::{ADD, COMPUTE, HOLD, LOCK, RELAY, RELAY_KEPT, TID, ask, await_that, player};
+
+/// The other program ([`pair`]).
+#[test]
+fn child() {
+    pair::child();
+}
+
+const HOG: Policy = Policy::fifo(50);
+const CALLER: Policy = Policy::fifo(80);
+const DEADLINE: Policy = Policy::Deadline(rt::policy::Reservation {
+    runtime_ns: 5_000_000,
+    deadline_ns: 20_000_000,
+    period_ns: 20_000_000,
+});
+/// Less than the kernel's fair server and its throttling of real-time threads wait.
+const HOG_NS_MAX: u64 = 700_000_000;
+/// More than the 50 ms that the fair server gives ordinary threads in a second of hogging.
+const WORK_US: i32 = 100_000;
+
+/// Calls with a hog on the servers' CPU; says whether the call was over before the hog.
+fn is_bounded(policy: Policy, call: impl FnOnce() + Send + 'static) -> bool {
+    let cues = Arc::new((
+        AtomicBool::new(false),
+        AtomicBool::new(false),
+        AtomicBool::new(false),
+    ));
+    let hog = Builder::new("hog")
+        .policy(HOG)
+        .affinity(hogged_cpu())
+        .spawn({
+            let cues = Arc::clone(&cues);
+            move || {
+                cues.0.store(true, SeqCst);
+                let end_ns = thread_time_ns() + HOG_NS_MAX;
+                while !cues.1.load(SeqCst) && thread_time_ns() < end_ns {
+                    std::hint::spin_loop();
+                }
+                cues.2.store(true, SeqCst);
+            }
+        });
+    let hog =
+        hog.unwrap_or_else(|error| panic!("{error}: `takt doctor` tells how to get the right"));
+    await_that("the hog runs", || cues.0.load(SeqCst));
+    let mut caller = Builder::new("caller").policy(policy);
+    if !matches!(policy, Policy::Deadline(_)) {
+        // A thread with a reservation may run anywhere, or nowhere.
+        let first = CpuSet::of(Tid::current()).unwrap().iter().next().unwrap();
+        caller = caller.affinity(CpuSet::single(first));
+    }
+    let is_bounded = caller
+        .spawn({
+            let cues = Arc::clone(&cues);
+            move || {
+                call();
+                !cues.2.load(SeqCst)
+            }
+        })
+        .unwrap()
+        .join();
+    cues.1.store(true, SeqCst);
+    hog.join();
+    is_bounded
+}
+
+#[test]
+fn a_call_does_not_wait_for_a_hog_between_caller_and_server() {
+    let _stage = STAGE.lock();
+    let pair = Pair::new("serve", true);
+    for policy in [CALLER, DEADLINE, Policy::Other { nice: 0 }] {
+        let remote = pair.remote.clone();
+        let is_bounded = is_bounded(policy, move || {
+            drop(ask(&remote, COMPUTE, WORK_US).unwrap())
+        });
+        // The ordinary caller is the control: it must wait, or nothing was shown.
+        assert_eq!(is_bounded, policy.is_real_time(), "{policy}");
+    }
+    pair.end();
+}
+
+#[test]
+fn a_caller_that_is_raised_in_a_call_does_not_wait_for_a_hog_any_more() {
+    let _stage = STAGE.lock();
+    let pair = Pair::new("serve", true);
+    let remote = pair.remote.clone();
+    let is_bounded = is_bounded(Policy::fifo(10), move || {
+        let own = Tid::current();
+        let raise = move || {
+            Monotonic.sleep_until(Monotonic.now_ns() + 30_000_000);
+            CALLER.apply(own).unwrap();
+        };
+        let raiser = Builder::new("raiser").policy(CALLER).spawn(raise).unwrap();
+        drop(ask(&remote, COMPUTE, 1_000).unwrap());
+        raiser.join();
+    });
+    assert!(is_bounded);
+    pair.end();
+}
+
+#[test]
+fn a_server_that_waits_for_its_own_lock_does_not_wait_for_a_hog() {
+    let _stage = STAGE.lock();
+    let pair = Pair::new("serve", true);
+    ask(&pair.remote, LOCK, 60_000).unwrap();
+    let remote = pair.remote.clone();
+    assert!(is_bounded(CALLER, move || drop(
+        ask(&remote, ADD, 1).unwrap()
+    )));
+    pair.end();
+}
+
+/// Time at a lent priority counts as the server's own: its limit ends it.
+#[test]
+fn a_server_that_never_gives_back_what_was_lent_is_ended_by_its_limit() {
+    let _stage = STAGE.lock();
+    let mut command = Command::new("prlimit");
+    command
+        .arg("--rttime=50000:60000")
+        .arg(std::env::current_exe().unwrap());
+    let mut pair = Pair::of(start_as(command, "serve", false));
+    let call = |policy, us| {
+        let remote = pair.remote.clone();
+        let call = move || ask(&remote, COMPUTE, us).map(drop);
+        Builder::new("caller")
+            .policy(policy)
+            .spawn(call)
+            .unwrap()
+            .join()
+    };
+    assert_eq!(call(Policy::Other { nice: 0 }, 150_000), Ok(()));
+    assert_eq!(call(CALLER, 10_000), Ok(()));
+    assert_eq!(call(CALLER, 10_000_000), Err(CallError::DeadObject));
+    assert!(!pair.child.wait().unwrap().success());
+}
+
+#[test]
+fn a_deadline_is_lent_until_the_callers_time_is_over() {
+    let _stage = STAGE.lock();
+    let pair = Pair::new("serve", false);
+    let remote = pair.remote.clone();
+    let call = move || {
+        let (mut data, mut reply) = (Parcel::new(), Parcel::new());
+        data.write_i32(200_000).unwrap();
+        let due_ns = Monotonic.now_ns() + 20_000_000;
+        remote.transact(COMPUTE, &mut data, &mut reply, Some(due_ns))
+    };
+    let caller = Builder::new("caller").policy(DEADLINE).spawn(call).unwrap();
+    assert_eq!(caller.join(), Err(CallError::TimedOut));
+    assert_eq!(pair.remote.ping(), Ok(()));
+    pair.end();
+}
+
+#[test]
+fn a_chain_does_not_wait_for_a_hog() {
+    let _stage = STAGE.lock();
+    let pair = Pair::new("relay", true);
+    let mut data = Parcel::new();
+    data.write_i32(COMPUTE.cast_signed()).unwrap();
+    data.write_i32(1_000).unwrap();
+    let remote = pair.remote.clone();
+    let is_bounded = is_bounded(CALLER, move || {
+        let mut reply = Parcel::new();
+        remote
+            .transact(RELAY_KEPT, &mut data, &mut reply, None)
+            .unwrap();
+    });
+    assert!(is_bounded);
+    pair.end();
+}
+
+#[test]
+fn what_is_lent_counts_at_the_next_process() {
+    let _stage = STAGE.lock();
+    let pair = Pair::new("relay", false);
+    let looper = |policy| {
+        let remote = pair.remote.clone();
+        let call = move || {
+            let mut reply = ask(&remote, RELAY_KEPT, TID.cast_signed()).unwrap();
+            reply.read_i32()
+        };
+        Builder::new("caller")
+            .policy(policy)
+            .spawn(call)
+            .unwrap()
+            .join()
+    };
+    // The relay's loopers are ordinary threads: the third process sees what the first lends them.
+    let (ordinary, urgent) = (looper(Policy::Other { nice: 0 }), looper(CALLER));
+    assert_ne!(ordinary, urgent, "the looper that is kept");
+    assert_eq!(looper(CALLER), urgent);
+    pair.end();
+}
+
+#[test]
+fn a_call_back_does_not_wait_for_a_hog() {
+    let _stage = STAGE.lock();
+    let pair = Pair::new("serve", true);
+    let (own, _) = player(&pair.near);
+    let mut data = Parcel::new();
+    data.write_binder(Some(own)).unwrap();
+    data.write_i32(COMPUTE.cast_signed()).unwrap();
+    data.write_i32(1_000).unwrap();
+    let remote = pair.remote.clone();
+    let is_bounded = is_bounded(CALLER, move || {
+        let mut reply = Parcel::new();
+        remote.transact(RELAY, &mut data, &mut reply, None).unwrap();
+    });
+    assert!(is_bounded);
+    pair.end();
+}
+
+#[test]
+fn urgent_callers_are_served_first_on_a_looper_that_is_theirs() {
+    let _stage = STAGE.lock();
+    let near = Process::start(&Options::new("near")).unwrap();
+    let far = Process::start(&Options::new("far")).unwrap();
+    let (node, played) = player(&far);
+    far.set_root(Some(node));
+    let (left, right) = Socket::pair().unwrap();
+    let listener = Builder::new("listener").spawn(move || {
+        let connection = far
+            .connect(right.into_fd(), Side::Listener, due_ns())
+            .unwrap();
+        (far, connection)
+    });
+    let connection = near
+        .connect(left.into_fd(), Side::Caller, due_ns())
+        .unwrap();
+    let _far = listener.unwrap().join();
+    let remote = connection.root().unwrap().unwrap();
+    let ordinary = ask(&remote, TID, 0).unwrap().read_i32();
+    let holder = caller(&remote, 10, HOLD, 0);
+    await_that("it is held", || played.is_held.load(SeqCst));
+    let callers: Vec<_> = [20, 60, 40]
+        .into_iter()
+        .map(|level| {
+            let thread = caller(&remote, level, ADD, i32::from(level));
+            await_sleep(thread.tid());
+            thread
+        })
+        .collect();
+    assert_eq!(
+        ask(&remote, ADD, 1).map(drop),
+        Ok(()),
+        "others have their own loopers"
+    );
+    played.is_let_go.store(true, SeqCst);
+    let tid = holder.join();
+    assert_ne!(tid, ordinary, "the looper that is kept");
+    for caller in callers {
+        assert_eq!(caller.join(), tid);
+    }
+    assert_eq!(*played.order.lock(), [1, 60, 40, 20]);
+}
+
+/// A thread of this priority that calls, and says which looper it had.
+fn caller(remote: &Binder, level: u8, code: u32, value: i32) -> rt::thread::Thread<Option<i32>> {
+    let remote = remote.clone();
+    let call = move || {
+        ask(&remote, code, value).unwrap();
+        ask(&remote, TID, 0).unwrap().read_i32()
+    };
+    let thread = Builder::new("caller")
+        .policy(Policy::fifo(level))
+        .spawn(call);
+    thread.unwrap_or_else(|error| panic!("{error}: `takt doctor` tells how to get the right"))
+}
+
+fn await_sleep(tid: Tid) {
+    await_that("the caller waits", || {
+        let stat = std::fs::read_to_string(format!("/proc/self/task/{}/stat", tid.raw()));
+        stat.is_ok_and(|it| {
+            it.rsplit_once(')')
+                .is_some_and(|(_, rest)| rest.starts_with(" S"))
+        })
+    });
+}
