@@ -10,6 +10,7 @@ use std::process::{Child, Command, Stdio};
 use binder::{Binder, Connection, Options, Process, Side};
 use rt::affinity::CpuSet;
 use rt::clock::{Clock, Monotonic};
+use rt::memory::{LockScope, ProcessLock};
 use rt::policy::Tid;
 use rt::socket::Socket;
 use rt::sync::PiMutex;
@@ -60,9 +61,11 @@ pub(crate) fn child() {
     let Ok(part) = std::env::var(PART) else {
         return;
     };
-    if std::env::var(PINNED).is_ok() {
+    // As a real-time server does: no page of it is read from a disk behind a hog.
+    let _lock = std::env::var(PINNED).is_ok().then(|| {
         hogged_cpu().apply(Tid::current()).unwrap();
-    }
+        ProcessLock::acquire(LockScope::All).unwrap()
+    });
     let socket = std::io::stdin().as_fd().try_clone_to_owned().unwrap();
     let process = Process::start(&Options::new("child")).unwrap();
     let (node, played) = player(&process);

@@ -17,13 +17,13 @@ pub(crate) const ECHO: u32 = 1;
 pub(crate) const WHO: u32 = 2;
 /// Calls `data`'s binder with a code and a number, and gives back what it gives back.
 pub(crate) const RELAY: u32 = 3;
-/// Counts `data`'s number.
+/// Counts `data`'s number; says when it was done.
 pub(crate) const ADD: u32 = 4;
 /// Panics.
 pub(crate) const PANIC: u32 = 5;
 /// Keeps `data`'s binder; gives back the one before.
 pub(crate) const KEEP: u32 = 6;
-/// Computes for so many µs, on the thread's own time.
+/// Computes for so many µs, on the thread's own time; says when it was done.
 pub(crate) const COMPUTE: u32 = 7;
 /// Sleeps for so many ms.
 pub(crate) const SLEEP: u32 = 8;
@@ -105,7 +105,7 @@ impl Service for Player {
                 self.0
                     .sum
                     .fetch_add(u64::from(value.unsigned_abs()), SeqCst);
-                Ok(())
+                write_time(reply)
             }
             PANIC => panic!("as asked"),
             KEEP => {
@@ -115,7 +115,7 @@ impl Service for Player {
             }
             COMPUTE => {
                 compute(number(data)?);
-                Ok(())
+                write_time(reply)
             }
             LOCK => self.lock(number(data)?),
             SLEEP => {
@@ -165,6 +165,15 @@ impl Player {
         let rest = deeper.read(deeper.available()).unwrap_or_default();
         Ok(reply.write(rest)?)
     }
+}
+
+/// When a service was done: the clock is the same in every process.
+fn write_time(reply: &mut Parcel) -> Result<(), CallError> {
+    Ok(reply.write(&Monotonic.now_ns().to_le_bytes())?)
+}
+
+pub(crate) fn read_time(reply: &mut Parcel) -> u64 {
+    u64::from_le_bytes(reply.read_array().expect("a time"))
 }
 
 fn compute(us: i32) {
