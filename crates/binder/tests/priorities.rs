@@ -11,7 +11,7 @@ use std::sync::atomic::AtomicBool;
 use std::sync::atomic::Ordering::SeqCst;
 
 use binder::{Binder, CallError, Options, Parcel, Process, Side};
-use pair::{Pair, STAGE, due_ns, hogged_cpu, start_as};
+use pair::{Pair, due_ns, hogged_cpu, stage, start_as};
 use rt::affinity::CpuSet;
 use rt::clock::{Clock, Monotonic, thread_time_ns};
 use rt::policy::{Policy, Tid};
@@ -114,7 +114,7 @@ fn time_by_way(remote: &Binder, code: u32, mut data: Parcel) -> u64 {
 
 #[test]
 fn a_call_does_not_wait_for_a_hog_between_caller_and_server() {
-    let _stage = STAGE.lock();
+    let _stage = stage();
     let pair = Pair::new("serve", true);
     for policy in [CALLER, DEADLINE, Policy::Other { nice: 0 }] {
         let remote = pair.remote.clone();
@@ -127,7 +127,7 @@ fn a_call_does_not_wait_for_a_hog_between_caller_and_server() {
 
 #[test]
 fn a_caller_that_is_raised_in_a_call_does_not_wait_for_a_hog_any_more() {
-    let _stage = STAGE.lock();
+    let _stage = stage();
     let pair = Pair::new("serve", true);
     let remote = pair.remote.clone();
     let is_bounded = is_bounded(Policy::fifo(10), move || {
@@ -147,7 +147,7 @@ fn a_caller_that_is_raised_in_a_call_does_not_wait_for_a_hog_any_more() {
 
 #[test]
 fn a_server_that_waits_for_its_own_lock_does_not_wait_for_a_hog() {
-    let _stage = STAGE.lock();
+    let _stage = stage();
     let pair = Pair::new("serve", true);
     ask(&pair.remote, LOCK, 60_000).unwrap();
     let remote = pair.remote.clone();
@@ -158,7 +158,7 @@ fn a_server_that_waits_for_its_own_lock_does_not_wait_for_a_hog() {
 /// Time at a lent priority counts as the server's own: its limit ends it.
 #[test]
 fn a_server_that_never_gives_back_what_was_lent_is_ended_by_its_limit() {
-    let _stage = STAGE.lock();
+    let _stage = stage();
     let mut command = Command::new("prlimit");
     command
         .arg("--rttime=50000:60000")
@@ -181,7 +181,7 @@ fn a_server_that_never_gives_back_what_was_lent_is_ended_by_its_limit() {
 
 #[test]
 fn a_deadline_is_lent_until_the_callers_time_is_over() {
-    let _stage = STAGE.lock();
+    let _stage = stage();
     let mut pair = Pair::new("serve", false);
     let remote = pair.remote.clone();
     let call = move || {
@@ -199,7 +199,7 @@ fn a_deadline_is_lent_until_the_callers_time_is_over() {
 
 #[test]
 fn a_chain_does_not_wait_for_a_hog() {
-    let _stage = STAGE.lock();
+    let _stage = stage();
     let pair = Pair::new("relay", true);
     let mut data = Parcel::new();
     data.write_i32(COMPUTE.cast_signed()).unwrap();
@@ -212,7 +212,7 @@ fn a_chain_does_not_wait_for_a_hog() {
 
 #[test]
 fn what_is_lent_counts_at_the_next_process() {
-    let _stage = STAGE.lock();
+    let _stage = stage();
     let pair = Pair::new("relay", false);
     let looper = |policy| {
         let remote = pair.remote.clone();
@@ -235,7 +235,7 @@ fn what_is_lent_counts_at_the_next_process() {
 
 #[test]
 fn a_call_back_does_not_wait_for_a_hog() {
-    let _stage = STAGE.lock();
+    let _stage = stage();
     let pair = Pair::new("serve", true);
     let (own, _) = player(&pair.near);
     let mut data = Parcel::new();
@@ -250,7 +250,7 @@ fn a_call_back_does_not_wait_for_a_hog() {
 
 #[test]
 fn urgent_callers_are_served_first_on_a_looper_that_is_theirs() {
-    let _stage = STAGE.lock();
+    let _stage = stage();
     let near = Process::start(&Options::new("near")).unwrap();
     let far = Process::start(&Options::new("far")).unwrap();
     let (node, played) = player(&far);

@@ -6,6 +6,7 @@
 
 use std::os::fd::{AsFd, OwnedFd};
 use std::process::{Child, Command, Stdio};
+use std::sync::LazyLock;
 
 use binder::{Binder, Connection, Options, Process, Side};
 use rt::affinity::CpuSet;
@@ -27,6 +28,15 @@ pub(crate) fn due_ns() -> u64 {
 
 /// Tests that hog a CPU, count descriptors or kill take turns.
 pub(crate) static STAGE: PiMutex<()> = PiMutex::new(());
+
+/// A turn for a test of priorities: its memory is locked, as a real-time program's is. A caller
+/// whose time is over must not wait for a page behind whom it lends to.
+pub(crate) fn stage() -> impl Sized {
+    static LOCK: LazyLock<ProcessLock> =
+        LazyLock::new(|| ProcessLock::acquire(LockScope::All).unwrap());
+    LazyLock::force(&LOCK);
+    STAGE.lock()
+}
 
 /// The CPU that a hog and the servers share.
 pub(crate) fn hogged_cpu() -> CpuSet {
