@@ -97,7 +97,11 @@ fn cargo_test(selection: &[&str]) -> Result<()> {
 /// The lock tests against a hog once more, on the kernel that matters most.
 fn locks_in_lab() -> Result<()> {
     let takt = takt()?;
-    for (package, test) in [("rt", "inherit"), ("rt", "shared"), ("binder", "priorities")] {
+    for (package, test) in [
+        ("rt", "inherit"),
+        ("rt", "shared"),
+        ("binder", "priorities"),
+    ] {
         let program = test_program(package, test)?;
         command(
             Command::new(&takt)

@@ -226,9 +226,9 @@ fn take_control(message: &libc::msghdr) -> (Vec<OwnedFd>, Option<Sender>) {
             let size = found.cmsg_len - libc::CMSG_LEN(0) as usize;
             match (found.cmsg_level, found.cmsg_type) {
                 (libc::SOL_SOCKET, libc::SCM_RIGHTS) => {
-                    for index in 0..size / size_of::<i32>() {
-                        let raw = data.cast::<i32>().add(index).read_unaligned();
-                        fds.push(OwnedFd::from_raw_fd(raw));
+                    let numbers = std::slice::from_raw_parts(data, size);
+                    for number in numbers.as_chunks::<4>().0 {
+                        fds.push(OwnedFd::from_raw_fd(i32::from_ne_bytes(*number)));
                     }
                 }
                 (libc::SOL_SOCKET, libc::SCM_CREDENTIALS) if size >= size_of::<libc::ucred>() => {

@@ -155,7 +155,7 @@ fn attack(server: &Process, seed: u64) {
         .connect(near.into_fd(), Side::Caller, due_ns())
         .unwrap();
     let end_ns = due_ns();
-    while connection.is_alive() && !child.try_wait().unwrap().is_some() {
+    while connection.is_alive() && child.try_wait().unwrap().is_none() {
         assert!(
             Monotonic.now_ns() < end_ns,
             "seed {seed}: it neither ends nor is ended"
