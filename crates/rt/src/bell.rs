@@ -29,9 +29,12 @@ impl Bell {
         Ok(Self(unsafe { OwnedFd::from_raw_fd(raw) }))
     }
 
-    /// One that another process sent. Ringing what is no bell does nothing.
-    pub fn adopt(fd: OwnedFd) -> Self {
-        Self(fd)
+    /// One that another process sent; `None` for a descriptor of anything else. Off any path: it
+    /// asks `/proc`. Who shares a bell can make a ring of it wait.
+    pub fn adopt(fd: OwnedFd) -> Option<Self> {
+        let path = format!("/proc/self/fd/{}", fd.as_raw_fd());
+        let kind = std::fs::read_link(path).ok()?;
+        (kind.as_os_str() == "anon_inode:[eventfd]").then_some(Self(fd))
     }
 
     /// Rings. One system call; does not sleep at a bell whose sleeper never silences it, since a
@@ -140,6 +143,15 @@ impl Heard {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_is_no_bell_is_not_adopted() {
+        let bell = Bell::new().unwrap();
+        let copy = bell.as_fd().try_clone_to_owned().unwrap();
+        assert!(Bell::adopt(copy).is_some());
+        let file = std::fs::File::open("/proc/self/stat").unwrap();
+        assert!(Bell::adopt(file.into()).is_none());
+    }
 
     #[test]
     fn a_ring_before_the_wait_is_heard_and_only_once() {

@@ -67,7 +67,7 @@ impl Transport for End {
         let request = Header {
             target,
             code,
-            tid: Tid::current().raw().unsigned_abs(),
+            tid: rt::sys::tid::current(),
             claim: u32::from(serving::claim().get()),
             ..Header::default()
         };

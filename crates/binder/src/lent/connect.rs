@@ -209,6 +209,7 @@ impl Process {
             Ok(Memfd::adopt(fd, bytes)?.map_to_read()?)
         };
         let (data, face) = (view(DATA_BYTES)?, view(FACE_BYTES)?);
+        let bells: Option<Vec<Bell>> = fds.map(Bell::adopt).collect();
         let lent = Arc::new(Lent {
             inbox: PiMutex::new(Inbox::new(theirs.sender.pid)),
             socket,
@@ -218,7 +219,7 @@ impl Process {
             ours: ours.region,
             theirs: data,
             face,
-            bells: fds.map(Bell::adopt).collect(),
+            bells: bells.ok_or(ConnectError::Foreign)?,
             own_bells: ours.bells,
             home: Arc::downgrade(inner),
             slots: Slots::default(),
