@@ -16,13 +16,14 @@ const DEX_SOURCES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/dex"
 const API: &str = "32";
 
 /// Programs that print something else from DEX code, and why.
-const OTHERWISE: [(&str, &str); 9] = [
+const OTHERWISE: [(&str, &str); 10] = [
     ("Access", "changes the bytes of its own class files"),
     (
         "Callers",
         "D8 makes lambdas classes that are not hidden, and callers",
     ),
     ("Constraints", "defines its own class files"),
+    ("Defaults", "changes the bytes of its own class files"),
     ("Names", "changes the bytes of its own class files"),
     (
         "Nulls",

@@ -293,11 +293,12 @@ fn is_fence(callee: &'static Method) -> bool {
     callee.name.is("reachabilityFence") && callee.class().is(Library::Reference)
 }
 
-/// Whether every receiver runs `method` itself.
+/// Whether every receiver runs `method` itself. Of a call by an interface nobody has proven that
+/// the receiver implements it.
 fn is_only_callee(method: &'static Method, kind: InvokeKind) -> bool {
     let is_final = || method.access & access::FINAL != 0 || method.class().is_final();
     matches!(kind, InvokeKind::Static | InvokeKind::Special)
-        || method.is_private()
+        || (method.is_private() && kind != InvokeKind::Interface)
         || (method.vtable_offset().is_some() && is_final())
 }
 

@@ -9,6 +9,7 @@ use crate::classes::class::{Class, Method};
 use crate::classes::object::ObjectRef;
 use crate::classes::site::Site;
 use crate::console;
+use crate::link::refusal;
 use crate::link::resolve;
 use crate::memory;
 use crate::monitors::monitor;
@@ -252,7 +253,7 @@ pub(crate) extern "C" fn select_interface(cx: Caller<'_>, class: u64, method: u6
     let class = Class::at(class as u32);
     let selected = match method.vtable_offset() {
         Some(offset) => Ok(class.vtable_entry(offset)),
-        None if method.is_private() || !method.class().is_interface() => Ok(method),
+        None if !method.class().is_interface() => Ok(method),
         None => resolve::select_interface(thread, class, method),
     };
     selected.map_or(0, Method::address)
@@ -309,10 +310,14 @@ pub(crate) extern "C" fn initialize_class(cx: Caller<'_>, class: u64) {
     let _ = Class::at(class as u32).initialize(Thread::of_context(cx));
 }
 
-/// A method's first call.
-pub(crate) extern "C" fn compile(cx: Caller<'_>, method: u64) -> u64 {
+/// A method's first call, or any call of an abstract one. The receiver is of instance methods.
+pub(crate) extern "C" fn compile(cx: Caller<'_>, method: u64, receiver: ObjectRef) -> u64 {
     saved::clear_stack_below();
     let (thread, method) = (Thread::of_context(cx), Method::at(method));
+    if method.is_abstract() {
+        let _ = refusal::thrown_for(thread, receiver, method);
+        return 0;
+    }
     let compile = || or_zero(crate::compile::method::entry_of(thread, method));
     ledger::timed(thread, compile, |ledger, ns, _| {
         ledger.late_method(method, ns);

@@ -253,7 +253,8 @@ pub(crate) fn compile_stub_address() -> u64 {
     compile_stub as *const () as u64
 }
 
-/// What a method's first call reaches, with its record in r11: compiles, then goes there.
+/// What a method's first call reaches, with its record in r11: compiles, then goes there. The first
+/// argument, a receiver if there is one, is handed over: an abstract method asks for its class.
 #[unsafe(naked)]
 unsafe extern "C" fn compile_stub() {
     naked_asm!(
@@ -277,6 +278,7 @@ unsafe extern "C" fn compile_stub() {
         "mov [r15 + {last_frame}], rbp",
         "lea rax, [r11 + {first_call}]",
         "mov [r15 + {last_method}], rax",
+        "mov rdx, rdi",
         "mov rdi, r15",
         "mov rsi, r11",
         "call {compile}",

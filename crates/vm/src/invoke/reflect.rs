@@ -307,12 +307,11 @@ pub(crate) fn invoke(
             None => return Err(illegal("argument type mismatch")),
         }
     }
-    let target = if method.is_static() {
-        method
-    } else {
-        thread.select(method, receiver)?
+    let target = match method.is_static() {
+        true => Ok(method),
+        false => thread.select(method, receiver),
     };
-    match thread.call(target, &args) {
+    match target.and_then(|target| thread.call(target, &args)) {
         Ok(value) => {
             let kind = ir::bytecode::memory_kind(&descriptor.result);
             box_value(thread, kind, value)

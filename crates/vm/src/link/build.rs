@@ -307,7 +307,7 @@ pub(super) fn instance_class(
     let is_interface = file.access & access::INTERFACE != 0;
     if is_interface {
         for method in &mut parts.methods {
-            if tables::is_selectable(method) {
+            if tables::has_place(method) {
                 *method = with_place(method, place);
                 place += 1;
             }
@@ -323,18 +323,36 @@ pub(super) fn instance_class(
 }
 
 fn with_place(method: &Method, place: u32) -> &'static Method {
-    let copy = Method {
+    publish(Method {
+        interface_place: place,
+        ..unpublished_copy(method)
+    })
+}
+
+/// A record with the name and class of a published method, but without code.
+pub(super) fn abstract_twin(method: &Method) -> &'static Method {
+    publish(Method {
+        class: core::cell::OnceCell::from(method.class()),
+        access: method.access | access::ABSTRACT,
+        ..unpublished_copy(method)
+    })
+}
+
+fn unpublished_copy(method: &Method) -> Method {
+    Method {
         entry: AtomicU64::new(0),
         vtable_offset: AtomicU32::new(0),
-        interface_place: place,
         native: AtomicU64::new(0),
         class: core::cell::OnceCell::new(),
         shape: method.shape.clone(),
         adapter: AtomicU64::new(0),
         turn: Lock::default(),
         ..*method
-    };
-    let method: &'static Method = Box::leak(Box::new(copy));
+    }
+}
+
+fn publish(method: Method) -> &'static Method {
+    let method: &'static Method = Box::leak(Box::new(method));
     method
         .entry
         .store(cache::stub_for(method), Ordering::Release);
@@ -375,7 +393,7 @@ fn build_method(file: &ClassFile<'static>, index: usize, origin: &Origin) -> &'s
     );
     let polymorphic = access::NATIVE | access::VARARGS;
     flags.is_signature_polymorphic = is_handle && parsed.access & polymorphic == polymorphic;
-    let method: &'static Method = Box::leak(Box::new(Method {
+    publish(Method {
         entry: AtomicU64::new(0),
         vtable_offset: AtomicU32::new(0),
         interface_place: 0,
@@ -389,11 +407,7 @@ fn build_method(file: &ClassFile<'static>, index: usize, origin: &Origin) -> &'s
         flags,
         adapter: AtomicU64::new(0),
         turn: Lock::default(),
-    }));
-    method
-        .entry
-        .store(cache::stub_for(method), Ordering::Release);
-    method
+    })
 }
 
 /// Looks for the type names of the annotations that matter to the machine.

@@ -37,16 +37,17 @@ pub(crate) fn type_name(ty: &FieldType<'_>) -> String {
 
 /// `int pack.Class.name(long, java.lang.String)`.
 pub(crate) fn method(holder: &'static Class, name: Symbol, descriptor: Symbol) -> String {
+    signature(&format!("{}.{name}", holder.java_name()), descriptor)
+}
+
+/// `int name(long, java.lang.String)`.
+fn signature(name: &str, descriptor: Symbol) -> String {
     let Ok(parsed) = MethodDescriptor::parse(descriptor.bytes()) else {
-        return format!("{}.{name}{descriptor}", holder.java_name());
+        return format!("{name}{descriptor}");
     };
     let parameters: Vec<_> = parsed.parameters.iter().map(type_name).collect();
     let result = type_name(&parsed.result);
-    format!(
-        "{result} {}.{name}({})",
-        holder.java_name(),
-        parameters.join(", ")
-    )
+    format!("{result} {name}({})", parameters.join(", "))
 }
 
 /// Which module and loader a class is of, for cast errors.
@@ -166,12 +167,25 @@ pub(crate) fn wrong_kind_of_class(holder: &'static Class) -> String {
 }
 
 pub(crate) fn abstract_method(class: &'static Class, called: &'static Method) -> String {
-    let name = class.java_name();
-    let method = method(called.class(), called.name, called.descriptor);
+    let holder = called.class();
+    let kind = if called.is_abstract() {
+        "abstract "
+    } else {
+        ""
+    };
     format!(
-        "Receiver class {name} does not define or inherit an implementation of the resolved method 'abstract {method}' of interface {}.",
-        called.class().java_name()
+        "Receiver class {} does not define or inherit an implementation of the resolved method '{kind}{}' of {} {}.",
+        class.java_name(),
+        signature(&called.name.to_string(), called.descriptor),
+        external_kind(holder),
+        holder.java_name()
     )
+}
+
+pub(crate) fn conflicting_defaults(defaults: &[&'static Method]) -> String {
+    let names = defaults.iter();
+    let names = names.map(|it| format!(" {}.{}", it.class().name(), it.name));
+    format!("Conflicting default methods:{}", names.collect::<String>())
 }
 
 fn external_kind(class: &'static Class) -> &'static str {

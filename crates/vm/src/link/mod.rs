@@ -18,6 +18,7 @@ pub(crate) mod mirror;
 pub(crate) mod module;
 pub(crate) mod native;
 pub(crate) mod own_module;
+pub(crate) mod refusal;
 pub(crate) mod resolve;
 pub(crate) mod start_known;
 pub(crate) mod tables;

@@ -11,7 +11,8 @@ use crate::link::access::{self, Found};
 use crate::link::constraint;
 use crate::link::loader::{self, Loader};
 use crate::link::message;
-use crate::link::tables;
+use crate::link::refusal;
+use crate::link::tables::{self, Selected};
 use crate::memory::symbol::Symbol;
 use crate::objects::heap_binding;
 use crate::objects::string;
@@ -214,21 +215,9 @@ fn find_in_interfaces(
     name: Symbol,
     descriptor: Symbol,
 ) -> Option<&'static Method> {
-    let found = class.info.all_interfaces.iter().filter_map(|interface| {
-        let method = interface.declared_method(name, descriptor)?;
-        (!method.is_static() && !method.is_private()).then_some(method)
-    });
-    let candidates: Vec<_> = found.collect();
-    let is_most_specific = |method: &&&'static Method| {
-        !candidates.iter().any(|other| {
-            !core::ptr::eq(*other, **method) && other.class().is_subtype_of(method.class())
-        })
-    };
-    let best = candidates.iter().filter(is_most_specific);
-    best.clone()
-        .find(|method| !method.is_abstract())
-        .or(best.clone().next())
-        .copied()
+    let best = tables::most_specific(&class.info.all_interfaces, (name, descriptor));
+    let default = best.iter().find(|method| !method.is_abstract());
+    default.or(best.first()).copied()
 }
 
 /// A method of an interface.
@@ -429,6 +418,11 @@ pub(crate) fn select_interface(
     class: &'static Class,
     method: &'static Method,
 ) -> Result<&'static Method, Thrown> {
+    if let Some(found) = tables::find_in_row(class, method)
+        && !found.is_abstract()
+    {
+        return Ok(found);
+    }
     let interface = method.class();
     if !class.is_subtype_of(interface) {
         let message = format!(
@@ -438,10 +432,10 @@ pub(crate) fn select_interface(
         );
         return Err(thread.throw("java/lang/IncompatibleClassChangeError", &message));
     }
-    tables::select(class, method).ok_or_else(|| {
-        let message = message::abstract_method(class, method);
-        thread.throw("java/lang/AbstractMethodError", &message)
-    })
+    match tables::select(class, method) {
+        Selected::Method(selected) => Ok(selected),
+        refused => Err(refusal::thrown(thread, class, method, &refused)),
+    }
 }
 
 /// Only ordinary classes have instances.

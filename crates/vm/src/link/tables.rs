@@ -9,6 +9,7 @@ use compiler::{class_record, method_record};
 
 use crate::classes::class::{Class, Method};
 use crate::link::loader::Loader;
+use crate::link::refusal;
 use crate::memory;
 use crate::memory::symbol::Symbol;
 
@@ -20,9 +21,15 @@ pub(super) fn next_interface_id() -> u32 {
     NEXT_INTERFACE.fetch_add(1, Ordering::Relaxed)
 }
 
-/// A method that has a place in a vtable or an interface table.
-pub(super) fn is_selectable(method: &Method) -> bool {
-    !method.is_static() && !method.is_private() && !method.name.bytes().starts_with(b"<")
+/// A method that others may override or implement: it has a place in a vtable.
+fn is_selectable(method: &Method) -> bool {
+    has_place(method) && !method.is_private()
+}
+
+/// A method of an interface that has a place in its list. Private ones have one too: their row says
+/// whether a receiver implements the interface at all.
+pub(super) fn has_place(method: &Method) -> bool {
+    !method.is_static() && !method.name.bytes().starts_with(b"<")
 }
 
 fn package_of(name: Symbol) -> &'static [u8] {
@@ -76,7 +83,7 @@ pub(super) fn vtable(
 
 /// Interfaces' methods are selected by the receiver's class.
 pub(super) fn mark_interface_methods(methods: &[&'static Method]) {
-    for method in methods.iter().filter(|method| is_selectable(method)) {
+    for method in methods.iter().filter(|method| has_place(method)) {
         method
             .vtable_offset
             .store(method_record::VTABLE_ASK, Ordering::Relaxed);
@@ -115,33 +122,67 @@ pub(super) fn all_interfaces(
 }
 
 /// The methods of an interface in the order of their places.
-pub(crate) fn interface_methods(interface: &'static Class) -> Vec<&'static Method> {
-    interface
-        .info
-        .methods
-        .iter()
-        .copied()
-        .filter(|method| is_selectable(method))
-        .collect()
+fn interface_methods(interface: &'static Class) -> impl Iterator<Item = &'static Method> {
+    let methods = interface.info.methods.iter().copied();
+    methods.filter(|method| has_place(method))
 }
 
-/// The default method that wins for `signature`: of the most specific interface.
-fn default_method(interfaces: &[&'static Class], signature: Signature) -> Option<&'static Method> {
-    let mut best: Option<&'static Method> = None;
-    for interface in interfaces {
-        let found = interface.declared_method(signature.0, signature.1);
-        let Some(method) = found.filter(|method| is_selectable(method)) else {
-            continue;
-        };
-        let is_better = best.is_none_or(|best| {
-            interface.is_subtype_of(best.class())
-                || (best.is_abstract() && !best.class().is_subtype_of(interface))
-        });
-        if is_better {
-            best = Some(method);
-        }
+/// What an instance of a class runs for an interface's method (JVM specification, 5.4.6).
+pub(crate) enum Selected {
+    Method(&'static Method),
+    /// Nobody implements it.
+    Abstract,
+    /// Defaults of superinterfaces, none of them more specific than another one.
+    Conflict(Vec<&'static Method>),
+    /// The nearest method among superclasses, which may not stand for an interface's.
+    NotPublic,
+}
+
+/// What a class runs for a signature for which `nearest` is the first method among it and its
+/// superclasses.
+fn select_among(
+    nearest: Option<&'static Method>,
+    interfaces: &[&'static Class],
+    signature: Signature,
+) -> Selected {
+    let Some(method) = nearest else {
+        return select_default(interfaces, signature);
+    };
+    if method.access & access::PUBLIC == 0 {
+        Selected::NotPublic
+    } else if method.is_abstract() {
+        Selected::Abstract
+    } else {
+        Selected::Method(method)
     }
-    best
+}
+
+/// The one default method among the most specific ones.
+fn select_default(interfaces: &[&'static Class], signature: Signature) -> Selected {
+    let mut defaults = most_specific(interfaces, signature);
+    defaults.retain(|method| !method.is_abstract());
+    match defaults[..] {
+        [] => Selected::Abstract,
+        [method] => Selected::Method(method),
+        _ => Selected::Conflict(defaults),
+    }
+}
+
+/// The methods of this signature that no other one among `interfaces` overrides.
+pub(super) fn most_specific(
+    interfaces: &[&'static Class],
+    (name, descriptor): Signature,
+) -> Vec<&'static Method> {
+    let declared = interfaces.iter();
+    let declared = declared.filter_map(|it| it.declared_method(name, descriptor));
+    let all: Vec<_> = declared.filter(|method| is_selectable(method)).collect();
+    let is_overridden = |method: &Method| {
+        let holder = method.class();
+        let mut others = all.iter().map(|other| other.class());
+        others.any(|other| !core::ptr::eq(other, holder) && other.is_subtype_of(holder))
+    };
+    let best = all.iter().copied();
+    best.filter(|method| !is_overridden(method)).collect()
 }
 
 /// Numbers of rows among which no two interfaces of these ids meet.
@@ -192,24 +233,28 @@ pub(super) fn interface_table(
     vtable: &[&'static Method],
     interfaces: &[&'static Class],
 ) -> (u64, u32) {
-    let mut by_signature: HashMap<Signature, &'static Method> = HashMap::new();
-    for &method in vtable
-        .iter()
-        .filter(|method| method.access & access::PUBLIC != 0)
-    {
-        by_signature.insert((method.name, method.descriptor), method);
-    }
+    let asked = if interfaces.is_empty() {
+        &vtable[..0]
+    } else {
+        vtable
+    };
+    let nearest = nearest_by_signature(asked);
     let count = number_count(ids(interfaces));
     let (rows, numbers) = table_bytes(interfaces.len(), count);
     let table = memory::metadata(rows + numbers) + rows as u64;
     for (number, interface) in interfaces.iter().enumerate() {
-        let methods = interface_methods(interface);
-        let list = memory::metadata(methods.len() * 8);
-        for (place, method) in methods.iter().enumerate() {
+        let list = memory::metadata(interface_methods(interface).count() * 8);
+        for (place, method) in interface_methods(interface).enumerate() {
             let signature = (method.name, method.descriptor);
-            let chosen = by_signature.get(&signature).copied();
-            let chosen = chosen.or_else(|| default_method(interfaces, signature));
-            memory::write(list + place as u64 * 8, chosen.unwrap_or(method).address());
+            let selected = match method.is_private() {
+                true => Selected::Method(method),
+                false => select_among(nearest.get(&signature).copied(), interfaces, signature),
+            };
+            let chosen = match selected {
+                Selected::Method(chosen) => chosen,
+                _ => refusal::of(method),
+            };
+            memory::write(list + place as u64 * 8, chosen.address());
         }
         let end = table - (number * ROW_BYTES) as u64;
         let at = |offset: i32| end.wrapping_add_signed(offset.into());
@@ -221,16 +266,58 @@ pub(super) fn interface_table(
     (table, count - 1)
 }
 
+/// Of each signature the method of the class that is furthest down.
+fn nearest_by_signature(vtable: &[&'static Method]) -> HashMap<Signature, &'static Method> {
+    let mut nearest: HashMap<Signature, &'static Method> = HashMap::with_capacity(vtable.len());
+    for &method in vtable {
+        let known = nearest.entry((method.name, method.descriptor));
+        let known = known.or_insert(method);
+        if known.class().depth < method.class().depth {
+            *known = method;
+        }
+    }
+    nearest
+}
+
+/// What the table of `class` holds for an interface's method, if it implements the interface.
+pub(super) fn find_in_row(
+    class: &'static Class,
+    method: &'static Method,
+) -> Option<&'static Method> {
+    let id = method.class().interface_id;
+    let place = u64::from(id & class.interfaces_mask) * ROW_NUMBER_BYTES as u64;
+    let number: u16 = memory::read(class.interfaces + place);
+    let end = class.interfaces - u64::from(number) * ROW_BYTES as u64;
+    let at = |offset: i32| end.wrapping_add_signed(offset.into());
+    if memory::read::<u32>(at(class_record::ROW_ID)) != id {
+        return None;
+    }
+    let list: u64 = memory::read(at(class_record::ROW_METHODS));
+    let place = u64::from(method.interface_place) * 8;
+    Some(Method::at(memory::read(list + place)))
+}
+
 /// What `class` runs for an interface's `method`: slow, but for any receiver.
-pub(crate) fn select(class: &'static Class, method: &'static Method) -> Option<&'static Method> {
+pub(crate) fn select(class: &'static Class, method: &'static Method) -> Selected {
+    if method.is_private() {
+        return Selected::Method(method);
+    }
     let signature = (method.name, method.descriptor);
-    let in_vtable = class.info.vtable.iter().rev().copied().find(|candidate| {
-        candidate.name == signature.0
-            && candidate.descriptor == signature.1
-            && candidate.access & access::PUBLIC != 0
-    });
-    let found = in_vtable.or_else(|| default_method(&class.info.all_interfaces, signature));
-    found.filter(|found| !found.is_abstract())
+    let own = class.info.vtable.iter().copied();
+    let own = own.filter(|it| (it.name, it.descriptor) == signature);
+    let nearest = own.max_by_key(|it| it.class().depth);
+    select_among(nearest, &class.info.all_interfaces, signature)
+}
+
+/// As [`select`], if that is a method.
+pub(crate) fn selected_method(
+    class: &'static Class,
+    method: &'static Method,
+) -> Option<&'static Method> {
+    match select(class, method) {
+        Selected::Method(method) => Some(method),
+        _ => None,
+    }
 }
 
 #[cfg(test)]

@@ -370,7 +370,9 @@ fn version(class: &'static Class, method: &'static Method) -> Option<&'static Me
     }
     match method.vtable_offset() {
         Some(offset) => Some(class.vtable_entry(offset)),
-        None if method.class().is_interface() => crate::link::tables::select(class, method),
+        None if method.class().is_interface() => {
+            crate::link::tables::selected_method(class, method)
+        }
         None => Some(method),
     }
 }

@@ -138,7 +138,7 @@ fn check_implementing(
     let asked = |method: &&&'static Method| Types(method.descriptor.bytes()).next().is_some();
     for &method in interface.info.methods.iter().filter(asked) {
         let is_selected = !method.is_static() && !method.is_private();
-        let Some(chosen) = tables::select(class, method).filter(|_| is_selected) else {
+        let Some(chosen) = tables::selected_method(class, method).filter(|_| is_selected) else {
             continue;
         };
         let (own, other) = (interface.info.loader, chosen.class().info.loader);
