@@ -5,7 +5,7 @@
 //! five upcalls to `MethodHandleNatives` link what code asks for.
 
 use classfile::{Constant, FieldType, access};
-use ir::MemoryKind;
+use ir::{InvokeKind, MemoryKind};
 
 use crate::classes::class::{Class, Field, Method};
 use crate::classes::known::{known, offset};
@@ -14,7 +14,7 @@ use crate::classes::loader::loaded;
 use crate::classes::object::ObjectRef;
 use crate::invoke::reflect;
 use crate::link::mirror;
-use crate::link::resolve;
+use crate::link::resolve::{self, MethodReference, OnlyLoaded, Policy};
 use crate::memory::symbol::Symbol;
 use crate::objects::array;
 use crate::objects::heap_binding;
@@ -164,13 +164,14 @@ pub(crate) fn fill_member(
     } else {
         INVOKE_VIRTUAL
     };
-    set_method(thread, member, method, kind)
+    set_method(thread, member, (method.class(), method), kind)
 }
 
+/// `holder` is the class that the name says declares it.
 fn set_method(
     thread: &Thread,
     member: ObjectRef,
-    method: &'static Method,
+    (holder, method): (&'static Class, &'static Method),
     kind: u32,
 ) -> Result<(), Thrown> {
     let class = member.class();
@@ -194,7 +195,7 @@ fn set_method(
     }
     member.put(offset(class, "flags"), flags);
     member.put_ref(offset(class, "method"), resolved);
-    member.put_ref(offset(class, "clazz"), method.class().mirror());
+    member.put_ref(offset(class, "clazz"), holder.mirror());
     member.put(
         offset(class, "$index"),
         u64::from(method.vtable_offset().unwrap_or(0)),
@@ -268,10 +269,12 @@ fn class_descriptor(class: &'static Class) -> String {
     }
 }
 
-/// `MethodHandleNatives.resolve`. Null when nothing is found and `speculates`.
+/// `MethodHandleNatives.resolve`, for a caller whose rights count if there is one. Null when
+/// nothing is found and `speculates`.
 pub(crate) fn resolve_member(
     thread: &Thread,
     member: ObjectRef,
+    caller: Option<&'static Class>,
     speculates: bool,
 ) -> Result<ObjectRef, Thrown> {
     let class = member.class();
@@ -295,45 +298,70 @@ pub(crate) fn resolve_member(
             None => Err(thread.throw("java/lang/NoSuchFieldError", &name.to_string())),
         };
     }
-    match find_method(holder, name, descriptor, kind) {
+    let reference = MethodReference {
+        holder,
+        is_interface: holder.is_interface(),
+        name,
+        descriptor,
+    };
+    let found = match caller {
+        // The library speculates often: no exception is made for that.
+        None if speculates => find_method(OnlyLoaded, reference, caller, kind).ok(),
+        _ => match find_method(thread, reference, caller, kind) {
+            Err(_) if speculates => {
+                thread.take_exception();
+                None
+            }
+            found => Some(found?),
+        },
+    };
+    match found {
         Some((method, kind)) => {
-            set_method(thread, member, method, kind)?;
+            // As on HotSpot: a class takes an interface's method for its own.
+            let is_taken = kind == INVOKE_VIRTUAL && method.class().is_interface();
+            let declares = if is_taken { holder } else { method.class() };
+            set_method(thread, member, (declares, method), kind)?;
             Ok(member)
         }
-        None if speculates => Ok(ObjectRef::NULL),
-        None => {
-            let message = crate::link::message::method(holder, name, descriptor);
-            Err(thread.throw("java/lang/NoSuchMethodError", &message))
-        }
+        None => Ok(ObjectRef::NULL),
     }
 }
 
 /// The method and the kind of call it really takes.
-fn find_method(
-    holder: &'static Class,
-    name: Symbol,
-    descriptor: Symbol,
+fn find_method<P: Policy>(
+    policy: P,
+    reference: MethodReference,
+    caller: Option<&'static Class>,
     kind: u32,
-) -> Option<(&'static Method, u32)> {
-    let holder = if holder.is_array() {
-        known().object
-    } else {
-        holder
+) -> Result<(&'static Method, u32), P::Refusal> {
+    let absent = || {
+        policy.refuse("java/lang/NoSuchMethodError", || {
+            reference.text(reference.holder)
+        })
     };
-    let method = if name.is("<init>") {
-        holder.declared_method(name, descriptor)
-    } else if holder.is_interface() {
-        resolve::find_interface_method(holder, name, descriptor)
-    } else {
-        resolve::find_method(holder, name, descriptor)
-    }?;
-    if method.is_static() != (kind == INVOKE_STATIC) && !method.flags.is_signature_polymorphic {
-        return None;
+    let invoke = match kind {
+        INVOKE_STATIC => InvokeKind::Static,
+        INVOKE_SPECIAL | NEW_INVOKE_SPECIAL => InvokeKind::Special,
+        INVOKE_INTERFACE => InvokeKind::Interface,
+        _ => InvokeKind::Virtual,
+    };
+    let method = reference.find(policy, caller)?;
+    let is_inherited = !core::ptr::eq(method.class(), reference.holder);
+    let is_polymorphic = method.flags.is_signature_polymorphic;
+    let is_other = method.is_static() != (invoke == InvokeKind::Static);
+    if method.is_constructor() && is_inherited || is_polymorphic && is_other {
+        return Err(absent());
+    }
+    reference.check_kind(policy, method, invoke)?;
+    if kind == INVOKE_SPECIAL && method.is_abstract() {
+        return Err(policy.refuse("java/lang/AbstractMethodError", || {
+            reference.text(method.class())
+        }));
     }
     let is_virtual = matches!(kind, INVOKE_VIRTUAL | INVOKE_INTERFACE);
-    let real = if is_virtual && (method.is_private() || method.flags.is_signature_polymorphic) {
+    let real = if is_virtual && (method.is_private() || is_polymorphic) {
         INVOKE_SPECIAL
-    } else if is_virtual && method.class().is_interface() {
+    } else if is_virtual && reference.is_interface && method.class().is_interface() {
         INVOKE_INTERFACE
     } else if is_virtual {
         let is_final = method.access & access::FINAL != 0 || method.class().is_final();
@@ -345,7 +373,7 @@ fn find_method(
     } else {
         kind
     };
-    Some((method, real))
+    Ok((method, real))
 }
 
 /// Where a field's `MemberName` points: offset, and the class object if static.

@@ -182,6 +182,13 @@ pub(crate) fn abstract_method(class: &'static Class, called: &'static Method) ->
     )
 }
 
+/// Of a method that takes any arguments. HotSpot has no such words for VarHandle's.
+pub(crate) fn not_reflective(method: &'static Method) -> String {
+    let class = method.class().java_name();
+    let simple = class.rsplit('.').next().unwrap_or_default();
+    format!("{simple}.{} cannot be invoked reflectively", method.name)
+}
+
 pub(crate) fn conflicting_defaults(defaults: &[&'static Method]) -> String {
     let names = defaults.iter();
     let names = names.map(|it| format!(" {}.{}", it.class().name(), it.name));

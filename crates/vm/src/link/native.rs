@@ -7,6 +7,7 @@ use std::sync::OnceLock;
 use std::sync::atomic::Ordering;
 
 use crate::classes::class::Method;
+use crate::link::message;
 use crate::link::resolve;
 use crate::sync::lock::Lock;
 use crate::threads::thread::{Thread, Thrown};
@@ -25,12 +26,17 @@ pub(crate) fn bind(thread: &Thread, method: &'static Method) -> Result<u64, Thro
     if known != 0 {
         return Ok(known);
     }
+    if method.flags.is_signature_polymorphic {
+        // Compiled code never calls it: reflection and JNI do.
+        let message = message::not_reflective(method);
+        return Err(thread.throw("java/lang/UnsupportedOperationException", &message));
+    }
     let found = match OWN.get().and_then(|find| find(method)) {
         Some(own) => Some(own),
         None => in_libraries(thread, method)?,
     };
     let Some(function) = found else {
-        let message = crate::link::message::method(method.class(), method.name, method.descriptor);
+        let message = message::method(method.class(), method.name, method.descriptor);
         return Err(thread.throw("java/lang/UnsatisfiedLinkError", &format!("'{message}'")));
     };
     method.native.store(function, Ordering::Release);

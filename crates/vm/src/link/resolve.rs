@@ -196,15 +196,13 @@ pub(crate) fn find_method(
         if let Some(method) = holder.declared_method(name, descriptor) {
             return Some(method);
         }
-        if let Some(method) = polymorphic(holder, name) {
-            return Some(method);
-        }
         next = holder.super_class();
     }
-    find_in_interfaces(class, name, descriptor)
+    polymorphic(class, name).or_else(|| find_in_interfaces(class, name, descriptor))
 }
 
-/// `MethodHandle.invokeExact` and the like take any arguments.
+/// `MethodHandle.invokeExact` and the like take any arguments. Classes below theirs do not have
+/// them.
 fn polymorphic(class: &'static Class, name: Symbol) -> Option<&'static Method> {
     let mut methods = class.info.methods.iter().copied();
     methods.find(|method| method.flags.is_signature_polymorphic && method.name == name)
@@ -341,6 +339,76 @@ fn may_be_either(class: &'static Class, holder: &'static Class, kind: InvokeKind
     class.info.dex.is_some() && is_direct && holder.is_interface()
 }
 
+/// A method as code or a handle names it.
+#[derive(Clone, Copy)]
+pub(crate) struct MethodReference {
+    pub(crate) holder: &'static Class,
+    pub(crate) is_interface: bool,
+    pub(crate) name: Symbol,
+    pub(crate) descriptor: Symbol,
+}
+
+impl MethodReference {
+    /// As messages have it, of the class where it was found.
+    pub(crate) fn text(self, class: &'static Class) -> String {
+        format!("'{}'", message::method(class, self.name, self.descriptor))
+    }
+
+    /// The method, if `from` may use it; who is nobody may use all.
+    pub(crate) fn find<P: Policy>(
+        self,
+        policy: P,
+        from: Option<&'static Class>,
+    ) -> Result<&'static Method, P::Refusal> {
+        let Self {
+            holder,
+            is_interface,
+            name,
+            descriptor,
+        } = self;
+        if holder.is_interface() != is_interface {
+            return Err(policy.refuse("java/lang/IncompatibleClassChangeError", || {
+                message::wrong_kind_of_class(holder)
+            }));
+        }
+        let found = if is_interface {
+            find_interface_method(holder, name, descriptor)
+        } else {
+            find_method(holder, name, descriptor)
+        };
+        let Some(method) = found else {
+            return Err(policy.refuse("java/lang/NoSuchMethodError", || self.text(holder)));
+        };
+        if let Some(from) = from {
+            access::check_member(policy, from, found_in(holder, method), || {
+                format!("method {}", self.text(method.class()))
+            })?;
+        }
+        Ok(method)
+    }
+
+    /// Refuses a static method where `kind` calls one of an object, and the other way round.
+    pub(crate) fn check_kind<P: Policy>(
+        self,
+        policy: P,
+        method: &'static Method,
+        kind: InvokeKind,
+    ) -> Result<(), P::Refusal> {
+        if method.is_static() == (kind == InvokeKind::Static) {
+            return Ok(());
+        }
+        // HotSpot's words.
+        let expected = match kind {
+            InvokeKind::Static => "Expected static",
+            _ if self.is_interface => "Expected instance not static",
+            _ => "Expecting non-static",
+        };
+        Err(policy.refuse("java/lang/IncompatibleClassChangeError", || {
+            format!("{expected} method {}", self.text(method.class()))
+        }))
+    }
+}
+
 /// The method at a constant's index, as `kind` calls it.
 pub(crate) fn method_at<P: Policy>(
     policy: P,
@@ -357,38 +425,18 @@ pub(crate) fn method_at<P: Policy>(
         return Err(bad_constant(policy, class, &error));
     };
     let holder = class_at(policy, class, holder)?;
-    let is_interface = is_interface || may_be_either(class, holder, kind);
-    if holder.is_interface() != is_interface {
-        return Err(policy.refuse("java/lang/IncompatibleClassChangeError", || {
-            message::wrong_kind_of_class(holder)
-        }));
-    }
-    let (name, descriptor) = (Symbol::new(member.name), Symbol::new(member.descriptor));
-    let found = if is_interface {
-        find_interface_method(holder, name, descriptor)
-    } else {
-        find_method(holder, name, descriptor)
+    let reference = MethodReference {
+        holder,
+        is_interface: is_interface || may_be_either(class, holder, kind),
+        name: Symbol::new(member.name),
+        descriptor: Symbol::new(member.descriptor),
     };
-    let named = |class| format!("'{}'", message::method(class, name, descriptor));
-    let Some(method) = found else {
-        return Err(policy.refuse("java/lang/NoSuchMethodError", || named(holder)));
-    };
-    access::check_member(policy, class, found_in(holder, method), || {
-        format!("method {}", named(method.class()))
-    })?;
+    let method = reference.find(policy, Some(class))?;
     let loaders = (class.info.loader, method.class().info.loader);
     policy.agree(loaders, method.descriptor, |ty| {
-        message::method_disagrees(class, method, is_interface, ty)
+        message::method_disagrees(class, method, reference.is_interface, ty)
     })?;
-    if method.is_static() != (kind == InvokeKind::Static) {
-        let expected = match kind {
-            InvokeKind::Static => "static",
-            _ => "instance not static",
-        };
-        return Err(policy.refuse("java/lang/IncompatibleClassChangeError", || {
-            format!("Expected {expected} method {}", named(method.class()))
-        }));
-    }
+    reference.check_kind(policy, method, kind)?;
     Ok(if kind == InvokeKind::Special {
         special_target(class, method, holder)
     } else {

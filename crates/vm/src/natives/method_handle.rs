@@ -7,6 +7,7 @@ use crate::classes::object::ObjectRef;
 use crate::invoke::method_handle;
 use crate::invoke::reflect;
 use crate::jni::{of, outcome};
+use crate::link::mirror;
 use ir::MemoryKind;
 
 pub(super) const NATIVES: &[Row] = &[
@@ -59,12 +60,14 @@ extern "C" fn resolve(
     env: u64,
     _class: u64,
     member: u64,
-    _caller: u64,
+    caller: u64,
     _lookup_mode: i32,
     speculates: u8,
 ) -> u64 {
     let thread = &*of(env);
-    let found = method_handle::resolve_member(thread, thread.object_of(member), speculates != 0);
+    let caller = thread.object_of(caller).some().map(mirror::class_of);
+    let member = thread.object_of(member);
+    let found = method_handle::resolve_member(thread, member, caller, speculates != 0);
     outcome(found.map(|object| thread.new_local(object)))
 }
 

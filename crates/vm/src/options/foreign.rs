@@ -35,6 +35,10 @@ const IGNORED: [&str; 18] = [
     "-verbose:",
     "--illegal-access=",
 ];
+/// Up to how many calls the library interprets a method handle's form: any number but 0 would have
+/// it run code that a machine without an interpreter does not have.
+const FORM_THRESHOLD: &str = "-Djava.lang.invoke.MethodHandle.COMPILE_THRESHOLD=";
+
 const UNSUPPORTED: [(&str, &str); 6] = [
     ("-javaagent:", "agents"),
     ("-agentlib:", "agents"),
@@ -45,7 +49,17 @@ const UNSUPPORTED: [(&str, &str); 6] = [
 ];
 
 impl Foreign {
+    /// Whether it asks the library for what it must not do here, though it looks like a property.
+    pub(super) fn is_property(argument: &str) -> bool {
+        argument
+            .strip_prefix(FORM_THRESHOLD)
+            .is_some_and(|calls| calls != "0")
+    }
+
     pub(super) fn of(argument: &str) -> Self {
+        if Self::is_property(argument) {
+            return Self::Ignored("Takt compiles each form of a method handle at its first call");
+        }
         if argument.starts_with("-XX:") {
             return Self::Ignored("Takt has no such option");
         }
@@ -73,6 +87,10 @@ mod tests {
     fn an_option_is_ignored_refused_or_unknown() {
         assert!(matches!(Foreign::of("-XX:+UseFoo"), Foreign::Ignored(_)));
         assert!(matches!(Foreign::of("-Xmn64m"), Foreign::Ignored(_)));
+        let threshold = format!("{FORM_THRESHOLD}30");
+        assert!(matches!(Foreign::of(&threshold), Foreign::Ignored(_)));
+        assert!(Foreign::is_property(&threshold));
+        assert!(!Foreign::is_property(&format!("{FORM_THRESHOLD}0")));
         assert_eq!(
             Foreign::of("-javaagent:a.jar"),
             Foreign::Unsupported("agents")

@@ -194,6 +194,9 @@ impl Options {
         let value_of = |(prefix, name): &(&str, &'static str)| {
             Some((*name, argument.strip_prefix(prefix)?.to_owned()))
         };
+        if Foreign::is_property(argument) {
+            return false;
+        }
         let property = if let Some(property) = argument.strip_prefix("-D") {
             let (name, value) = property.split_once('=').unwrap_or((property, ""));
             (name.to_owned(), value.to_owned())
