@@ -16,6 +16,7 @@ use compiler::{Shape, class_record, method_record};
 use ir::MemoryKind;
 
 use crate::classes::dex::DexClass;
+use crate::classes::failure::Failures;
 use crate::classes::field_id::FieldId;
 use crate::classes::library::Library;
 use crate::classes::loader::Loader;
@@ -107,6 +108,8 @@ pub(crate) struct ClassInfo {
     pub(crate) init: InitState,
     /// Every method is proven, or trusted.
     pub(crate) is_verified: AtomicBool,
+    /// Which of its constants could not be resolved.
+    pub(crate) failures: Failures,
     /// One per computed call in compiled code.
     pub(crate) call_sites: Lock<Vec<&'static Site>>,
     /// What sites have found out, by kind and index.

@@ -7,6 +7,7 @@
 pub(crate) mod alloc;
 pub(crate) mod class;
 pub(crate) mod dex;
+pub(crate) mod failure;
 pub(crate) mod field_id;
 pub(crate) mod known;
 pub(crate) mod library;

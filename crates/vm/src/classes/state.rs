@@ -19,6 +19,8 @@ pub(crate) struct InitState {
     /// Number of the initialising thread.
     pub(crate) owner: AtomicU32,
     pub(crate) lock: PiWord,
+    /// Of a failed one: an error that says what was thrown, or nothing.
+    pub(crate) error: AtomicU32,
 }
 
 impl InitState {
@@ -27,6 +29,7 @@ impl InitState {
             state: AtomicU32::new(LINKED),
             owner: AtomicU32::new(0),
             lock: PiWord::new(),
+            error: AtomicU32::new(0),
         }
     }
 

@@ -7,8 +7,10 @@ use compiler::site_record;
 use ir::InvokeKind;
 
 use crate::classes::class::Class;
+use crate::classes::failure::Unresolved;
 use crate::classes::site::{Site, SiteKind};
 use crate::invoke::method_handle;
+use crate::link::failure;
 use crate::link::resolve;
 use crate::objects::heap_binding;
 use crate::threads::ledger;
@@ -22,9 +24,23 @@ impl Site {
         }
         ledger::timed(
             thread,
-            || self.resolve_now(thread),
+            || self.resolve_as_before(thread),
             |ledger, ns, _| ledger.late_site(self.class, ns),
         )
+    }
+
+    /// What is computed is computed once, also if that fails.
+    fn resolve_as_before(&'static self, thread: &Thread) -> Result<u64, Thrown> {
+        let what = match self.kind {
+            SiteKind::Computed => Unresolved::Constant(self.index as u16),
+            SiteKind::CallSite => Unresolved::Call(self.address()),
+            _ => return self.resolve_now(thread),
+        };
+        if let Some(failure) = self.class.info.failures.find(what) {
+            return Err(failure::throw_again(thread, failure));
+        }
+        let resolved = self.resolve_now(thread);
+        resolved.inspect_err(|_| failure::keep(thread, self.class, what))
     }
 
     fn resolve_now(&'static self, thread: &Thread) -> Result<u64, Thrown> {

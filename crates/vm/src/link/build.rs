@@ -15,6 +15,7 @@ use ir::{MemoryKind, bytecode::memory_kind};
 use crate::classes::alloc;
 use crate::classes::class::{Class, ClassInfo, ClassKind, Field, Method, MethodFlags};
 use crate::classes::dex::DexClass;
+use crate::classes::failure::Failures;
 use crate::classes::known::OWN_LAYOUT;
 use crate::classes::library::Library;
 use crate::classes::state::InitState;
@@ -208,6 +209,7 @@ fn keep_info(
         host: parts.host,
         init: InitState::new(),
         is_verified: core::sync::atomic::AtomicBool::new(false),
+        failures: Failures::new(),
         call_sites: Lock::new(Vec::new()),
         sites: Lock::new(HashMap::new()),
         statics_layout: parts.statics_layout,

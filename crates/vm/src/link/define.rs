@@ -14,6 +14,7 @@ use crate::classes::object::ObjectRef;
 use crate::code::cache;
 use crate::console;
 use crate::link::build;
+use crate::link::circle;
 use crate::link::heritage;
 use crate::link::loader::{self, Loader, Refusal};
 use crate::link::mirror;
@@ -204,20 +205,36 @@ fn load_parents(
     // A hidden class has another name than its file.
     let is_plain = definition.hidden.is_none();
     if is_plain && file.super_name == Some(file.name) {
-        return Err(thread.throw("java/lang/ClassCircularityError", &name.to_string()));
+        return Err(circular(thread, name));
     }
-    let _loading = match is_plain {
+    let loading = match is_plain {
         true => {
-            let begun = thread.begin_loading(loader.id(), name);
-            let circle = "java/lang/ClassCircularityError";
-            Some(begun.ok_or_else(|| thread.throw(circle, &name.to_string()))?)
+            let begun = circle::begin(loader.id(), name);
+            Some(begun.ok_or_else(|| circular(thread, name))?)
         }
         false => None,
     };
-    let interfaces = file.interfaces.iter();
-    let interfaces = interfaces.map(|it| load_interface(thread, loader, name, Symbol::new(it)));
+    let go_to = |parent| match &loading {
+        Some(loading) => loading
+            .go_to(parent)
+            .map_err(|closing| circular(thread, closing)),
+        None => Ok(()),
+    };
+    let interfaces = file.interfaces.iter().map(|it| {
+        let parent = Symbol::new(it);
+        go_to(parent)?;
+        load_interface(thread, loader, name, parent)
+    });
     let interfaces = interfaces.collect::<Result<_, _>>()?;
-    Ok((load_super(thread, loader, file)?, interfaces))
+    let Some(parent) = file.super_name.map(Symbol::new) else {
+        return Ok((None, interfaces));
+    };
+    go_to(parent)?;
+    Ok((Some(load_super(thread, loader, name, parent)?), interfaces))
+}
+
+fn circular(thread: &Thread, name: Symbol) -> Thrown {
+    thread.throw("java/lang/ClassCircularityError", &name.to_string())
 }
 
 fn load_interface(
@@ -241,13 +258,11 @@ fn load_interface(
 fn load_super(
     thread: &Thread,
     loader: &'static Loader,
-    file: &ClassFile<'static>,
-) -> Result<Option<&'static Class>, Thrown> {
-    let Some(name) = file.super_name else {
-        return Ok(None);
-    };
-    let parent = crate::link::resolve::class_by_name(thread, loader, Symbol::new(name))?;
-    let own = Symbol::new(file.name).dotted();
+    heir: Symbol,
+    name: Symbol,
+) -> Result<&'static Class, Thrown> {
+    let parent = crate::link::resolve::class_by_name(thread, loader, name)?;
+    let own = heir.dotted();
     let wrong = if parent.is_interface() {
         Some(format!(
             "class {own} has interface {} as super class",
@@ -263,7 +278,7 @@ fn load_super(
     };
     match wrong {
         Some(message) => Err(thread.throw("java/lang/IncompatibleClassChangeError", &message)),
-        None => Ok(Some(parent)),
+        None => Ok(parent),
     }
 }
 

@@ -11,6 +11,7 @@ use rt::sys::futex::Patience;
 
 use crate::classes::class::{Class, ClassKind};
 use crate::classes::state::{DONE, FAILED, RUNNING};
+use crate::link::failure;
 use crate::memory::symbol::Symbol;
 use crate::objects::string;
 use crate::sync::lock::own_tid;
@@ -28,10 +29,7 @@ impl Class {
         lock(thread, self);
         let outcome = match init.state.load(Ordering::Acquire) {
             DONE => Ok(()),
-            FAILED => Err(thread.throw(
-                "java/lang/NoClassDefFoundError",
-                &format!("Could not initialize class {}", self.java_name()),
-            )),
+            FAILED => Err(failure::throw_uninitialized(thread, self)),
             _ => {
                 init.owner.store(own_tid(), Ordering::Release);
                 init.state.store(RUNNING, Ordering::Release);
@@ -40,6 +38,10 @@ impl Class {
                     || self.run_initializers(thread),
                     |ledger, ns, _| ledger.late_initialization(self, ns),
                 );
+                let outcome = outcome.map_err(|thrown| {
+                    failure::keep_thrown(thread, self);
+                    wrap_in_error(thread, thrown)
+                });
                 let state = if outcome.is_ok() { DONE } else { FAILED };
                 init.owner.store(0, Ordering::Release);
                 init.state.store(state, Ordering::Release);
@@ -75,10 +77,7 @@ impl Class {
         let Some(clinit) = clinit.filter(|method| method.is_static()) else {
             return Ok(());
         };
-        match thread.call(clinit, &[]) {
-            Ok(_) => Ok(()),
-            Err(thrown) => Err(wrap_in_error(thread, thrown)),
-        }
+        thread.call(clinit, &[]).map(|_| ())
     }
 
     /// Gives static fields the constants of the class file.

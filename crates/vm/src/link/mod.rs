@@ -6,10 +6,13 @@
 
 pub(crate) mod access;
 pub(crate) mod build;
+
 pub(crate) mod call;
+pub(crate) mod circle;
 pub(crate) mod constraint;
 pub(crate) mod define;
 pub(crate) mod dex_class;
+pub(crate) mod failure;
 pub(crate) mod heritage;
 pub(crate) mod init;
 pub(crate) mod loader;

@@ -5,10 +5,12 @@ use classfile::{Constant, access as flags};
 use ir::InvokeKind;
 
 use crate::classes::class::{Class, Field, Method};
+use crate::classes::failure::{Failure, Unresolved};
 use crate::classes::object::ObjectRef;
 use crate::classes::write::Write;
 use crate::link::access::{self, Found};
 use crate::link::constraint;
+use crate::link::failure;
 use crate::link::loader::{self, Loader};
 use crate::link::message;
 use crate::link::refusal;
@@ -39,6 +41,12 @@ pub(crate) trait Policy: Copy {
         message: impl FnOnce(&str) -> String,
     ) -> Result<(), Self::Refusal>;
 
+    /// Refuses as an earlier attempt was refused.
+    fn refuse_again(self, failure: &Failure) -> Self::Refusal;
+
+    /// Has a constant of `class` refused from now on as it was this time, if that lasts.
+    fn keep(self, refusal: Self::Refusal, class: &'static Class, index: u16) -> Self::Refusal;
+
     /// Whether the answer may go on without what was refused.
     fn forgives(self, refusal: Self::Refusal) -> bool;
 }
@@ -63,6 +71,15 @@ impl Policy for &Thread {
     ) -> Result<(), Thrown> {
         let agreed = constraint::link(own, other, descriptor);
         agreed.map_err(|ty| self.throw("java/lang/LinkageError", &message(&ty)))
+    }
+
+    fn refuse_again(self, failure: &Failure) -> Thrown {
+        failure::throw_again(self, failure)
+    }
+
+    fn keep(self, thrown: Thrown, class: &'static Class, index: u16) -> Thrown {
+        failure::keep(self, class, Unresolved::Constant(index));
+        thrown
     }
 
     fn forgives(self, _: Thrown) -> bool {
@@ -97,6 +114,14 @@ impl Policy for OnlyLoaded {
     ) -> Result<(), Absent> {
         let has_agreed = constraint::is_linked(own, other, descriptor);
         has_agreed.then_some(()).ok_or(Absent)
+    }
+
+    fn refuse_again(self, _: &Failure) -> Absent {
+        Absent
+    }
+
+    fn keep(self, absent: Absent, _: &'static Class, _: u16) -> Absent {
+        absent
     }
 
     fn forgives(self, _: Absent) -> bool {
@@ -142,11 +167,14 @@ pub(crate) fn class_at<P: Policy>(
     if index == class.info.file.this_class {
         return Ok(class);
     }
+    if let Some(failure) = class.info.failures.find(Unresolved::Constant(index)) {
+        return Err(policy.refuse_again(failure));
+    }
     let name = class.info.file.constants.class_name(index);
     let name = name.map_err(|error| bad_constant(policy, class, &error))?;
-    let found = policy.class(class.info.loader, Symbol::new(name))?;
-    access::check_class(policy, class, found)?;
-    Ok(found)
+    let found = policy.class(class.info.loader, Symbol::new(name));
+    let found = found.and_then(|found| access::check_class(policy, class, found).map(|()| found));
+    found.map_err(|refusal| policy.keep(refusal, class, index))
 }
 
 /// The literal at a constant's index.

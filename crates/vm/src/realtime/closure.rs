@@ -146,9 +146,10 @@ impl<'a> Closure<'a> {
 
     /// What cannot be done early throws when it is needed.
     fn attempt<T>(&self, act: impl FnOnce(&Thread) -> Result<T, Thrown>) -> Option<T> {
-        act(self.thread)
-            .map_err(|_| self.thread.take_exception())
-            .ok()
+        let was_ahead = self.thread.is_ahead.replace(true);
+        let outcome = act(self.thread).map_err(|_| self.thread.take_exception());
+        self.thread.is_ahead.set(was_ahead);
+        outcome.ok()
     }
 
     fn walk(&mut self, method: &'static Method) {

@@ -16,7 +16,6 @@ use crate::classes::class::Method;
 use crate::classes::object::ObjectRef;
 use crate::memory;
 use crate::memory::directory::Directory;
-use crate::memory::symbol::Symbol;
 use crate::objects::heap_binding;
 use crate::sync::lock::Lock;
 use crate::sync::park::Parker;
@@ -77,7 +76,8 @@ pub(crate) struct Thread {
     pub(crate) tid: u32,
     pub(crate) upcalls: Cell<*const UpcallFrame>,
     pub(crate) resume: Cell<Resume>,
-    loading: RefCell<Vec<(u32, Symbol)>>,
+    /// What runs is done early, for no program that asked: it may fail, and be tried again.
+    pub(crate) is_ahead: Cell<bool>,
     /// An OutOfMemoryError is being made.
     pub(crate) is_out_of_memory: Cell<bool>,
     /// Marks of `PushLocalFrame`.
@@ -249,7 +249,7 @@ pub(crate) fn attach_as(
         tid: crate::sync::lock::own_tid(),
         upcalls: Cell::new(core::ptr::null()),
         resume: Cell::new(Resume::default()),
-        loading: RefCell::new(Vec::new()),
+        is_ahead: Cell::new(false),
         is_out_of_memory: Cell::new(false),
         local_frames: RefCell::new(Vec::new()),
         noted_locks: NotedLocks::default(),
@@ -614,27 +614,9 @@ impl Thread {
         adapter
     }
 
-    /// Notes that a loader defines `name` here; `None` the second time: a circle.
-    pub(crate) fn begin_loading(&self, loader: u32, name: Symbol) -> Option<Loading<'_>> {
-        if self.loading.borrow().contains(&(loader, name)) {
-            return None;
-        }
-        self.loading.borrow_mut().push((loader, name));
-        Some(Loading(self))
-    }
-
     /// Whether Java code called what runs now.
     pub(crate) fn has_java_frames(&self) -> bool {
         self.context().last_frame.load(Ordering::Relaxed) != 0
-    }
-}
-
-/// While a class is being loaded.
-pub(crate) struct Loading<'a>(&'a Thread);
-
-impl Drop for Loading<'_> {
-    fn drop(&mut self) {
-        self.0.loading.borrow_mut().pop();
     }
 }
 
