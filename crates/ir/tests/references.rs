@@ -19,8 +19,10 @@ const MEMBERS: [(&str, &str, &str); 7] = [
     ("Own", "own", "LDog;"),
     ("Base", "guarded", "()V"),
 ];
+const ANIMAL: u32 = 0;
 const DOG: u32 = 1;
 const CAT: u32 = 2;
+const WALKS: u32 = 3;
 const DOG_INIT: u32 = 0;
 const NAME: u32 = 1;
 const BARK: u32 = 2;
@@ -400,4 +402,51 @@ fn a_test_of_the_class_refines_it() {
     assert_eq!(check("(LAnimal;)V", fine), Ok(()));
     let wrong = vec![entry(), vec![END], bark()];
     refused(check("(LAnimal;)V", wrong), "'Animal' where 'Dog'");
+}
+
+/// A test of register 0 for `index`, and a branch to block 1 where it holds.
+fn tested(index: u32, condition: Condition) -> Vec<Op> {
+    let (holds, fails) = (BlockId(1), BlockId(2));
+    let (then, otherwise) = match condition {
+        Condition::Equal => (fails, holds),
+        _ => (holds, fails),
+    };
+    let (dst, object) = (Reg(8), Reg(0));
+    let branch = Op::BranchZero {
+        condition,
+        src: dst,
+        then,
+        otherwise,
+    };
+    vec![Op::InstanceOf { dst, object, index }, branch]
+}
+
+#[test]
+fn a_test_takes_nothing_away() {
+    let bark = || vec![call(InvokeKind::Virtual, BARK, 0), END];
+    for condition in [Condition::Equal, Condition::NotEqual] {
+        // As D8 writes `if (!(dog instanceof Walks)) return; dog.bark();`.
+        for class in [WALKS, ANIMAL, CAT] {
+            let blocks = vec![tested(class, condition), bark(), bark()];
+            assert_eq!(check("(LDog;)V", blocks), Ok(()), "{class} {condition:?}");
+        }
+        let blocks = vec![tested(DOG, condition), bark(), vec![END]];
+        assert_eq!(check("(LWalks;)V", blocks), Ok(()), "{condition:?}");
+        let blocks = vec![tested(DOG, condition), vec![END], bark()];
+        refused(check("(LAnimal;)V", blocks), "'Animal' where 'Dog'");
+        let blocks = vec![tested(CAT, condition), bark(), vec![END]];
+        refused(check("(LAnimal;)V", blocks), "'Cat and Animal' where 'Dog'");
+    }
+}
+
+#[test]
+fn a_test_of_a_copy_is_one_of_the_object() {
+    let bark = vec![call(InvokeKind::Virtual, BARK, 1), END];
+    let copy = Op::Move {
+        dst: Reg(0),
+        src: Reg(1),
+    };
+    let entry = [&[copy][..], &tested(DOG, Condition::Equal)].concat();
+    let blocks = vec![entry, bark, vec![END]];
+    assert_eq!(check("(LAnimal;LAnimal;)V", blocks), Ok(()));
 }

@@ -191,12 +191,7 @@ impl<'a, N: Names, H: Hierarchy> Checker<'a, N, H> {
             op.for_each_target(|target| targets.push(target));
             for target in targets {
                 match &refined {
-                    Some((then, object, class)) if *then == target => {
-                        let before = self.get(*object);
-                        self.set(*object, Content::of(*class));
-                        self.flow(target);
-                        self.set(*object, before);
-                    }
+                    Some(it) if it.holds == target => self.flow_refined(it),
                     _ => self.flow(target),
                 }
             }
@@ -204,16 +199,17 @@ impl<'a, N: Names, H: Hierarchy> Checker<'a, N, H> {
         Ok(())
     }
 
-    /// After a test with `InstanceOf`, the object is of that class on the path where it holds.
-    fn refinement(&mut self, block: &crate::Block) -> Option<(BlockId, Reg, TypeId)> {
-        let [.., test, last] = block.insts.as_slice() else {
+    /// What a test with `InstanceOf` says where it holds. Code that compilers write for Android may
+    /// test a copy and use the object itself.
+    fn refinement(&mut self, block: &crate::Block) -> Option<Refinement> {
+        let [before @ .., test, last] = block.insts.as_slice() else {
             return None;
         };
         let Op::InstanceOf { dst, object, index } = test.op else {
             return None;
         };
         let Op::BranchZero {
-            condition: Condition::NotEqual,
+            condition,
             src,
             then,
             otherwise,
@@ -221,12 +217,39 @@ impl<'a, N: Names, H: Hierarchy> Checker<'a, N, H> {
         else {
             return None;
         };
-        if src != dst || then == otherwise {
+        let (holds, fails) = match condition {
+            Condition::NotEqual => (then, otherwise),
+            Condition::Equal => (otherwise, then),
+            _ => return None,
+        };
+        if src != dst || holds == fails {
             return None;
         }
+        let original = match before.last().map(|inst| &inst.op) {
+            Some(&Op::Move { dst, src }) if dst == object => Some(src),
+            _ => None,
+        };
         let names = self.names;
         let class = self.types.id(&names.class(index)?);
-        Some((then, object, class))
+        Some(Refinement {
+            holds,
+            object,
+            original,
+            class,
+        })
+    }
+
+    fn flow_refined(&mut self, it: &Refinement) {
+        let registers = [Some(it.object), it.original].into_iter().flatten();
+        let before: Vec<_> = registers.map(|reg| (reg, self.get(reg))).collect();
+        for (reg, content) in &before {
+            let tested = self.types.tested(content, it.class);
+            self.set(*reg, tested);
+        }
+        self.flow(it.holds);
+        for (reg, content) in before {
+            self.set(reg, content);
+        }
     }
 
     fn flow(&mut self, target: BlockId) {
@@ -245,6 +268,15 @@ impl<'a, N: Names, H: Hierarchy> Checker<'a, N, H> {
             self.pending.push(target);
         }
     }
+}
+
+/// What a branch on a test tells of the object, on one of its two ways.
+struct Refinement {
+    holds: BlockId,
+    object: Reg,
+    /// The register that `object` was copied from right before the test.
+    original: Option<Reg>,
+    class: TypeId,
 }
 
 /// A `New` by its place.

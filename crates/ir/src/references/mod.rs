@@ -5,7 +5,8 @@
 //! proven of which class. Both front ends end in the same proof, so there is one
 //! for class files of every version and for DEX. Types are inferred as in the
 //! JVM specification, 4.10.2, with one difference: where paths meet, a register
-//! keeps *all* classes it may have instead of their common superclass. So no
+//! keeps *all* classes it may have instead of their common superclass; and what a test with
+//! `instanceof` says is added to what is known, as ART needs it. So no
 //! class is loaded to merge, and each is asked for only where it is used.
 //! Interfaces are treated as `Object`, as the specification does: calls through
 //! them are checked when they run.
@@ -53,6 +54,10 @@ pub trait Hierarchy {
     /// Whether each `from` is a `to`, or `to` is an interface. Neither is an array; the names
     /// differ.
     fn is_assignable(&mut self, from: &[u8], to: &[u8]) -> Result<bool, Self::Error>;
+    /// As [`Self::is_assignable`], where nothing may be assumed of classes that are not there.
+    fn is_known_assignable(&mut self, from: &[u8], to: &[u8]) -> Result<bool, Self::Error> {
+        self.is_assignable(from, to)
+    }
     /// Whether `member` is protected in a superclass of the own class and in another package.
     fn is_protected_elsewhere(
         &mut self,

@@ -72,7 +72,16 @@ impl Content {
     }
 }
 
+/// Between the classes of an object that is of several; no class has it in its name.
+const AND: u8 = b';';
+/// What tests say of an object beyond that is forgotten.
+const PARTS_MAX: usize = 4;
+
 /// Names of classes, each once.
+///
+/// After a test with `instanceof` an object is of its own class and of another one. Which of the
+/// two says more is a question about classes that may not be there, so both are kept, as one name
+/// of several parts.
 pub(super) struct Interner {
     names: Vec<Vec<u8>>,
     ids: HashMap<Vec<u8>, TypeId>,
@@ -104,6 +113,55 @@ impl Interner {
 
     pub(super) fn name(&self, id: TypeId) -> &[u8] {
         &self.names[id.0 as usize]
+    }
+
+    /// The names of all classes that an object is of, what tests said first.
+    pub(super) fn parts(&self, id: TypeId) -> Vec<Vec<u8>> {
+        let name = self.name(id);
+        if name.starts_with(b"[") {
+            return vec![name.to_vec()];
+        }
+        let mut parts: Vec<_> = name
+            .split(|&byte| byte == AND)
+            .map(<[u8]>::to_vec)
+            .collect();
+        parts.rotate_left(1);
+        parts
+    }
+
+    /// An object of class `own` that a test has found to be a `more`.
+    fn both(&mut self, own: TypeId, more: TypeId) -> TypeId {
+        let (own_name, more_name) = (self.name(own), self.name(more));
+        if own == Self::OBJECT || more_name.starts_with(b"[") {
+            return more;
+        }
+        if more == Self::OBJECT || own_name.starts_with(b"[") {
+            return own;
+        }
+        let mut parts = own_name.split(|&byte| byte == AND);
+        let first = parts.next().unwrap_or_default();
+        let mut tested: Vec<&[u8]> = parts.collect();
+        if first == more_name || tested.contains(&more_name) {
+            return own;
+        }
+        tested.truncate(PARTS_MAX - 2);
+        tested.push(more_name);
+        // The order of tests says nothing.
+        tested.sort_unstable();
+        tested.insert(0, first);
+        let name = tested.join(&AND);
+        self.id(&name)
+    }
+
+    /// What a register holds where a test has found a `class` in it.
+    pub(super) fn tested(&mut self, content: &Content, class: TypeId) -> Content {
+        let Content::OneOf(classes) = content else {
+            return Content::of(class);
+        };
+        let mut all: Vec<TypeId> = classes.iter().map(|&own| self.both(own, class)).collect();
+        all.sort_unstable();
+        all.dedup();
+        Content::OneOf(all.into())
     }
 }
 
@@ -140,6 +198,30 @@ mod tests {
         assert_eq!(joined, Content::OneOf(Rc::new([TypeId(2), TypeId(3)])));
         assert!(!joined.join(&Content::Null), "null is of every class");
         assert!(!joined.join(&a));
+    }
+
+    #[test]
+    fn a_test_adds_to_what_is_known() {
+        let mut types = Interner::new();
+        let [foo, bar, array] = [&b"Foo"[..], b"Bar", b"[I"].map(|name| types.id(name));
+        let both = types.tested(&Content::of(foo), bar);
+        assert_eq!(types.tested(&both, bar), both, "it says so already");
+        let Content::OneOf(classes) = &both else {
+            panic!("still a reference")
+        };
+        assert_eq!(types.parts(classes[0]), [b"Bar".to_vec(), b"Foo".to_vec()]);
+        let object = Content::of(Interner::OBJECT);
+        assert_eq!(types.tested(&object, bar), Content::of(bar));
+        assert_eq!(types.tested(&object, array), Content::of(array));
+        let mut many = both;
+        for number in 0..20 {
+            let next = types.id(format!("I{number}").as_bytes());
+            many = types.tested(&many, next);
+        }
+        let Content::OneOf(classes) = many else {
+            panic!("still a reference")
+        };
+        assert_eq!(types.parts(classes[0]).len(), PARTS_MAX);
     }
 
     #[test]

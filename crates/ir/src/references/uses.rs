@@ -122,8 +122,9 @@ impl<N: Names, H: Hierarchy> Checker<'_, N, H> {
         };
         for &from in classes.iter() {
             if !self.is_assignable(from, class)? {
-                let name = |id| String::from_utf8_lossy(self.types.name(id)).into_owned();
-                let what = format!("'{}' where '{}' is expected", name(from), name(class));
+                let parts = self.types.parts(from).join(&b" and "[..]);
+                let names = [&parts, self.types.name(class)].map(String::from_utf8_lossy);
+                let what = format!("'{}' where '{}' is expected", names[0], names[1]);
                 return self.wrong(what);
             }
         }
@@ -149,8 +150,7 @@ impl<N: Names, H: Hierarchy> Checker<'_, N, H> {
             }
             (None, Some(_)) => false,
             (None, None) => self
-                .hierarchy
-                .is_assignable(from_name, to_name)
+                .is_class_assignable(from, to)
                 .map_err(ReferenceError::Hierarchy)?,
             (Some(Element::Class(from)), Some(Element::Class(to))) => {
                 let (from, to) = (from.to_vec(), to.to_vec());
@@ -161,6 +161,32 @@ impl<N: Names, H: Hierarchy> Checker<'_, N, H> {
         };
         self.assignable.insert((from, to), answer);
         Ok(answer)
+    }
+
+    /// Of an object that is of several classes one must do. Only if none is known to do, something
+    /// is assumed of one that is not there.
+    fn is_class_assignable(
+        &mut self,
+        from: TypeId,
+        to: TypeId,
+    ) -> core::result::Result<bool, H::Error> {
+        let (parts, to) = (self.types.parts(from), self.types.name(to));
+        if parts.len() > 1 {
+            if parts.iter().any(|part| *part == to) {
+                return Ok(true);
+            }
+            for part in &parts {
+                if self.hierarchy.is_known_assignable(part, to)? {
+                    return Ok(true);
+                }
+            }
+        }
+        for part in &parts {
+            if self.hierarchy.is_assignable(part, to)? {
+                return Ok(true);
+            }
+        }
+        Ok(false)
     }
 
     fn field(&mut self, op: &Op) -> Result<(), H> {

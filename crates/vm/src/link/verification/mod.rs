@@ -63,7 +63,8 @@ pub(crate) fn verify(thread: &Thread, class: &'static Class) -> Result<(), Throw
 
 fn is_trusted(class: &'static Class) -> bool {
     let is_boot = resolve::is_boot(class) && !crate::options::get().is_library_verified;
-    class.info.kind != ClassKind::Instance || is_boot || is_reflections_own(class)
+    let is_library = is_boot || is_reflections_own(class);
+    class.info.kind != ClassKind::Instance || (is_library && class.info.dex.is_none())
 }
 
 /// By the kept proof, if its answers are still the same, or else by a new one.
@@ -280,6 +281,10 @@ impl Classes<'_> {
                 let look = || self.look_whether_assignable(from, to);
                 self.thread.inside(look)
             }
+            Question::IsKnownAssignable { from, to } => {
+                let look = || self.known_whether_assignable(from, to);
+                Ok(self.thread.inside(look)?.unwrap_or(false))
+            }
             Question::IsProtectedElsewhere {
                 class,
                 name,
@@ -290,22 +295,24 @@ impl Classes<'_> {
     }
 
     fn look_whether_assignable(&self, from: &[u8], to: &[u8]) -> Result<bool, Thrown> {
-        let ask = || {
-            let Some(to) = self.load_unless_absent(to)? else {
-                return Ok(None);
-            };
-            if to.is_interface() {
-                return Ok(Some(true));
-            }
-            let from = self.load_unless_absent(from)?;
-            Ok(from.map(|from| from.is_subtype_of(to)))
-        };
-        let answer = ask()?;
+        let answer = self.known_whether_assignable(from, to)?;
         if answer.is_none() {
             let mut assumed = self.assumed.borrow_mut();
             assumed.insert((from.to_vec(), to.to_vec()));
         }
         Ok(answer.unwrap_or(true))
+    }
+
+    /// `None`: one of the two is not there.
+    fn known_whether_assignable(&self, from: &[u8], to: &[u8]) -> Result<Option<bool>, Thrown> {
+        let Some(to) = self.load_unless_absent(to)? else {
+            return Ok(None);
+        };
+        if to.is_interface() {
+            return Ok(Some(true));
+        }
+        let from = self.load_unless_absent(from)?;
+        Ok(from.map(|from| from.is_subtype_of(to)))
     }
 
     /// Applications carry code for classes that only other platforms have, as ART allows: `None` in
@@ -387,6 +394,13 @@ impl Hierarchy for Classes<'_> {
 
     fn is_assignable(&mut self, from: &[u8], to: &[u8]) -> Result<bool, Thrown> {
         self.ask(Question::IsAssignable {
+            from: from.to_vec(),
+            to: to.to_vec(),
+        })
+    }
+
+    fn is_known_assignable(&mut self, from: &[u8], to: &[u8]) -> Result<bool, Thrown> {
+        self.ask(Question::IsKnownAssignable {
             from: from.to_vec(),
             to: to.to_vec(),
         })

@@ -20,6 +20,10 @@ pub(super) enum Question {
         descriptor: Vec<u8>,
         is_method: bool,
     },
+    IsKnownAssignable {
+        from: Vec<u8>,
+        to: Vec<u8>,
+    },
 }
 
 /// Questions, each once, with their answers.
@@ -29,6 +33,7 @@ pub(super) struct Proof(pub(super) BTreeMap<Question, bool>);
 const ASSIGNABLE: u8 = 0;
 const PROTECTED_FIELD: u8 = 1;
 const PROTECTED_METHOD: u8 = 2;
+const KNOWN_ASSIGNABLE: u8 = 3;
 
 impl Proof {
     /// For each question its kind, its answer, and its words with their lengths, little-endian.
@@ -37,6 +42,7 @@ impl Proof {
         for (question, answer) in &self.0 {
             let (kind, words) = match question {
                 Question::IsAssignable { from, to } => (ASSIGNABLE, vec![from, to]),
+                Question::IsKnownAssignable { from, to } => (KNOWN_ASSIGNABLE, vec![from, to]),
                 Question::IsProtectedElsewhere {
                     class,
                     name,
@@ -75,6 +81,10 @@ impl Proof {
                     from: word()?,
                     to: word()?,
                 },
+                KNOWN_ASSIGNABLE => Question::IsKnownAssignable {
+                    from: word()?,
+                    to: word()?,
+                },
                 PROTECTED_FIELD | PROTECTED_METHOD => Question::IsProtectedElsewhere {
                     class: word()?,
                     name: word()?,
@@ -105,18 +115,23 @@ mod tests {
             from: b"a/B".to_vec(),
             to: Vec::new(),
         };
+        let known = Question::IsKnownAssignable {
+            from: b"a/B".to_vec(),
+            to: b"C".to_vec(),
+        };
         let questions = [
             (protected(true), false),
             (protected(false), true),
             (assignable, true),
+            (known, false),
         ];
         let proof = Proof(questions.into());
         let bytes = proof.to_bytes();
         assert_eq!(Proof::parse(&bytes), Some(proof));
         assert_eq!(Proof::parse(&[]), Some(Proof::default()));
         let ends = (1..bytes.len()).filter(|&end| Proof::parse(&bytes[..end]).is_some());
-        // Two questions are whole after the first and the second of three.
-        assert_eq!(ends.count(), 2);
+        // Questions are whole after the first three of four.
+        assert_eq!(ends.count(), 3);
         assert_eq!(Proof::parse(&[9, 0]), None);
     }
 }
