@@ -20,8 +20,11 @@ libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
             let Some(code) = method.code(&file) else {
                 continue;
             };
+            if method.check_code(&file).is_err() {
+                continue;
+            }
             for (pc, unit) in code.units() {
-                listing.line(pc, &unit.expect("DexFile::parse has decoded it"));
+                listing.line(pc, &unit.expect("`check_code` has decoded it"));
             }
         }
     }

@@ -120,11 +120,15 @@ fn dump_method(out: &mut impl Write, dex: &DexFile<'_>, method: &Method) -> Resu
         ..
     } = code;
     writeln!(out, "    registers {registers}, in {ins}, out {outs}")?;
+    if let Err(fault) = method.check_code(dex) {
+        writeln!(out, "    no code that may run: {fault}")?;
+        return Ok(());
+    }
     for (pc, unit) in code.units() {
         writeln!(
             out,
             "    |{}",
-            listing.line(pc, &unit.expect("DexFile::parse has decoded it"))
+            listing.line(pc, &unit.expect("`check_code` has decoded it"))
         )?;
     }
     for it in &code.tries {

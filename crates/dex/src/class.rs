@@ -5,6 +5,7 @@ use crate::annotation::Directory;
 use crate::code::Code;
 use crate::cursor::{Cursor, VERIFIED};
 use crate::value::EncodedValue;
+use crate::verify;
 use crate::{DexFile, Error, TypeList};
 
 const NO_INDEX: u32 = u32::MAX;
@@ -15,6 +16,8 @@ pub mod access {
     pub const PRIVATE: u32 = 0x0002;
     /// static
     pub const STATIC: u32 = 0x0008;
+    /// final
+    pub const FINAL: u32 = 0x0010;
     /// native
     pub const NATIVE: u32 = 0x0100;
     /// interface
@@ -146,6 +149,15 @@ impl Method {
         }
         let mut at = Cursor::new(file.bytes, self.code_offset as usize, "code_item");
         Some(Code::parse(&mut at).expect(VERIFIED))
+    }
+
+    /// Says what is wrong with its instructions. As in ART a file with such a method is a file, and
+    /// the method's class is what cannot be used; so who reads instructions asks this first.
+    pub fn check_code(&self, file: &DexFile<'_>) -> Result<(), Error> {
+        let code = self.code(file);
+        code.map_or(Ok(()), |code| {
+            verify::code::check(file, &code, self.code_offset as usize)
+        })
     }
 }
 

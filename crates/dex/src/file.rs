@@ -13,7 +13,9 @@ use crate::value::EncodedValue;
 /// A DEX file whose structure has been verified as a whole.
 ///
 /// It borrows the bytes; accessors read them in place and do not fail, because [`DexFile::parse`]
-/// has seen everything they read. An index that did not come from this file panics, as that of a
+/// has seen everything they read. Only instructions are what
+/// [`Method::check_code`](crate::Method::check_code) says of them.
+/// An index that did not come from this file panics, as that of a
 /// slice.
 pub struct DexFile<'a> {
     pub(crate) bytes: &'a [u8],

@@ -50,7 +50,7 @@ fn packages() -> Vec<PathBuf> {
 }
 
 /// Parses, with the checksum made good so that the bytes behind it are looked at; then reads all
-/// there is to read.
+/// there is to read. Says whether the file and all code in it are sound.
 fn check(bytes: &mut [u8]) -> bool {
     if bytes.len() >= 12 {
         let sum = adler2::adler32_slice(&bytes[12..]);
@@ -61,14 +61,12 @@ fn check(bytes: &mut [u8]) -> bool {
             assert!(!error.to_string().is_empty());
             false
         }
-        Ok(file) => {
-            read_everything(&file);
-            true
-        }
+        Ok(file) => read_everything(&file),
     }
 }
 
-fn read_everything(file: &DexFile<'_>) {
+fn read_everything(file: &DexFile<'_>) -> bool {
+    let mut is_sound = true;
     let listing = Listing::new(file);
     for index in 0..file.call_site_count() {
         file.call_site(index);
@@ -92,6 +90,11 @@ fn read_everything(file: &DexFile<'_>) {
             let Some(code) = method.code(file) else {
                 continue;
             };
+            if let Err(fault) = method.check_code(file) {
+                assert!(!fault.to_string().is_empty());
+                is_sound = false;
+                continue;
+            }
             for (pc, unit) in code.units() {
                 listing.line(pc, &unit.expect("it was verified"));
             }
@@ -102,6 +105,7 @@ fn read_everything(file: &DexFile<'_>) {
             }
         }
     }
+    is_sound
 }
 
 fn peak_bytes() -> usize {

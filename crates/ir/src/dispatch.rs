@@ -36,6 +36,9 @@ pub(crate) struct Dispatch<'h> {
     pub(crate) leave: Option<Op>,
     /// Who catches what the tests themselves throw.
     pub(crate) outer: Option<BlockId>,
+    /// Whether a test that throws is one that fails, as in ART: an application may catch classes
+    /// that are not there.
+    pub(crate) passes_over: bool,
 }
 
 impl Dispatch<'_> {
@@ -70,7 +73,8 @@ impl Dispatch<'_> {
                 then,
                 otherwise,
             });
-            self.fill(function, current, ops, rescue);
+            let failed = self.failed(function, otherwise);
+            self.fill(function, current, ops, failed.or(rescue));
             self.fill(function, then, enter, rescue);
             (ops, current) = (Vec::new(), otherwise);
         }
@@ -153,14 +157,25 @@ impl Dispatch<'_> {
                 otherwise,
             },
         ];
-        self.fill(function, test, ops, rescue);
+        let failed = self.failed(function, otherwise);
+        self.fill(function, test, ops, failed.or(rescue));
         test
+    }
+
+    /// Where a test goes on that has thrown, if it goes on.
+    fn failed(&self, function: &mut Function, otherwise: BlockId) -> Option<BlockId> {
+        let pass = self.passes_over.then(|| function.block())?;
+        let dst = function.register(Type::Ref);
+        let ops = vec![Op::Caught { dst }, Op::Jump { target: otherwise }];
+        self.fill(function, pass, ops, self.outer);
+        Some(pass)
     }
 
     /// Who catches what the tests throw: the handler that takes everything, if there is one, so
     /// that what it gives back is given back.
     fn rescue(&self, function: &mut Function) -> Option<BlockId> {
         let target = match self.handlers {
+            _ if self.passes_over => None,
             [(Some(_), _), ..] => self.handlers.iter().find(|(class, _)| class.is_none()),
             _ => None,
         };
@@ -222,6 +237,7 @@ mod tests {
                 landing,
                 leave: None,
                 outer: None,
+                passes_over: false,
             };
             dispatch.build(&mut function, &mut chains);
         }

@@ -142,23 +142,5 @@ fn check_method(
     }
     offsets.check(at, Kind::Code, "code", method.code_offset)?;
     let code = method.code(file).expect("the offset is not zero");
-    let words = |kind| match file.string(file.type_string(kind)) {
-        b"J" | b"D" => 2usize,
-        _ => 1,
-    };
-    let receiver = usize::from(method.access & access::STATIC == 0);
-    let arguments = receiver
-        + file
-            .proto(id.proto)
-            .parameters
-            .iter()
-            .map(words)
-            .sum::<usize>();
-    if usize::from(code.ins) != arguments {
-        return wrong(&format!(
-            "its code takes {} words of arguments, its proto has {arguments}",
-            code.ins
-        ));
-    }
     offsets.check_optional(at, Kind::DebugInfo, "debug info", code.debug_offset)
 }

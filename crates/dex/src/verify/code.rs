@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Instructions of one method: they decode, name registers and indices that exist, and lead to
-//! instructions.
+//! Code of one method. Its frame is part of the file: arguments fit into registers, tries and
+//! handlers lie in the code. Of its instructions the class depends: they decode, name registers and
+//! indices that exist, and lead to instructions. What only control flow tells is left to `ir`: that
+//! results are taken at once, and that nothing runs into a payload or off the end.
 
 use crate::code::Code;
 use crate::instruction::{Arguments, Instruction, Operands, Payload, Unit, decode};
-use crate::opcode::{Flow, Opcode, Pool, WIDE_A, WIDE_B, WIDE_C};
+use crate::opcode::{Opcode, Pool, WIDE_A, WIDE_B, WIDE_C};
 use crate::{DexFile, Error, Fault};
 
 /// Offset of the first code unit in a code_item.
@@ -15,8 +17,6 @@ const CODE_START: usize = 16;
 enum Start {
     Nothing,
     Instruction,
-    /// An instruction that only makes sense behind the one before it.
-    Tail,
     Payload,
     /// A switch's payload that a switch has claimed: targets are relative to one switch.
     Claimed,
@@ -29,14 +29,9 @@ struct Checker<'f, 'a> {
     starts: Vec<Start>,
 }
 
-pub(super) fn check(file: &DexFile<'_>, code: &Code<'_>, offset: usize) -> Result<(), Error> {
-    let starts = vec![Start::Nothing; code.unit_count() as usize];
-    let mut checker = Checker {
-        file,
-        code,
-        offset,
-        starts,
-    };
+/// What must hold of every code in a file.
+pub(super) fn check_frame(file: &DexFile<'_>, code: &Code<'_>, offset: usize) -> Result<(), Error> {
+    let checker = Checker::new(file, code, offset);
     if code.ins > code.registers {
         let text = format!(
             "{} words of arguments in {} registers",
@@ -44,6 +39,12 @@ pub(super) fn check(file: &DexFile<'_>, code: &Code<'_>, offset: usize) -> Resul
         );
         return Err(checker.wrong(0, text));
     }
+    checker.frame_of_tries()
+}
+
+/// Says what is wrong with instructions in a frame that was checked.
+pub(crate) fn check(file: &DexFile<'_>, code: &Code<'_>, offset: usize) -> Result<(), Error> {
+    let mut checker = Checker::new(file, code, offset);
     checker.find_starts()?;
     for (pc, unit) in code.units() {
         if let Ok(Unit::Instruction(instruction)) = unit {
@@ -51,6 +52,17 @@ pub(super) fn check(file: &DexFile<'_>, code: &Code<'_>, offset: usize) -> Resul
         }
     }
     checker.tries()
+}
+
+impl<'f, 'a> Checker<'f, 'a> {
+    fn new(file: &'f DexFile<'a>, code: &'f Code<'a>, offset: usize) -> Self {
+        Self {
+            file,
+            code,
+            offset,
+            starts: Vec::new(),
+        }
+    }
 }
 
 impl Checker<'_, '_> {
@@ -66,11 +78,9 @@ impl Checker<'_, '_> {
         self.fault(pc, Fault::Malformed(text.into()))
     }
 
-    /// Everything decodes, results are taken at once, and nothing falls into a payload or off the
-    /// end.
+    /// Everything decodes.
     fn find_starts(&mut self) -> Result<(), Error> {
-        let mut reaches_next = true;
-        let mut last: Option<Opcode> = None;
+        self.starts = vec![Start::Nothing; self.code.unit_count() as usize];
         for (pc, unit) in self.code.units() {
             let unit = unit.map_err(|it| self.wrong(pc, it.to_string()))?;
             match unit {
@@ -79,33 +89,13 @@ impl Checker<'_, '_> {
                         let text = format!("{} in version 0{}", opcode.name(), self.file.version());
                         return Err(self.wrong(pc, text));
                     }
-                    let is_tail = opcode.takes_result();
-                    if is_tail && !last.is_some_and(Opcode::has_result) {
-                        return Err(self.wrong(pc, "move-result without a call right before it"));
-                    }
-                    self.starts[pc] = if is_tail {
-                        Start::Tail
-                    } else {
-                        Start::Instruction
-                    };
-                    reaches_next = opcode.flow() == Flow::Next;
-                    last = Some(opcode);
-                }
-                Unit::Payload(_) if reaches_next && last != Some(Opcode::Nop) => {
-                    return Err(self.wrong(pc, "control runs into a payload"));
+                    self.starts[pc] = Start::Instruction;
                 }
                 Unit::Payload(_) if !pc.is_multiple_of(2) => {
                     return Err(self.wrong(pc, "a payload at an odd code unit"));
                 }
-                Unit::Payload(_) => {
-                    self.starts[pc] = Start::Payload;
-                    reaches_next = false;
-                    last = None;
-                }
+                Unit::Payload(_) => self.starts[pc] = Start::Payload,
             }
-        }
-        if reaches_next {
-            return Err(self.wrong(self.starts.len(), "control runs off the end of the code"));
         }
         Ok(())
     }
@@ -277,7 +267,8 @@ impl Checker<'_, '_> {
         }
     }
 
-    fn tries(&self) -> Result<(), Error> {
+    /// Tries lie in the code, one behind the other, and so do handlers.
+    fn frame_of_tries(&self) -> Result<(), Error> {
         let mut last_end = 0;
         for it in &self.code.tries {
             let (start, end) = (it.start as usize, it.start as usize + usize::from(it.count));
@@ -288,6 +279,22 @@ impl Checker<'_, '_> {
                 ));
             }
             last_end = end;
+        }
+        let size = self.code.unit_count();
+        let handlers = &self.code.handlers;
+        let all = handlers.iter().flat_map(|it| {
+            let typed = it.typed.iter().map(|(_, address)| *address);
+            typed.chain(it.catch_all)
+        });
+        if last_end > size as usize || all.clone().any(|address| address >= size) {
+            return Err(self.wrong(size as usize, "a try or a handler lies outside of the code"));
+        }
+        Ok(())
+    }
+
+    fn tries(&self) -> Result<(), Error> {
+        for it in &self.code.tries {
+            let (start, end) = (it.start as usize, it.start as usize + usize::from(it.count));
             let begins = |at: usize| self.starts.get(at).is_some_and(|it| *it != Start::Nothing);
             if !begins(start) || (end != self.starts.len() && !begins(end)) {
                 return Err(self.wrong(start, "a try does not begin and end at instructions"));

@@ -186,7 +186,7 @@ fn item<'a>(file: &DexFile<'a>, kind: Kind, at: &mut Cursor<'a>) -> Result<(), E
         Kind::ClassData => ClassData::parse(at).map(drop),
         Kind::Code => {
             let parsed = Code::parse(at)?;
-            code::check(file, &parsed, start.offset())
+            code::check_frame(file, &parsed, start.offset())
         }
         Kind::DebugInfo => {
             let counts = Counts {

@@ -3,10 +3,10 @@
 //!
 //! [`items`] walks every section once and notes where items begin; [`tables`] then checks the
 //! identifier tables and [`classes`] the definitions, whose references must lead to noted items;
-//! [`code`] checks each method's instructions.
+//! [`code`] checks each method's frame, and its instructions when they are asked for.
 
 mod classes;
-mod code;
+pub(crate) mod code;
 mod items;
 mod tables;
 
@@ -14,8 +14,9 @@ use crate::header::{Header, Kind, Map};
 use crate::{DexFile, Error};
 
 impl<'a> DexFile<'a> {
-    /// Verifies the whole file: header, checksum, map, every item of every section, every reference
-    /// between them and every instruction.
+    /// Verifies the whole file: header, checksum, map, every item of every section and every
+    /// reference between them. Instructions are checked method by method:
+    /// [`Method::check_code`](crate::Method::check_code).
     pub fn parse(bytes: &'a [u8]) -> Result<Self, Error> {
         let header = Header::parse(bytes)?;
         let map = Map::parse(bytes, &header)?;

@@ -6,7 +6,7 @@
 //! that its code uses. The code stays in the DEX file; [`translate`](super::translate)
 //! finds the constants by the DEX file's own indices here.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use dex::{
     ClassDef, DexFile, EncodedValue, Field, Instruction, MethodHandleKind, Opcode, Operands, Unit,
@@ -22,6 +22,8 @@ pub(super) enum Key {
     Field(u32),
     /// Whether an `invoke-interface` names it.
     Method(u32, bool),
+    /// Named by an `invoke-super`.
+    Super(u32),
     /// A method that takes any arguments, and those it is called with.
     Polymorphic(u32, u32),
     Proto(u32),
@@ -29,6 +31,10 @@ pub(super) enum Key {
     CallSite(u32),
     /// The field that holds the class object of a primitive type.
     Primitive(u8),
+    /// The words about a `filled-new-array` of this type.
+    BadFill(u32),
+    /// The constructor of what is thrown with words.
+    Thrown,
 }
 
 /// A class file without code, and where in it the DEX file's constants are.
@@ -41,6 +47,10 @@ pub struct Outline<'a> {
     pub(super) class: &'a [u8],
     classes: HashMap<&'a [u8], u16>,
     indices: HashMap<Key, u16>,
+    /// Constants that `invoke-super` alone uses.
+    supers: HashSet<u16>,
+    /// What is wrong with instructions, by method index. Nothing of such a method is in here.
+    pub(super) faults: HashMap<u32, String>,
 }
 
 pub(super) const THROWABLE: &[u8] = b"Ljava/lang/Throwable;";
@@ -73,6 +83,7 @@ impl<'a> Outline<'a> {
         let mut writer = Writer::new(file);
         let data = class.data(file);
         let annotations = Annotations::new(file, class);
+        check_flags(file, class, &data)?;
         let mut head = Bytes::default();
         let this = descriptor(file, class.class);
         let superclass = class.superclass.map(|index| descriptor(file, index));
@@ -96,10 +107,14 @@ impl<'a> Outline<'a> {
             writer.field(&mut head, field, None, &annotations)?;
         }
         let methods: Vec<dex::Method> = data.methods().copied().collect();
+        let mut faults = HashMap::new();
         head.u16(count("methods", methods.len())?);
         for method in &methods {
             writer.method(&mut head, method, &annotations)?;
-            writer.constants_of(method)?;
+            match method.check_code(file) {
+                Ok(()) => writer.constants_of(method)?,
+                Err(fault) => drop(faults.insert(method.method, fault.to_string())),
+            }
         }
         let mut attributes = annotations.of_class(file, class, &mut writer.pool)?;
         if !writer.bootstraps.is_empty() {
@@ -120,7 +135,14 @@ impl<'a> Outline<'a> {
             class: this,
             classes: writer.classes,
             indices: writer.indices,
+            supers: writer.supers,
+            faults,
         })
+    }
+
+    /// Whether the constant at `index` is what an `invoke-super` calls.
+    pub fn is_super_call(&self, index: u16) -> bool {
+        self.supers.contains(&index)
     }
 
     pub(super) fn class_index(&self, descriptor: &[u8]) -> Result<u32, String> {
@@ -160,6 +182,7 @@ struct Writer<'f, 'a> {
     classes: HashMap<&'a [u8], u16>,
     indices: HashMap<Key, u16>,
     bootstraps: Vec<Vec<u8>>,
+    supers: HashSet<u16>,
 }
 
 impl<'f, 'a> Writer<'f, 'a> {
@@ -170,6 +193,7 @@ impl<'f, 'a> Writer<'f, 'a> {
             classes: HashMap::new(),
             indices: HashMap::new(),
             bootstraps: Vec::new(),
+            supers: HashSet::new(),
         }
     }
 
@@ -283,11 +307,14 @@ impl<'f, 'a> Writer<'f, 'a> {
         };
         match it.opcode.pool() {
             P::None => {}
-            P::Type => self.named_type(it.opcode, index),
+            P::Type => self.named_type(it.opcode, index)?,
             P::String => self.keep(Key::String(index), |this| {
                 Ok(this.pool.string(this.file.string(index)))
             })?,
             P::Field => self.keep(Key::Field(index), |this| Ok(this.field_id(index)))?,
+            P::Method if matches!(it.opcode, Opcode::InvokeSuper | Opcode::InvokeSuperRange) => {
+                self.keep(Key::Super(index), |this| Ok(this.super_method_id(index)))?;
+            }
             P::Method => {
                 let is_interface = matches!(
                     it.opcode,
@@ -322,8 +349,18 @@ impl<'f, 'a> Writer<'f, 'a> {
         Ok(())
     }
 
-    fn named_type(&mut self, opcode: Opcode, index: u32) {
+    fn named_type(&mut self, opcode: Opcode, index: u32) -> Result<(), String> {
         let named = descriptor(self.file, index);
+        if let (true, Some(words)) = (is_fill(opcode), bad_fill(named)) {
+            self.keep(Key::BadFill(index), |this| {
+                Ok(this.pool.string(words.as_bytes()))
+            })?;
+            self.class(RUNTIME_EXCEPTION);
+            self.keep(Key::Thrown, |this| {
+                let (name, descriptor) = (b"<init>", b"(Ljava/lang/String;)V");
+                Ok(this.pool.method(RUNTIME_EXCEPTION, name, descriptor, false))
+            })?;
+        }
         match named {
             [b'[', element @ ..] => {
                 self.class(named);
@@ -340,6 +377,7 @@ impl<'f, 'a> Writer<'f, 'a> {
             }
             _ => {}
         }
+        Ok(())
     }
 
     fn field_id(&mut self, index: u32) -> u16 {
@@ -353,6 +391,17 @@ impl<'f, 'a> Writer<'f, 'a> {
 
     fn method_id(&mut self, index: u32, is_interface: bool) -> u16 {
         self.method_as(index, self.file.method(index).proto, is_interface)
+    }
+
+    /// Has a constant of its own: an `invoke-direct` of the same method calls another one.
+    fn super_method_id(&mut self, index: u32) -> u16 {
+        let id = self.file.method(index);
+        let class = descriptor(self.file, id.class);
+        let descriptor = method_descriptor(self.file, id.proto);
+        let name = self.file.string(id.name);
+        let constant = self.pool.method_apart(class, name, &descriptor);
+        self.supers.insert(constant);
+        constant
     }
 
     fn method_as(&mut self, index: u32, proto: u32, is_interface: bool) -> u16 {
@@ -436,6 +485,39 @@ impl<'f, 'a> Writer<'f, 'a> {
             _ => return Err("a call site's argument is not supported".into()),
         })
     }
+}
+
+/// Flags that no class and no method may have together.
+fn check_flags(file: &DexFile<'_>, class: &ClassDef, data: &dex::ClassData) -> Result<(), String> {
+    use dex::access::{ABSTRACT, FINAL, INTERFACE, NATIVE};
+    if class.access & (ABSTRACT | FINAL) == ABSTRACT | FINAL {
+        return Err(format!("illegal modifiers {:#x}", class.access));
+    }
+    let is_interface = class.access & INTERFACE != 0;
+    let mut methods = data.methods();
+    match methods.find(|it| is_interface && it.access & NATIVE != 0) {
+        Some(method) => {
+            let name = file.text(file.method(method.method).name);
+            Err(format!(
+                "illegal modifiers {:#x} of method {name}",
+                method.access
+            ))
+        }
+        None => Ok(()),
+    }
+}
+
+pub(super) const RUNTIME_EXCEPTION: &[u8] = b"Ljava/lang/RuntimeException;";
+
+fn is_fill(opcode: Opcode) -> bool {
+    matches!(opcode, Opcode::FilledNewArray | Opcode::FilledNewArrayRange)
+}
+
+/// What ART says when it runs a `filled-new-array` of elements that no register holds.
+fn bad_fill(array: &[u8]) -> Option<String> {
+    let name = classfile::to_string_lossy(array);
+    matches!(array, [b'[', b'J' | b'D'])
+        .then(|| format!("Bad filled array request for type {name}"))
 }
 
 /// The class of boxes of a primitive type.

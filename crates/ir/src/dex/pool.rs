@@ -68,10 +68,19 @@ impl Pool {
         if let Some(&index) = self.indices.get(&bytes) {
             return index;
         }
-        let index = self.next as u16;
-        self.next += if matches!(tag, LONG | DOUBLE) { 2 } else { 1 };
-        self.bytes.extend(&bytes);
+        let index = self.append(&bytes);
         self.indices.insert(bytes, index);
+        index
+    }
+
+    fn append(&mut self, entry: &[u8]) -> u16 {
+        let index = self.next as u16;
+        self.next += if matches!(entry[0], LONG | DOUBLE) {
+            2
+        } else {
+            1
+        };
+        self.bytes.extend(entry);
         index
     }
 
@@ -146,6 +155,14 @@ impl Pool {
             METHOD
         };
         self.pair(tag, class, rest)
+    }
+
+    /// As [`Self::method`] of a class, but a constant that nobody else gets.
+    pub(super) fn method_apart(&mut self, class: &[u8], name: &[u8], descriptor: &[u8]) -> u16 {
+        let (class, rest) = (self.class(class), self.name_and_type(name, descriptor));
+        let mut entry = Bytes::default();
+        entry.u8(METHOD).u16(class).u16(rest);
+        self.append(&entry.0)
     }
 
     pub(super) fn method_handle(&mut self, kind: u8, member: u16) -> u16 {

@@ -397,7 +397,10 @@ impl Cx<'_> {
     fn new_link(&mut self, index: u32) -> NewLink {
         let found = resolve::class_at(OnlyLoaded, self.class, index as u16).ok();
         let ready = found.filter(|class| {
-            self.is_ready(class) && class.info.kind == ClassKind::Instance && !class.is_abstract()
+            self.is_ready(class)
+                && class.info.kind == ClassKind::Instance
+                && !class.is_abstract()
+                && !class.is(Library::Class)
         });
         match ready {
             Some(class) if class.has_finalizer() => NewLink::Runtime(self.number(class.address())),

@@ -11,6 +11,7 @@ pub(crate) mod call;
 pub(crate) mod circle;
 pub(crate) mod constraint;
 pub(crate) mod define;
+pub(crate) mod dex_call;
 pub(crate) mod dex_class;
 pub(crate) mod failure;
 pub(crate) mod heritage;

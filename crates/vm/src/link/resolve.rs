@@ -6,10 +6,12 @@ use ir::InvokeKind;
 
 use crate::classes::class::{Class, Field, Method};
 use crate::classes::failure::{Failure, Unresolved};
+use crate::classes::library::Library;
 use crate::classes::object::ObjectRef;
 use crate::classes::write::Write;
 use crate::link::access::{self, Found};
 use crate::link::constraint;
+use crate::link::dex_call::Call;
 use crate::link::failure;
 use crate::link::loader::{self, Loader};
 use crate::link::message;
@@ -465,6 +467,15 @@ pub(crate) fn method_at<P: Policy>(
         message::method_disagrees(class, method, reference.is_interface, ty)
     })?;
     reference.check_kind(policy, method, kind)?;
+    if class.info.dex.is_some() {
+        let call = Call {
+            class,
+            index,
+            kind,
+            holder,
+        };
+        return call.target(policy, method);
+    }
     Ok(if kind == InvokeKind::Special {
         special_target(class, method, holder)
     } else {
@@ -518,6 +529,10 @@ pub(crate) fn select_interface(
 pub(crate) fn check_instantiable(thread: &Thread, class: &'static Class) -> Result<(), Thrown> {
     if class.is_abstract() || class.is_interface() || class.is_array() || class.is_primitive() {
         return Err(thread.throw("java/lang/InstantiationError", &class.java_name()));
+    }
+    // The machine alone makes class objects.
+    if class.is(Library::Class) {
+        return Err(thread.throw("java/lang/IllegalAccessError", &class.java_name()));
     }
     Ok(())
 }

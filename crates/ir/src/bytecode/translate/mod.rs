@@ -429,6 +429,7 @@ impl<'a, 'b> Translator<'a, 'b> {
                 .synchronized
                 .map(|it| Op::MonitorExit { object: it.lock }),
             outer,
+            passes_over: false,
         };
         let first = dispatch.build(&mut self.function, &mut self.chains);
         self.dispatchers.insert(self.handlers.clone(), first);

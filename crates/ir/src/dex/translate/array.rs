@@ -3,10 +3,10 @@
 
 use dex::{Instruction, Operands, Payload, Unit, decode};
 
-use super::super::outline::OBJECT;
+use super::super::outline::{Key, OBJECT, RUNTIME_EXCEPTION};
 use super::super::state::{Refers, Value};
 use super::{Result, Translator, descriptor, kind_of, value_of};
-use crate::{MemoryKind, Op, Reg, Type};
+use crate::{InvokeKind, LoadedConstant, MemoryKind, Op, Reg, Type};
 
 /// Element kinds in the order of array and field instructions; the first also stands for float.
 pub(super) const KINDS: [MemoryKind; 7] = [
@@ -59,7 +59,10 @@ impl<'a> Translator<'_, 'a> {
                 arguments, index, ..
             } => {
                 let registers: Vec<u16> = arguments.iter().collect();
-                self.filled_array(descriptor(self.file, index), &registers)
+                match self.outline.index(Key::BadFill(index)) {
+                    Ok(words) => self.refuse(words),
+                    Err(_) => self.filled_array(descriptor(self.file, index), &registers),
+                }
             }
             Operands::BranchA { a, offset } => self.fill(a, offset),
             Operands::Abc { a, b, c } if opcode < 0x4b => {
@@ -128,6 +131,29 @@ impl<'a> Translator<'_, 'a> {
         }
         let (dst, src) = (self.write_ref(self.result_place(), ty), array);
         self.emit(Op::Move { dst, src });
+        Ok(())
+    }
+
+    /// Ends the block with a RuntimeException that says the `words`.
+    fn refuse(&mut self, words: u32) -> Result<()> {
+        let (dst, index) = (
+            self.scratch(Type::Ref),
+            self.outline.class_index(RUNTIME_EXCEPTION)?,
+        );
+        self.emit(Op::New { dst, index });
+        let (exception, text) = (dst, self.scratch(Type::Ref));
+        self.emit(Op::Load {
+            dst: text,
+            constant: LoadedConstant::String,
+            index: words,
+        });
+        self.emit(Op::Invoke {
+            kind: InvokeKind::Special,
+            dst: None,
+            index: self.outline.index(Key::Thrown)?,
+            args: vec![exception, text],
+        });
+        self.emit(Op::Throw { src: exception });
         Ok(())
     }
 

@@ -44,8 +44,11 @@ impl<'a> Translator<'_, 'a> {
         if name.starts_with(b"<") && !(is_direct && name == b"<init>") {
             return Err("a call of an initialiser that is no construction".into());
         }
-        let is_interface = kind == InvokeKind::Interface;
-        let index = self.outline.index(Key::Method(method, is_interface))?;
+        let key = match opcode {
+            O::InvokeSuper | O::InvokeSuperRange => Key::Super(method),
+            _ => Key::Method(method, kind == InvokeKind::Interface),
+        };
+        let index = self.outline.index(key)?;
         self.invoke(kind, id.proto, index, registers)
     }
 

@@ -31,6 +31,9 @@ pub fn translate(
     method: &Method,
 ) -> core::result::Result<Function, TranslateError> {
     let fail = |at, what| TranslateError { at, what };
+    if let Some(fault) = outline.faults.get(&method.method) {
+        return Err(fail(None, fault.clone()));
+    }
     let code = method.code(file);
     let code = code.as_ref().ok_or_else(|| fail(None, "no code".into()))?;
     if code.unit_count() > UNITS_MAX {
@@ -253,8 +256,13 @@ impl<'f, 'a> Translator<'f, 'a> {
             if it.opcode != Opcode::MoveException {
                 self.state.set(self.caught_place(), Value::UNUSABLE);
             }
+            // A result is taken at once.
+            if !it.opcode.has_result() {
+                self.state.set(self.result_place(), Value::UNUSABLE);
+            }
             self.at += it.opcode.format().units() as u32;
-            if it.opcode.flow() == Flow::End {
+            let is_ended = self.insts.last().is_some_and(|it| it.op.is_terminator());
+            if is_ended || it.opcode.flow() == Flow::End {
                 break;
             }
         }
@@ -338,6 +346,7 @@ impl<'f, 'a> Translator<'f, 'a> {
             landing: self.reg(self.caught_place(), Type::Ref),
             leave: None,
             outer: None,
+            passes_over: true,
         };
         let first = dispatch.build(&mut self.function, &mut self.chains);
         self.dispatchers.insert(self.handlers.clone(), first);
