@@ -49,18 +49,37 @@ extern "C" fn JVM_FindClassFromCaller(
     name: u64,
     initialize: u8,
     loader: u64,
-    _caller: u64,
+    caller: u64,
 ) -> u64 {
     let thread = &*of(env);
     let find = || {
         let loader = loader::of(thread.object_of(loader));
-        let class = loader.load(thread, Symbol::new(&c_bytes(name)))?;
+        let name = Symbol::new(&c_bytes(name));
+        let is_dex = caller != 0 && class_of(env, caller).info.dex.is_some();
+        let class = match loader.load(thread, name) {
+            Err(thrown) if is_dex => return Err(not_found(thread, name, thrown)),
+            found => found?,
+        };
         if initialize != 0 {
             class.initialize(thread)?;
         }
         Ok(class)
     };
     local_mirror(env, find())
+}
+
+/// To DEX code every class that cannot be linked is one that is not found, as in ART: applications
+/// ask so whether an optional library is there.
+fn not_found(thread: &Thread, name: Symbol, thrown: Thrown) -> Thrown {
+    let exception = thread.exception();
+    // Not loaded for this: memory may be exhausted, and then the exception is none.
+    let linkage = crate::classes::loader::loaded("java/lang/LinkageError");
+    if linkage.is_none_or(|linkage| !exception.is_instance_of(linkage)) {
+        return thrown;
+    }
+    thread.take_exception();
+    let class = "java/lang/ClassNotFoundException";
+    thread.throw_with(class, Some(&name.dotted()), exception)
 }
 
 #[unsafe(no_mangle)]

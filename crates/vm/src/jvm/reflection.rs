@@ -4,8 +4,9 @@
 use classfile::access;
 
 use super::class::class_of;
-use crate::classes::class::Method;
+use crate::classes::class::{Class, Method};
 use crate::classes::known::offset;
+use crate::classes::library::Library;
 use crate::classes::object::ObjectRef;
 use crate::invoke::reflect;
 use crate::jni::{of, outcome};
@@ -13,6 +14,7 @@ use crate::link::resolve;
 use crate::objects::string;
 use crate::threads::locals::Scope;
 use crate::threads::thread::{Thread, Thrown};
+use crate::threads::unwind;
 
 fn members(
     thread: &Thread,
@@ -28,6 +30,62 @@ fn members(
     outcome(build().map(|array| thread.new_local(array)))
 }
 
+/// Methods of `Class` that look for one member among those that they ask the machine for.
+const SEEKERS: [&str; 5] = [
+    "getMethodsRecursive",
+    "getDeclaredMethod",
+    "getConstructor0",
+    "getField0",
+    "getDeclaredField",
+];
+
+/// Whether the library wants all members in order to find one.
+fn seeks_one(thread: &Thread) -> bool {
+    let mut seeks = false;
+    unwind::walk(thread, |frame| {
+        let name = frame.method.name;
+        let is_between =
+            frame.method.is_native() || name.bytes().starts_with(b"privateGetDeclared");
+        seeks = !is_between && SEEKERS.iter().any(|seeker| name.is(seeker));
+        is_between
+    });
+    seeks
+}
+
+/// Members of `holder`. As in ART, one whose types are not there is in nobody's way who looks for
+/// another one: of a DEX class it is left out then, and the library is told not to keep the list.
+fn all_of<T>(
+    thread: &Thread,
+    holder: &'static Class,
+    scope: &Scope<'_>,
+    shown: impl Iterator<Item = T>,
+    make: impl Fn(T) -> Result<ObjectRef, Thrown>,
+) -> Result<Vec<ObjectRef>, Thrown> {
+    let may_leave_out = holder.info.dex.is_some() && seeks_one(thread);
+    let (mut objects, mut is_whole) = (Vec::new(), true);
+    for member in shown {
+        match make(member) {
+            Ok(object) => objects.push(scope.hold(object)),
+            Err(_) if may_leave_out && is_absence(thread) => {
+                thread.take_exception();
+                is_whole = false;
+            }
+            Err(thrown) => return Err(thrown),
+        }
+    }
+    if !is_whole {
+        let mirror = holder.mirror();
+        let count = offset(mirror.class(), "classRedefinedCount");
+        mirror.put(count, mirror.get::<i32>(count).wrapping_add(1));
+    }
+    Ok(objects)
+}
+
+fn is_absence(thread: &Thread) -> bool {
+    let exception = thread.exception();
+    exception.class().is(Library::NoClassDefFoundError)
+}
+
 #[unsafe(no_mangle)]
 extern "C" fn JVM_GetClassDeclaredFields(env: u64, mirror: u64, public_only: u8) -> u64 {
     let thread = &*of(env);
@@ -39,9 +97,8 @@ extern "C" fn JVM_GetClassDeclaredFields(env: u64, mirror: u64, public_only: u8)
             .iter()
             .filter(|field| field.index.is_some());
         let shown = fields.filter(|f| public_only == 0 || f.access & access::PUBLIC != 0);
-        shown
-            .map(|field| Ok(scope.hold(reflect::field(thread, class, field)?)))
-            .collect()
+        let make = |field| reflect::field(thread, class, field);
+        all_of(thread, class, scope, shown, make)
     })
 }
 
@@ -54,10 +111,10 @@ fn executables(
     let thread = &*of(env);
     let holder = class_of(env, mirror);
     members(thread, class, |scope| {
-        let shown = holder.info.methods.iter().filter(|method| is_shown(method));
-        shown
-            .map(|method| Ok(scope.hold(reflect::executable(thread, method)?)))
-            .collect()
+        let methods = holder.info.methods.iter().copied();
+        let shown = methods.filter(|method| is_shown(method));
+        let make = |method| reflect::executable(thread, method);
+        all_of(thread, holder, scope, shown, make)
     })
 }
 

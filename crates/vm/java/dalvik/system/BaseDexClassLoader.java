@@ -126,28 +126,34 @@ public class BaseDexClassLoader extends ClassLoader {
     @Override
     protected Class<?> findClass(String name) throws ClassNotFoundException {
         Class<?> found = findIn(sharedLibraryLoaders, name);
+        List<Throwable> reasons = new ArrayList<>(refused);
         for (DexCode part : code) {
             if (found != null) {
                 return found;
             }
-            found = part.define(name, this);
+            try {
+                found = part.define(name, this);
+            } catch (NoClassDefFoundError e) {
+                // Here, but what it inherits from is not: nobody can have it.
+                reasons.add(e);
+            }
         }
         if (found == null) {
             found = findIn(sharedLibraryLoadersAfter, name);
         }
         if (found == null) {
-            throw notFound(name);
+            throw notFound(name, reasons);
         }
         return found;
     }
 
-    private ClassNotFoundException notFound(String name) {
+    private ClassNotFoundException notFound(String name, List<Throwable> reasons) {
         StringBuilder message = new StringBuilder("Didn't find class \"" + name + "\" on path: " + path());
         for (IOException reason : refused) {
             message.append("; ").append(reason.getMessage());
         }
         ClassNotFoundException exception = new ClassNotFoundException(message.toString());
-        refused.forEach(exception::addSuppressed);
+        reasons.forEach(exception::addSuppressed);
         return exception;
     }
 
