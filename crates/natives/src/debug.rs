@@ -2,7 +2,7 @@
 //! What a debugger's or a profiler's half in AOSP's classes asks for: there is none, and they are
 //! told so.
 
-use jni_sys::{jboolean, jbyteArray, jclass, jint, jobject, jstring};
+use jni_sys::{jboolean, jbyteArray, jclass, jint, jlong, jobject, jstring};
 
 use crate::env::Env;
 
@@ -32,4 +32,21 @@ extern "system" fn Java_dalvik_system_VMDebug_isDebuggingEnabled(_: Env, _: jcla
 #[unsafe(no_mangle)]
 extern "system" fn Java_android_app_Activity_getDlWarning(_: Env, _: jobject) -> jstring {
     core::ptr::null_mut()
+}
+
+/// As ART answers while no debugger is there.
+#[unsafe(no_mangle)]
+extern "system" fn Java_dalvik_system_VMDebug_lastDebuggerActivity(_: Env, _: jclass) -> jlong {
+    -1
+}
+
+/// No method is traced.
+#[unsafe(no_mangle)]
+extern "system" fn Java_dalvik_system_VMDebug_getMethodTracingMode(_: Env, _: jclass) -> jint {
+    0
+}
+
+#[unsafe(no_mangle)]
+extern "system" fn Java_dalvik_system_VMDebug_threadCpuTimeNanos(_: Env, _: jclass) -> jlong {
+    rt::clock::thread_time_ns() as jlong
 }

@@ -10,7 +10,10 @@ import java.net.URL;
 import java.nio.ByteBuffer;
 import java.nio.file.Files;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
+import java.util.Set;
+import java.util.TreeSet;
 import java.util.zip.ZipEntry;
 import java.util.zip.ZipFile;
 
@@ -82,6 +85,15 @@ final class DexCode {
         return null;
     }
 
+    /** The names of all classes, sorted. */
+    Set<String> names() {
+        Set<String> names = new TreeSet<>();
+        for (long file : files) {
+            names.addAll(Arrays.asList(names(file)));
+        }
+        return names;
+    }
+
     boolean hasCode() {
         return files.length > 0;
     }
@@ -110,6 +122,8 @@ final class DexCode {
 
     /** Verifies a DEX file and keeps it for good. */
     private static native long open(String name, byte[] bytes) throws IOException;
+
+    private static native String[] names(long file);
 
     private static native Class<?> define(long file, String name, ClassLoader loader);
 }
