@@ -95,6 +95,79 @@ fn dx(jdk: &Path, folder: &Path) -> PathBuf {
     out
 }
 
+/// What is assembled of tests/dex/smali, with the arguments for the program that runs it: the file,
+/// and the classes that it starts.
+fn assembled(jdk: &Path, folder: &Path) -> Vec<String> {
+    const PARTS: [&str; 6] = [
+        "smali-",
+        "dexlib2-",
+        "util-",
+        "antlr-runtime-",
+        "jcommander-",
+        "guava-",
+    ];
+    let jars = std::env::join_paths(PARTS.map(jar)).expect("paths without colons");
+    let code = folder.join("assembled.dex").display().to_string();
+    let output = Command::new(jdk.join("bin/java"))
+        .arg("-cp")
+        .arg(jars)
+        .args(["org.jf.smali.Main", "assemble", "--api", API, "-o", &code])
+        .arg(format!("{DEX_SOURCES}/smali"))
+        .output()
+        .expect("java starts");
+    assert!(output.status.success(), "{}", shown(&output));
+    // `Upper` has nothing to run: it is the superclass of another one.
+    let names = STARTED.iter().map(|name| (*name).to_owned());
+    std::iter::once(code).chain(names).collect()
+}
+
+/// Classes of tests/dex/smali that a program starts by name.
+const STARTED: [&str; 18] = [
+    "Refine",
+    "Unrefined",
+    "Lower",
+    "DeadCode",
+    "OffTheEnd",
+    "Stays",
+    "LateResult",
+    "WrongKind",
+    "Fill",
+    "FillMissing",
+    "CatchMissing",
+    "Members",
+    "Orphan",
+    "ForName",
+    "Circle",
+    "AbstractFinal",
+    "NativeDefault",
+    "NewClass",
+];
+
+/// No compiler of Java writes such code; what it gives follows ART's documented rules.
+#[test]
+fn assembled_code_is_refused_where_art_refuses_it() {
+    let jdk = jdk();
+    let folder = tempfile::tempdir().expect("a directory for classes");
+    javac(
+        &jdk,
+        "17",
+        folder.path(),
+        &[format!("{DEX_SOURCES}/run/Assembled.java")],
+    );
+    let arguments = assembled(&jdk, folder.path());
+    let mut arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    arguments.insert(0, "Assembled");
+    let cache = tempfile::tempdir().expect("a directory for code");
+    let expected = std::fs::read_to_string(format!("{DEX_SOURCES}/run/Assembled.txt"));
+    let expected = expected.expect("the expected text is there");
+    // The second time with the proofs that the first one kept.
+    for _ in 0..2 {
+        let found = run_takt(&jdk, folder.path(), cache.path(), &arguments);
+        assert!(found.status.success(), "{}", shown(&found));
+        assert_eq!(String::from_utf8_lossy(&found.stdout), expected);
+    }
+}
+
 /// Runs from DEX code.
 fn run_dex(jdk: &Path, code: &Path, cache: &Path, arguments: &[&str]) -> Output {
     let loader = "-Djava.system.class.loader=dalvik.system.PathClassLoader";
