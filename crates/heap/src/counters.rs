@@ -99,6 +99,8 @@ counters! {
     loans,
     /// Entries of the zero count table after the last epoch.
     zero_table,
+    /// Finalizable objects without a count that await a trace, after the last epoch.
+    finalizable,
     /// Bytes in blocks that hold objects, after the last collection.
     used_bytes,
     /// Bytes of objects alive after the last collection.

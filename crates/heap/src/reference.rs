@@ -111,7 +111,12 @@ impl ReferenceState {
     }
 
     pub(crate) fn enqueue(&self, reference: ObjectRef) {
-        self.pending.lock().queue.push_back(reference);
+        self.enqueue_all([reference]);
+    }
+
+    /// In one piece: whoever takes the first of them finds the others decided as well.
+    pub(crate) fn enqueue_all(&self, references: impl IntoIterator<Item = ObjectRef>) {
+        self.pending.lock().queue.extend(references);
     }
 
     /// What was enqueued first; its count is given back at the next epoch.
@@ -226,6 +231,13 @@ pub(crate) struct Entry {
     pub(crate) is_holding: bool,
 }
 
+impl Entry {
+    /// A final reference that was not enqueued yet.
+    pub(crate) fn is_open_final(&self) -> bool {
+        self.kind == ReferenceKind::Final && !self.is_holding
+    }
+}
+
 /// The collector's own index, both ways.
 #[derive(Debug, Default)]
 pub(crate) struct ReferenceTable {
@@ -254,6 +266,12 @@ impl ReferenceTable {
         Some(entry)
     }
 
+    /// From now on the table holds the referent of `reference` by a count.
+    pub(crate) fn hold(&mut self, reference: ObjectRef) {
+        let entry = self.entries.get_mut(&reference);
+        entry.expect("an enqueued reference is known").is_holding = true;
+    }
+
     pub(crate) fn is_referent(&self, object: ObjectRef) -> bool {
         self.by_referent.contains_key(&object)
     }
@@ -262,16 +280,22 @@ impl ReferenceTable {
         self.entries.get(&reference).copied()
     }
 
-    /// The reference objects of one kind that refer to `object` and were not decided yet.
+    /// The reference objects of one kind that refer to `object`.
     pub(crate) fn referring(&self, object: ObjectRef, kind: ReferenceKind) -> Vec<ObjectRef> {
-        let all = self.by_referent.get(&object).map_or(&[][..], Vec::as_slice);
-        let is_open = |entry: &Entry| {
-            entry.kind == kind && !(kind == ReferenceKind::Final && entry.is_holding)
-        };
-        all.iter()
-            .copied()
-            .filter(|it| is_open(&self.entries[it]))
+        self.all_referring(object)
+            .filter(|it| self.entries[it].kind == kind)
             .collect()
+    }
+
+    /// Whether a final reference to `object` was not enqueued yet.
+    pub(crate) fn is_finalizable(&self, object: ObjectRef) -> bool {
+        self.all_referring(object)
+            .any(|it| self.entries[&it].is_open_final())
+    }
+
+    fn all_referring(&self, object: ObjectRef) -> impl Iterator<Item = ObjectRef> {
+        let all = self.by_referent.get(&object).map_or(&[][..], Vec::as_slice);
+        all.iter().copied()
     }
 
     /// Every entry that `choose` wants.

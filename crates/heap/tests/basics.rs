@@ -270,6 +270,102 @@ fn references_are_cleared_and_enqueued_in_javas_order() {
     });
 }
 
+/// A chain of finalizable objects, each with a final reference in an array that is a root; `back`
+/// links them the other way as well.
+fn finalizable_chain(mutator: &mut Mutator, kinds: Kinds, count: u32, back: bool) {
+    let finals = mutator.alloc_array(kinds.array, count).unwrap();
+    let finals = mutator.local(finals);
+    let first = mutator.local(ObjectRef::NULL);
+    for id in 0..count {
+        let (link, before) = (node(mutator, kinds, id), mutator.get(first));
+        mutator.write(link, link.slot(SLOTS[0]), before);
+        if back && !before.is_null() {
+            mutator.write(before, before.slot(SLOTS[1]), link);
+        }
+        mutator.set(first, link);
+        let reference = mutator.alloc(kinds.finalizer).unwrap();
+        let (link, finals) = (mutator.get(first), mutator.get(finals));
+        mutator.write(reference, reference.slot(REFERENT), link);
+        mutator.write_element(finals, id, reference);
+    }
+    mutator.set(first, ObjectRef::NULL);
+}
+
+#[test]
+fn a_chain_of_finalizable_objects_is_found_at_once() {
+    for back in [false, true] {
+        on_both(|mutator, kinds| {
+            const COUNT: u32 = 1000;
+            finalizable_chain(mutator, kinds, COUNT, back);
+            mutator.collect_kept_soft();
+            let mut taken = 0;
+            while let Some(reference) = mutator.take_pending_reference() {
+                let link = mutator.read_referent(reference);
+                assert!(mutator.read_u32(link, ID) < COUNT);
+                mutator.clear_referent(reference);
+                taken += 1;
+            }
+            assert_eq!(taken, COUNT);
+            assert_sound(mutator);
+            mutator.collect_kept_soft();
+            mutator.collect_kept_soft();
+            assert_eq!(mutator.heap().counters().freed_objects.get(), COUNT.into());
+        });
+    }
+}
+
+/// The first of the chain goes by its count, and nobody asks for a trace.
+#[test]
+fn what_awaits_a_trace_gets_one() {
+    let heap = start(CollectorKind::Rc, 16 << 20, |config| {
+        config.epoch_interval_ns = 3_000_000;
+        config.trace_interval_ns = 15_000_000;
+    });
+    let kinds = Kinds::new(&heap);
+    let mut mutator = heap.attach(false, &[]);
+    finalizable_chain(&mut mutator, kinds, 10, false);
+    let (mut taken, end_ns) = (0, support::now_ns() + 60_000_000_000);
+    while taken < 10 && support::now_ns() < end_ns {
+        mutator.native(std::thread::yield_now);
+        taken += i32::from(mutator.take_pending_reference().is_some());
+    }
+    assert_eq!((taken, mutator.take_pending_reference()), (10, None));
+}
+
+/// Two rings that die together: one is finalizable and names the other by a weak reference alone.
+#[test]
+fn a_finalizer_finds_what_its_weak_references_name() {
+    on_both(|mutator, kinds| {
+        let finalizer = mutator.alloc(kinds.finalizer).unwrap();
+        let finalizer = mutator.local(finalizer);
+        let base = mutator.local_count();
+        let [ring, other] = [1, 2].map(|id| {
+            let ring = node(mutator, kinds, id);
+            mutator.write(ring, ring.slot(SLOTS[0]), ring);
+            mutator.local(ring)
+        });
+        let weak = mutator.alloc(kinds.weak).unwrap();
+        let (ring, other) = (mutator.get(ring), mutator.get(other));
+        mutator.write(weak, weak.slot(REFERENT), other);
+        mutator.write(ring, ring.slot(SLOTS[1]), weak);
+        let reference = mutator.get(finalizer);
+        mutator.write_referent(reference, ring);
+        mutator.truncate_locals(base);
+        mutator.collect_kept_soft();
+        let reference = mutator.get(finalizer);
+        assert_eq!(mutator.take_pending_reference(), Some(reference));
+        assert_eq!(mutator.take_pending_reference(), None);
+        let ring = mutator.read_referent(reference);
+        let weak = mutator.read(ring.slot(SLOTS[1]));
+        let other = mutator.read_referent(weak);
+        assert_eq!(
+            (mutator.read_u32(ring, ID), mutator.read_u32(other, ID)),
+            (1, 2)
+        );
+        assert_sound(mutator);
+    });
+}
+
 #[test]
 fn weak_references_into_a_dead_cycle_are_cleared() {
     on_both(|mutator, kinds| {

@@ -272,17 +272,20 @@ impl Schedule {
         let log = heap.log.used_count();
         let is_stale =
             now_ns - self.last_epoch_ns > heap.config.epoch_interval_ns && (blocks | log) != 0;
+        let is_trace_late = now_ns - self.last_trace_ns > heap.config.trace_interval_ns;
+        // A program that rests would else never finalize what it dropped last.
+        let awaits_trace = is_trace_late && heap.counters.finalizable.get() != 0;
         let is_due = blocks >= pace.threshold()
             || log > heap.log.shared_count() / 4
             || heap.free.is_reserve_low() && blocks != 0
             || pace.epochs.is_wanted()
-            || is_stale;
+            || is_stale
+            || awaits_trace;
         if !is_due {
             return None;
         }
         let used = heap.free.used_count();
-        let is_trace_due =
-            used > self.trace_blocks || now_ns - self.last_trace_ns > heap.config.trace_interval_ns;
+        let is_trace_due = used > self.trace_blocks || is_trace_late;
         Some(Work::Epoch(is_trace_due.then_some(TraceKind::Ordinary)))
     }
 

@@ -20,7 +20,7 @@ use crate::events::EventKind;
 use crate::object::ObjectRef;
 use crate::rc::Rc;
 use crate::rc::count::{each_holder, view_of};
-use crate::reference::Mode;
+use crate::reference::{Entry, Mode};
 use crate::space::block::BlockUse;
 
 /// What a trace does with soft references.
@@ -31,6 +31,17 @@ pub(crate) enum TraceKind {
     /// They are cleared unless something stronger holds the referent: memory is about to be
     /// exhausted.
     ClearSoft,
+}
+
+/// Whose referents a walk marks.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Follow {
+    /// Of the reference objects that hold theirs by a count.
+    Held,
+    /// As `Held`, but for soft ones.
+    HeldButSoft,
+    /// Of all: what is about to be finalized still finds them.
+    All,
 }
 
 impl Rc<'_> {
@@ -49,15 +60,20 @@ impl Rc<'_> {
         // All of them are roots, some by a tag that is stale: they stay for this epoch, and so they
         // must be marked.
         self.zero.clone().into_iter().for_each(|it| self.mark(it));
+        let follow = match kind {
+            TraceKind::Ordinary => Follow::Held,
+            TraceKind::ClearSoft => Follow::HeldButSoft,
+        };
         loop {
             let seen = heap.references.word();
             self.mark_snooped();
-            self.drain_grey(kind);
+            self.drain_grey(follow);
             if heap.references.try_close(seen) {
                 break;
             }
         }
         self.settle_references(kind);
+        self.settle_awaiting();
         self.sweep_unmarked();
         self.is_tracing = false;
         heap.counters.traces.add(1);
@@ -65,7 +81,8 @@ impl Rc<'_> {
         heap.events.add(EventKind::Trace, start_ns, freed);
     }
 
-    /// Soft references whose referent the program cleared hold nothing any more.
+    /// Soft and final references whose referent the program cleared hold nothing any more, and ask
+    /// for nothing.
     pub(crate) fn forget_cleared(&mut self) {
         let heap = self.heap;
         let is_cleared = |it: ObjectRef| {
@@ -74,7 +91,7 @@ impl Rc<'_> {
         };
         for (reference, _) in self
             .references
-            .select(|it, entry| entry.is_holding && is_cleared(it))
+            .select(|it, entry| (entry.is_holding || entry.is_open_final()) && is_cleared(it))
         {
             self.forget_reference(reference);
         }
@@ -134,7 +151,7 @@ impl Rc<'_> {
         *edges = (*edges + 1).min(CountByte::STUCK);
     }
 
-    fn drain_grey(&mut self, kind: TraceKind) {
+    fn drain_grey(&mut self, follow: Follow) {
         let heap = self.heap;
         let mut view = SlotCopy::new();
         while let Some(object) = self.grey.pop() {
@@ -147,25 +164,39 @@ impl Rc<'_> {
             });
             if heap.memory.layout(object).reference_kind != ReferenceKind::Strong
                 && let Some(entry) = self.references.get(object)
-                && entry.is_holding
-                && !(entry.kind == ReferenceKind::Soft && kind == TraceKind::ClearSoft)
             {
-                self.mark_edge(entry.referent);
+                self.follow_referent(entry, follow);
             }
             self.ticker.tick(heap);
         }
     }
 
-    fn is_unmarked(&self, object: ObjectRef) -> bool {
+    fn follow_referent(&mut self, entry: Entry, follow: Follow) {
+        let is_left_out = entry.kind == ReferenceKind::Soft && follow == Follow::HeldButSoft;
+        if entry.is_holding && !is_left_out {
+            self.mark_edge(entry.referent);
+        } else if follow == Follow::All {
+            self.mark(entry.referent);
+        }
+    }
+
+    pub(crate) fn is_unmarked(&self, object: ObjectRef) -> bool {
         let count = self.count_of(object);
         count.is_mature() && count.0 & CountByte::MARK != self.colour
     }
 
     /// The trace is closed: what is unmarked stays so, but for what final references still need.
+    /// Nobody sees what is enqueued before all of that is marked: a finalizer reads weak references.
     fn settle_references(&mut self, kind: TraceKind) {
         // Referents that lost the table's count while unmarked: most die now; who does not gives
         // the count back.
-        let mut unheld = Vec::new();
+        let mut unheld = match kind {
+            TraceKind::Ordinary => Vec::new(),
+            TraceKind::ClearSoft => self.clear_soft(),
+        };
+        self.clear_unmarked(ReferenceKind::Weak);
+        self.enqueue_finals();
+        self.clear_unmarked(ReferenceKind::Phantom);
         // Reference objects that are garbage themselves say nothing.
         for (reference, entry) in self.references.select(|it, _| self.is_unmarked(it)) {
             self.references.remove(reference);
@@ -173,32 +204,7 @@ impl Rc<'_> {
                 unheld.push(entry.referent);
             }
         }
-        if kind == TraceKind::ClearSoft {
-            for (_, entry) in self
-                .references
-                .select(|_, entry| entry.kind == ReferenceKind::Soft)
-            {
-                if self.is_unmarked(entry.referent) {
-                    let count = self
-                        .references
-                        .referring(entry.referent, ReferenceKind::Soft)
-                        .len();
-                    unheld.extend(std::iter::repeat_n(entry.referent, count));
-                    self.clear_and_enqueue(entry.referent, ReferenceKind::Soft);
-                } else if self.count_of(entry.referent).is_stuck() {
-                    self.count_stuck_edge(entry.referent);
-                }
-            }
-        }
-        self.clear_unmarked(ReferenceKind::Weak);
-        for (_, entry) in self.unmarked_referents(ReferenceKind::Final) {
-            // Alive until it has been finalized; what it refers to is marked from here.
-            if self.enqueue_final(entry.referent) {
-                self.mark(entry.referent);
-            }
-        }
-        self.drain_grey(TraceKind::Ordinary);
-        self.clear_unmarked(ReferenceKind::Phantom);
+        self.publish_enqueued();
         unheld
             .into_iter()
             .filter(|&it| !self.is_unmarked(it))
@@ -209,14 +215,46 @@ impl Rc<'_> {
             });
     }
 
-    fn unmarked_referents(&self, kind: ReferenceKind) -> Vec<(ObjectRef, crate::reference::Entry)> {
-        self.references
-            .select(|_, entry| entry.kind == kind && self.is_unmarked(entry.referent))
+    /// Clears soft references to what is unmarked; returns the referents, which lose a count each.
+    fn clear_soft(&mut self) -> Vec<ObjectRef> {
+        let is_soft = |it: ObjectRef, entry: &Entry| {
+            entry.kind == ReferenceKind::Soft && !self.is_unmarked(it)
+        };
+        let mut unheld = Vec::new();
+        for (reference, entry) in self.references.select(is_soft) {
+            if self.is_unmarked(entry.referent) {
+                unheld.push(entry.referent);
+                self.clear_and_enqueue(reference, entry.referent);
+            } else if self.count_of(entry.referent).is_stuck() {
+                self.count_stuck_edge(entry.referent);
+            }
+        }
+        unheld
+    }
+
+    /// All that is finalizable, at once; it is alive until it has been finalized. So is what it
+    /// refers to, also by reference objects that nothing else reaches: they were not asked before.
+    fn enqueue_finals(&mut self) {
+        let finals = self.unmarked_referents(Entry::is_open_final);
+        for &(reference, entry) in &finals {
+            self.enqueue_final(reference, entry.referent);
+        }
+        finals
+            .iter()
+            .for_each(|(_, entry)| self.mark(entry.referent));
+        self.drain_grey(Follow::All);
+    }
+
+    /// What reference objects that are marked themselves say of unmarked referents.
+    fn unmarked_referents(&self, is_chosen: impl Fn(&Entry) -> bool) -> Vec<(ObjectRef, Entry)> {
+        self.references.select(|it, entry| {
+            is_chosen(entry) && !self.is_unmarked(it) && self.is_unmarked(entry.referent)
+        })
     }
 
     fn clear_unmarked(&mut self, kind: ReferenceKind) {
-        for (_, entry) in self.unmarked_referents(kind) {
-            self.clear_and_enqueue(entry.referent, kind);
+        for (reference, entry) in self.unmarked_referents(|entry| entry.kind == kind) {
+            self.clear_and_enqueue(reference, entry.referent);
         }
     }
 

@@ -10,9 +10,12 @@ impl Mutator {
     pub fn verify(&mut self) -> Verdict {
         let heap = self.heap.clone();
         self.native(|| {
+            heap.pace.wait_for_full_collection();
             let ticket = heap.verifier.ask();
+            // A full collection that is wanted goes before an answer: who waited for those would
+            // put the answer off.
             while !heap.verifier.has_answered(ticket) {
-                heap.pace.wait_for_full_collection();
+                heap.pace.wait_for_settled_epoch();
             }
             heap.verifier.verdict()
         })

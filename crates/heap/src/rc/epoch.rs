@@ -45,6 +45,7 @@ impl Rc<'_> {
         self.release_segments();
         if trace.is_some() {
             self.forget_cleared();
+            self.recall_awaiting();
         }
         self.sweep_zero_table();
         self.sweep_young();
@@ -143,6 +144,7 @@ impl Rc<'_> {
             .live_bytes
             .set(heap.counters.allocated_bytes.get().saturating_sub(freed));
         heap.counters.zero_table.set(self.zero.len() as u64);
+        heap.counters.finalizable.set(self.awaiting.len() as u64);
         heap.counters.epochs.add(1);
     }
 

@@ -38,6 +38,10 @@ pub(crate) struct Rc<'h> {
     pub(crate) colour: u8,
     /// Objects whose count is zero and that were roots, or are not looked at yet.
     pub(crate) zero: Vec<ObjectRef>,
+    /// As `zero`, but no roots and finalizable at the last look: only a trace decides them.
+    pub(crate) awaiting: Vec<ObjectRef>,
+    /// Reference objects to enqueue, which mutators do not see yet. A count holds each.
+    enqueued: Vec<ObjectRef>,
     /// Objects whose own references are still to be counted.
     maturing: Vec<ObjectRef>,
     /// Marked, not scanned: the cycle trace's.
@@ -72,6 +76,8 @@ impl<'h> Rc<'h> {
             epoch: 1,
             colour: 0,
             zero: Vec::new(),
+            awaiting: Vec::new(),
+            enqueued: Vec::new(),
             maturing: Vec::new(),
             grey: Vec::new(),
             stuck_edges: HashMap::new(),

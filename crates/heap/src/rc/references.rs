@@ -17,8 +17,8 @@ pub(super) enum Fate {
     Dies,
     /// A mutator read it through a weak reference meanwhile.
     IsRoot,
-    /// Its final reference was enqueued and holds it.
-    IsHeld,
+    /// A final reference asks for it: a trace decides.
+    AwaitsTrace,
 }
 
 impl Rc<'_> {
@@ -89,59 +89,59 @@ impl Rc<'_> {
 
     /// Decides between freeing an object and what its reference objects ask for, against mutators
     /// that read them.
+    ///
+    /// What is finalizable is left to the trace. What it alone refers to has counts, so counts
+    /// cannot tell how much of that is finalizable as well; and once enqueued it is alive. A chain
+    /// would then lose one object in each collection.
     pub(super) fn fate_of_unreferenced(&mut self, object: ObjectRef) -> Fate {
         if !self.is_referent(object) {
             return Fate::Dies;
+        }
+        if self.references.is_finalizable(object) {
+            return Fate::AwaitsTrace;
         }
         let tag = self.heap.snoop_tag();
         let entry = self.heap.memory.snoop(object);
         if !try_give_up(entry, tag) {
             return Fate::IsRoot;
         }
-        self.clear_and_enqueue(object, ReferenceKind::Weak);
-        if self.enqueue_final(object) {
-            self.heap.memory.snoop(object).store(0, Ordering::SeqCst);
-            return Fate::IsHeld;
+        for kind in [ReferenceKind::Weak, ReferenceKind::Phantom] {
+            for reference in self.references.referring(object, kind) {
+                self.clear_and_enqueue(reference, object);
+            }
         }
-        self.clear_and_enqueue(object, ReferenceKind::Phantom);
         Fate::Dies
     }
 
-    /// Clears the reference objects of one kind that refer to `object` and enqueues those it
-    /// cleared.
-    pub(crate) fn clear_and_enqueue(&mut self, object: ObjectRef, kind: ReferenceKind) {
-        for reference in self.references.referring(object, kind) {
-            self.references.remove(reference);
-            let offset = self.heap.memory.layout(reference).referent_offset;
-            let slot = self.heap.memory.slot(reference.slot(offset));
-            let is_cleared = slot
-                .compare_exchange(object.0, 0, Ordering::SeqCst, Ordering::Relaxed)
-                .is_ok();
-            if is_cleared {
-                self.hold_and_enqueue(reference);
-            }
+    /// Clears a reference object that refers to `object`, and enqueues it unless the program
+    /// cleared it before.
+    pub(crate) fn clear_and_enqueue(&mut self, reference: ObjectRef, object: ObjectRef) {
+        self.references.remove(reference);
+        let offset = self.heap.memory.layout(reference).referent_offset;
+        let slot = self.heap.memory.slot(reference.slot(offset));
+        let is_cleared = slot
+            .compare_exchange(object.0, 0, Ordering::SeqCst, Ordering::Relaxed)
+            .is_ok();
+        if is_cleared {
+            self.hold_and_enqueue(reference);
         }
     }
 
-    /// Enqueues the final references to `object`, which they hold strongly from now on.
-    pub(crate) fn enqueue_final(&mut self, object: ObjectRef) -> bool {
-        let finals = self.references.referring(object, ReferenceKind::Final);
-        for &reference in &finals {
-            self.references.remove(reference);
-            self.increment(object);
-            let held = Entry {
-                referent: object,
-                kind: ReferenceKind::Final,
-                is_holding: true,
-            };
-            self.references.insert(reference, held);
-            self.hold_and_enqueue(reference);
-        }
-        !finals.is_empty()
+    /// Enqueues a final reference to `object`, which it holds strongly from now on.
+    pub(crate) fn enqueue_final(&mut self, reference: ObjectRef, object: ObjectRef) {
+        self.references.hold(reference);
+        self.increment(object);
+        self.hold_and_enqueue(reference);
     }
 
     fn hold_and_enqueue(&mut self, reference: ObjectRef) {
         self.increment(reference);
-        self.heap.references.enqueue(reference);
+        self.enqueued.push(reference);
+    }
+
+    /// Shows mutators what was enqueued.
+    pub(crate) fn publish_enqueued(&mut self) {
+        let enqueued = self.enqueued.drain(..);
+        self.heap.references.enqueue_all(enqueued);
     }
 }

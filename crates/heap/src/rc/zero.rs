@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The zero count table: objects without a counted reference. Those that are roots stay in it; the
-//! others are freed, and what loses its last reference by that follows in the same walk, without
-//! recursion.
+//! The zero count table: objects without a counted reference. Those that are roots stay in it, and
+//! those that are finalizable wait beside it for a trace; the others are freed, and what loses its
+//! last reference by that follows in the same walk, without recursion.
 
 use abi::side_table::CountByte;
 
@@ -23,13 +23,33 @@ impl Rc<'_> {
                 match self.fate_of_unreferenced(object) {
                     Fate::Dies => self.free(object, |rc, child| rc.decrement(child)),
                     Fate::IsRoot => kept.push(object),
-                    Fate::IsHeld => self.leave_zero_table(object),
+                    Fate::AwaitsTrace => self.awaiting.push(object),
                 }
             }
             let heap = self.heap;
             self.ticker.tick(heap);
         }
         self.zero = kept;
+        self.publish_enqueued();
+    }
+
+    /// Before a trace decides: who was counted since, or is a root, or lost its final reference,
+    /// awaits it no longer.
+    pub(super) fn recall_awaiting(&mut self) {
+        self.zero.append(&mut self.awaiting);
+    }
+
+    /// The trace has decided: who is a root stays in the table. The others were enqueued, and are
+    /// counted for that; or their final references are garbage as they are themselves.
+    pub(crate) fn settle_awaiting(&mut self) {
+        for object in std::mem::take(&mut self.awaiting) {
+            let is_held = self.count_of(object).count() != 0;
+            if is_held || self.is_unmarked(object) {
+                self.leave_zero_table(object);
+            } else {
+                self.push_zero(object);
+            }
+        }
     }
 
     fn leave_zero_table(&mut self, object: ObjectRef) {

@@ -35,6 +35,8 @@ pub(crate) struct Stw<'h> {
     /// Reference objects met, with their referents unmarked at that time.
     met: Vec<ObjectRef>,
     clears_soft: bool,
+    /// What is about to be finalized still finds the referents of its reference objects.
+    keeps_referents: bool,
 }
 
 impl<'h> Stw<'h> {
@@ -47,6 +49,7 @@ impl<'h> Stw<'h> {
             grey: Vec::new(),
             met: Vec::new(),
             clears_soft: false,
+            keeps_referents: false,
         }
     }
 
@@ -125,7 +128,7 @@ impl<'h> Stw<'h> {
         let referent = self.referent(reference);
         let is_soft = self.heap.memory.layout(reference).reference_kind == ReferenceKind::Soft;
         if referent.is_null() || self.is_marked(referent) {
-        } else if is_soft && !self.clears_soft {
+        } else if self.keeps_referents || is_soft && !self.clears_soft {
             self.mark(referent);
         } else {
             self.met.push(reference);
@@ -145,18 +148,21 @@ impl<'h> Stw<'h> {
     /// Soft and weak ones are cleared before final ones revive, phantom ones after.
     fn settle_references(&mut self) {
         self.clear(|kind| matches!(kind, ReferenceKind::Soft | ReferenceKind::Weak));
-        for reference in std::mem::take(&mut self.met) {
-            let referent = self.referent(reference);
-            match self.heap.memory.layout(reference).reference_kind {
-                ReferenceKind::Final if !self.is_marked(referent) => {
-                    self.mark(referent);
-                    self.heap.references.enqueue(reference);
-                }
-                ReferenceKind::Phantom => self.met.push(reference),
-                _ => {}
-            }
+        let (finals, phantoms): (Vec<_>, Vec<_>) = std::mem::take(&mut self.met)
+            .into_iter()
+            .partition(|&it| self.heap.memory.layout(it).reference_kind == ReferenceKind::Final);
+        let referents: Vec<_> = finals.iter().map(|&it| self.referent(it)).collect();
+        // All of them, before the first is marked: two may have the same referent.
+        let is_dead = |it: &(&ObjectRef, &ObjectRef)| !self.is_marked(*it.1);
+        let dead: Vec<_> = finals.iter().zip(&referents).filter(is_dead).collect();
+        for (&reference, &referent) in dead {
+            self.heap.references.enqueue(reference);
+            self.mark(referent);
         }
+        self.met = phantoms;
+        self.keeps_referents = true;
         self.drain();
+        self.keeps_referents = false;
         self.clear(|kind| kind != ReferenceKind::Final);
         self.met.clear();
     }

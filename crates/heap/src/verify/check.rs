@@ -159,7 +159,7 @@ impl Check<'_> {
         }
     }
 
-    /// What roots reach now must exist.
+    /// What roots reach now must exist, and what reference objects among it refer to.
     fn reachable(&mut self, objects: &HashSet<ObjectRef>, mut grey: Vec<ObjectRef>) {
         let memory = &self.heap.memory;
         let mut seen: HashSet<ObjectRef> = HashSet::new();
@@ -171,12 +171,22 @@ impl Check<'_> {
                 self.fault(|| format!("{object:?} is reachable and does not exist"));
                 continue;
             }
-            barrier::each_slot(memory, object, memory.layout(object), |slot| {
+            let layout = memory.layout(object);
+            barrier::each_slot(memory, object, layout, |slot| {
                 let reference = memory.word(slot).load(Ordering::Relaxed);
                 if reference != 0 {
                     grey.push(ObjectRef(reference));
                 }
             });
+            if layout.reference_kind != ReferenceKind::Strong {
+                let slot = memory.slot(object.slot(layout.referent_offset));
+                let referent = ObjectRef(slot.load(Ordering::Relaxed));
+                if !referent.is_null() && !objects.contains(&referent) {
+                    self.fault(|| {
+                        format!("{object:?} refers to {referent:?}, which does not exist")
+                    });
+                }
+            }
         }
         self.verdict.reachable = seen.len() as u64;
     }
