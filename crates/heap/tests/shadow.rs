@@ -19,6 +19,11 @@ use support::{CHECK, ID, Kinds, REFERENT, Random, SLOTS, check_of, copy_elements
 const ROOTS: u32 = 24;
 const SHARED_SLOTS: u32 = 40;
 const TREE_DEPTH: u32 = 3;
+/// Final references at once; each is to a tree.
+const FINALS: u32 = 20;
+/// Where a final reference keeps its tree's first identity, which is not 0; other reference objects
+/// have 0 there.
+const FINAL_ID: u32 = 20;
 const MUTATORS: u64 = 3;
 
 /// What a slot should hold: an object by the number its thread gave it; 0 is null.
@@ -40,12 +45,13 @@ struct Player {
     /// Trees taken from the shared array, by their first identity.
     trees: Vec<(Local, u32)>,
     shared: Global,
+    finals: Global,
     next_name: Name,
     place: String,
 }
 
 impl Player {
-    fn new(heap: &Arc<Heap>, kinds: Kinds, shared: Global, seed: u64) -> Self {
+    fn new(heap: &Arc<Heap>, kinds: Kinds, [shared, finals]: [Global; 2], seed: u64) -> Self {
         let mut mutator = heap.attach(false, &[]);
         let mut null_roots =
             |count| -> Vec<Local> { (0..count).map(|_| mutator.local(ObjectRef::NULL)).collect() };
@@ -59,6 +65,7 @@ impl Player {
             roots,
             trees,
             shared,
+            finals,
             next_name: 1,
             place: format!("seed {seed}"),
         }
@@ -76,6 +83,8 @@ impl Player {
             80..90 => self.exchange_tree(),
             90..92 => self.read_weak(),
             92..93 => self.mutator.native(std::thread::yield_now),
+            93..94 => self.watch_tree(),
+            94..95 => self.finalize_tree(),
             _ => self.mutator.poll(),
         }
     }
@@ -329,6 +338,53 @@ impl Player {
         }
     }
 
+    /// A tree that is finalizable from its birth on, and holds an older one that may be as well:
+    /// chains of them die at once.
+    fn watch_tree(&mut self) {
+        let base = self.mutator.local_count();
+        let id = self.random.next() as u32 | 1;
+        let tree = self.new_tree(id, TREE_DEPTH);
+        let root = self.mutator.local(tree);
+        let reference = self.mutator.alloc(self.kinds.finalizer).unwrap();
+        let kept = self.random.below(4) as usize;
+        let (tree, older) = (self.mutator.get(root), self.mutator.get(self.trees[kept].0));
+        self.mutator.write(tree, tree.slot(SLOTS[2]), older);
+        self.mutator.write_u32(reference, FINAL_ID, id);
+        self.mutator
+            .write(reference, reference.slot(REFERENT), tree);
+        let index = self.random.below(FINALS);
+        let finals = self.mutator.global(self.finals);
+        self.mutator.write_element(finals, index, reference);
+        self.mutator.set(self.trees[kept].0, tree);
+        self.trees[kept].1 = id;
+        self.mutator.truncate_locals(base);
+    }
+
+    /// Takes what was enqueued, by whomever made it: its tree is whole, and so is the older one. It
+    /// may live on.
+    fn finalize_tree(&mut self) {
+        let Some(reference) = self.mutator.take_pending_reference() else {
+            return;
+        };
+        let id = self.mutator.read_u32(reference, FINAL_ID);
+        if id == 0 {
+            return;
+        }
+        let tree = self.mutator.read_referent(reference);
+        self.check_tree(tree, id, TREE_DEPTH);
+        let older = self.mutator.read(tree.slot(SLOTS[2]));
+        if !older.is_null() {
+            let older_id = self.mutator.read_u32(older, ID);
+            self.check_tree(older, older_id, TREE_DEPTH);
+        }
+        self.mutator.clear_referent(reference);
+        if self.random.below(2) == 0 {
+            let kept = self.random.below(4) as usize;
+            self.mutator.set(self.trees[kept].0, tree);
+            self.trees[kept].1 = id;
+        }
+    }
+
     // --- the whole graph ---
 
     /// Compares everything this thread reaches with its shadow.
@@ -423,12 +479,15 @@ fn play(kind: CollectorKind, seed: u64, steps: u32) {
     let mut main = heap.attach(false, &[]);
     let array = main.alloc_array(kinds.array, SHARED_SLOTS).unwrap();
     let shared = main.add_global(array);
+    let array = main.alloc_array(kinds.array, FINALS).unwrap();
+    let finals = main.add_global(array);
     let threads: Vec<_> = (0..MUTATORS)
         .map(|index| {
             let heap = Arc::clone(&heap);
             Builder::new("player")
                 .spawn(move || {
-                    let mut player = Player::new(&heap, kinds, shared, seed * 1000 + index);
+                    let mut player =
+                        Player::new(&heap, kinds, [shared, finals], seed * 1000 + index);
                     for step in 0..steps {
                         player.step();
                         if step % 5000 == 4999 {
@@ -441,8 +500,10 @@ fn play(kind: CollectorKind, seed: u64, steps: u32) {
         })
         .collect();
     main.native(|| threads.into_iter().for_each(rt::thread::Thread::join));
-    let array = main.global(shared);
-    (0..SHARED_SLOTS).for_each(|index| main.write_element(array, index, ObjectRef::NULL));
+    for (array, count) in [(shared, SHARED_SLOTS), (finals, FINALS)] {
+        let array = main.global(array);
+        (0..count).for_each(|index| main.write_element(array, index, ObjectRef::NULL));
+    }
     while main.take_pending_reference().is_some() {}
     main.collect_full();
     while main.take_pending_reference().is_some() {}
@@ -451,7 +512,7 @@ fn play(kind: CollectorKind, seed: u64, steps: u32) {
     if kind == CollectorKind::Rc {
         let verdict = main.verify();
         assert_eq!(verdict.faults, Vec::<String>::new(), "seed {seed}");
-        assert_eq!(verdict.objects, 1, "seed {seed}: the dead are gone");
+        assert_eq!(verdict.objects, 2, "seed {seed}: the dead are gone");
         assert!(
             counters.epochs.get() > 3 && counters.traces.get() > 0,
             "seed {seed}: it collected"

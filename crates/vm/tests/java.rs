@@ -64,7 +64,14 @@ fn programs_print_what_they_print_on_hotspot() {
 #[test]
 fn memory_comes_back_as_on_hotspot() {
     let jdk = jdk();
-    let names = ["Exhausted", "Cleared", "Reclaim", "References", "Wide"];
+    let names = [
+        "Exhausted",
+        "Cleared",
+        "Chained",
+        "Reclaim",
+        "References",
+        "Wide",
+    ];
     let classes = compile(&jdk, &names.map(|name| format!("memory/{name}")));
     let differences = differences(&jdk, classes.path(), &names);
     assert!(differences.is_empty(), "{}", differences.join("\n"));
