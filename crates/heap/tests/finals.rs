@@ -35,9 +35,9 @@ enum Kind {
 }
 
 impl Kind {
-    /// Counts do not tell that such a reference object is garbage itself, before it is freed: it may
-    /// be enqueued without being alive. That must not matter: it holds nothing, and no reference
-    /// object refers to it.
+    /// Counts do not tell that such a reference object is garbage itself, before it is freed: it
+    /// may be enqueued without being alive. That must not matter: it holds nothing, and no
+    /// reference object refers to it.
     fn is_early(self) -> bool {
         matches!(self, Kind::Weak | Kind::Phantom)
     }

@@ -186,7 +186,7 @@ impl Rc<'_> {
     }
 
     /// The trace is closed: what is unmarked stays so, but for what final references still need.
-    /// Nobody sees what is enqueued before all of that is marked: a finalizer reads weak references.
+    /// Nobody sees what is enqueued before all of that is marked: finalizers read weak references.
     fn settle_references(&mut self, kind: TraceKind) {
         // Referents that lost the table's count while unmarked: most die now; who does not gives
         // the count back.

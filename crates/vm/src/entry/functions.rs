@@ -17,7 +17,7 @@ use crate::objects::array;
 use crate::objects::heap_binding;
 use crate::threads::ledger;
 use crate::threads::saved;
-use crate::threads::thread::{Thread, Thrown};
+use crate::threads::thread::{Holds, Thread, Thrown};
 
 type Caller<'a> = &'a MutatorContext;
 
@@ -99,8 +99,7 @@ pub(crate) extern "C" fn throw_locals_full(cx: Caller<'_>) {
 }
 
 pub(crate) extern "C" fn resolve(cx: Caller<'_>, site: u64) -> u64 {
-    saved::clear_stack_below();
-    or_zero(Site::at(site).resolve(Thread::of_context(cx)))
+    or_zero(Site::at(site).resolve(Thread::of_context(cx), Holds::Nothing))
 }
 
 pub(crate) extern "C" fn new_object(cx: Caller<'_>, class: u64) -> u32 {
@@ -306,7 +305,6 @@ pub(crate) extern "C" fn nano_time(_cx: Caller<'_>) -> i64 {
 }
 
 pub(crate) extern "C" fn initialize_class(cx: Caller<'_>, class: u64) {
-    saved::clear_stack_below();
     let _ = Class::at(class as u32).initialize(Thread::of_context(cx));
 }
 

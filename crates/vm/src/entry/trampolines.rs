@@ -10,6 +10,7 @@ use compiler::{Entry, machine_word};
 use crate::entry::alloc::{new_array, new_object};
 use crate::entry::barrier::write_slow;
 use crate::entry::functions;
+use crate::threads::saved::CLEARED_BYTES;
 use crate::threads::unwind;
 
 const LAST_METHOD: i32 = MACHINE + machine_word::LAST_METHOD as i32 * 8;
@@ -47,6 +48,66 @@ macro_rules! trampolines {
                     "jne {unwind}",
                     "pop rbp",
                     "ret",
+                    last_frame = const LAST_FRAME,
+                    last_method = const LAST_METHOD,
+                    exception = const EXCEPTION,
+                    target = sym $target,
+                    unwind = sym unwind_here,
+                )
+            }
+        )*
+    };
+}
+
+macro_rules! clearing_trampolines {
+    ($($name:ident => $target:path),* $(,)?) => {
+        $(
+            /// As the others, for entries that collect while Rust frames are scanned word by word.
+            /// What managed code left in the registers that a call preserves, Rust's frames would
+            /// push, and in the stack below, they would leave unwritten. Each reference there would
+            /// keep its object, though managed code holds none so. The registers are kept inverted:
+            /// an object's address ends in zeroes, and no inverted one does.
+            #[unsafe(naked)]
+            pub(crate) unsafe extern "C" fn $name() {
+                naked_asm!(
+                    "push rbp",
+                    "mov rbp, rsp",
+                    "mov [r15 + {last_frame}], rbp",
+                    "mov qword ptr [r15 + {last_method}], 0",
+                    "not rbx",
+                    "not r12",
+                    "not r13",
+                    "not r14",
+                    "push rbx",
+                    "push r12",
+                    "push r13",
+                    "push r14",
+                    "mov r13, rdi",
+                    "mov r14, rcx",
+                    "lea rdi, [rsp - {bytes}]",
+                    "mov ecx, {bytes} / 8",
+                    "xor eax, eax",
+                    "rep stosq",
+                    "mov rdi, r13",
+                    "mov rcx, r14",
+                    "xor ebx, ebx",
+                    "xor r12d, r12d",
+                    "xor r13d, r13d",
+                    "xor r14d, r14d",
+                    "call {target}",
+                    "pop r14",
+                    "pop r13",
+                    "pop r12",
+                    "pop rbx",
+                    "not r14",
+                    "not r13",
+                    "not r12",
+                    "not rbx",
+                    "cmp dword ptr [r15 + {exception}], 0",
+                    "jne {unwind}",
+                    "pop rbp",
+                    "ret",
+                    bytes = const CLEARED_BYTES,
                     last_frame = const LAST_FRAME,
                     last_method = const LAST_METHOD,
                     exception = const EXCEPTION,
@@ -140,16 +201,21 @@ preserving_trampolines! {
     record_any => functions::write_slow,
 }
 
-trampolines! {
-    throw_stack_overflow => functions::throw_stack_overflow,
+clearing_trampolines! {
     throw_null => functions::throw_null,
     throw_bounds => functions::throw_bounds,
     throw_divide => functions::throw_divide,
     throw_cast => functions::throw_cast,
+    resolve => functions::resolve,
+    bind_native => functions::bind_native,
+    initialize_class => functions::initialize_class,
+}
+
+trampolines! {
+    throw_stack_overflow => functions::throw_stack_overflow,
     throw => functions::throw,
     throw_pending => functions::throw_pending,
     throw_locals_full => functions::throw_locals_full,
-    resolve => functions::resolve,
     object_by_runtime => functions::new_object,
     array_by_runtime => functions::new_array,
     new_multi_array => functions::new_multi_array,
@@ -158,11 +224,9 @@ trampolines! {
     monitor_enter => functions::monitor_enter,
     monitor_exit => functions::monitor_exit,
     select_interface => functions::select_interface,
-    bind_native => functions::bind_native,
     array_copy => functions::array_copy,
     rem_float => functions::rem_float,
     rem_double => functions::rem_double,
-    initialize_class => functions::initialize_class,
     read_referent => functions::read_referent,
     write_referent => functions::write_referent,
     nano_time => functions::nano_time,

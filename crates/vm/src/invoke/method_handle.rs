@@ -19,7 +19,7 @@ use crate::memory::symbol::Symbol;
 use crate::objects::array;
 use crate::objects::heap_binding;
 use crate::objects::string;
-use crate::threads::thread::{Thread, Thrown};
+use crate::threads::thread::{Holds, Thread, Thrown};
 
 // Flags of `MemberName`.
 const IS_METHOD: u32 = 0x0001_0000;
@@ -463,7 +463,7 @@ fn argument_at(thread: &Thread, class: &'static Class, index: u16) -> Result<Obj
             reflect::box_value(thread, Some(MemoryKind::Long), value as u64)
         }
         Ok(Constant::Double(bits)) => reflect::box_value(thread, Some(MemoryKind::Double), bits),
-        Ok(Constant::String(_)) => resolve::string_at(thread, class, index),
+        Ok(Constant::String(_)) => resolve::string_at(thread, Holds::Any, class, index),
         Ok(Constant::Class(_)) => Ok(resolve::class_at(thread, class, index)?.mirror()),
         Ok(Constant::Dynamic(..)) => {
             let raw = constant_at(thread, class, index)?;

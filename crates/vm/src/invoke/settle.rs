@@ -14,36 +14,37 @@ use crate::link::failure;
 use crate::link::resolve;
 use crate::objects::heap_binding;
 use crate::threads::ledger;
-use crate::threads::thread::{Thread, Thrown};
+use crate::threads::thread::{Holds, Thread, Thrown};
 
 impl Site {
-    /// Resolves, and gives the cell.
-    pub(crate) fn resolve(&'static self, thread: &Thread) -> Result<u64, Thrown> {
+    /// Resolves, and gives the cell. `holds` says what the callers up to the last managed frame hold
+    /// meanwhile.
+    pub(crate) fn resolve(&'static self, thread: &Thread, holds: Holds) -> Result<u64, Thrown> {
         if let Some((cell, _)) = self.resolved() {
             return Ok(cell);
         }
         ledger::timed(
             thread,
-            || self.resolve_as_before(thread),
+            || self.resolve_as_before(thread, holds),
             |ledger, ns, _| ledger.late_site(self.class, ns),
         )
     }
 
     /// What is computed is computed once, also if that fails.
-    fn resolve_as_before(&'static self, thread: &Thread) -> Result<u64, Thrown> {
+    fn resolve_as_before(&'static self, thread: &Thread, holds: Holds) -> Result<u64, Thrown> {
         let what = match self.kind {
             SiteKind::Computed => Unresolved::Constant(self.index as u16),
             SiteKind::CallSite => Unresolved::Call(self.address()),
-            _ => return self.resolve_now(thread),
+            _ => return self.resolve_now(thread, holds),
         };
         if let Some(failure) = self.class.info.failures.find(what) {
             return Err(failure::throw_again(thread, failure));
         }
-        let resolved = self.resolve_now(thread);
+        let resolved = self.resolve_now(thread, holds);
         resolved.inspect_err(|_| failure::keep(thread, self.class, what))
     }
 
-    fn resolve_now(&'static self, thread: &Thread) -> Result<u64, Thrown> {
+    fn resolve_now(&'static self, thread: &Thread, holds: Holds) -> Result<u64, Thrown> {
         let (class, index) = (self.class, self.index as u16);
         match self.kind {
             SiteKind::Field => {
@@ -75,7 +76,7 @@ impl Site {
                 Ok(self.settle(u64::from(array.address()), 0))
             }
             SiteKind::String => {
-                let text = resolve::string_at(thread, class, index)?;
+                let text = resolve::string_at(thread, holds, class, index)?;
                 Ok(self.settle(1, u64::from(text.0)))
             }
             SiteKind::Mirror => {

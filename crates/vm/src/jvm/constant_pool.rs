@@ -8,7 +8,7 @@ use crate::classes::known::offset;
 use crate::jni::{of, outcome};
 use crate::link::resolve;
 use crate::objects::string;
-use crate::threads::thread::Thrown;
+use crate::threads::thread::{Holds, Thrown};
 
 #[unsafe(no_mangle)]
 extern "C" fn JVM_GetClassConstantPool(env: u64, mirror: u64) -> u64 {
@@ -86,7 +86,10 @@ extern "C" fn JVM_ConstantPoolGetUTF8At(env: u64, _unused: u64, holder: u64, ind
 extern "C" fn JVM_ConstantPoolGetStringAt(env: u64, _unused: u64, holder: u64, index: i32) -> u64 {
     let thread = &*of(env);
     let class = class_of(env, holder);
-    outcome(resolve::string_at(thread, class, index as u16).map(|text| thread.new_local(text)))
+    outcome(
+        resolve::string_at(thread, Holds::Any, class, index as u16)
+            .map(|text| thread.new_local(text)),
+    )
 }
 
 #[unsafe(no_mangle)]

@@ -20,7 +20,7 @@ use crate::link::tables::{self, Selected};
 use crate::memory::symbol::Symbol;
 use crate::objects::heap_binding;
 use crate::objects::string;
-use crate::threads::thread::{Thread, Thrown};
+use crate::threads::thread::{Holds, Thread, Thrown};
 use crate::threads::unwind;
 
 /// What resolution may do to find what code refers to: one of `&Thread` and [`OnlyLoaded`].
@@ -179,9 +179,10 @@ pub(crate) fn class_at<P: Policy>(
     found.map_err(|refusal| policy.keep(refusal, class, index))
 }
 
-/// The literal at a constant's index.
+/// The literal at a constant's index; `holds` is for the callers.
 pub(crate) fn string_at(
     thread: &Thread,
+    holds: Holds,
     class: &'static Class,
     index: u16,
 ) -> Result<ObjectRef, Thrown> {
@@ -191,7 +192,7 @@ pub(crate) fn string_at(
         _ => Err(classfile::Error::Malformed("String constant expected")),
     });
     let text = text.map_err(|error| bad_constant(thread, class, &error))?;
-    string::intern_mutf8(thread, text)
+    string::intern_literal(thread, holds, text)
 }
 
 /// A field here, in a superinterface or in a superclass.

@@ -98,8 +98,21 @@ pub(crate) fn new_object_for_managed(
     thread: &Thread,
     class: &'static Class,
 ) -> Result<ObjectRef, Thrown> {
+    new_object_holding(thread, Holds::Nothing, class)
+}
+
+/// As [`new_object`]; `holds` says what Rust frames up to the last managed one hold meanwhile.
+pub(crate) fn new_object_holding(
+    thread: &Thread,
+    holds: Holds,
+    class: &'static Class,
+) -> Result<ObjectRef, Thrown> {
     let site = AllocSite::fields(layout_at(class.address()));
-    let outcome = thread.at_managed_safepoint(|mutator| mutator.alloc(site));
+    let alloc = |mutator: &mut Mutator| mutator.alloc(site);
+    let outcome = match holds {
+        Holds::Any => thread.at_safepoint(alloc),
+        Holds::Nothing => thread.at_managed_safepoint(alloc),
+    };
     checked(thread, outcome)
 }
 
@@ -138,7 +151,8 @@ pub(crate) fn new_array_for_managed(
     new_array_holding(thread, Holds::Nothing, class, length)
 }
 
-fn new_array_holding(
+/// As [`new_object_holding`], for arrays.
+pub(crate) fn new_array_holding(
     thread: &Thread,
     holds: Holds,
     class: &'static Class,

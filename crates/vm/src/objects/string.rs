@@ -11,7 +11,7 @@ use crate::classes::object::ObjectRef;
 use crate::memory;
 use crate::objects::heap_binding;
 use crate::sync::lock::Lock;
-use crate::threads::thread::{Thread, Thrown};
+use crate::threads::thread::{Holds, Thread, Thrown};
 
 /// Value of `String.coder` for one byte per character.
 const LATIN1: u8 = 0;
@@ -31,6 +31,11 @@ pub(crate) fn new_string(thread: &Thread, text: &str) -> Result<ObjectRef, Throw
 
 /// A new string of UTF-16 units, compact if they allow.
 pub(crate) fn new_utf16(thread: &Thread, units: &[u16]) -> Result<ObjectRef, Thrown> {
+    new_utf16_holding(thread, Holds::Any, units)
+}
+
+/// As [`new_utf16`]; `holds` says what the callers up to the last managed frame hold meanwhile.
+fn new_utf16_holding(thread: &Thread, holds: Holds, units: &[u16]) -> Result<ObjectRef, Thrown> {
     let known = known();
     let is_latin1 = units.iter().all(|&unit| unit < 0x100);
     let (bytes, coder): (Vec<u8>, u8) = if is_latin1 {
@@ -41,8 +46,9 @@ pub(crate) fn new_utf16(thread: &Thread, units: &[u16]) -> Result<ObjectRef, Thr
             UTF16,
         )
     };
-    let array = new_bytes(thread, &bytes)?;
-    let string = heap_binding::new_object(thread, known.string)?;
+    let scope = thread.scope();
+    let array = scope.hold(new_bytes_holding(thread, holds, &bytes)?);
+    let string = heap_binding::new_object_holding(thread, holds, known.string)?;
     string.put_ref(known.string_value, array);
     string.put(known.string_coder, coder);
     Ok(string)
@@ -50,7 +56,12 @@ pub(crate) fn new_utf16(thread: &Thread, units: &[u16]) -> Result<ObjectRef, Thr
 
 /// A new byte array.
 pub(crate) fn new_bytes(thread: &Thread, bytes: &[u8]) -> Result<ObjectRef, Thrown> {
-    let array = heap_binding::new_array(thread, known().byte_array, bytes.len() as u32)?;
+    new_bytes_holding(thread, Holds::Any, bytes)
+}
+
+fn new_bytes_holding(thread: &Thread, holds: Holds, bytes: &[u8]) -> Result<ObjectRef, Thrown> {
+    let length = bytes.len() as u32;
+    let array = heap_binding::new_array_holding(thread, holds, known().byte_array, length)?;
     memory::copy(bytes.as_ptr() as u64, array.elements(), bytes.len());
     Ok(array)
 }
@@ -99,6 +110,15 @@ fn intern_as(units: Vec<u16>, string: ObjectRef) -> ObjectRef {
 
 /// The interned string of a class file's bytes.
 pub(crate) fn intern_mutf8(thread: &Thread, bytes: &[u8]) -> Result<ObjectRef, Thrown> {
+    intern_literal(thread, Holds::Any, bytes)
+}
+
+/// As [`intern_mutf8`]; `holds` says what the callers up to the last managed frame hold meanwhile.
+pub(crate) fn intern_literal(
+    thread: &Thread,
+    holds: Holds,
+    bytes: &[u8],
+) -> Result<ObjectRef, Thrown> {
     let units = match classfile::to_utf16(bytes) {
         Ok(units) => units,
         Err(error) => {
@@ -108,7 +128,7 @@ pub(crate) fn intern_mutf8(thread: &Thread, bytes: &[u8]) -> Result<ObjectRef, T
     if let Some(&found) = interned().lock().get(&units) {
         return Ok(found);
     }
-    let string = new_utf16(thread, &units)?;
+    let string = new_utf16_holding(thread, holds, &units)?;
     Ok(intern_as(units, string))
 }
 

@@ -25,7 +25,7 @@ use crate::link::native;
 use crate::link::resolve::{self, OnlyLoaded};
 use crate::link::verification;
 use crate::threads::real_time::Reached;
-use crate::threads::thread::{Thread, Thrown};
+use crate::threads::thread::{Holds, Thread, Thrown};
 
 /// Methods that one thread's closure holds: some 2 s of compiling at the first start.
 pub(super) const METHODS_MAX: usize = 2000;
@@ -319,7 +319,7 @@ impl<'a> Closure<'a> {
             _ => true,
         };
         if is_ready {
-            self.attempt(|thread| site.resolve(thread));
+            self.attempt(|thread| site.resolve(thread, Holds::Any));
         }
     }
 
@@ -330,7 +330,7 @@ impl<'a> Closure<'a> {
         }
         let sites = class.info.call_sites.lock().clone();
         for site in sites.iter().filter(|site| site.index() == index) {
-            self.attempt(|thread| site.resolve(thread));
+            self.attempt(|thread| site.resolve(thread, Holds::Any));
             if let Some((method, appendix)) = site.resolved() {
                 self.add(Method::at(method));
                 self.follow_handle(ObjectRef(appendix as u32));

@@ -99,7 +99,7 @@ pub(crate) fn clear_stack_below() {
 }
 
 /// As many bytes as frames of the machine's own code take before they call Java again, or nearly.
-const CLEARED_BYTES: i32 = 16 << 10;
+pub(crate) const CLEARED_BYTES: i32 = 16 << 10;
 
 #[unsafe(naked)]
 unsafe extern "C" fn clear_below() {
