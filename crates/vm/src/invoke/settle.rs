@@ -17,8 +17,8 @@ use crate::threads::ledger;
 use crate::threads::thread::{Holds, Thread, Thrown};
 
 impl Site {
-    /// Resolves, and gives the cell. `holds` says what the callers up to the last managed frame hold
-    /// meanwhile.
+    /// Resolves, and gives the cell. `holds` says what the callers up to the last managed frame
+    /// hold meanwhile.
     pub(crate) fn resolve(&'static self, thread: &Thread, holds: Holds) -> Result<u64, Thrown> {
         if let Some((cell, _)) = self.resolved() {
             return Ok(cell);
