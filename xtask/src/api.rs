@@ -49,7 +49,9 @@ pub(crate) fn is_page_stale() -> Result<bool> {
 
 fn measure(built: &Built) -> Result<[(&'static str, String); 2]> {
     let declared = built.native_methods()?;
-    let defined = symbols(&built.natives)?;
+    let mut defined = symbols(&built.natives)?;
+    let host = built.host_methods()?;
+    defined.extend(host.lines().map(str::to_owned));
     let services = built.answered_calls()?;
     Ok([
         (NATIVES, natives(&declared, &defined)?),
@@ -76,6 +78,7 @@ fn symbols(library: &Path) -> Result<BTreeSet<String>> {
     Ok(found)
 }
 
+/// `defined` holds names of functions and, of AOSP's own library, lines like those of `declared`.
 /// One line for each class that declares native methods: "CLASS THERE DECLARED", then the names of
 /// those that are not there if some are.
 fn natives(declared: &str, defined: &BTreeSet<String>) -> Result<String> {
@@ -92,7 +95,10 @@ fn natives(declared: &str, defined: &BTreeSet<String>) -> Result<String> {
         }
         let (short, long) = function_names(class, name, descriptor);
         let (there, absent) = classes.entry(class).or_default();
-        if defined.contains(&short) || defined.contains(&long) {
+        if [short.as_str(), &long, line]
+            .iter()
+            .any(|it| defined.contains(*it))
+        {
             *there += 1;
         } else {
             absent.push(name);

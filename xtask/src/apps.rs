@@ -26,8 +26,10 @@ pub(crate) struct Apps<'a> {
     pub(crate) realtime_api: &'a Path,
     /// Of those, what belongs to the real-time queue.
     pub(crate) realtime: &'a Path,
-    /// AOSP's classes and resources.
+    /// AOSP's classes.
     pub(crate) android: &'a Path,
+    /// AOSP's manifest and resources, as aapt2 reads them.
+    pub(crate) link: &'a Path,
 }
 
 impl Apps<'_> {
@@ -91,9 +93,16 @@ impl Apps<'_> {
         }
         let linked = work.join("linked.apk");
         let mut aapt = Command::new("aapt2");
-        aapt.arg("link").arg("-I").arg(self.android);
+        aapt.arg("link").arg("-I").arg(self.link);
         aapt.arg("--manifest")
             .arg(source.join("AndroidManifest.xml"));
+        if source.join("res").exists() {
+            let compiled = work.join("res.zip");
+            let mut compile = Command::new("aapt2");
+            compile.args(["compile", "--dir"]).arg(source.join("res"));
+            command(compile.arg("-o").arg(&compiled))?;
+            aapt.arg(compiled);
+        }
         command(
             aapt.arg("-o")
                 .arg(&linked)
@@ -133,7 +142,7 @@ impl Apps<'_> {
         let files = files(classes)?;
         let mut d8 = Command::new("java");
         d8.arg("-cp")
-            .arg(jar("r8-")?)
+            .arg(jar("r8")?)
             .arg("com.android.tools.r8.D8")
             .args(["--release", "--min-api", "26", "--lib"])
             .arg(java_home()?)

@@ -13,6 +13,9 @@ use crate::code;
 use crate::inputs::Inputs;
 use crate::stage::{command, takt, target_dir};
 
+/// What tools/setup fetches, by Maven.
+const POM: &str = "tools/maven/pom.xml";
+
 /// Random scripts that AOSP's queue and ours must dispatch alike.
 const SCRIPTS: &str = "200";
 
@@ -22,6 +25,13 @@ const LIBRARIES: [&str; 3] = [
     "libframework-connectivity-jni.so",
     "libframework-connectivity-tiramisu-jni.so",
 ];
+
+/// What AOSP's jar has for a host besides classes.
+const HOST_FILES: [&str; 2] = [
+    "native/linux/x86_64/libandroid_runtime.so",
+    "icu/icudt75l.dat",
+];
+const FONTS: &str = "framework/fonts/fonts.xml";
 
 /// The JDK's own reader of class files, for our tools.
 const ASM: [&str; 2] = [
@@ -50,7 +60,10 @@ pub(crate) struct Built {
     /// Our natives under the names by which AOSP's classes load them.
     libraries: PathBuf,
     pub(crate) natives: PathBuf,
+    /// AOSP's own native library, with its data.
+    host: PathBuf,
     android: PathBuf,
+    fonts: PathBuf,
     junit: PathBuf,
 }
 
@@ -100,8 +113,10 @@ impl Built {
             libraries: out.join("lib"),
             redirected: out.join("redirected"),
             natives: out.join("libnatives.so"),
-            android: jar("android-all-")?,
-            junit: jar("junit-platform-console-standalone-")?,
+            host: out.join("host"),
+            android: jar("android-all")?,
+            fonts: jar("nativeruntime-dist-compat")?,
+            junit: jar("junit-platform-console-standalone")?,
         };
         let natives = target.join("release/libnatives.so");
         let inputs = built.inputs(&out, &natives)?;
@@ -118,7 +133,7 @@ impl Built {
         // This program holds the steps.
         let own = std::env::current_exe()?;
         let folders = ["framework", "crates/vm/java", "examples", "tests/apps"];
-        let files = [natives, &self.android, &self.junit, &own];
+        let files = [natives, &self.android, &self.fonts, &self.junit, &own];
         let inputs: Vec<&Path> = folders.iter().map(Path::new).chain(files).collect();
         Inputs::of(out, &inputs)
     }
@@ -132,6 +147,7 @@ impl Built {
             &self.tools,
             &self.libraries,
             &self.redirected,
+            &self.host,
         ] {
             if folder.exists() {
                 std::fs::remove_dir_all(folder)?;
@@ -150,14 +166,23 @@ impl Built {
         self.archive_realtime(&out.join("javax-realtime"))?;
         self.compile()?;
         self.redirect()?;
-        self.unpack_resources(out)?;
-        self.trim(&out.join("android-lab.jar"))?;
+        self.pack_resources(out)?;
+        self.unpack_host(&self.host)?;
+        // What of AOSP's jar travels into a guest.
+        self.trim("framework/jdk/lab.txt", &out.join("android-lab.jar"))?;
+        let link = out.join("link.apk");
+        let mut java = Command::new("java");
+        java.arg("-cp")
+            .arg(&self.tools)
+            .arg("takt.tools.PlainTable");
+        command(java.arg(&self.android).arg(&link))?;
         Apps {
             out,
             classes: &self.classes,
             realtime_api: &self.realtime_api,
             realtime: &self.realtime,
             android: &self.android,
+            link: &link,
         }
         .build()
     }
@@ -213,23 +238,41 @@ impl Built {
         )
     }
 
-    /// The framework's resource table as a file of its own: reading it must not mean reading the
-    /// whole jar.
-    fn unpack_resources(&self, out: &Path) -> Result<()> {
-        let mut jar = Command::new("jar");
-        jar.arg("--extract").arg("--file").arg(&self.android);
-        command(jar.arg("resources.arsc").current_dir(out))
+    /// The framework's own resources as a package: reading one must not mean looking through the
+    /// whole jar, and its table is mapped as it lies there.
+    fn pack_resources(&self, out: &Path) -> Result<()> {
+        let loose = out.join("framework-res.loose");
+        self.trim("framework/jdk/resources.txt", &loose)?;
+        let packed = out.join("framework-res.apk");
+        let mut align = Command::new("zipalign");
+        command(align.args(["-f", "4"]).arg(&loose).arg(packed))?;
+        Ok(std::fs::remove_file(loose)?)
     }
 
-    /// What of AOSP's jar travels into a guest.
-    fn trim(&self, jar: &Path) -> Result<()> {
+    /// AOSP's native library for hosts, ICU's data, and the fonts that our list names.
+    fn unpack_host(&self, host: &Path) -> Result<()> {
+        let list = std::fs::read_to_string(FONTS)?;
+        let names = list.split(['<', '>']).filter(|it| it.ends_with(".ttf"));
+        let fonts: Vec<String> = names.map(|it| format!("fonts/{it}")).collect();
+        let mut jar = Command::new("jar");
+        jar.arg("--extract").arg("--file").arg(&self.fonts);
+        command(jar.args(fonts).current_dir(host))?;
+        std::fs::copy(FONTS, host.join("fonts/fonts.xml"))?;
+        let mut jar = Command::new("jar");
+        jar.arg("--extract").arg("--file").arg(&self.android);
+        command(jar.args(HOST_FILES).current_dir(host))?;
+        for file in HOST_FILES {
+            let name = Path::new(file).file_name().context("a file has a name")?;
+            std::fs::rename(host.join(file), host.join(name))?;
+        }
+        Ok(())
+    }
+
+    /// Some of AOSP's jar, by a list.
+    fn trim(&self, list: &str, jar: &Path) -> Result<()> {
         let mut java = Command::new("java");
         java.arg("-cp").arg(&self.tools).arg("takt.tools.Trim");
-        command(
-            java.arg(&self.android)
-                .arg("framework/jdk/lab.txt")
-                .arg(jar),
-        )
+        command(java.arg(&self.android).arg(list).arg(jar))
     }
 
     /// `java` with our natives and patches; `in_front` goes before AOSP's classes.
@@ -238,6 +281,7 @@ impl Built {
         let path = in_front.iter().chain(&behind).chain(more).copied();
         let mut java = Command::new("java");
         java.arg(format!("-Dtakt.natives={}", self.natives.display()))
+            .arg(format!("-Dtakt.host={}", self.host.display()))
             .arg("-cp")
             .arg(std::env::join_paths(path)?);
         Ok(java)
@@ -274,6 +318,12 @@ impl Built {
         java.arg("takt.tools.NativeMethods");
         let parts = [&self.headless, &self.realtime, &self.redirected];
         said(java.args(parts).arg(&self.classes).arg(&self.android))
+    }
+
+    /// Each native method that AOSP's own library has: class, name, descriptor.
+    pub(crate) fn host_methods(&self) -> Result<String> {
+        let mut java = self.java(&[&self.headless, &self.realtime], &[])?;
+        said(java.arg("takt.framework.HostLibrary"))
     }
 
     /// Each service: name, interface, calls that it declares, calls that are answered.
@@ -323,18 +373,27 @@ pub(crate) fn cache() -> Result<PathBuf> {
     }
 }
 
-/// A jar that tools/setup has fetched.
-pub(crate) fn jar(start: &str) -> Result<PathBuf> {
-    let folder = cache()?.join("maven");
-    let entries = std::fs::read_dir(&folder)
-        .with_context(|| format!("cannot read {}: run tools/setup", folder.display()))?;
-    for entry in entries {
-        let entry = entry?;
-        if entry.file_name().to_string_lossy().starts_with(start) {
-            return Ok(entry.path());
-        }
+/// A jar that tools/setup has fetched, in the version that tools/maven/pom.xml names: the cache may
+/// hold others, of other trees.
+pub(crate) fn jar(artifact: &str) -> Result<PathBuf> {
+    let pom = std::fs::read_to_string(POM).with_context(|| format!("cannot read {POM}"))?;
+    let version = version(&pom, artifact).with_context(|| format!("{POM} names no {artifact}"))?;
+    let jar = cache()?.join(format!("maven/{artifact}-{version}.jar"));
+    if !jar.exists() {
+        bail!("no {}: run tools/setup", jar.display());
     }
-    bail!("no {start}*.jar in {}: run tools/setup", folder.display())
+    Ok(jar)
+}
+
+/// The version of an artifact without a classifier.
+fn version<'a>(pom: &'a str, artifact: &str) -> Option<&'a str> {
+    let of = |dependency: &'a str, name: &str| {
+        let (_, rest) = dependency.split_once(&format!("<{name}>"))?;
+        Some(rest.split_once('<')?.0)
+    };
+    pom.split("<dependency>")
+        .filter(|it| of(it, "artifactId") == Some(artifact) && of(it, "classifier").is_none())
+        .find_map(|it| of(it, "version"))
 }
 
 /// Every Java file below a folder.
@@ -351,4 +410,20 @@ pub(crate) fn sources(folder: &Path) -> Result<Vec<PathBuf>> {
         }
     }
     Ok(found)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_artifact_has_the_version_that_the_pom_names() {
+        let pom = "<dependency><artifactId>a</artifactId><version>1</version>\
+                   <classifier>sources</classifier></dependency>\
+                   <dependency><artifactId>a-b</artifactId><version>2</version></dependency>\
+                   <dependency><artifactId>a</artifactId><version>3</version></dependency>";
+        assert_eq!(version(pom, "a"), Some("3"));
+        assert_eq!(version(pom, "a-b"), Some("2"));
+        assert_eq!(version(pom, "b"), None);
+    }
 }

@@ -126,12 +126,12 @@ fn a_signers_levels_are_signed_and_decide_whether_it_counts() {
     };
     check(&signed(V3, levels((28, 99), (28, 99))), "v3 verified");
     check(
-        &signed(V3, levels((28, 99), (28, 33))),
+        &signed(V3, levels((28, 99), (28, 34))),
         "levels are not those that it signed",
     );
     check(
-        &signed(V3, levels((28, 33), (28, 33))),
-        "no signer for API level 34",
+        &signed(V3, levels((28, 34), (28, 34))),
+        "no signer for API level 35",
     );
     let zip = plain_zip();
     let two = |first: Signing<'_>, second: Signing<'_>| {
@@ -139,10 +139,10 @@ fn a_signers_levels_are_signed_and_decide_whether_it_counts() {
         let value = [&(signers.len() as u32).to_le_bytes()[..], &signers].concat();
         with_block(&zip, &[(V3, value)])
     };
-    let old = levels((28, 33), (28, 33));
-    check(&two(old, levels((34, 99), (34, 99))), "v3 verified");
+    let old = levels((28, 34), (28, 34));
+    check(&two(old, levels((35, 99), (34, 99))), "v3 verified");
     let all = levels((28, 99), (28, 99));
-    check(&two(all, all), "more than one signer for API level 34");
+    check(&two(all, all), "more than one signer for API level 35");
 }
 
 #[test]

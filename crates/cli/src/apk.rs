@@ -15,7 +15,7 @@ use serde::Serialize;
 use crate::EXIT_FAILED;
 
 /// The API level of the framework that applications run on here.
-const FRAMEWORK_SDK: u32 = 34;
+const FRAMEWORK_SDK: u32 = 35;
 /// Of a package: it is held in memory as a whole, and the format ends at twice as much.
 const PACKAGE_BYTES_MAX: u64 = 2 << 30;
 /// The machine architecture of native libraries that could be loaded.

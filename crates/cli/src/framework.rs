@@ -47,9 +47,9 @@ impl Framework {
         Ok(Self { place, android })
     }
 
-    /// The framework's own resource table.
+    /// The package of the framework's own resources.
     pub(crate) fn resources(&self) -> PathBuf {
-        self.place.join("resources.arsc")
+        self.place.join("framework-res.apk")
     }
 
     /// Our native methods.
@@ -80,13 +80,17 @@ impl Framework {
             option
         };
         let path = std::env::join_paths(path)?;
-        Ok(vec![
+        let mut options = vec![
             option("-Djava.library.path=", "lib"),
             option("-Dtakt.natives=", "libnatives.so"),
             android(&path),
-            "-cp".into(),
-            path,
-        ])
+        ];
+        if front == Front::Hosted {
+            // AOSP's own library: graphics, resources, SQLite.
+            options.push(option("-Dtakt.host=", "host"));
+        }
+        options.extend(["-cp".into(), path]);
+        Ok(options)
     }
 }
 

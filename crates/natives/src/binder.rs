@@ -46,7 +46,7 @@ extern "system" fn Java_android_os_Binder_getCallingUid(_: Env, _: jclass) -> ji
 }
 
 #[unsafe(no_mangle)]
-extern "system" fn Java_android_os_Binder_isDirectlyHandlingTransaction(
+extern "system" fn Java_android_os_Binder_isDirectlyHandlingTransactionNative(
     _: Env,
     _: jclass,
 ) -> jboolean {

@@ -5,12 +5,12 @@
 //! Every call goes through the function table of JNI 1.6. Local references live until the native
 //! method returns.
 
-use std::ffi::{CStr, CString};
+use std::ffi::{CStr, CString, c_void};
 use std::sync::OnceLock;
 
 use jni_sys::{
-    JNI_OK, JNI_VERSION_1_6, JNIEnv, JavaVM, jbyteArray, jclass, jint, jlong, jobject,
-    jobjectArray, jsize, jstring,
+    JNI_OK, JNI_VERSION_1_6, JNIEnv, JNINativeMethod, JavaVM, jbyteArray, jclass, jint, jlong,
+    jobject, jobjectArray, jsize, jstring,
 };
 
 /// The calling thread's environment; only the JVM makes one, as the first argument of a native
@@ -38,6 +38,11 @@ extern "system" fn JNI_OnLoad(machine: *mut JavaVM, _reserved: *mut core::ffi::c
     JNI_VERSION_1_6
 }
 
+/// The machine we were loaded into; none before that.
+pub(crate) fn machine() -> Option<*mut JavaVM> {
+    Some(MACHINE.get()?.0)
+}
+
 /// Calls a function of the table.
 macro_rules! jni {
     ($env:expr, $function:ident $(, $argument:expr)*) => {{
@@ -61,6 +66,17 @@ impl Env {
         // 2. GetEnv writes one pointer to where it is told.
         let outcome = unsafe { ((**machine).v1_2.GetEnv)(machine, &raw mut env, JNI_VERSION_1_6) };
         (outcome == JNI_OK).then_some(Self(env.cast()))
+    }
+
+    /// # Safety
+    ///
+    /// The environment must be the calling thread's own, of a native method that has not returned.
+    pub(crate) unsafe fn from_raw(env: *mut JNIEnv) -> Self {
+        Self(env)
+    }
+
+    pub(crate) fn as_raw(self) -> *mut JNIEnv {
+        self.0
     }
 
     /// Text as UTF-16 units; none for null.
@@ -137,52 +153,12 @@ impl Env {
         );
     }
 
-    /// Writes into an array from `offset` on; an exception is pending if it does not reach so far.
-    pub(crate) fn write_bytes(self, array: jbyteArray, offset: jint, bytes: &[u8]) {
-        let count = bytes.len() as jsize;
-        jni!(
-            self,
-            SetByteArrayRegion,
-            array,
-            offset,
-            count,
-            bytes.as_ptr().cast()
-        );
-    }
-
-    /// The long field of that name of each object of an array.
-    pub(crate) fn long_fields(self, array: jobjectArray, name: &CStr) -> Vec<jlong> {
-        let count = jni!(self, GetArrayLength, array);
-        let field = |index| {
-            let object = jni!(self, GetObjectArrayElement, array, index);
-            let class = jni!(self, GetObjectClass, object);
-            let field = jni!(self, GetFieldID, class, name.as_ptr(), c"J".as_ptr());
-            jni!(self, GetLongField, object, field)
-        };
-        (0..count).map(field).collect()
-    }
-
-    /// Sets int fields of an object, by name; its class must have them.
-    pub(crate) fn set_int_fields(self, object: jobject, fields: &[(&CStr, jint)]) {
-        let class = jni!(self, GetObjectClass, object);
-        for (name, value) in fields {
-            let field = jni!(self, GetFieldID, class, name.as_ptr(), c"I".as_ptr());
-            jni!(self, SetIntField, object, field, *value);
-        }
-    }
-
     /// Sets a class's static int field.
     pub(crate) fn set_static_int(self, class: jclass, name: &CStr, value: jint) {
         let field = jni!(self, GetStaticFieldID, class, name.as_ptr(), c"I".as_ptr());
         if !field.is_null() {
             jni!(self, SetStaticIntField, class, field, value);
         }
-    }
-
-    /// A new object by the constructor without arguments; null, and an exception is pending, if
-    /// that fails.
-    pub(crate) fn new_object(self, class: &str) -> jobject {
-        self.new_object_with(class, c"()V", &[])
     }
 
     /// A new object by a constructor; null, and an exception is pending, if that fails.
@@ -274,6 +250,72 @@ impl Env {
             method,
             arguments.as_ptr()
         )
+    }
+
+    /// A class by its binary name, which is not initialised; null, and an exception is pending, if
+    /// there is none.
+    pub(crate) fn class_for_name(self, name: &str, loader: jobject) -> jclass {
+        let arguments = [
+            jni_sys::jvalue {
+                l: self.string_of(name),
+            },
+            jni_sys::jvalue { z: false },
+            jni_sys::jvalue { l: loader },
+        ];
+        self.call_static(
+            "java/lang/Class",
+            c"forName",
+            c"(Ljava/lang/String;ZLjava/lang/ClassLoader;)Ljava/lang/Class;",
+            &arguments,
+        )
+    }
+
+    /// A class's binary name.
+    pub(crate) fn name_of(self, class: jclass) -> String {
+        let of = jni!(self, GetObjectClass, class);
+        let (name, signature) = (c"getName".as_ptr(), c"()Ljava/lang/String;".as_ptr());
+        let method = jni!(self, GetMethodID, of, name, signature);
+        let name = jni!(self, CallObjectMethodA, class, method, core::ptr::null());
+        self.text(name).unwrap_or_default()
+    }
+
+    /// Gives a class a native method; false if it declares no such method.
+    pub(crate) fn register_native(
+        self,
+        class: jclass,
+        name: &CStr,
+        signature: &str,
+        function: *mut c_void,
+    ) -> bool {
+        let Ok(signature) = CString::new(signature) else {
+            return false;
+        };
+        let method = JNINativeMethod {
+            name: name.as_ptr().cast_mut(),
+            signature: signature.as_ptr().cast_mut(),
+            fnPtr: function,
+        };
+        let outcome = jni!(self, RegisterNatives, class, &raw const method, 1);
+        if self.is_exception_pending() {
+            jni!(self, ExceptionClear);
+            return false;
+        }
+        outcome == JNI_OK
+    }
+
+    /// Where the elements of an array of numbers lie; zero for null.
+    pub(crate) fn address_of(self, array: jobject) -> jlong {
+        if array.is_null() {
+            return 0;
+        }
+        let elements = jni!(
+            self,
+            GetPrimitiveArrayCritical,
+            array,
+            core::ptr::null_mut()
+        );
+        jni!(self, ReleasePrimitiveArrayCritical, array, elements, 0);
+        elements.expose_provenance() as jlong
     }
 
     pub(crate) fn is_exception_pending(self) -> bool {

@@ -26,14 +26,6 @@ impl<T> Handle<T> {
         self.address
     }
 
-    /// The number, as another Java object has kept it for us.
-    pub(crate) fn from_java(address: jlong) -> Self {
-        Self {
-            address,
-            kind: PhantomData,
-        }
-    }
-
     /// The object, shared: for types that threads may use at once.
     pub(crate) fn get(&self) -> &T
     where

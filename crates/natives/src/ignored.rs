@@ -2,10 +2,7 @@
 //! Hints that AOSP's classes give to ART, the kernel or a driver, and that ask for nothing: taken
 //! and not acted on.
 
-use jni_sys::{
-    jboolean, jbooleanArray, jbyteArray, jint, jintArray, jlong, jlongArray, jobject, jobjectArray,
-    jstring,
-};
+use jni_sys::{jboolean, jbyteArray, jint, jlongArray, jobject, jobjectArray, jstring};
 
 use crate::env::Env;
 
@@ -19,14 +16,6 @@ macro_rules! ignored {
 
 ignored! {
     Java_android_app_ActivityThread_nInitZygoteChildHeapProfiling();
-    Java_android_content_res_AssetManager_nativeApplyStyle(jlong, jlong, jint, jint, jlong, jintArray, jlong, jlong);
-    Java_android_graphics_HardwareRenderer_nSetDisplayDensityDpi(jint);
-    Java_android_graphics_HardwareRenderer_setupShadersDiskCache(jstring, jstring);
-    Java_android_graphics_HardwareRenderer_nSetIsSystemOrPersistent(jboolean);
-    Java_android_graphics_HardwareRenderer_nSetContextPriority(jint);
-    Java_android_graphics_HardwareRenderer_setPackageName(jstring);
-    Java_android_graphics_HardwareRenderer_nSetDebuggingEnabled(jboolean);
-    Java_android_graphics_Canvas_nSetCompatibilityVersion(jint);
     Java_dalvik_system_VMRuntime_registerSensitiveThread();
     Java_dalvik_system_VMRuntime_setDisabledCompatChangesNative(jlongArray);
     Java_dalvik_system_VMRuntime_setHiddenApiExemptions(jobjectArray);
@@ -45,8 +34,4 @@ ignored! {
     Java_com_android_internal_os_BinderInternal_handleGc();
     Java_android_util_StatsLog_writeImpl(jbyteArray, jint, jint);
     Java_android_os_Process_setCanSelfBackground(jboolean);
-    Java_android_content_res_AssetManager_nativeSetConfiguration__JIILjava_lang_String_2IIIIIIIIIIIIIIII();
-    Java_android_content_res_AssetManager_nativeThemeApplyStyle(jlong, jlong, jint, jboolean);
-    Java_android_content_res_AssetManager_nativeThemeRebase(jlong, jlong, jintArray, jbooleanArray, jint);
-    Java_android_content_res_AssetManager_nativeThemeCopy(jlong, jlong, jlong, jlong);
 }

@@ -4,13 +4,15 @@
 //!
 //! The classes come from AOSP as they are; this library is what they call. One file per Java class,
 //! exported under JNI's own names: a class whose natives are missing here gets UnsatisfiedLinkError
-//! with the method's name. [`env`] is the only file that speaks to the JVM.
+//! with the method's name. [`env`] speaks to the JVM for all files but one: [`host_library`] brings
+//! in AOSP's own library for graphics, resources and SQLite.
 
+mod apk_assets;
 mod binder;
 mod debug;
 mod env;
-mod graphics;
 mod handle;
+mod host_library;
 mod ignored;
 mod interrupt;
 mod linux;
@@ -21,7 +23,6 @@ mod os_constants;
 mod parcel;
 mod process;
 mod realtime_thread;
-mod resources;
 mod system_clock;
 mod system_properties;
 mod trace;

@@ -170,6 +170,19 @@ parcel! {
     fn Java_android_os_Parcel_nativeHasFileDescriptorsInRange(
         _env, _parcel, _offset: jint, _count: jint
     ) -> jboolean { false }
+    fn Java_android_os_Parcel_nativeHasBinders(_env, parcel) -> jboolean {
+        parcel.has_binders_within(0, parcel.size())
+    }
+    fn Java_android_os_Parcel_nativeHasBindersInRange(
+        env, parcel, offset: jint, count: jint
+    ) -> jboolean {
+        if size(offset).saturating_add(size(count)) > parcel.size() {
+            let text = format!("{count} bytes from {offset} of {}", parcel.size());
+            env.throw("java/lang/IllegalArgumentException", &text);
+            return false;
+        }
+        parcel.has_binders_within(size(offset), size(count))
+    }
     fn Java_android_os_Parcel_nativeWriteInterfaceToken(env, parcel, name: jstring) {
         let name = env.utf16(name);
         let mut head = [0, UNSET_WORK_SOURCE, HEADER].into_iter();

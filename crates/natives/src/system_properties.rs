@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! android.os.SystemProperties: what a headless device of Android 14 would say, and what the
+//! android.os.SystemProperties: what a headless device of Android 15 would say, and what the
 //! process sets itself.
 #![allow(
     clippy::disallowed_types,
@@ -18,9 +18,9 @@ const DEFAULTS: [(&str, &str); 16] = [
     ("ro.build.id", "TAKT"),
     ("ro.build.type", "user"),
     ("ro.build.tags", "release-keys"),
-    ("ro.build.version.sdk", "34"),
-    ("ro.build.version.release", "14"),
-    ("ro.build.version.release_or_codename", "14"),
+    ("ro.build.version.sdk", "35"),
+    ("ro.build.version.release", "15"),
+    ("ro.build.version.release_or_codename", "15"),
     ("ro.build.version.codename", "REL"),
     ("ro.build.version.all_codenames", "REL"),
     ("ro.build.version.known_codenames", "REL"),

@@ -6,8 +6,12 @@ use jni_sys::{jboolean, jclass, jint, jlong, jstring};
 use crate::env::Env;
 
 #[unsafe(no_mangle)]
-extern "system" fn Java_android_os_Trace_nativeGetEnabledTags(_: Env, _: jclass) -> jlong {
-    0
+extern "system" fn Java_android_os_Trace_nativeIsTagEnabled(
+    _: Env,
+    _: jclass,
+    _tag: jlong,
+) -> jboolean {
+    false
 }
 
 #[unsafe(no_mangle)]

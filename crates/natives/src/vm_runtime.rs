@@ -29,15 +29,15 @@ extern "system" fn Java_dalvik_system_VMRuntime_newNonMovableArray(
     env.new_array(class, length)
 }
 
-/// JNI knows no addresses of objects, and none of our native methods takes one: see `ignored`,
-/// nativeApplyStyle.
+/// Where an array's elements lie: for as long as it lives on our own machine, whose collectors move
+/// nothing, and until the next collection on one that moves objects.
 #[unsafe(no_mangle)]
 extern "system" fn Java_dalvik_system_VMRuntime_addressOf(
-    _: Env,
+    env: Env,
     _: jobject,
-    _array: jobject,
+    array: jobject,
 ) -> jlong {
-    0
+    env.address_of(array)
 }
 
 #[unsafe(no_mangle)]
@@ -107,8 +107,8 @@ extern "system" fn Java_libcore_util_NativeAllocationRegistry_applyFreeFunction(
     }
     let function = core::ptr::with_exposed_provenance::<()>(function as usize);
     // SAFETY:
-    // 1. The only free function that this library hands out is `binder::free_holder`, of exactly
-    //    this type.
+    // 1. A free function takes an address and answers nothing. The ones that are handed out are
+    //    `binder::free_holder` and those of AOSP's library, all of this type.
     let function: extern "C" fn(jlong) = unsafe { core::mem::transmute(function) };
     function(object);
 }

@@ -113,13 +113,21 @@ impl<B: Clone> Parcel<B> {
 
     /// Whether there are file descriptors among `size` bytes from `offset` on.
     pub fn has_fds_within(&self, offset: usize, size: usize) -> bool {
+        self.within(offset, size)
+            .any(|it| matches!(it.object, Object::Fd(_)))
+    }
+
+    /// Whether there are binders among `size` bytes from `offset` on.
+    pub fn has_binders_within(&self, offset: usize, size: usize) -> bool {
+        self.within(offset, size)
+            .any(|it| matches!(it.object, Object::Binder(_)))
+    }
+
+    /// Objects that lie whole in a part of the data.
+    fn within(&self, offset: usize, size: usize) -> impl Iterator<Item = &Entry<B>> {
         let end = offset.saturating_add(size);
-        let is_fd = |it: &Entry<B>| matches!(it.object, Object::Fd(_));
-        let mut within = self
-            .entries
-            .iter()
-            .filter(|it| offset <= it.at && it.end() <= end);
-        within.any(is_fd)
+        let is_inside = move |it: &&Entry<B>| offset <= it.at && it.end() <= end;
+        self.entries.iter().filter(is_inside)
     }
 
     /// Empties it and keeps its room.
@@ -427,6 +435,8 @@ mod tests {
             Err(BadObject),
             "what is overwritten is gone"
         );
+        assert!(source.has_binders_within(4, size(Kind::Binder)));
+        assert!(!source.has_binders_within(5, size(Kind::Binder)));
     }
 
     #[test]

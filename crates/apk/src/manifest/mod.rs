@@ -18,7 +18,7 @@ use crate::xml::{Document, Element};
 use crate::{Error, Fault, Table};
 
 /// The API level that qualified resources are chosen for: that of the framework we run on.
-pub(crate) const SDK: u16 = 34;
+pub(crate) const SDK: u16 = 35;
 /// The entry that holds it.
 pub const ENTRY: &str = "AndroidManifest.xml";
 

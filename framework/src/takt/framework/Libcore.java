@@ -1,12 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 package takt.framework;
 
+import android.graphics.FontListParser;
+import android.graphics.Typeface;
+import android.os.SharedMemory;
+import android.text.FontConfig;
 import android.util.Log;
 import android.view.IWindowManager;
 import android.view.View;
 import android.view.Window;
+import java.io.File;
+import java.io.IOException;
 import java.util.LinkedHashMap;
 import java.util.Map;
+import java.util.Objects;
+import libcore.util.NativeAllocationRegistry;
+import org.xmlpull.v1.XmlPullParserException;
 
 /**
  * What Android's java.* has and the JDK's has not: takt.tools.Redirect turns AOSP's calls to it
@@ -34,6 +43,38 @@ public final class Libcore {
     public static void logE(String text, Throwable cause) {
         Log.e(TAG, text, cause);
     }
+
+    /** The fonts that are there, by a list of our own. */
+    public static FontConfig getSystemPreinstalledFontConfig() {
+        File fonts = HostLibrary.fonts();
+        try {
+            return FontListParser.parse(new File(fonts, "fonts.xml").getPath(), fonts.getPath() + "/", null, null,
+                    Map.of(), 0, 0);
+        } catch (IOException | XmlPullParserException e) {
+            throw new IllegalStateException("no fonts in " + fonts, e);
+        }
+    }
+
+    /**
+     * Typeface asks at the end of its own initialisation. This is when fonts are loaded here: who
+     * draws no text pays nothing for them.
+     */
+    public static FontConfig getSystemPreinstalledFontConfigFromLegacyXml() {
+        Typeface.loadPreinstalledSystemFontMap();
+        return getSystemPreinstalledFontConfig();
+    }
+
+    /**
+     * The first Paint asks. Its native part draws with the default typeface, and knows none until
+     * Typeface is initialised.
+     */
+    public static NativeAllocationRegistry createMalloced(ClassLoader loader, long freeFunction) {
+        Objects.requireNonNull(Typeface.DEFAULT, "no default typeface");
+        return NativeAllocationRegistry.createMalloced(loader, freeFunction);
+    }
+
+    /** No font server shares its fonts: see above. */
+    public static void setSystemFontMap(SharedMemory fonts) {}
 
     /** AOSP's activity asks so that the view is there from then on, and goes without it. */
     public static View getDecorView(Window window) {

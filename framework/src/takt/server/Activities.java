@@ -26,6 +26,8 @@ import android.os.IBinder;
 import android.os.PersistableBundle;
 import android.os.RemoteException;
 import android.util.Log;
+import android.window.ActivityWindowInfo;
+import android.window.SizeConfigurationBuckets;
 import java.util.ArrayList;
 import java.util.List;
 
@@ -174,6 +176,9 @@ final class Activities {
     /** For a list of recent tasks, which nobody shows. */
     public void setTaskDescription(IBinder token, ActivityManager.TaskDescription description) {}
 
+    /** For a screen that changes its size: there is none. */
+    public void reportSizeConfigurations(IBinder token, SizeConfigurationBuckets sizes) {}
+
     /** There are no windows: the process makes no views for it. */
     public boolean willActivityBeVisible(IBinder token) {
         return false;
@@ -237,43 +242,44 @@ final class Activities {
         ClientTransactionItem first = null;
         if (top.state == ActivityLifecycleItem.PRE_ON_CREATE) {
             Configuration configuration = process.configuration();
-            first = LaunchActivityItem.obtain(top.intent, ++idents, top.info, configuration, configuration, 0, null,
-                    null, AppProcess.STATE, null, null, null, null, null, true, null, top.token, controller,
-                    top.token, false, null);
+            first = LaunchActivityItem.obtain(top.token, top.intent, ++idents, top.info, configuration, configuration,
+                    0, null, null, AppProcess.STATE, null, null, null, null, null, true, null, top.token, controller,
+                    top.token, false, null, null, new ActivityWindowInfo());
         } else if (!top.results.isEmpty()) {
-            first = ActivityResultItem.obtain(List.copyOf(top.results));
+            first = ActivityResultItem.obtain(top.token, List.copyOf(top.results));
         }
         top.results.clear();
         top.state = ActivityLifecycleItem.ON_RESUME;
-        send(top, first, ResumeActivityItem.obtain(true, false), "resume");
+        send(top, first, ResumeActivityItem.obtain(top.token, true, false), "resume");
     }
 
     private void pause(Record record) throws RemoteException {
         record.state = ActivityLifecycleItem.ON_PAUSE;
-        send(record, null, PauseActivityItem.obtain(record.isFinishing, false, 0, false, false), "pause");
+        ActivityLifecycleItem item = PauseActivityItem.obtain(record.token, record.isFinishing, false, false, false);
+        send(record, null, item, "pause");
     }
 
     private void stop(Record record) throws RemoteException {
         record.state = ActivityLifecycleItem.ON_STOP;
-        send(record, null, StopActivityItem.obtain(0), "stop");
+        send(record, null, StopActivityItem.obtain(record.token), "stop");
     }
 
     private void destroy(Record record) throws RemoteException {
         task.remove(record);
         if (record.state != ActivityLifecycleItem.PRE_ON_CREATE) {
             record.state = ActivityLifecycleItem.ON_DESTROY;
-            send(record, null, DestroyActivityItem.obtain(record.isFinishing, 0), "destroy");
+            send(record, null, DestroyActivityItem.obtain(record.token, record.isFinishing), "destroy");
         }
     }
 
     private void send(Record record, ClientTransactionItem first, ActivityLifecycleItem state, String what)
             throws RemoteException {
         process.watchdog.ask(record.token, what + " of activity " + record.name().flattenToShortString());
-        ClientTransaction transaction = ClientTransaction.obtain(process.thread(), record.token);
+        ClientTransaction transaction = ClientTransaction.obtain(process.thread());
         if (first != null) {
-            transaction.addCallback(first);
+            transaction.addTransactionItem(first);
         }
-        transaction.setLifecycleStateRequest(state);
+        transaction.addTransactionItem(state);
         transaction.schedule();
     }
 }

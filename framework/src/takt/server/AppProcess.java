@@ -16,6 +16,7 @@ import android.content.pm.ProviderInfo;
 import android.content.pm.ProviderInfoList;
 import android.content.res.CompatibilityInfo;
 import android.content.res.Configuration;
+import android.hardware.display.IDisplayManager;
 import android.net.IConnectivityManager;
 import android.os.Bundle;
 import android.os.Handler;
@@ -88,6 +89,7 @@ public final class AppProcess {
         ServiceRegistry.add("package", LocalInterface.binder(IPackageManager.class, new Packages(installed)));
         ServiceRegistry.add(Context.CONNECTIVITY_SERVICE,
                 LocalInterface.binder(IConnectivityManager.class, new Connectivity()));
+        ServiceRegistry.add(Context.DISPLAY_SERVICE, LocalInterface.binder(IDisplayManager.class, new Displays()));
         return process;
     }
 
@@ -101,14 +103,15 @@ public final class AppProcess {
                 .toList();
         long now = SystemClock.uptimeMillis();
         watchdog.ask(this, "start of the application");
-        thread.bindApplication(installed.application.processName, installed.application, null, null,
+        thread.bindApplication(installed.application.processName, installed.application, null, null, false,
                 ProviderInfoList.fromList(own), null, null, null, null, null, 0, false, false, false, false,
-                configuration(), COMPATIBILITY, Map.of(), new Bundle(), "", null, null, new long[0], null, now, now);
+                configuration(), COMPATIBILITY, Map.of(), new Bundle(), "", null, null, new long[0], new long[0], null,
+                now, now);
         owner.onBound(this);
     }
 
     /** The process has told all that it had to tell. */
-    public void finishAttachApplication(long sequence) {
+    public void finishAttachApplication(long sequence, long timestamp) {
         watchdog.answered(this);
     }
 
@@ -129,6 +132,11 @@ public final class AppProcess {
     public int checkPermission(String permission, int pid, int uid) {
         boolean isGranted = permission == null || List.of(installed.info.requestedPermissions).contains(permission);
         return isGranted ? PackageManager.PERMISSION_GRANTED : PackageManager.PERMISSION_DENIED;
+    }
+
+    /** The same, for a device among several: there is one. */
+    public int checkPermissionForDevice(String permission, int pid, int uid, int device) {
+        return checkPermission(permission, pid, uid);
     }
 
     /** Nobody clicks at random. */

@@ -4,6 +4,7 @@ package takt.server;
 import android.app.ActivityThread;
 import android.content.ComponentName;
 import android.content.Intent;
+import android.content.res.AssetManager;
 import android.os.Bundle;
 import android.os.Handler;
 import android.os.Looper;
@@ -18,7 +19,7 @@ import java.nio.file.Path;
 import org.json.JSONArray;
 import org.json.JSONException;
 import org.json.JSONObject;
-import takt.framework.Natives;
+import takt.framework.HostLibrary;
 
 /**
  * The main class of an application's process: the system server's part inside, then AOSP's own
@@ -45,17 +46,14 @@ public final class Launcher implements AppProcess.Owner {
 
     /** Starts the application; the process ends by itself or by a signal. */
     public static void main(String[] arguments) throws IOException, JSONException, ReflectiveOperationException {
-        Natives.load();
+        HostLibrary.load();
         JSONObject run = new JSONObject(Files.readString(Path.of(arguments[0])));
-        useFrameworkResources(run.getString("framework_resources"));
+        AssetManager.createSystemAssetsInZygoteLocked(true, run.getString("framework_resources"));
         ApplicationCode.install(run);
         UncaughtExceptions.install(run.getJSONObject("manifest").getString("package"));
         AppProcess.start(new InstalledPackage(run), run.getLong("answer_millis"), new Launcher(run));
         ActivityThread.main(new String[0]);
     }
-
-    /** Where the table of AOSP's own resources lies. */
-    private static native void useFrameworkResources(String table);
 
     @Override
     public void onBound(AppProcess process) throws RemoteException {

@@ -129,6 +129,11 @@ final class Packages {
         return null;
     }
 
+    /** Nothing here runs other people's libraries in a process of their own. */
+    public String getSdkSandboxPackageName() {
+        return null;
+    }
+
     /** Safe mode is for devices. */
     public boolean isSafeMode() {
         return false;

@@ -190,7 +190,7 @@ final class Services {
     }
 
     /** onCreate, onStartCommand or onDestroy has returned. */
-    public void serviceDoneExecuting(IBinder token, int type, int startId, int result) {
+    public void serviceDoneExecuting(IBinder token, int type, int startId, int result, Intent bound) {
         process.watchdog.answered(token);
         if (type == ActivityThread.SERVICE_DONE_EXECUTING_STOP) {
             process.watchdog.forget(token);

@@ -35,7 +35,7 @@ public final class Trim {
         try (JarFile jar = new JarFile(arguments[0]);
                 OutputStream out = Files.newOutputStream(Path.of(arguments[2]));
                 ZipOutputStream trimmed = new ZipOutputStream(out)) {
-            trimmed.setLevel(0);
+            trimmed.setMethod(ZipOutputStream.STORED);
             List<JarEntry> entries = jar.stream()
                     .filter(entry -> !entry.isDirectory() && starts.stream().anyMatch(entry.getName()::startsWith))
                     .sorted((one, other) -> one.getName().compareTo(other.getName())).toList();
@@ -47,6 +47,8 @@ public final class Trim {
             for (JarEntry entry : entries) {
                 ZipEntry copy = new ZipEntry(entry.getName());
                 copy.setTimeLocal(FIRST_DAY);
+                copy.setSize(entry.getSize());
+                copy.setCrc(entry.getCrc());
                 trimmed.putNextEntry(copy);
                 try (InputStream bytes = jar.getInputStream(entry)) {
                     bytes.transferTo(trimmed);

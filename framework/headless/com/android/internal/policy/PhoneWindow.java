@@ -128,11 +128,13 @@ public class PhoneWindow extends Window {
     }
 
     @Override
+    @Deprecated
     public int getStatusBarColor() {
         return 0;
     }
 
     @Override
+    @Deprecated
     public int getNavigationBarColor() {
         return 0;
     }
@@ -213,9 +215,11 @@ public class PhoneWindow extends Window {
     public void setChildInt(int feature, int value) {}
 
     @Override
+    @Deprecated
     public void setStatusBarColor(int color) {}
 
     @Override
+    @Deprecated
     public void setNavigationBarColor(int color) {}
 
     @Override
