@@ -47,6 +47,39 @@ fn activities_live_as_on_android() {
     }
 }
 
+/// What AOSP's own library does: pixels, text, an image's format; values by qualifier and theme,
+/// compiled XML, drawables; a database in the package's folder.
+#[test]
+fn an_application_draws_reads_resources_and_keeps_a_database() {
+    let expected = [
+        "pixels: ffff0000 ffffffff ff0000ff ffffffff",
+        "text: true true true",
+        "png: true 64x64 true",
+        "others: true true",
+        "half: 32 ffff0000",
+        "arrays: red,green,blue [2, 3, 5]",
+        "plurals: 1 sheet, 2 sheets",
+        "marked: one bold word, bold from 4",
+        "name: org.example.drawing:plurals/sheets, of the framework: OK",
+        "qualified: Hello portrait, Hallo landscape",
+        "theme: ffb87333 3.0 fffafafa",
+        "child: ff101010 3.0",
+        "xml: tree=12 branch=left branch=right",
+        "disc: 20 ffb87333 0",
+        "corner: 20 ff0000ff 0",
+        "row: line 4998 2499.0 bytes",
+        "rows: 2500 10873350 true",
+        "refused: true",
+        "parcel: true",
+        "done",
+    ];
+    for way in WAYS {
+        let run = run(way, "drawing", &["--service", ".Sheet"]);
+        assert_eq!(said(&run.stderr, "Drawing"), expected, "{run:#?}");
+        assert_eq!(run.code, 0);
+    }
+}
+
 /// RTDroid's experiment as a package: every real-time message is handled, at the priority that it
 /// was sent with, and the service's own callbacks run at what its manifest declares. Without the
 /// permission the same happens at no priority.
