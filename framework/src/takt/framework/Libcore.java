@@ -81,7 +81,7 @@ public final class Libcore {
         return null;
     }
 
-    /** What every view asks for when it is made. */
+    /** What every view and every input method asks for when it is made. */
     public static IWindowManager getWindowManagerService() {
         throw new UnsupportedOperationException("android.view.View is not supported by Takt yet: there are no windows");
     }
