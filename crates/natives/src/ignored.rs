@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Hints that AOSP's classes give to ART, the kernel or a driver, and that ask for nothing: taken
-//! and not acted on.
+//! and not acted on. What an application would miss says so once in the log.
+
+use std::sync::Once;
 
 use jni_sys::{
     jboolean, jbooleanArray, jbyteArray, jint, jintArray, jlong, jlongArray, jobject, jobjectArray,
@@ -17,9 +19,32 @@ macro_rules! ignored {
     )*};
 }
 
+static STYLES: Once = Once::new();
+
+/// Every attribute is as if no style and no theme set it: an application that insists on one of
+/// them, as AppCompat's does, ends by an exception of its own.
+#[unsafe(no_mangle)]
+extern "system" fn Java_android_content_res_AssetManager_nativeApplyStyle(
+    _: Env,
+    _: jobject,
+    _: jlong,
+    _: jlong,
+    _: jint,
+    _: jint,
+    _: jlong,
+    _: jintArray,
+    _: jlong,
+    _: jlong,
+) {
+    STYLES.call_once(|| {
+        crate::log::warn(
+            "styles and themes are not supported by Takt yet: no attribute is set by one",
+        );
+    });
+}
+
 ignored! {
     Java_android_app_ActivityThread_nInitZygoteChildHeapProfiling();
-    Java_android_content_res_AssetManager_nativeApplyStyle(jlong, jlong, jint, jint, jlong, jintArray, jlong, jlong);
     Java_android_graphics_HardwareRenderer_nSetDisplayDensityDpi(jint);
     Java_android_graphics_HardwareRenderer_setupShadersDiskCache(jstring, jstring);
     Java_android_graphics_HardwareRenderer_nSetIsSystemOrPersistent(jboolean);

@@ -9,6 +9,7 @@
 mod binder;
 mod debug;
 mod env;
+mod file_observer;
 mod graphics;
 mod handle;
 mod ignored;

@@ -55,7 +55,10 @@ extern "system" fn Java_android_content_res_AssetManager_nativeAssetRead(
     count: jint,
 ) -> jint {
     let asset = asset.get_mut();
-    let count = asset.rest().len().min(count.max(0) as usize);
+    if count <= 0 {
+        return 0;
+    }
+    let count = asset.rest().len().min(count as usize);
     if count == 0 {
         return -1;
     }

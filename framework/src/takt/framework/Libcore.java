@@ -1,10 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 package takt.framework;
 
+import android.app.ListActivity;
+import android.content.res.Resources;
+import android.telephony.TelephonyManager;
 import android.util.Log;
 import android.view.IWindowManager;
 import android.view.View;
 import android.view.Window;
+import com.android.internal.R;
+import java.io.FileDescriptor;
 import java.util.LinkedHashMap;
 import java.util.Map;
 
@@ -25,6 +30,11 @@ public final class Libcore {
         return map.isEmpty() ? null : map.entrySet().iterator().next();
     }
 
+    /** Asked before a close that might wait for a socket's last bytes: for StrictMode, which is off. */
+    public static boolean isSocket$(FileDescriptor descriptor) {
+        return false;
+    }
+
     /** A warning of libcore. */
     public static void logW(String text) {
         Log.w(TAG, text);
@@ -33,6 +43,24 @@ public final class Libcore {
     /** An error of libcore. */
     public static void logE(String text, Throwable cause) {
         Log.e(TAG, text, cause);
+    }
+
+    /** Android's own table says that it can call and send; devices that cannot say so in theirs. */
+    public static boolean getBoolean(Resources resources, int id) {
+        boolean isOfTelephone = id == R.bool.config_voice_capable || id == R.bool.config_sms_capable
+                || id == R.bool.config_mobile_data_capable;
+        return !isOfTelephone && resources.getBoolean(id);
+    }
+
+    /** Without a telephone AOSP's own answer is that it does not know. */
+    public static int getSimStateForSlotIndex(int slot) {
+        return TelephonyManager.SIM_STATE_ABSENT;
+    }
+
+    /** Of its own layout, from which the list would come. */
+    public static void setContentView(ListActivity activity, int layout) {
+        throw new UnsupportedOperationException(
+                "android.app.ListActivity is not supported by Takt yet: there are no windows and no views");
     }
 
     /** AOSP's activity asks so that the view is there from then on, and goes without it. */
