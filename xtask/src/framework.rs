@@ -150,6 +150,7 @@ impl Built {
         self.archive_realtime(&out.join("javax-realtime"))?;
         self.compile()?;
         self.redirect()?;
+        self.list_changes()?;
         self.unpack_resources(out)?;
         self.trim(&out.join("android-lab.jar"))?;
         Apps {
@@ -210,6 +211,16 @@ impl Built {
         command(
             java.arg("framework/jdk/redirects.txt")
                 .arg(&self.redirected),
+        )
+    }
+
+    /// Which of AOSP's changes wait for which target SDK, beside the class that asks.
+    fn list_changes(&self) -> Result<()> {
+        let mut java = Command::new("java");
+        java.arg("-cp").arg(&self.tools).arg("takt.tools.Changes");
+        command(
+            java.arg(&self.android)
+                .arg(self.classes.join("takt/server/changes.txt")),
         )
     }
 

@@ -113,7 +113,8 @@ public final class AppProcess {
         watchdog.ask(this, "start of the application");
         thread.bindApplication(installed.application.processName, installed.application, null, null,
                 ProviderInfoList.fromList(own), null, null, null, null, null, 0, false, false, false, false,
-                configuration(), COMPATIBILITY, Map.of(), new Bundle(), "", null, null, new long[0], null, now, now);
+                configuration(), COMPATIBILITY, Map.of(), new Bundle(), "", null, null,
+                Changes.disabledFor(installed.application.targetSdkVersion), null, now, now);
         owner.onBound(this);
     }
 
