@@ -380,8 +380,7 @@ fn the_longer_curve_comes_with_sha1() {
         jar("", |file| {
             let mut number = [0; 48];
             number[28..].copy_from_slice(&signed(file));
-            let signature: p384::ecdsa::DerSignature =
-                key.sign_prehash(&number).expect("it signs");
+            let signature: p384::ecdsa::DerSignature = key.sign_prehash(&number).expect("it signs");
             let block = Block {
                 digest: SHA1,
                 algorithm: ECDSA,

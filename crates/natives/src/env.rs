@@ -305,13 +305,7 @@ impl Env {
             return array;
         }
         for (index, element) in elements.iter().enumerate() {
-            jni!(
-                self,
-                SetObjectArrayElement,
-                array,
-                index as jsize,
-                *element
-            );
+            jni!(self, SetObjectArrayElement, array, index as jsize, *element);
         }
         array
     }

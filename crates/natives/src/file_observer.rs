@@ -52,7 +52,9 @@ extern "system" fn Java_android_os_FileObserver_00024ObserverThread_observe(
                 return;
             }
         };
-        let name = event.file_name().map(|it| it.to_string_lossy().into_owned());
+        let name = event
+            .file_name()
+            .map(|it| it.to_string_lossy().into_owned());
         let name = name.map_or(core::ptr::null_mut(), |it| env.string_of(&it));
         let arguments = [
             jvalue { i: event.wd() },

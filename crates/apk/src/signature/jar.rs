@@ -357,8 +357,7 @@ fn check_signer(
         return unchecked(format!("{name}: signature algorithm {oid}"));
     };
     let key = certificate.tbs_certificate.subject_public_key_info.to_der();
-    let key =
-        key.map_err(|error| Doubt::Unchecked(format!("{name} is not plain DER: {error}")))?;
+    let key = key.map_err(|error| Doubt::Unchecked(format!("{name} is not plain DER: {error}")))?;
     let Ok(key) = SubjectPublicKeyInfoRef::try_from(&*key) else {
         return refused(format!("{name}: the signer's public key does not parse"));
     };

@@ -183,8 +183,8 @@ impl DataFolder {
             }
             Err(error) => return Err(error.into()),
         }
-        let is_whole = text.len() == ANDROID_ID_BYTES
-            && text.bytes().all(|it| it.is_ascii_hexdigit());
+        let is_whole =
+            text.len() == ANDROID_ID_BYTES && text.bytes().all(|it| it.is_ascii_hexdigit());
         if !is_whole {
             let place = self.path.display();
             bail!("{place}/{OWN}/{ANDROID_ID} holds no Android id: remove it");

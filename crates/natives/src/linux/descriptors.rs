@@ -150,12 +150,12 @@ extern "system" fn Java_libcore_io_Linux_fcntlInt(
 
 #[unsafe(no_mangle)]
 extern "system" fn Java_libcore_io_Linux_fsync(env: Env, _: jobject, descriptor: jobject) {
-    with(env, "fsync", descriptor, rustix::fs::fsync);
+    with(env, "fsync", descriptor, |it| rustix::fs::fsync(it));
 }
 
 #[unsafe(no_mangle)]
 extern "system" fn Java_libcore_io_Linux_fdatasync(env: Env, _: jobject, descriptor: jobject) {
-    with(env, "fdatasync", descriptor, rustix::fs::fdatasync);
+    with(env, "fdatasync", descriptor, |it| rustix::fs::fdatasync(it));
 }
 
 #[unsafe(no_mangle)]
@@ -242,11 +242,7 @@ extern "system" fn Java_libcore_io_Linux_fstatvfs(env: Env, _: jobject, of: jobj
 }
 
 #[unsafe(no_mangle)]
-extern "system" fn Java_libcore_io_Linux_pipe2(
-    env: Env,
-    _: jobject,
-    flags: jint,
-) -> jobjectArray {
+extern "system" fn Java_libcore_io_Linux_pipe2(env: Env, _: jobject, flags: jint) -> jobjectArray {
     let flags = PipeFlags::from_bits_retain(flags.cast_unsigned());
     let Some((reader, writer)) = given(env, "pipe2", rustix::pipe::pipe_with(flags)) else {
         return core::ptr::null_mut();
@@ -345,8 +341,7 @@ impl Place {
         }
         let length = env.array_length(self.array);
         let end = self.offset.checked_add(self.count);
-        let is_inside =
-            0 <= self.offset && 0 <= self.count && end.is_some_and(|it| it <= length);
+        let is_inside = 0 <= self.offset && 0 <= self.count && end.is_some_and(|it| it <= length);
         if !is_inside {
             let text = format!("{} bytes from {} of {length}", self.count, self.offset);
             env.throw("java/lang/ArrayIndexOutOfBoundsException", &text);
@@ -365,7 +360,11 @@ extern "system" fn Java_libcore_io_Linux_readBytes(
     offset: jint,
     count: jint,
 ) -> jint {
-    let place = Place { array, offset, count };
+    let place = Place {
+        array,
+        offset,
+        count,
+    };
     read(env, "read", descriptor, place, |it, bytes| {
         rustix::io::read(it, bytes)
     })
@@ -381,7 +380,11 @@ extern "system" fn Java_libcore_io_Linux_preadBytes(
     count: jint,
     at: jlong,
 ) -> jint {
-    let place = Place { array, offset, count };
+    let place = Place {
+        array,
+        offset,
+        count,
+    };
     read(env, "pread", descriptor, place, |it, bytes| {
         rustix::io::pread(it, bytes, at.cast_unsigned())
     })
@@ -396,7 +399,11 @@ extern "system" fn Java_libcore_io_Linux_writeBytes(
     offset: jint,
     count: jint,
 ) -> jint {
-    let place = Place { array, offset, count };
+    let place = Place {
+        array,
+        offset,
+        count,
+    };
     write(env, "write", descriptor, place, |it, bytes| {
         rustix::io::write(it, bytes)
     })
@@ -412,7 +419,11 @@ extern "system" fn Java_libcore_io_Linux_pwriteBytes(
     count: jint,
     at: jlong,
 ) -> jint {
-    let place = Place { array, offset, count };
+    let place = Place {
+        array,
+        offset,
+        count,
+    };
     write(env, "pwrite", descriptor, place, |it, bytes| {
         rustix::io::pwrite(it, bytes, at.cast_unsigned())
     })

@@ -28,7 +28,11 @@ extern "system" fn Java_libcore_io_Linux_statvfs(env: Env, _: jobject, name: jst
 
 #[unsafe(no_mangle)]
 extern "system" fn Java_libcore_io_Linux_unlink(env: Env, _: jobject, name: jstring) {
-    given(env, "unlink", rustix::fs::unlink(path(env, name).as_c_str()));
+    given(
+        env,
+        "unlink",
+        rustix::fs::unlink(path(env, name).as_c_str()),
+    );
 }
 
 /// A file or an empty folder.
@@ -45,27 +49,35 @@ extern "system" fn Java_libcore_io_Linux_remove(env: Env, _: jobject, name: jstr
 #[unsafe(no_mangle)]
 extern "system" fn Java_libcore_io_Linux_rename(env: Env, _: jobject, old: jstring, new: jstring) {
     let (old, new) = (path(env, old), path(env, new));
-    given(env, "rename", rustix::fs::rename(old.as_c_str(), new.as_c_str()));
+    given(
+        env,
+        "rename",
+        rustix::fs::rename(old.as_c_str(), new.as_c_str()),
+    );
 }
 
 #[unsafe(no_mangle)]
 extern "system" fn Java_libcore_io_Linux_link(env: Env, _: jobject, old: jstring, new: jstring) {
     let (old, new) = (path(env, old), path(env, new));
-    given(env, "link", rustix::fs::link(old.as_c_str(), new.as_c_str()));
+    given(
+        env,
+        "link",
+        rustix::fs::link(old.as_c_str(), new.as_c_str()),
+    );
 }
 
 #[unsafe(no_mangle)]
 extern "system" fn Java_libcore_io_Linux_symlink(env: Env, _: jobject, to: jstring, new: jstring) {
     let (to, new) = (path(env, to), path(env, new));
-    given(env, "symlink", rustix::fs::symlink(to.as_c_str(), new.as_c_str()));
+    given(
+        env,
+        "symlink",
+        rustix::fs::symlink(to.as_c_str(), new.as_c_str()),
+    );
 }
 
 #[unsafe(no_mangle)]
-extern "system" fn Java_libcore_io_Linux_readlink(
-    env: Env,
-    _: jobject,
-    name: jstring,
-) -> jstring {
+extern "system" fn Java_libcore_io_Linux_readlink(env: Env, _: jobject, name: jstring) -> jstring {
     let found = rustix::fs::readlink(path(env, name).as_c_str(), Vec::new());
     given(env, "readlink", found).map_or(core::ptr::null_mut(), |it| {
         env.string_of(&it.to_string_lossy())
@@ -73,11 +85,7 @@ extern "system" fn Java_libcore_io_Linux_readlink(
 }
 
 #[unsafe(no_mangle)]
-extern "system" fn Java_libcore_io_Linux_realpath(
-    env: Env,
-    _: jobject,
-    name: jstring,
-) -> jstring {
+extern "system" fn Java_libcore_io_Linux_realpath(env: Env, _: jobject, name: jstring) -> jstring {
     match std::fs::canonicalize(env.text(name).unwrap_or_default()) {
         Ok(found) => env.string_of(&found.to_string_lossy()),
         Err(error) => {
@@ -89,7 +97,10 @@ extern "system" fn Java_libcore_io_Linux_realpath(
 
 #[unsafe(no_mangle)]
 extern "system" fn Java_libcore_io_Linux_mkfifo(env: Env, _: jobject, name: jstring, mode: jint) {
-    let (name, mode) = (path(env, name), Mode::from_bits_retain(mode.cast_unsigned()));
+    let (name, mode) = (
+        path(env, name),
+        Mode::from_bits_retain(mode.cast_unsigned()),
+    );
     let made = rustix::fs::mknodat(
         rustix::fs::CWD,
         name.as_c_str(),
