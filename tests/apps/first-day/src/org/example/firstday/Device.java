@@ -32,7 +32,13 @@ public final class Device extends Day {
         say("contrast", () -> getSystemService(UiModeManager.class).getContrast());
         say("mode type", () -> getSystemService(UiModeManager.class).getCurrentModeType());
         say("night mode", () -> getSystemService(UiModeManager.class).getNightMode());
-        say("serial", Build::getSerial);
+        say("serial", () -> {
+            try {
+                return Build.getSerial();
+            } catch (SecurityException e) {
+                return "refused";
+            }
+        });
         say("android id", () -> Settings.Secure.getString(getContentResolver(), Settings.Secure.ANDROID_ID)
                 .matches("[0-9a-f]{16}"));
         say("bluetooth", BluetoothAdapter::getDefaultAdapter);
