@@ -61,7 +61,7 @@ fn wrapped(env: Env, fd: Option<OwnedFd>) -> jobject {
     };
     let object = env.new_object("java/io/FileDescriptor");
     if !object.is_null() {
-        env.set_int_field(object, c"fd", fd.into_raw_fd());
+        env.set_int_fields(object, &[(c"fd", fd.into_raw_fd())]);
     }
     object
 }
@@ -89,7 +89,7 @@ extern "system" fn Java_libcore_io_Linux_close(env: Env, _: jobject, descriptor:
         env.throw_errno_of("close", Errno::BADF.raw_os_error());
         return;
     }
-    env.set_int_field(descriptor, c"fd", -1);
+    env.set_int_fields(descriptor, &[(c"fd", -1)]);
     // SAFETY:
     // 1. close takes any number; whose it is the application says.
     if unsafe { libc::close(number) } != 0 {
@@ -269,8 +269,8 @@ extern "system" fn Java_libcore_io_Linux_socketpair(
     let protocol = core::num::NonZeroU32::new(protocol.cast_unsigned()).map(Protocol::from_raw);
     let pair = rustix::net::socketpair(family, kind, flags, protocol);
     if let Some((one, other)) = given(env, "socketpair", pair) {
-        env.set_int_field(first, c"fd", one.into_raw_fd());
-        env.set_int_field(second, c"fd", other.into_raw_fd());
+        env.set_int_fields(first, &[(c"fd", one.into_raw_fd())]);
+        env.set_int_fields(second, &[(c"fd", other.into_raw_fd())]);
     }
 }
 
