@@ -30,7 +30,7 @@ public final class Libcore {
         return map.isEmpty() ? null : map.entrySet().iterator().next();
     }
 
-    /** Asked before a close that might wait for a socket's last bytes: for StrictMode, which is off. */
+    /** For StrictMode, which is off: might a close wait for a socket's last bytes? */
     public static boolean isSocket$(FileDescriptor descriptor) {
         return false;
     }

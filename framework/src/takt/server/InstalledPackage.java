@@ -51,7 +51,7 @@ public final class InstalledPackage {
     final PackageInfo info = new PackageInfo();
     final ApplicationInfo application = new ApplicationInfo();
     final List<Component> components = new ArrayList<>();
-    /** What the settings know the device by, for this application; null for a process without data. */
+    /** What the settings know the device by, for this application; null without a data folder. */
     final String androidId;
 
     /**

@@ -27,8 +27,8 @@ import java.util.concurrent.ConcurrentHashMap;
  * <p>The object has a public method for each call that it answers, with the interface's own name
  * and parameters. A call that it does not answer says so by name: one without an answer is logged
  * once and passed over, one with an answer throws UnsupportedOperationException, since an invented
- * answer would be a lie. So does one that answers by other ways, a callback or an object to fill in:
- * its caller would wait for ever, or go on with nothing.
+ * answer would be a lie. So does one that answers by other ways, a callback or an object to fill
+ * in: its caller would wait for ever, or go on with nothing.
  */
 final class LocalInterface implements InvocationHandler {
     private static final String TAG = "Takt";
@@ -120,7 +120,7 @@ final class LocalInterface implements InvocationHandler {
         };
     }
 
-    /** Of a call without a result: is its name that of a question? Java does not say what is `out`. */
+    /** Is the name that of a question, though nothing comes back? Java does not say what is out. */
     private static boolean fillsIn(Method call) {
         String name = call.getName();
         return name.startsWith("get") || name.startsWith("query") || FILLS_IN.contains(name);

@@ -104,7 +104,7 @@ final class OneUser {
             return new StorageVolume[] {volume};
         }
 
-        /** For the application, which may have no right to the volume's upper folders on Android. */
+        /** For the application, which has no right to the volume's upper folders on Android. */
         public void mkdirs(String name, String path) throws IOException {
             File folder = new File(path).getCanonicalFile();
             if (!folder.toPath().startsWith(volume.getPathFile().getCanonicalFile().toPath())) {
