@@ -198,5 +198,8 @@ extern "system" fn Java_libcore_io_Linux_getenv(env: Env, _: jobject, name: jstr
 
 #[unsafe(no_mangle)]
 extern "system" fn Java_libcore_io_Linux_strerror(env: Env, _: jobject, number: jint) -> jstring {
-    env.string_of(&std::io::Error::from_raw_os_error(number).to_string())
+    let text = std::io::Error::from_raw_os_error(number).to_string();
+    // The C library's words, without what Rust adds to them.
+    let words = text.split(" (os error ").next();
+    env.string_of(words.unwrap_or_default())
 }
