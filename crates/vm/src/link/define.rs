@@ -129,7 +129,7 @@ fn define_now(thread: &Thread, definition: Definition) -> Result<&'static Class,
         mirror::set_class_data(class, hidden.class_data);
     }
     loader::enter(loader, class).map_err(|refusal| refusal.thrown(thread, loader, class))?;
-    if crate::options::get().is_verbose_class {
+    if crate::options::get().is_verbose_class.load(Ordering::Relaxed) {
         class_loaded(class);
     }
     Ok(class)

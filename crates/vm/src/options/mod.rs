@@ -9,6 +9,7 @@ pub(crate) mod properties;
 use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::OnceLock;
+use std::sync::atomic::AtomicBool;
 
 use heap::CollectorKind;
 
@@ -39,9 +40,9 @@ pub(crate) struct Options {
     pub(crate) is_verifying: bool,
     /// Whether the boot loader's classes are checked and proven like all others.
     pub(crate) is_library_verified: bool,
-    /// A line for each collection.
-    pub(crate) is_verbose_gc: bool,
-    pub(crate) is_verbose_class: bool,
+    /// A line for each collection; it and the next one can be switched while the program runs.
+    pub(crate) is_verbose_gc: AtomicBool,
+    pub(crate) is_verbose_class: AtomicBool,
     pub(crate) is_verbose_compile: bool,
     /// `-XX:+DumpPerfMapAtExit`: names of compiled code for `perf`.
     pub(crate) is_perf_mapped: bool,
@@ -127,8 +128,8 @@ pub(crate) fn read(arguments: &[String], ignores_unknown: bool) -> Result<(), St
         code_bytes_max: None,
         is_verifying: false,
         is_library_verified: false,
-        is_verbose_gc: false,
-        is_verbose_class: false,
+        is_verbose_gc: AtomicBool::new(false),
+        is_verbose_class: AtomicBool::new(false),
         is_verbose_compile: false,
         is_perf_mapped: false,
         is_reporting: false,
@@ -188,6 +189,16 @@ const SINGLE: [(&str, &str); 3] = [
     ("--limit-modules=", "limitmods"),
 ];
 
+/// Whether the property stands for an option of the module system: it has to be given as such.
+fn is_reserved(property: &str) -> bool {
+    let names = NUMBERED.iter().chain(&SINGLE);
+    property.strip_prefix("jdk.module.").is_some_and(|own| {
+        names
+            .filter_map(|(_, name)| own.strip_prefix(name))
+            .any(|rest| rest.is_empty() || rest.starts_with('.'))
+    })
+}
+
 impl Options {
     /// `-D`, and what the module system reads as a property. `numbered` counts those of each name.
     fn property(&mut self, argument: &str, numbered: &mut HashMap<&str, u32>) -> bool {
@@ -199,6 +210,13 @@ impl Options {
         }
         let property = if let Some(property) = argument.strip_prefix("-D") {
             let (name, value) = property.split_once('=').unwrap_or((property, ""));
+            if is_reserved(name) {
+                crate::console::warn(
+                    "Ignoring system property options whose names match the '-Djdk.module.*'. \
+                     names that are reserved for internal use.",
+                );
+                return true;
+            }
             (name.to_owned(), value.to_owned())
         } else if let Some((name, value)) = NUMBERED.iter().find_map(value_of) {
             let place = numbered.entry(name).or_insert(0);
@@ -242,7 +260,7 @@ impl Options {
 
     fn flag(&mut self, argument: &str) -> bool {
         match argument {
-            "-verbose:class" | "-verbose" => self.is_verbose_class = true,
+            "-verbose:class" | "-verbose" => *self.is_verbose_class.get_mut() = true,
             "-Xtakt:compile" => self.is_verbose_compile = true,
             "-Xtakt:gc=rc" => self.collector = CollectorKind::Rc,
             "-Xtakt:gc=stw" => self.collector = CollectorKind::Stw,
@@ -260,7 +278,7 @@ impl Options {
             "-XX:+DisableAttachMechanism" => self.is_attach_disabled = true,
             "-XX:-DisableAttachMechanism" => self.is_attach_disabled = false,
             "-XX:+DumpPerfMapAtExit" => self.is_perf_mapped = true,
-            "-verbose:gc" | "-Xlog:gc" => self.is_verbose_gc = true,
+            "-verbose:gc" | "-Xlog:gc" => *self.is_verbose_gc.get_mut() = true,
             "-Xtakt:report" => self.is_reporting = true,
             "-Xtakt:realtime-strict" => self.is_strictly_real_time = true,
             "-Xtakt:pieces" => self.is_cutting_all = true,

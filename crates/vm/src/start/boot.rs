@@ -97,9 +97,10 @@ fn boot(thread: &'static Thread) -> Result<(), Thrown> {
     call_static(thread, "java/lang/System", "initPhase1", "()V", &[])?;
     keep_out_of_memory_error(thread)?;
     method_handle::start(thread)?;
-    let phase2 = call_static(thread, "java/lang/System", "initPhase2", "(ZZ)I", &[1, 1])?;
+    // It says what is wrong itself, where HotSpot says it, without a trace.
+    let phase2 = call_static(thread, "java/lang/System", "initPhase2", "(ZZ)I", &[0, 0])?;
     if phase2 as i32 != 0 {
-        console::fatal("System.initPhase2 failed");
+        rt::lines::leave(1);
     }
     call_static(thread, "java/lang/System", "initPhase3", "()V", &[])?;
     let signature = "()Ljava/lang/ClassLoader;";

@@ -9,7 +9,7 @@
 
 mod threads;
 
-use core::sync::atomic::Ordering;
+use core::sync::atomic::{AtomicBool, Ordering};
 use std::sync::Arc;
 
 use crate::classes::known::offset;
@@ -209,21 +209,33 @@ extern "C" fn get_long_attribute(env: u64, _bean: u64, attribute: i32) -> i64 {
     }
 }
 
+const VERBOSE_GC: i32 = 21;
 const VERBOSE_CLASS: i32 = 22;
 const CPU_TIME: i32 = 24;
 const THREAD_ALLOCATION: i32 = 25;
 
+/// The lines that can be switched on and off.
+fn verbosity(attribute: i32) -> Option<&'static AtomicBool> {
+    match attribute {
+        VERBOSE_GC => Some(&options::get().is_verbose_gc),
+        VERBOSE_CLASS => Some(&options::get().is_verbose_class),
+        _ => None,
+    }
+}
+
 extern "C" fn get_bool_attribute(_env: u64, attribute: i32) -> u8 {
     u8::from(match attribute {
-        VERBOSE_CLASS => options::get().is_verbose_class,
         CPU_TIME | THREAD_ALLOCATION => true,
-        _ => false,
+        _ => verbosity(attribute).is_some_and(|it| it.load(Ordering::Relaxed)),
     })
 }
 
-/// None can be changed; the old value is given.
-extern "C" fn set_bool_attribute(env: u64, attribute: i32, _value: u8) -> u8 {
-    get_bool_attribute(env, attribute)
+/// The old value is given. What is measured is always measured.
+extern "C" fn set_bool_attribute(env: u64, attribute: i32, value: u8) -> u8 {
+    match verbosity(attribute) {
+        Some(it) => u8::from(it.swap(value != 0, Ordering::Relaxed)),
+        None => get_bool_attribute(env, attribute),
+    }
 }
 
 extern "C" fn reset_statistic(_env: u64, _object: u64, statistic: i32) -> u8 {
