@@ -328,7 +328,11 @@ impl Class {
         }
         if innermost.info.is_hidden {
             let brackets = self.info.name.bytes().iter().take_while(|&&it| it == b'[');
-            return format!("{}L{};", "[".repeat(brackets.count()), innermost.java_name());
+            return format!(
+                "{}L{};",
+                "[".repeat(brackets.count()),
+                innermost.java_name()
+            );
         }
         self.info.name.dotted()
     }

@@ -452,7 +452,13 @@ extern "C" fn JVM_GetNestMembers(env: u64, mirror: u64) -> u64 {
     let host = nest_host(thread, class_of(env, mirror));
     let members = host.info.file.nest_members.iter().copied();
     let is_member = |class| core::ptr::eq(nest_host(thread, class), host);
-    outcome(classes_at(thread, host, vec![host.mirror()], members, is_member))
+    outcome(classes_at(
+        thread,
+        host,
+        vec![host.mirror()],
+        members,
+        is_member,
+    ))
 }
 
 #[unsafe(no_mangle)]

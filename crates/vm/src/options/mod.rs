@@ -75,6 +75,12 @@ pub(crate) struct Options {
     pub(crate) has_reduced_signals: bool,
     /// `-XX:+DisableAttachMechanism`: no tool may ask anything.
     pub(crate) is_attach_disabled: bool,
+    /// Tools list the process, unless `-XX:-UsePerfData`.
+    pub(crate) is_listed: bool,
+    /// `-Xbootclasspath/a`: folders and jars.
+    pub(crate) boot_append: Vec<String>,
+    /// `-javaagent`: a jar and what its agent is told.
+    pub(crate) agents: Vec<(String, Option<String>)>,
     /// Arguments that are not properties, for `RuntimeMXBean`.
     pub(crate) arguments: Vec<String>,
 }
@@ -146,6 +152,9 @@ pub(crate) fn read(arguments: &[String], ignores_unknown: bool) -> Result<(), St
         code_install: None,
         has_reduced_signals: false,
         is_attach_disabled: false,
+        is_listed: true,
+        boot_append: Vec::new(),
+        agents: Vec::new(),
         is_compiling_loaded: false,
         compile_list: None,
     };
@@ -154,6 +163,7 @@ pub(crate) fn read(arguments: &[String], ignores_unknown: bool) -> Result<(), St
         let is_known = options.property(argument, &mut numbered)
             || options.size(argument)?
             || options.assertions.take(argument)
+            || options.path(argument, &mut numbered)
             || options.flag(argument)
             || options.file(argument);
         if is_known {
@@ -231,6 +241,24 @@ impl Options {
         true
     }
 
+    /// `-Xbootclasspath/a` and `-javaagent`, which needs its module.
+    fn path(&mut self, argument: &str, numbered: &mut HashMap<&str, u32>) -> bool {
+        if let Some(paths) = argument.strip_prefix("-Xbootclasspath/a:") {
+            let paths = paths.split(':').filter(|path| !path.is_empty());
+            self.boot_append.extend(paths.map(str::to_owned));
+            return true;
+        }
+        let Some(agent) = argument.strip_prefix("-javaagent:") else {
+            return false;
+        };
+        let (jar, told) = match agent.split_once('=') {
+            Some((jar, told)) => (jar, Some(told.to_owned())),
+            None => (agent, None),
+        };
+        self.agents.push((jar.to_owned(), told));
+        self.property("--add-modules=java.instrument", numbered)
+    }
+
     /// `-Xmx`, `-Xms`, `-Xss`.
     fn size(&mut self, argument: &str) -> Result<bool, String> {
         if let Some(size) = argument.strip_prefix("-Xmx") {
@@ -277,6 +305,8 @@ impl Options {
             "-XX:+UnlockDiagnosticVMOptions" => {}
             "-XX:+DisableAttachMechanism" => self.is_attach_disabled = true,
             "-XX:-DisableAttachMechanism" => self.is_attach_disabled = false,
+            "-XX:+UsePerfData" => self.is_listed = true,
+            "-XX:-UsePerfData" | "-XX:+PerfDisableSharedMem" => self.is_listed = false,
             "-XX:+DumpPerfMapAtExit" => self.is_perf_mapped = true,
             "-verbose:gc" | "-Xlog:gc" => *self.is_verbose_gc.get_mut() = true,
             "-Xtakt:report" => self.is_reporting = true,

@@ -137,11 +137,7 @@ const ALLOCATED_MEMORY: u32 = 1 << 7;
 extern "C" fn get_optional_support(_env: u64, support: u64) -> i32 {
     crate::memory::write(
         support,
-        COMPILATION_TIME
-            | CURRENT_CPU_TIME
-            | OTHER_CPU_TIME
-            | OBJECT_MONITORS
-            | ALLOCATED_MEMORY,
+        COMPILATION_TIME | CURRENT_CPU_TIME | OTHER_CPU_TIME | OBJECT_MONITORS | ALLOCATED_MEMORY,
     );
     0
 }
