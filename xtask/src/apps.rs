@@ -72,16 +72,20 @@ impl Apps<'_> {
         let name = source.file_name().context("a folder has a name")?;
         let work = apps.join(name);
         std::fs::create_dir_all(&work)?;
-        let mut entries = vec!["classes.dex"];
+        let mut entries = Vec::new();
         let more = work.join("more");
         if source.join("more").exists() {
             // A second DEX file, which the first one uses.
             self.javac(&source.join("more"), &more, &[])?;
             self.dex(&more, &more, &[])?;
         }
-        let classes = work.join("classes");
-        self.javac(&source.join("src"), &classes, &[&more])?;
-        self.dex(&classes, &work, &[&more])?;
+        // A package may be its manifest alone.
+        if source.join("src").exists() {
+            let classes = work.join("classes");
+            self.javac(&source.join("src"), &classes, &[&more])?;
+            self.dex(&classes, &work, &[&more])?;
+            entries.push("classes.dex");
+        }
         if more.exists() {
             // After D8, which empties its directory of DEX files.
             std::fs::rename(more.join("classes.dex"), work.join("classes2.dex"))?;
@@ -103,18 +107,24 @@ impl Apps<'_> {
             command(compile.arg("-o").arg(&compiled))?;
             aapt.arg(compiled);
         }
+        let assets = source.join("assets");
+        if assets.exists() {
+            aapt.arg("-A").arg(assets);
+        }
         command(
             aapt.arg("-o")
                 .arg(&linked)
                 .stderr(std::process::Stdio::null()),
         )?;
-        let mut jar = Command::new("jar");
-        jar.args(["--update", "--no-manifest", "--file"])
-            .arg(&linked);
-        for entry in entries {
-            jar.arg("-C").arg(&work).arg(entry);
+        if !entries.is_empty() {
+            let mut jar = Command::new("jar");
+            jar.args(["--update", "--no-manifest", "--file"])
+                .arg(&linked);
+            for entry in entries {
+                jar.arg("-C").arg(&work).arg(entry);
+            }
+            command(&mut jar)?;
         }
-        command(&mut jar)?;
         let aligned = work.join("aligned.apk");
         command(Command::new("zipalign").arg("4").arg(&linked).arg(&aligned))?;
         let apk = apps.join(name).with_extension("apk");

@@ -176,6 +176,7 @@ impl Built {
             .arg(&self.tools)
             .arg("takt.tools.PlainTable");
         command(java.arg(&self.android).arg(&link))?;
+        self.list_changes()?;
         Apps {
             out,
             classes: &self.classes,
@@ -247,6 +248,16 @@ impl Built {
         let mut align = Command::new("zipalign");
         command(align.args(["-f", "4"]).arg(&loose).arg(packed))?;
         Ok(std::fs::remove_file(loose)?)
+    }
+
+    /// Which of AOSP's changes wait for which target SDK, beside the class that asks.
+    fn list_changes(&self) -> Result<()> {
+        let mut java = Command::new("java");
+        java.arg("-cp").arg(&self.tools).arg("takt.tools.Changes");
+        command(
+            java.arg(&self.android)
+                .arg(self.classes.join("takt/server/changes.txt")),
+        )
     }
 
     /// AOSP's native library for hosts, ICU's data, and the fonts that our list names.

@@ -13,6 +13,7 @@ use hostile::{
 };
 use rsa::BigUint;
 use rsa::sha2::{Digest as _, Sha256, Sha384, Sha512};
+use sha1::Sha1;
 
 const V2: u32 = 0x7109_871a;
 const V3: u32 = 0xf053_68c0;
@@ -156,6 +157,7 @@ fn an_algorithm_is_of_the_keys_kind() {
 }
 
 const DATA: &str = "1.2.840.113549.1.7.1";
+const SHA1: &str = "1.3.14.3.2.26";
 const SHA256: &str = "2.16.840.1.101.3.4.2.1";
 const SHA384: &str = "2.16.840.1.101.3.4.2.2";
 const SHA512: &str = "2.16.840.1.101.3.4.2.3";
@@ -185,11 +187,16 @@ struct Block<'a> {
 
 impl Block<'_> {
     fn signer(&self) -> Vec<u8> {
+        self.signer_by(&name())
+    }
+
+    /// The signer's certificate is found by its issuer's name.
+    fn signer_by(&self, issuer: &[u8]) -> Vec<u8> {
         let digest = sequence(&[&oid(self.digest)]);
         let attributes = self.attributes.as_ref().map(|it| der(0xa0, it));
         sequence(&[
             &integer(&[1]),
-            &sequence(&[&name(), &integer(&[1])]),
+            &sequence(&[issuer, &integer(&[1])]),
             &digest,
             attributes.as_deref().unwrap_or_default(),
             &sequence(&[&oid(self.algorithm)]),
@@ -299,6 +306,96 @@ fn signed_attributes_hold_type_and_digest_once() {
         Some([content_type(), two].concat())
     };
     check(&ec_jar("", twice), "the signed digest is not that");
+}
+
+/// The platform digests them as they stand, in whatever order the signer wrote them.
+#[test]
+fn signed_attributes_count_as_they_are_written() {
+    let turned = |file: &[u8]| Some([digest_of(file), content_type()].concat());
+    check(&ec_jar("", turned), "v1 verified");
+    // Signed in one order and written in the other.
+    let bytes = jar("", |file| {
+        let sorted = [content_type(), digest_of(file)].concat();
+        let block = Block {
+            digest: SHA256,
+            algorithm: ECDSA,
+            public_key: &ec_public_key(),
+            attributes: Some([digest_of(file), content_type()].concat()),
+            signature: ec_sign(&der(0x31, &sorted)),
+        };
+        block.encode(&block.signer())
+    });
+    check(&bytes, "the signature does not match the signed bytes");
+}
+
+#[test]
+fn an_issuer_is_the_same_whatever_its_strings_are() {
+    let by = |issuer: &[u8]| {
+        jar("", |file| {
+            let block = Block {
+                digest: SHA256,
+                algorithm: ECDSA,
+                public_key: &ec_public_key(),
+                attributes: None,
+                signature: ec_sign(file),
+            };
+            block.encode(&block.signer_by(issuer))
+        })
+    };
+    let named = |kind: &str, tag: u8, text: &[u8]| {
+        sequence(&[&der(0x31, &sequence(&[&oid(kind), &der(tag, text)]))])
+    };
+    const COMMON_NAME: &str = "2.5.4.3";
+    for (tag, text) in [
+        (0x0c, &b"test"[..]),
+        (0x13, b"test"),
+        (0x16, b"  TEST"),
+        (0x14, b"Test "),
+        (0x1e, b"\0t\0e\0s\0t"),
+    ] {
+        check(&by(&named(COMMON_NAME, tag, text)), "v1 verified");
+    }
+    let lacks = "lacks the signer's certificate";
+    check(&by(&named(COMMON_NAME, 0x13, b"tent")), lacks);
+    check(&by(&named("2.5.4.10", 0x0c, b"test")), lacks);
+    check(&by(&sequence(&[])), lacks);
+}
+
+#[test]
+fn a_block_without_its_signature_file_signs_nothing() {
+    let block = [("META-INF/CERT.EC", &b"no DER"[..]), ("a", b"hello")];
+    check(&zip(&block), "none Absent");
+    let signed = jar("", |file| file.to_vec());
+    check(&signed, "META-INF/CERT.EC is not plain DER");
+}
+
+/// A digest shorter than half of the key's numbers.
+#[test]
+fn the_longer_curve_comes_with_sha1() {
+    use p384::ecdsa::signature::hazmat::PrehashSigner as _;
+    use p384::pkcs8::EncodePublicKey as _;
+    let key = p384::ecdsa::SigningKey::from_slice(&[7; 48]).expect("a number below the order");
+    let public_key = key.verifying_key().to_public_key_der().expect("it encodes");
+    let by = |signed: fn(&[u8]) -> [u8; 20]| {
+        jar("", |file| {
+            let mut number = [0; 48];
+            number[28..].copy_from_slice(&signed(file));
+            let signature: p384::ecdsa::DerSignature = key.sign_prehash(&number).expect("it signs");
+            let block = Block {
+                digest: SHA1,
+                algorithm: ECDSA,
+                public_key: public_key.as_bytes(),
+                attributes: None,
+                signature: signature.as_bytes().to_vec(),
+            };
+            block.encode(&block.signer())
+        })
+    };
+    check(&by(|file| Sha1::digest(file).into()), "v1 verified");
+    check(
+        &by(|_| [1; 20]),
+        "the signature does not match the signed bytes",
+    );
 }
 
 #[test]

@@ -9,8 +9,8 @@ use std::ffi::{CStr, CString, c_void};
 use std::sync::OnceLock;
 
 use jni_sys::{
-    JNI_OK, JNI_VERSION_1_6, JNIEnv, JNINativeMethod, JavaVM, jbyteArray, jclass, jint, jlong,
-    jobject, jobjectArray, jsize, jstring,
+    JNI_OK, JNI_VERSION_1_6, JNIEnv, JNINativeMethod, JavaVM, jbyteArray, jclass, jint, jintArray,
+    jlong, jobject, jobjectArray, jsize, jstring,
 };
 
 /// The calling thread's environment; only the JVM makes one, as the first argument of a native
@@ -153,12 +153,103 @@ impl Env {
         );
     }
 
+    /// Writes into an array from `offset` on; an exception is pending if it does not reach so far.
+    pub(crate) fn write_bytes(self, array: jbyteArray, offset: jint, bytes: &[u8]) {
+        let count = bytes.len() as jsize;
+        jni!(
+            self,
+            SetByteArrayRegion,
+            array,
+            offset,
+            count,
+            bytes.as_ptr().cast()
+        );
+    }
+
+    /// Sets int fields of an object, by name; its class must have them.
+    pub(crate) fn set_int_fields(self, object: jobject, fields: &[(&CStr, jint)]) {
+        let class = jni!(self, GetObjectClass, object);
+        for (name, value) in fields {
+            let field = jni!(self, GetFieldID, class, name.as_ptr(), c"I".as_ptr());
+            jni!(self, SetIntField, object, field, *value);
+        }
+    }
+
+    /// An int field of an object; none for null.
+    pub(crate) fn int_field(self, object: jobject, name: &CStr) -> Option<jint> {
+        if object.is_null() {
+            return None;
+        }
+        let class = jni!(self, GetObjectClass, object);
+        let field = jni!(self, GetFieldID, class, name.as_ptr(), c"I".as_ptr());
+        Some(jni!(self, GetIntField, object, field))
+    }
+
+    /// Is it an object of the class? Null is of none.
+    pub(crate) fn is_instance(self, object: jobject, class: &str) -> bool {
+        let Some(class) = self.find_class(class).filter(|_| !object.is_null()) else {
+            return false;
+        };
+        jni!(self, IsInstanceOf, object, class)
+    }
+
+    /// All ints of an array.
+    pub(crate) fn ints(self, array: jintArray) -> Vec<jint> {
+        let count = jni!(self, GetArrayLength, array);
+        let mut ints = vec![0; count as usize];
+        jni!(self, GetIntArrayRegion, array, 0, count, ints.as_mut_ptr());
+        ints
+    }
+
+    /// Writes an array's first ints; an exception is pending if it is shorter.
+    pub(crate) fn write_ints(self, array: jintArray, ints: &[jint]) {
+        let count = ints.len() as jsize;
+        jni!(self, SetIntArrayRegion, array, 0, count, ints.as_ptr());
+    }
+
+    /// All texts of an array; one that is null is empty.
+    pub(crate) fn texts(self, array: jobjectArray) -> Vec<String> {
+        let count = jni!(self, GetArrayLength, array);
+        let text = |index| {
+            let text = jni!(self, GetObjectArrayElement, array, index);
+            self.text(text).unwrap_or_default()
+        };
+        (0..count).map(text).collect()
+    }
+
+    /// Calls an object's method that answers nothing; an exception may be pending afterwards.
+    pub(crate) fn call_void(
+        self,
+        object: jobject,
+        name: &CStr,
+        signature: &CStr,
+        arguments: &[jni_sys::jvalue],
+    ) {
+        let class = jni!(self, GetObjectClass, object);
+        let method = jni!(self, GetMethodID, class, name.as_ptr(), signature.as_ptr());
+        self.delete_local(class);
+        if !method.is_null() {
+            jni!(self, CallVoidMethodA, object, method, arguments.as_ptr());
+        }
+    }
+
+    /// For a native method that stays: its local references would be kept as long.
+    pub(crate) fn delete_local(self, object: jobject) {
+        jni!(self, DeleteLocalRef, object);
+    }
+
     /// Sets a class's static int field.
     pub(crate) fn set_static_int(self, class: jclass, name: &CStr, value: jint) {
         let field = jni!(self, GetStaticFieldID, class, name.as_ptr(), c"I".as_ptr());
         if !field.is_null() {
             jni!(self, SetStaticIntField, class, field, value);
         }
+    }
+
+    /// A new object by the constructor without arguments; null, and an exception is pending, if
+    /// that fails.
+    pub(crate) fn new_object(self, class: &str) -> jobject {
+        self.new_object_with(class, c"()V", &[])
     }
 
     /// A new object by a constructor; null, and an exception is pending, if that fails.
@@ -184,6 +275,11 @@ impl Env {
         let error = std::io::Error::last_os_error()
             .raw_os_error()
             .unwrap_or_default();
+        self.throw_errno_of(call, error);
+    }
+
+    /// Throws an ErrnoException.
+    pub(crate) fn throw_errno_of(self, call: &str, error: jint) {
         let arguments = [
             jni_sys::jvalue {
                 l: self.string_of(call),
@@ -198,14 +294,22 @@ impl Env {
     }
 
     pub(crate) fn string_array(self, texts: &[String]) -> jobjectArray {
-        let Some(class) = self.find_class("java/lang/String") else {
+        let texts: Vec<jobject> = texts.iter().map(|it| self.string_of(it)).collect();
+        self.object_array("java/lang/String", &texts)
+    }
+
+    /// An array of a class with these elements; null, and an exception is pending, if that fails.
+    pub(crate) fn object_array(self, class: &str, elements: &[jobject]) -> jobjectArray {
+        let Some(class) = self.find_class(class) else {
             return core::ptr::null_mut();
         };
-        let count = texts.len() as jsize;
+        let count = elements.len() as jsize;
         let array = jni!(self, NewObjectArray, count, class, core::ptr::null_mut());
-        for (index, text) in texts.iter().enumerate() {
-            let text = self.string_of(text);
-            jni!(self, SetObjectArrayElement, array, index as jsize, text);
+        if array.is_null() {
+            return array;
+        }
+        for (index, element) in elements.iter().enumerate() {
+            jni!(self, SetObjectArrayElement, array, index as jsize, *element);
         }
         array
     }

@@ -11,6 +11,7 @@ mod apk_assets;
 mod binder;
 mod debug;
 mod env;
+mod file_observer;
 mod handle;
 mod host_library;
 mod ignored;

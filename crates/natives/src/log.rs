@@ -75,6 +75,11 @@ pub(crate) fn warn(text: &str) {
     write(WARN, "Takt", text);
 }
 
+/// A fault of these natives' own work.
+pub(crate) fn error(tag: &str, text: &str) {
+    write(ERROR, tag, text);
+}
+
 fn write(priority: jint, tag: &str, text: &str) -> jint {
     let pid = std::process::id().cast_signed();
     let time = now_ns(libc::CLOCK_REALTIME);

@@ -74,6 +74,13 @@ fn tools_of_the_jdk_are_answered() {
         let (program, output) = start(&jdk, classes.path(), option);
         let pid = program.id().to_string();
 
+        // By the file that says so.
+        let listed = format!("{pid} Asked\n");
+        for tool in [&["jps", "-l"][..], &["jcmd", "-l"]] {
+            let list = said(&ask(&jdk, tool[0], &tool[1..]));
+            assert!(list.replace(" \n", "\n").contains(&listed), "{list}");
+        }
+
         let threads = said(&ask(&jdk, "jstack", &[&pid]));
         assert!(threads.contains("\"main\" #1 prio=5"), "{threads}");
         assert!(

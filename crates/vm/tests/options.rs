@@ -4,18 +4,22 @@
 
 mod programs;
 
-use std::path::PathBuf;
-use std::process::Output;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
 
 use tempfile::TempDir;
 
 use programs::{compile, jdk, run, run_takt, shown};
 
-const PROGRAMS: [&str; 6] = [
+const PROGRAMS: [&str; 10] = [
+    "options/Appended",
     "options/Asserting",
     "options/Deep",
     "options/Linked",
+    "options/Live",
     "options/Named",
+    "options/agent/Agent",
+    "options/agent/Main",
     "options/p/A",
     "options/p/q/B",
 ];
@@ -135,9 +139,9 @@ fn what_is_wrong_or_missing_is_refused_by_name() {
         assert_eq!(found.status.code(), expected.status.code(), "{option}");
     }
     for (option, reason) in [
-        ("-javaagent:x.jar", "Takt has no agents"),
+        ("-agentlib:jdwp", "Takt has no agents in native code"),
         (
-            "-Xbootclasspath/a:x.jar",
+            "-Xbootclasspath/p:x.jar",
             "Takt has no other boot class path",
         ),
         ("-Xss256k", "too small for Takt: give it 1024k"),
@@ -167,5 +171,161 @@ fn packages_are_closed_as_on_hotspot() {
         let (expected, found) = (programs.hotspot(&arguments), programs.takt(&arguments));
         let both = format!("{options:?}\n{}\n{}", shown(&expected), shown(&found));
         assert!(expected.status.success() && expected == found, "{both}");
+    }
+}
+
+/// An error of the module system ends the start with the library's own words; the properties that
+/// stand for its options are not the user's.
+#[test]
+fn the_module_system_refuses_as_on_hotspot() {
+    let programs = Programs::compile();
+    let wrong = [
+        &["--add-modules=nosuch", "Named"][..],
+        &["--limit-modules=nosuch", "Named"],
+        &[
+            "-Djdk.module.addmods.0=nosuch",
+            "-Djdk.module.addmodsx=1",
+            "Appended",
+        ],
+    ];
+    for arguments in wrong {
+        let (expected, found) = (programs.hotspot(arguments), programs.takt(arguments));
+        let both = format!("{arguments:?}\n{}\n{}", shown(&expected), shown(&found));
+        assert_eq!(expected.status.code(), found.status.code(), "{both}");
+        assert_eq!(expected.stdout, found.stdout, "{both}");
+        let is_warned = |output: &Output| {
+            String::from_utf8_lossy(&output.stderr)
+                .contains("Ignoring system property options whose names match the '-Djdk.module.*'")
+        };
+        assert_eq!(is_warned(&expected), is_warned(&found), "{both}");
+    }
+}
+
+#[test]
+fn local_variables_of_frames_are_refused_by_name() {
+    let programs = Programs::compile();
+    let found = programs.takt(&["--add-opens=java.base/java.lang=ALL-UNNAMED", "Live"]);
+    let expected = "LiveStackFrame: not supported by Takt\n";
+    assert_eq!(
+        String::from_utf8_lossy(&found.stdout),
+        expected,
+        "{}",
+        shown(&found)
+    );
+}
+
+/// A jar of what lies in `folder`.
+fn jar(programs: &Programs, file: &Path, folder: &Path, manifest: Option<&str>) {
+    let mut jar = Command::new(programs.jdk.join("bin/jar"));
+    jar.arg(if manifest.is_some() { "cfm" } else { "cf" })
+        .arg(file);
+    if let Some(manifest) = manifest {
+        let text = file.with_extension("txt");
+        std::fs::write(&text, manifest).expect("the manifest is written");
+        jar.arg(text);
+    }
+    let output = jar
+        .arg("-C")
+        .arg(folder)
+        .arg(".")
+        .output()
+        .expect("jar starts");
+    assert!(output.status.success(), "{}", shown(&output));
+}
+
+/// Sources by their path, compiled as a part of java.base.
+fn compile_patch(programs: &Programs, folder: &Path, sources: &[(&str, &str)]) {
+    let from = folder.join("from");
+    let mut javac = Command::new(programs.jdk.join("bin/javac"));
+    javac
+        .arg("-nowarn")
+        .arg("--patch-module")
+        .arg(format!("java.base={}", from.display()));
+    javac.arg("-d").arg(folder.join("java.base"));
+    for (name, text) in sources {
+        let source = from.join(name);
+        std::fs::create_dir_all(source.parent().expect("in a folder")).expect("a folder");
+        std::fs::write(&source, text).expect("the source is written");
+        javac.arg(source);
+    }
+    let output = javac.output().expect("javac starts");
+    assert!(output.status.success(), "{}", shown(&output));
+}
+
+#[test]
+fn the_boot_loader_finds_what_is_appended_and_patched() {
+    let programs = Programs::compile();
+    let folder = tempfile::tempdir().expect("a folder");
+    let far = "package java.extra; public class Far { }";
+    let added = "package java.util; public class Added { }";
+    compile_patch(
+        &programs,
+        folder.path(),
+        &[
+            ("java/extra/Far.java", far),
+            ("java/util/Added.java", added),
+        ],
+    );
+    let appended = folder.path().join("appended.jar");
+    jar(&programs, &appended, programs.classes.path(), None);
+    let append = format!("-Xbootclasspath/a:nosuch.jar:{}", appended.display());
+    let patch = format!(
+        "--patch-module=java.base={}",
+        folder.path().join("java.base").display()
+    );
+    // There the class path has no classes.
+    let elsewhere = folder.path();
+    let own = programs.classes.path();
+    for (classes, arguments) in [
+        (own, &["Appended", "boot"][..]),
+        (own, &[patch.as_str(), "Appended", "boot"]),
+        (elsewhere, &[append.as_str(), "Appended"]),
+        (
+            elsewhere,
+            &[append.as_str(), patch.as_str(), "Appended", "boot"],
+        ),
+    ] {
+        let expected = run(&programs.jdk, classes, arguments);
+        let found = run_takt(&programs.jdk, classes, programs.cache.path(), arguments);
+        let both = format!("{arguments:?}\n{}\n{}", shown(&expected), shown(&found));
+        assert!(
+            expected.status.success() && found.status.success(),
+            "{both}"
+        );
+        assert_eq!(expected.stdout, found.stdout, "{both}");
+    }
+}
+
+/// An agent sees each class before it is defined; what is not supported is refused by name.
+#[test]
+fn agents_transform_classes_as_on_hotspot() {
+    let programs = Programs::compile();
+    let folder = tempfile::tempdir().expect("a folder");
+    let agent = folder.path().join("agent.jar");
+    let manifest = "Premain-Class: agent.Agent\n";
+    jar(&programs, &agent, programs.classes.path(), Some(manifest));
+    let told = format!("-javaagent:{}=hello", agent.display());
+    let twice = format!("-javaagent:{}", agent.display());
+    for arguments in [
+        &[told.as_str(), "agent.Main"][..],
+        &[twice.as_str(), told.as_str(), "agent.Main"],
+    ] {
+        let (expected, found) = (programs.hotspot(arguments), programs.takt(arguments));
+        let both = format!("{arguments:?}\n{}\n{}", shown(&expected), shown(&found));
+        assert!(
+            expected.status.success() && found.status.success(),
+            "{both}"
+        );
+        assert_eq!(expected.stdout, found.stdout, "{both}");
+    }
+    let failing = format!("-javaagent:{}=fail", agent.display());
+    let missing = "-javaagent:nosuch.jar".to_owned();
+    for (argument, said) in [
+        (failing, "told to"),
+        (missing, "manifest missing : nosuch.jar"),
+    ] {
+        let found = programs.takt(&[&argument, "agent.Main"]);
+        assert_eq!(found.status.code(), Some(1), "{}", shown(&found));
+        assert!(shown(&found).contains(said), "{}", shown(&found));
     }
 }

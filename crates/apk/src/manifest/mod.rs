@@ -241,10 +241,11 @@ impl Manifest {
         Ok(application)
     }
 
-    /// The activity that a launcher would start.
+    /// The activity that a launcher would start: none of what is disabled is shown there.
     pub fn launcher(&self) -> Option<&Component> {
+        let is_enabled = self.application.is_enabled;
         self.application.components.iter().find(|it| {
-            it.kind.is_activity()
+            (it.kind.is_activity() && it.is_enabled && is_enabled)
                 && it.intent_filters.iter().any(|filter| {
                     filter.has_action("android.intent.action.MAIN")
                         && filter.has_category("android.intent.category.LAUNCHER")

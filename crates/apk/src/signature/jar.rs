@@ -14,7 +14,7 @@ use spki::{ObjectIdentifier, SubjectPublicKeyInfoRef};
 use x509_cert::Certificate;
 
 use super::key::{self, Family, Hash, Padding};
-use super::{Doubt, refused, shape, unchecked};
+use super::{Doubt, name, refused, shape, unchecked};
 use crate::Archive;
 
 const MANIFEST: &str = "META-INF/MANIFEST.MF";
@@ -40,6 +40,8 @@ pub(super) fn check(
         .entries()
         .map(|(name, _)| name)
         .filter(|name| is_signature_block(name))
+        // As on the platform, one that signs nothing is none.
+        .filter(|name| archive.contains(&signature_file(name)))
         .collect();
     if signature_files.is_empty() {
         return Ok(None);
@@ -51,8 +53,7 @@ pub(super) fn check(
     let sections = Sections::parse(MANIFEST, &manifest)?;
     let mut certificates = Vec::new();
     for name in signature_files {
-        let stem = &name[..name.rfind('.').unwrap_or(name.len())];
-        let file = format!("{stem}.SF");
+        let file = signature_file(name);
         let text = archive.read_dense(&file)?;
         let block = archive.read_dense(name)?;
         certificates.push(check_block(name, &block, &text)?);
@@ -71,6 +72,12 @@ fn is_signature_block(name: &str) -> bool {
             file.rsplit_once('.'),
             Some((_, "RSA" | "DSA" | "EC" | "rsa" | "dsa" | "ec"))
         )
+}
+
+/// What a block signs, by its own name.
+fn signature_file(block: &str) -> String {
+    let stem = &block[..block.rfind('.').unwrap_or(block.len())];
+    format!("{stem}.SF")
 }
 
 /// Is the entry outside of what JAR signatures cover?
@@ -274,7 +281,12 @@ fn check_block(name: &str, block: &[u8], signed_file: &[u8]) -> Result<Vec<u8>, 
         return refused(format!("{name} lacks the signer's certificate"));
     };
     let content_type = data.encap_content_info.econtent_type;
-    check_signer(name, signer, &certificate, content_type, signed_file)?;
+    // Not encoded anew: not every tool sorts them as DER does, and the platform takes them as they
+    // are.
+    let attributes = shape::signed_attributes(block);
+    let message = attributes.as_deref().unwrap_or(signed_file);
+    check_attributes(name, signer, content_type, signed_file)?;
+    check_signer(name, signer, &certificate, message)?;
     certificate.to_der().map_err(not_der)
 }
 
@@ -289,7 +301,7 @@ fn certificate_of(data: &SignedData, signer: &SignerInfo) -> Option<Certificate>
         .find_map(|choice| match choice {
             cms::cert::CertificateChoices::Certificate(it)
                 if it.tbs_certificate.serial_number == id.serial_number
-                    && it.tbs_certificate.issuer == id.issuer =>
+                    && name::is_same(&it.tbs_certificate.issuer, &id.issuer) =>
             {
                 Some(it.clone())
             }
@@ -297,58 +309,62 @@ fn certificate_of(data: &SignedData, signer: &SignerInfo) -> Option<Certificate>
         })
 }
 
-fn check_signer(
-    name: &str,
-    signer: &SignerInfo,
-    certificate: &Certificate,
-    content_type: ObjectIdentifier,
-    signed_file: &[u8],
-) -> Result<(), Doubt> {
-    let Some(family) = family_of(signer.signature_algorithm.oid) else {
-        let oid = signer.signature_algorithm.oid;
-        return unchecked(format!("{name}: signature algorithm {oid}"));
-    };
-    let hash = match signer.digest_alg.oid {
+fn hash_of(name: &str, signer: &SignerInfo) -> Result<Hash, Doubt> {
+    Ok(match signer.digest_alg.oid {
         SHA1 => Hash::Sha1,
         SHA256 => Hash::Sha256,
         SHA384 => Hash::Sha384,
         SHA512 => Hash::Sha512,
         MD5 => Hash::Md5,
         other => return unchecked(format!("{name}: digest algorithm {other}")),
+    })
+}
+
+/// What is signed in the signature file's place, if anything is, must speak of that file.
+fn check_attributes(
+    name: &str,
+    signer: &SignerInfo,
+    content_type: ObjectIdentifier,
+    signed_file: &[u8],
+) -> Result<(), Doubt> {
+    let Some(attributes) = &signer.signed_attrs else {
+        return Ok(());
     };
-    let encode = |error: der::Error| Doubt::Unchecked(format!("{name} is not plain DER: {error}"));
-    let attributes = match &signer.signed_attrs {
-        None => None,
-        Some(attributes) => {
-            let is_of_type = only_value::<ObjectIdentifier>(attributes, CONTENT_TYPE)
-                .is_some_and(|it| it == content_type);
-            if !is_of_type {
-                return refused(format!(
-                    "{name}: the signed attributes lack the content's type"
-                ));
-            }
-            let digest = only_value::<OctetString>(attributes, MESSAGE_DIGEST);
-            if digest.is_none_or(|it| it.as_bytes() != &*hash.digest(signed_file)) {
-                return refused(format!(
-                    "{name}: the signed digest is not that of the signature file"
-                ));
-            }
-            Some(attributes.to_der().map_err(encode)?)
-        }
+    let hash = hash_of(name, signer)?;
+    let found = only_value::<ObjectIdentifier>(attributes, CONTENT_TYPE);
+    if found != Some(content_type) {
+        return refused(format!(
+            "{name}: the signed attributes lack the content's type"
+        ));
+    }
+    let digest = only_value::<OctetString>(attributes, MESSAGE_DIGEST);
+    if digest.is_none_or(|it| it.as_bytes() != &*hash.digest(signed_file)) {
+        return refused(format!(
+            "{name}: the signed digest is not that of the signature file"
+        ));
+    }
+    Ok(())
+}
+
+fn check_signer(
+    name: &str,
+    signer: &SignerInfo,
+    certificate: &Certificate,
+    message: &[u8],
+) -> Result<(), Doubt> {
+    let Some(family) = family_of(signer.signature_algorithm.oid) else {
+        let oid = signer.signature_algorithm.oid;
+        return unchecked(format!("{name}: signature algorithm {oid}"));
     };
-    let message = attributes.as_deref().unwrap_or(signed_file);
-    let key = certificate
-        .tbs_certificate
-        .subject_public_key_info
-        .to_der()
-        .map_err(encode)?;
+    let key = certificate.tbs_certificate.subject_public_key_info.to_der();
+    let key = key.map_err(|error| Doubt::Unchecked(format!("{name} is not plain DER: {error}")))?;
     let Ok(key) = SubjectPublicKeyInfoRef::try_from(&*key) else {
         return refused(format!("{name}: the signer's public key does not parse"));
     };
     let named = |text: String| format!("{name}: {text}");
     let way = key::Way {
         family,
-        hash,
+        hash: hash_of(name, signer)?,
         padding: Padding::Pkcs1,
     };
     key::verify(key, way, message, signer.signature.as_bytes()).map_err(|doubt| match doubt {

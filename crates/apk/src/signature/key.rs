@@ -24,6 +24,9 @@ const RSA_BITS_MAX: usize = 16_384;
 const DSA_PRIME_BITS_MAX: u32 = 3072;
 const DSA_ORDER_BITS_MAX: u32 = 256;
 
+/// Of an element of P-384's field.
+const P384_BYTES: usize = 48;
+
 /// What kind of key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Family {
@@ -231,6 +234,16 @@ fn ec_verify(der: &[u8], digest: &[u8], signature: &[u8]) -> Result<bool, Doubt>
     if let Ok(key) = p384::ecdsa::VerifyingKey::from_public_key_der(der) {
         let Ok(signature) = p384::ecdsa::DerSignature::try_from(signature) else {
             return refused("the ECDSA signature does not parse");
+        };
+        // The crate takes no digest below half of the field's size, such as SHA-1's; the standard
+        // takes any as a number.
+        let mut number = [0; P384_BYTES];
+        let digest = match P384_BYTES.checked_sub(digest.len()) {
+            Some(start) => {
+                number[start..].copy_from_slice(digest);
+                &number
+            }
+            None => digest,
         };
         return Ok(key.verify_prehash(digest, &signature).is_ok());
     }

@@ -10,6 +10,7 @@ mod block;
 mod content;
 mod jar;
 mod key;
+mod name;
 mod shape;
 
 use rsa::sha2::{Digest, Sha256};

@@ -11,6 +11,9 @@ const ELEMENTS_MAX: usize = 256;
 const DEPTH_MAX: usize = 32;
 const CONSTRUCTED: u8 = 0x20;
 const LONG_TAG: u8 = 0x1f;
+const SET: u8 = 0x31;
+/// The first field of a signer that need not be there.
+const SIGNED_ATTRIBUTES: u8 = 0xa0;
 
 /// Refuses what would take more than linear time to parse; `what` names it.
 pub(super) fn check(what: &str, bytes: &[u8]) -> Result<(), Doubt> {
@@ -47,6 +50,36 @@ pub(super) fn check(what: &str, bytes: &[u8]) -> Result<(), Doubt> {
         }
     }
     Ok(())
+}
+
+/// The attributes that the one signer of a PKCS #7 block signed, as the bytes that count: in their
+/// own order, and with the tag of a set in place of the field's (RFC 2315, 9.3). `check` took it.
+pub(super) fn signed_attributes(block: &[u8]) -> Option<Vec<u8>> {
+    let (_, content) = parts(block).next()?;
+    let (_, explicit) = parts(inside(content)).nth(1)?;
+    let (_, data) = parts(inside(explicit)).next()?;
+    // The signers are the last field.
+    let (_, signers) = parts(inside(data)).last()?;
+    let (_, signer) = parts(inside(signers)).next()?;
+    let (_, attributes) = parts(inside(signer)).find(|(tag, _)| *tag == SIGNED_ATTRIBUTES)?;
+    let mut bytes = attributes.to_vec();
+    bytes[0] = SET;
+    Some(bytes)
+}
+
+/// The values that stand one behind the other: each one's tag, and the whole.
+fn parts(mut bytes: &[u8]) -> impl Iterator<Item = (u8, &[u8])> {
+    core::iter::from_fn(move || {
+        let (start, size) = length(bytes)?;
+        let (whole, rest) = bytes.split_at_checked(start.checked_add(size)?)?;
+        bytes = rest;
+        Some((whole[0], whole))
+    })
+}
+
+/// A value without its tag and length.
+fn inside(value: &[u8]) -> &[u8] {
+    length(value).map_or(&[], |(start, _)| &value[start..])
 }
 
 /// Bytes of the tag and the length, and the length; none for what DER has not.

@@ -22,6 +22,9 @@ use crate::apk::HOST_ABI;
 const OWN: &str = ".takt";
 const RECORD: &str = "owner.json";
 const NEW_RECORD: &str = "owner.json.new";
+const ANDROID_ID: &str = "android-id";
+/// In hexadecimal, as Android has it.
+const ANDROID_ID_BYTES: usize = 16;
 const LIBRARIES: &str = "lib";
 const NEW_LIBRARIES: &str = "lib.new";
 /// A package has at most ten signers.
@@ -160,6 +163,33 @@ impl DataFolder {
         file.write_all(&serde_json::to_vec(owner)?)?;
         renameat(&self.own, NEW_RECORD, &self.own, RECORD)?;
         Ok(())
+    }
+
+    /// What the settings know the device by, for this package and signer: drawn once, as Android
+    /// does, and kept as long as the folder.
+    pub(super) fn android_id(&self) -> Result<String> {
+        let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+        let mut text = String::new();
+        match openat(&self.own, ANDROID_ID, flags, Mode::empty()) {
+            Ok(file) => {
+                let mut file = File::from(file).take(RECORD_BYTES_MAX);
+                file.read_to_string(&mut text)?;
+            }
+            Err(Errno::NOENT) => {
+                let mut number = [0; ANDROID_ID_BYTES / 2];
+                File::open("/dev/urandom")?.read_exact(&mut number)?;
+                text = format!("{:016x}", u64::from_be_bytes(number));
+                create(&self.own, ANDROID_ID)?.write_all(text.as_bytes())?;
+            }
+            Err(error) => return Err(error.into()),
+        }
+        let is_whole =
+            text.len() == ANDROID_ID_BYTES && text.bytes().all(|it| it.is_ascii_hexdigit());
+        if !is_whole {
+            let place = self.path.display();
+            bail!("{place}/{OWN}/{ANDROID_ID} holds no Android id: remove it");
+        }
+        Ok(text)
     }
 
     /// Puts the package's native libraries for this machine where its class loader looks, in place

@@ -160,6 +160,7 @@ struct Run<'a> {
     /// Where native libraries lie.
     libraries: PathBuf,
     framework_resources: PathBuf,
+    android_id: String,
     classes: Option<PathBuf>,
     starts: Vec<Start<'a>>,
     limit_millis: Option<u128>,
@@ -215,6 +216,7 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
         data: data.path(),
         libraries: data.libraries(),
         framework_resources: framework.resources(),
+        android_id: data.android_id()?,
         classes: args.classes.as_ref().map(std::path::absolute).transpose()?,
         starts: starts(&args.intents, manifest),
         limit_millis: args.limit.map(|it| it.as_millis()),

@@ -322,6 +322,18 @@ impl Class {
                 None => name,
             };
         }
+        let mut innermost = self;
+        while let Some(element) = innermost.info.element {
+            innermost = element;
+        }
+        if innermost.info.is_hidden {
+            let brackets = self.info.name.bytes().iter().take_while(|&&it| it == b'[');
+            return format!(
+                "{}L{};",
+                "[".repeat(brackets.count()),
+                innermost.java_name()
+            );
+        }
         self.info.name.dotted()
     }
 

@@ -81,6 +81,7 @@ library! {
     MagicAccessorImpl Boot "jdk/internal/reflect/MagicAccessorImpl",
     MethodAccessorImpl Boot "jdk/internal/reflect/MethodAccessorImpl",
     VectorSupport Boot "jdk/internal/vm/vector/VectorSupport",
+    InstrumentationImpl Boot "sun/instrument/InstrumentationImpl",
 }
 
 impl Library {

@@ -54,6 +54,15 @@ pub(crate) fn numbered(id: u32) -> &'static Loader {
     LOADERS.lock()[id as usize]
 }
 
+/// Loaders that the class library did not make, and the classes that they have.
+pub(crate) fn of_program() -> (usize, usize) {
+    let loaders = LOADERS.lock().clone();
+    let own = loaders.iter().filter(|loader| !loader.is_platforms());
+    own.fold((0, 0), |(loaders, classes), loader| {
+        (loaders + 1, classes + loader.classes.lock().len())
+    })
+}
+
 impl Loader {
     pub(crate) fn object(&self) -> ObjectRef {
         ObjectRef(self.object.load(Ordering::Acquire))

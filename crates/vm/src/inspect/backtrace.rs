@@ -191,6 +191,7 @@ pub(crate) fn is_ignored(method: &'static Method) -> bool {
 const FILL_CLASS_REFS_ONLY: i64 = 0x2;
 const GET_CALLER_CLASS: i64 = 0x4;
 const SHOW_HIDDEN: i64 = 0x20;
+const LIVE_FRAMES: i64 = 0x100;
 
 /// A walk under way: the frames still to be handed out.
 struct Walk {
@@ -225,6 +226,11 @@ pub(crate) fn walk(
         let is_of_factory = name.starts_with(b"java/lang/StackStreamFactory");
         class.is(Library::StackWalker) || (resolve::is_boot(class) && is_of_factory)
     };
+    if mode & LIVE_FRAMES != 0 {
+        // Compiled code keeps no local variables in places of their own.
+        let message = "LiveStackFrame: not supported by Takt";
+        return Err(thread.throw("java/lang/UnsupportedOperationException", message));
+    }
     let all = unwind::frames(thread);
     let frames: Vec<Frame> = all
         .into_iter()

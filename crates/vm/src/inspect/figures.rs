@@ -2,6 +2,7 @@
 //! Figures about the machine, gathered from all rooms.
 
 use std::path::Path;
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::code::cache;
@@ -72,6 +73,7 @@ pub(crate) fn figures() -> String {
         loader::defined_count(),
         memory::metadata_bytes()
     ));
+    say(&growth());
     say(&format!(
         "compiled: {compiled} methods in {compile_ms:.1} ms, {} code bytes",
         cache::used_bytes()
@@ -86,6 +88,35 @@ pub(crate) fn figures() -> String {
     say(&format!("lines of real-time threads dropped: {dropped}"));
     say(&table::text());
     text
+}
+
+/// Classes, metadata and code when the class library was there.
+static AT_START: OnceLock<[u64; 3]> = OnceLock::new();
+
+/// What only grows.
+fn spans() -> [u64; 3] {
+    [
+        u64::from(loader::defined_count()),
+        memory::metadata_bytes(),
+        cache::used_bytes(),
+    ]
+}
+
+/// The program begins: what comes from now on is its own.
+pub(crate) fn begin() {
+    let _ = AT_START.set(spans());
+}
+
+/// What the program has added and nobody gives back: see docs/decisions/0008-unloading.md.
+fn growth() -> String {
+    let before = AT_START.get().copied().unwrap_or_default();
+    let now = spans();
+    let [classes, metadata, code] = [0, 1, 2].map(|it| now[it].saturating_sub(before[it]));
+    let (loaders, of_loaders) = crate::classes::loader::of_program();
+    format!(
+        "since the program began, never given back: {classes} classes in {metadata} metadata \
+         bytes, {code} code bytes; {loaders} class loaders of its own with {of_loaders} classes"
+    )
 }
 
 /// Who had the methods that were loaded, and what was compiled of what comes with the machine.

@@ -8,6 +8,7 @@ pub(crate) mod backtrace;
 pub(crate) mod crash;
 pub(crate) mod dex_null_message;
 pub(crate) mod figures;
+pub(crate) mod listing;
 pub(crate) mod null_message;
 pub(crate) mod perf_map;
 pub(crate) mod signals;

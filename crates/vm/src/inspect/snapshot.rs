@@ -72,12 +72,13 @@ pub(crate) fn take(
 ) -> Result<Snapshot, VisitError> {
     let viewer = thread::current();
     if viewer.is_some_and(|viewer| core::ptr::eq(viewer, target)) {
-        let frames = unwind::frames(target).into_iter().take(depth_max);
-        return Ok(Snapshot {
-            frames: frames.collect(),
-            locks: Vec::new(),
+        let mut view = View {
+            frames: Vec::new(),
+            candidates: Vec::with_capacity(LOCKS_MAX),
             waits_for: None,
-        });
+        };
+        view.look(target, depth_max);
+        return Ok(view.into_snapshot(target.tid));
     }
     let address = core::ptr::from_ref(target) as u64;
     let mut room = DEPTH_MAX;
@@ -193,6 +194,16 @@ impl Seen {
             mirrored: mirrored.filter(|&class| class != 0).map(Class::at),
         })
     }
+}
+
+/// Whether what was `seen` is still an object of its class that `target` has locked. The calling
+/// thread is in managed state.
+pub(crate) fn has_locked(target: &Thread, seen: &Seen) -> bool {
+    let object = ObjectRef(seen.address);
+    let found = heap_binding::heap().object_at(seen.address);
+    found.is_some_and(|found| found.bits() == seen.address)
+        && Seen::of(object).is_some_and(|now| core::ptr::eq(now.class, seen.class))
+        && monitor::owner_of(object) == target.tid
 }
 
 /// How a thread waits for an object.

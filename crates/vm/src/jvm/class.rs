@@ -15,6 +15,7 @@ use crate::link::define::{self, Definition, Hidden};
 use crate::link::loader;
 use crate::link::mirror;
 use crate::link::resolve;
+use crate::link::verification;
 use crate::memory;
 use crate::memory::symbol::Symbol;
 use crate::objects::heap_binding;
@@ -174,6 +175,10 @@ extern "C" fn JVM_LookupDefineClass(
             ..Definition::plain(host.info.loader, name, bytes)
         };
         let class = define::define(thread, definition)?;
+        if class.info.is_hidden {
+            // As on HotSpot: who defines one is told at once that its code is wrong.
+            verification::verify(thread, class)?;
+        }
         if initialize != 0 {
             class.initialize(thread)?;
         }
@@ -335,10 +340,41 @@ fn own_row(class: &'static Class) -> Option<classfile::InnerClass> {
 #[unsafe(no_mangle)]
 extern "C" fn JVM_GetDeclaringClass(env: u64, mirror: u64) -> u64 {
     let class = class_of(env, mirror);
-    match own_row(class).filter(|row| row.outer != 0) {
-        Some(row) => local_mirror(env, resolve::class_at(&*of(env), class, row.outer)),
-        None => 0,
+    let Some(row) = own_row(class).filter(|row| row.outer != 0) else {
+        return 0;
+    };
+    let thread = &*of(env);
+    let find = || {
+        let outer = resolve::class_at(thread, class, row.outer)?;
+        check_declared(thread, outer, class)?;
+        Ok(outer)
+    };
+    local_mirror(env, find())
+}
+
+/// Throws IncompatibleClassChangeError unless `outer` too says that `inner` is its member: nobody
+/// is taken for one who only says so.
+fn check_declared(
+    thread: &Thread,
+    outer: &'static Class,
+    inner: &'static Class,
+) -> Result<(), Thrown> {
+    let file = &outer.info.file;
+    let is_named = |index, class: &Class| {
+        let name = file.constants.class_name(index);
+        let is_own = index == file.this_class && core::ptr::eq(class, outer);
+        is_own || name.is_ok_and(|name| Symbol::new(name) == class.name())
+    };
+    let mut rows = file.inner_classes.iter();
+    if rows.any(|row| row.outer != 0 && is_named(row.outer, outer) && is_named(row.inner, inner)) {
+        return Ok(());
     }
+    let message = format!(
+        "{} and {} disagree on InnerClasses attribute",
+        outer.java_name(),
+        inner.java_name()
+    );
+    Err(thread.throw("java/lang/IncompatibleClassChangeError", &message))
 }
 
 #[unsafe(no_mangle)]
@@ -360,7 +396,17 @@ extern "C" fn JVM_GetDeclaredClasses(env: u64, mirror: u64) -> u64 {
         .filter(|row| row.outer != 0 && row.name != 0)
         .filter(|row| name_at(row.outer).is_ok_and(|name| name == file.name))
         .map(|row| row.inner);
-    outcome(classes_at(thread, class, Vec::new(), declared))
+    let find = || {
+        let mut mirrors = Vec::new();
+        for index in declared {
+            let inner = resolve::class_at(thread, class, index)?;
+            check_declared(thread, class, inner)?;
+            mirrors.push(inner.mirror());
+        }
+        let array = reflect::class_array(thread, &mirrors)?;
+        Ok::<_, Thrown>(thread.new_local(array))
+    };
+    outcome(find())
 }
 
 #[unsafe(no_mangle)]
@@ -399,12 +445,20 @@ extern "C" fn JVM_AreNestMates(env: u64, first: u64, second: u64) -> u8 {
     u8::from(core::ptr::eq(host(first), host(second)))
 }
 
+/// The host first, then the members that it lists, that are there and that name it as their host.
 #[unsafe(no_mangle)]
 extern "C" fn JVM_GetNestMembers(env: u64, mirror: u64) -> u64 {
     let thread = &*of(env);
     let host = nest_host(thread, class_of(env, mirror));
     let members = host.info.file.nest_members.iter().copied();
-    outcome(classes_at(thread, host, vec![host.mirror()], members))
+    let is_member = |class| core::ptr::eq(nest_host(thread, class), host);
+    outcome(classes_at(
+        thread,
+        host,
+        vec![host.mirror()],
+        members,
+        is_member,
+    ))
 }
 
 #[unsafe(no_mangle)]
@@ -415,18 +469,30 @@ extern "C" fn JVM_GetPermittedSubclasses(env: u64, mirror: u64) -> u64 {
         return 0;
     };
     let permitted = permitted.iter().copied();
-    outcome(classes_at(thread, class, Vec::new(), permitted))
+    outcome(classes_at(thread, class, Vec::new(), permitted, |_| true))
 }
 
-/// A local array of `mirrors` and behind them those of the classes that `class` names at `indices`.
+/// A local array of `mirrors` and behind them those of the classes that `class` names at `indices`
+/// and that are shown. Those that cannot be loaded are left out, unless the machine is at its end.
 fn classes_at(
     thread: &Thread,
     class: &'static Class,
     mut mirrors: Vec<ObjectRef>,
     indices: impl Iterator<Item = u16>,
+    is_shown: impl Fn(&'static Class) -> bool,
 ) -> Result<u64, Thrown> {
     for index in indices {
-        mirrors.push(resolve::class_at(thread, class, index)?.mirror());
+        match resolve::class_at(thread, class, index) {
+            Ok(found) if found.is_array() || !is_shown(found) => {}
+            Ok(found) => mirrors.push(found.mirror()),
+            Err(thrown) => {
+                let fatal = thread.boot_class("java/lang/VirtualMachineError")?;
+                if thread.exception().is_instance_of(fatal) {
+                    return Err(thrown);
+                }
+                thread.take_exception();
+            }
+        }
     }
     let array = reflect::class_array(thread, &mirrors)?;
     Ok(thread.new_local(array))

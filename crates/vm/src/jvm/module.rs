@@ -8,6 +8,7 @@ use crate::classes::class::{Class, ClassKind};
 use crate::classes::known::known;
 use crate::classes::object::ObjectRef;
 use crate::jni::{of, outcome};
+use crate::link::boot_path;
 use crate::link::loader;
 use crate::link::mirror;
 use crate::link::module::{self, Target};
@@ -118,12 +119,23 @@ extern "C" fn JVM_GetSystemPackages(env: u64) -> u64 {
 extern "C" fn JVM_GetSystemPackage(env: u64, name: u64) -> u64 {
     let thread = &*of(env);
     let name = string::text(thread.object_of(name));
-    let is_loaded = boot_classes().any(|class| class.package() == name.as_bytes());
-    let Some(module) = image_module(name.as_bytes()).filter(|_| is_loaded) else {
+    let mut loaded = boot_classes().filter(|class| class.package() == name.as_bytes());
+    let Some(class) = loaded.next() else {
         return 0;
     };
-    let location = string::new_string(thread, &format!("jrt:/{module}"));
-    outcome(location.map(|text| thread.new_local(text)))
+    let location = match image_module(name.as_bytes()) {
+        Some(module) => Some(format!("jrt:/{module}")),
+        None if boot_path::is_foreign(class.info.bytes) => match mirror::module_name(class) {
+            // A package that a patch has added.
+            Some((module, _)) => Some(format!("jrt:/{module}")),
+            None => boot_path::place_of(&format!("{}.class", class.name())),
+        },
+        None => None,
+    };
+    location.map_or(0, |location| {
+        let text = string::new_string(thread, &location);
+        outcome(text.map(|text| thread.new_local(text)))
+    })
 }
 
 fn image_module(package: &[u8]) -> Option<&'static str> {

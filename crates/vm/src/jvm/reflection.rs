@@ -188,13 +188,21 @@ extern "C" fn JVM_GetMethodParameters(env: u64, method: u64) -> u64 {
     let Some(parameters) = &method.file().parameters else {
         return 0;
     };
+    let constants = &method.class().info.file.constants;
+    let is_wrong = |&(name, _): &(u16, u16)| name != 0 && constants.utf8(name).is_err();
+    if parameters.iter().any(is_wrong) {
+        // The library makes a MalformedParametersException of it.
+        let message = "Wrong type at constant pool index";
+        let _ = thread.throw("java/lang/IllegalArgumentException", message);
+        return 0;
+    }
     members(thread, "java/lang/reflect/Parameter", |scope| {
         let mut objects = Vec::new();
         let class = thread.boot_class("java/lang/reflect/Parameter")?;
         class.initialize(thread)?;
         for (index, &(name, flags)) in parameters.iter().enumerate() {
             let object = crate::objects::heap_binding::new_object(thread, class)?;
-            if let Ok(name) = method.class().info.file.constants.utf8(name) {
+            if let Ok(name) = constants.utf8(name) {
                 object.put_ref(offset(class, "name"), string::intern_mutf8(thread, name)?);
             }
             object.put(offset(class, "modifiers"), i32::from(flags));
@@ -241,6 +249,10 @@ extern "C" fn JVM_GetRecordComponents(env: u64, mirror: u64) -> u64 {
             if let Some(bytes) = component.annotations {
                 let array = string::new_bytes(thread, bytes)?;
                 object.put_ref(offset(class, "annotations"), array);
+            }
+            if let Some(bytes) = component.type_annotations {
+                let array = string::new_bytes(thread, bytes)?;
+                object.put_ref(offset(class, "typeAnnotations"), array);
             }
             objects.push(scope.hold(object));
         }

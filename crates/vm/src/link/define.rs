@@ -5,6 +5,7 @@
 //! superclasses are loaded, fields laid out, vtable and interface table built.
 
 use core::sync::atomic::Ordering;
+use std::sync::OnceLock;
 
 use classfile::{ClassFile, access};
 
@@ -13,6 +14,7 @@ use crate::classes::dex::DexClass;
 use crate::classes::object::ObjectRef;
 use crate::code::cache;
 use crate::console;
+use crate::link::boot_path;
 use crate::link::build;
 use crate::link::circle;
 use crate::link::heritage;
@@ -65,6 +67,16 @@ impl Definition {
     }
 }
 
+/// What may replace a class file.
+type Transform = fn(&Thread, &Definition) -> Option<Vec<u8>>;
+
+static TRANSFORM: OnceLock<Transform> = OnceLock::new();
+
+/// From now on `transform` sees each class file, but those of hidden classes, before it is parsed.
+pub(crate) fn transform_by(transform: Transform) {
+    let _ = TRANSFORM.set(transform);
+}
+
 /// Parses, checks and links one class.
 pub(crate) fn define(thread: &Thread, definition: Definition) -> Result<&'static Class, Thrown> {
     let note = |ledger: &Ledger, ns, outcome: &Result<&'static Class, Thrown>| {
@@ -75,7 +87,14 @@ pub(crate) fn define(thread: &Thread, definition: Definition) -> Result<&'static
     ledger::timed(thread, || define_now(thread, definition), note)
 }
 
-fn define_now(thread: &Thread, definition: Definition) -> Result<&'static Class, Thrown> {
+fn define_now(thread: &Thread, mut definition: Definition) -> Result<&'static Class, Thrown> {
+    if let Some(transform) = TRANSFORM.get()
+        && definition.hidden.is_none()
+        && definition.dex.is_none()
+        && let Some(bytes) = transform(thread, &definition)
+    {
+        definition.bytes = boot_path::make_foreign(bytes);
+    }
     let file = parse(thread, &definition)?;
     let loader = definition.loader;
     let own_name = Symbol::new(file.name);
@@ -129,7 +148,10 @@ fn define_now(thread: &Thread, definition: Definition) -> Result<&'static Class,
         mirror::set_class_data(class, hidden.class_data);
     }
     loader::enter(loader, class).map_err(|refusal| refusal.thrown(thread, loader, class))?;
-    if crate::options::get().is_verbose_class {
+    if crate::options::get()
+        .is_verbose_class
+        .load(Ordering::Relaxed)
+    {
         class_loaded(class);
     }
     Ok(class)
@@ -157,7 +179,8 @@ fn parse(thread: &Thread, definition: &Definition) -> Result<ClassFile<'static>,
             .name
             .map_or_else(|| "unknown".to_owned(), |name| name.to_string())
     };
-    let is_trusted = definition.loader.is_boot() && !crate::options::get().is_library_verified;
+    let is_library = definition.loader.is_boot() && !boot_path::is_foreign(definition.bytes);
+    let is_trusted = is_library && !crate::options::get().is_library_verified;
     // An outline is made of a DEX file, which has rules of its own: `dex::verify`.
     let is_checked = !is_trusted && definition.dex.is_none();
     let read = || {

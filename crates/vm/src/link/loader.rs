@@ -12,6 +12,7 @@ use crate::classes::known::known;
 use crate::classes::loader::{DEFINED, LOADERS};
 pub(crate) use crate::classes::loader::{Loader, all_classes, boot, defined_count, numbered};
 use crate::classes::object::ObjectRef;
+use crate::link::boot_path;
 use crate::link::constraint::{self, Assumption, Ruling};
 use crate::link::define::{self, Definition};
 use crate::link::message;
@@ -191,11 +192,18 @@ fn boot_bytes(name: Symbol) -> Option<&'static [u8]> {
     if let Ok(index) = OWN.binary_search_by_key(&name, |(own, _)| own) {
         return Some(OWN[index].1);
     }
-    let module = image_module(name.rsplit_once('/')?.0)?;
-    if !is_boot_module(module) {
-        return None;
+    let file = format!("{name}.class");
+    let package = name.rsplit_once('/').map_or("", |(package, _)| package);
+    match image_module(package).filter(|module| is_boot_module(module)) {
+        Some(module) => {
+            let patched = boot_path::in_patch(module, &file);
+            patched.or_else(|| IMAGE.get()?.find(module, &file))
+        }
+        None => {
+            let added = boot_path::in_patches(&file, is_boot_module);
+            added.or_else(|| boot_path::appended(&file))
+        }
     }
-    IMAGE.get()?.find(module, &format!("{name}.class"))
 }
 
 /// Whether the class library has a class of this name, wherever it is.

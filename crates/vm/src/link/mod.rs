@@ -5,6 +5,7 @@
 //! nothing. Invocation, compilation and the faces use it.
 
 pub(crate) mod access;
+pub(crate) mod boot_path;
 pub(crate) mod build;
 
 pub(crate) mod call;

@@ -91,9 +91,31 @@ pub(crate) fn open(path: &str) -> Result<u64, String> {
     if library.is_null() {
         // SAFETY: 1. dlerror gives a C string after a failure.
         let text = unsafe { std::ffi::CStr::from_ptr(libc::dlerror()) };
-        return Err(text.to_string_lossy().into_owned());
+        return Err(explained(text.to_string_lossy().into_owned()));
     }
     Ok(library as u64)
+}
+
+/// What a library for Android asks for: glibc's have a number behind them. Where compilers are
+/// installed, the C library's plain names are scripts for the linker.
+const ANDROIDS: [&str; 5] = [
+    "libc.so",
+    "libm.so",
+    "libdl.so",
+    "liblog.so",
+    "libandroid.so",
+];
+
+/// The loader's words begin with the file that it stumbled over.
+fn explained(error: String) -> String {
+    let file = error.split(": ").next().unwrap_or_default();
+    let name = file.rsplit('/').next().unwrap_or_default();
+    match ANDROIDS.contains(&name) {
+        true => format!(
+            "{error} (it is built for Android's own C library: bionic is not supported by Takt yet)"
+        ),
+        false => error,
+    }
 }
 
 /// Libraries that hold the natives of boot classes before Java code loads any.
@@ -133,4 +155,22 @@ fn in_libraries(thread: &Thread, method: &'static Method) -> Result<Option<u64>,
         }
     }
     Ok(None)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_library_for_bionic_is_named() {
+        for error in [
+            "/usr/lib/x86_64-linux-gnu/libm.so: invalid ELF header",
+            "libc.so: cannot open shared object file: No such file or directory",
+        ] {
+            let text = explained(error.to_owned());
+            assert!(text.starts_with(error) && text.contains("bionic is not supported"));
+        }
+        let other = "libfoo.so: cannot open shared object file: No such file or directory";
+        assert_eq!(explained(other.to_owned()), other);
+    }
 }

@@ -2,6 +2,7 @@
 //! Native methods that the machine itself implements.
 
 mod dex_code;
+mod instrument;
 mod method_handle;
 mod object;
 mod realtime;
@@ -29,6 +30,7 @@ pub(crate) fn find(method: &'static Method) -> Option<u64> {
         }
         L::Perf => object::PERF,
         L::VectorSupport => object::VECTOR,
+        L::InstrumentationImpl => instrument::NATIVES,
         L::DexCode => dex_code::NATIVES,
         L::RealtimeMachine => realtime::NATIVES,
         _ => return None,

@@ -262,7 +262,7 @@ impl Counts {
 
 /// One line per collection for `-verbose:gc`.
 fn collected(counters: &heap::Counters) {
-    if !options::get().is_verbose_gc {
+    if !options::get().is_verbose_gc.load(Ordering::Relaxed) {
         return;
     }
     let mebibytes = |bytes: u64| bytes >> 20;

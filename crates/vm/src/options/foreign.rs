@@ -39,11 +39,10 @@ const IGNORED: [&str; 18] = [
 /// it run code that a machine without an interpreter does not have.
 const FORM_THRESHOLD: &str = "-Djava.lang.invoke.MethodHandle.COMPILE_THRESHOLD=";
 
-const UNSUPPORTED: [(&str, &str); 6] = [
-    ("-javaagent:", "agents"),
-    ("-agentlib:", "agents"),
-    ("-agentpath:", "agents"),
-    ("-Xrun", "agents"),
+const UNSUPPORTED: [(&str, &str); 5] = [
+    ("-agentlib:", "agents in native code"),
+    ("-agentpath:", "agents in native code"),
+    ("-Xrun", "agents in native code"),
     ("-Xbootclasspath", "other boot class path than the JDK's"),
     ("--enable-preview", "preview features"),
 ];
@@ -92,8 +91,8 @@ mod tests {
         assert!(Foreign::is_property(&threshold));
         assert!(!Foreign::is_property(&format!("{FORM_THRESHOLD}0")));
         assert_eq!(
-            Foreign::of("-javaagent:a.jar"),
-            Foreign::Unsupported("agents")
+            Foreign::of("-agentlib:jdwp"),
+            Foreign::Unsupported("agents in native code")
         );
         assert_eq!(Foreign::of("-Xfoo"), Foreign::Unknown);
         assert_eq!(Foreign::of("--foo"), Foreign::Unknown);

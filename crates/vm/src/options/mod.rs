@@ -9,6 +9,7 @@ pub(crate) mod properties;
 use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::OnceLock;
+use std::sync::atomic::AtomicBool;
 
 use heap::CollectorKind;
 
@@ -39,9 +40,9 @@ pub(crate) struct Options {
     pub(crate) is_verifying: bool,
     /// Whether the boot loader's classes are checked and proven like all others.
     pub(crate) is_library_verified: bool,
-    /// A line for each collection.
-    pub(crate) is_verbose_gc: bool,
-    pub(crate) is_verbose_class: bool,
+    /// A line for each collection; it and the next one can be switched while the program runs.
+    pub(crate) is_verbose_gc: AtomicBool,
+    pub(crate) is_verbose_class: AtomicBool,
     pub(crate) is_verbose_compile: bool,
     /// `-XX:+DumpPerfMapAtExit`: names of compiled code for `perf`.
     pub(crate) is_perf_mapped: bool,
@@ -74,6 +75,12 @@ pub(crate) struct Options {
     pub(crate) has_reduced_signals: bool,
     /// `-XX:+DisableAttachMechanism`: no tool may ask anything.
     pub(crate) is_attach_disabled: bool,
+    /// Tools list the process, unless `-XX:-UsePerfData`.
+    pub(crate) is_listed: bool,
+    /// `-Xbootclasspath/a`: folders and jars.
+    pub(crate) boot_append: Vec<String>,
+    /// `-javaagent`: a jar and what its agent is told.
+    pub(crate) agents: Vec<(String, Option<String>)>,
     /// Arguments that are not properties, for `RuntimeMXBean`.
     pub(crate) arguments: Vec<String>,
 }
@@ -127,8 +134,8 @@ pub(crate) fn read(arguments: &[String], ignores_unknown: bool) -> Result<(), St
         code_bytes_max: None,
         is_verifying: false,
         is_library_verified: false,
-        is_verbose_gc: false,
-        is_verbose_class: false,
+        is_verbose_gc: AtomicBool::new(false),
+        is_verbose_class: AtomicBool::new(false),
         is_verbose_compile: false,
         is_perf_mapped: false,
         is_reporting: false,
@@ -145,6 +152,9 @@ pub(crate) fn read(arguments: &[String], ignores_unknown: bool) -> Result<(), St
         code_install: None,
         has_reduced_signals: false,
         is_attach_disabled: false,
+        is_listed: true,
+        boot_append: Vec::new(),
+        agents: Vec::new(),
         is_compiling_loaded: false,
         compile_list: None,
     };
@@ -153,6 +163,7 @@ pub(crate) fn read(arguments: &[String], ignores_unknown: bool) -> Result<(), St
         let is_known = options.property(argument, &mut numbered)
             || options.size(argument)?
             || options.assertions.take(argument)
+            || options.path(argument, &mut numbered)
             || options.flag(argument)
             || options.file(argument);
         if is_known {
@@ -188,6 +199,16 @@ const SINGLE: [(&str, &str); 3] = [
     ("--limit-modules=", "limitmods"),
 ];
 
+/// Whether the property stands for an option of the module system: it has to be given as such.
+fn is_reserved(property: &str) -> bool {
+    let names = NUMBERED.iter().chain(&SINGLE);
+    property.strip_prefix("jdk.module.").is_some_and(|own| {
+        names
+            .filter_map(|(_, name)| own.strip_prefix(name))
+            .any(|rest| rest.is_empty() || rest.starts_with('.'))
+    })
+}
+
 impl Options {
     /// `-D`, and what the module system reads as a property. `numbered` counts those of each name.
     fn property(&mut self, argument: &str, numbered: &mut HashMap<&str, u32>) -> bool {
@@ -199,6 +220,13 @@ impl Options {
         }
         let property = if let Some(property) = argument.strip_prefix("-D") {
             let (name, value) = property.split_once('=').unwrap_or((property, ""));
+            if is_reserved(name) {
+                crate::console::warn(
+                    "Ignoring system property options whose names match the '-Djdk.module.*'. \
+                     names that are reserved for internal use.",
+                );
+                return true;
+            }
             (name.to_owned(), value.to_owned())
         } else if let Some((name, value)) = NUMBERED.iter().find_map(value_of) {
             let place = numbered.entry(name).or_insert(0);
@@ -211,6 +239,24 @@ impl Options {
         };
         self.properties.push(property);
         true
+    }
+
+    /// `-Xbootclasspath/a` and `-javaagent`, which needs its module.
+    fn path(&mut self, argument: &str, numbered: &mut HashMap<&str, u32>) -> bool {
+        if let Some(paths) = argument.strip_prefix("-Xbootclasspath/a:") {
+            let paths = paths.split(':').filter(|path| !path.is_empty());
+            self.boot_append.extend(paths.map(str::to_owned));
+            return true;
+        }
+        let Some(agent) = argument.strip_prefix("-javaagent:") else {
+            return false;
+        };
+        let (jar, told) = match agent.split_once('=') {
+            Some((jar, told)) => (jar, Some(told.to_owned())),
+            None => (agent, None),
+        };
+        self.agents.push((jar.to_owned(), told));
+        self.property("--add-modules=java.instrument", numbered)
     }
 
     /// `-Xmx`, `-Xms`, `-Xss`.
@@ -242,7 +288,7 @@ impl Options {
 
     fn flag(&mut self, argument: &str) -> bool {
         match argument {
-            "-verbose:class" | "-verbose" => self.is_verbose_class = true,
+            "-verbose:class" | "-verbose" => *self.is_verbose_class.get_mut() = true,
             "-Xtakt:compile" => self.is_verbose_compile = true,
             "-Xtakt:gc=rc" => self.collector = CollectorKind::Rc,
             "-Xtakt:gc=stw" => self.collector = CollectorKind::Stw,
@@ -259,8 +305,10 @@ impl Options {
             "-XX:+UnlockDiagnosticVMOptions" => {}
             "-XX:+DisableAttachMechanism" => self.is_attach_disabled = true,
             "-XX:-DisableAttachMechanism" => self.is_attach_disabled = false,
+            "-XX:+UsePerfData" => self.is_listed = true,
+            "-XX:-UsePerfData" | "-XX:+PerfDisableSharedMem" => self.is_listed = false,
             "-XX:+DumpPerfMapAtExit" => self.is_perf_mapped = true,
-            "-verbose:gc" | "-Xlog:gc" => self.is_verbose_gc = true,
+            "-verbose:gc" | "-Xlog:gc" => *self.is_verbose_gc.get_mut() = true,
             "-Xtakt:report" => self.is_reporting = true,
             "-Xtakt:realtime-strict" => self.is_strictly_real_time = true,
             "-Xtakt:pieces" => self.is_cutting_all = true,

@@ -38,7 +38,7 @@ pub(crate) fn properties() -> Vec<(String, String)> {
         ("jdk.debug", "release".into()),
         ("sun.boot.library.path", format!("{home}/lib")),
         ("java.library.path", library_path),
-        ("jdk.boot.class.path.append", String::new()),
+        ("jdk.boot.class.path.append", options.boot_append.join(":")),
         ("sun.management.compiler", "Cranelift".into()),
         // Spinning accessor classes after 15 calls would be exempt from verification.
         ("sun.reflect.inflationThreshold", i32::MAX.to_string()),
@@ -55,6 +55,19 @@ pub(crate) fn properties() -> Vec<(String, String)> {
         all.push(("java.class.path".into(), String::new()));
     }
     all.extend(options.properties.iter().cloned());
+    // Classes of agents are the class path's.
+    let path = all
+        .iter_mut()
+        .rev()
+        .find(|(name, _)| name == "java.class.path");
+    if let Some((_, path)) = path {
+        for (jar, _) in &options.agents {
+            if !path.is_empty() {
+                path.push(':');
+            }
+            path.push_str(jar);
+        }
+    }
     all
 }
 

@@ -16,6 +16,7 @@ use crate::inspect::backtrace;
 use crate::inspect::crash;
 use crate::inspect::figures;
 use crate::invoke::method_handle;
+use crate::link::boot_path;
 use crate::link::call::call_static;
 use crate::link::loader::{self, Loader};
 use crate::link::mirror;
@@ -27,6 +28,7 @@ use crate::natives;
 use crate::objects::heap_binding;
 use crate::objects::string;
 use crate::options;
+use crate::start::agents;
 use crate::sync::lock;
 use crate::threads::lock_wait;
 use crate::threads::thread::{self, Doors, Managed, Thread, Thrown};
@@ -60,6 +62,7 @@ pub(crate) fn create() -> Result<&'static Thread, Box<dyn std::error::Error>> {
     let image = format!("{}/lib/modules", options.java_home);
     let image = memory::map_file(image.as_ref()).map_err(|error| format!("{image}: {error}"))?;
     loader::start(Jimage::parse(image)?);
+    boot_path::start();
     monitor::prepare();
     let thread = thread::attach(&[]);
     if boot(thread).is_err() {
@@ -97,9 +100,10 @@ fn boot(thread: &'static Thread) -> Result<(), Thrown> {
     call_static(thread, "java/lang/System", "initPhase1", "()V", &[])?;
     keep_out_of_memory_error(thread)?;
     method_handle::start(thread)?;
-    let phase2 = call_static(thread, "java/lang/System", "initPhase2", "(ZZ)I", &[1, 1])?;
+    // It says what is wrong itself, where HotSpot says it, without a trace.
+    let phase2 = call_static(thread, "java/lang/System", "initPhase2", "(ZZ)I", &[0, 0])?;
     if phase2 as i32 != 0 {
-        console::fatal("System.initPhase2 failed");
+        rt::lines::leave(1);
     }
     call_static(thread, "java/lang/System", "initPhase3", "()V", &[])?;
     let signature = "()Ljava/lang/ClassLoader;";
@@ -108,6 +112,9 @@ fn boot(thread: &'static Thread) -> Result<(), Thrown> {
     let _ = SYSTEM_LOADER.set(loader::of(ObjectRef(system as u32)));
     stage::reached(Stage::Ready);
     crate::inspect::signals::take_own();
+    crate::inspect::listing::start();
+    figures::begin();
+    agents::start(thread)?;
     Ok(())
 }
 
@@ -223,6 +230,7 @@ fn finish(thread: Option<&'static Thread>) {
     crate::code::store::finish();
     crate::inspect::perf_map::finish();
     crate::inspect::attach::finish();
+    crate::inspect::listing::finish();
     if options::get().is_reporting {
         // A real-time thread's lines are cut, and this is long.
         rt::lines::say_last(&figures::figures());

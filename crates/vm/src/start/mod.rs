@@ -3,5 +3,6 @@
 //!
 //! Joins the rooms: here they get each other's addresses. JNI's invocation uses it.
 
+pub(crate) mod agents;
 pub(crate) mod ahead;
 pub(crate) mod boot;

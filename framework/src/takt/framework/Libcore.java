@@ -1,15 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 package takt.framework;
 
+import android.app.ListActivity;
+import android.content.res.Resources;
 import android.graphics.FontListParser;
 import android.graphics.Typeface;
 import android.os.SharedMemory;
+import android.telephony.TelephonyManager;
 import android.text.FontConfig;
 import android.util.Log;
 import android.view.IWindowManager;
 import android.view.View;
 import android.view.Window;
+import com.android.internal.R;
 import java.io.File;
+import java.io.FileDescriptor;
 import java.io.IOException;
 import java.util.LinkedHashMap;
 import java.util.Map;
@@ -32,6 +37,11 @@ public final class Libcore {
     /** The entry that was used or added first; null if there is none. */
     public static <K, V> Map.Entry<K, V> eldest(LinkedHashMap<K, V> map) {
         return map.isEmpty() ? null : map.entrySet().iterator().next();
+    }
+
+    /** For StrictMode, which is off: might a close wait for a socket's last bytes? */
+    public static boolean isSocket$(FileDescriptor descriptor) {
+        return false;
     }
 
     /** A warning of libcore. */
@@ -75,6 +85,24 @@ public final class Libcore {
 
     /** No font server shares its fonts: see above. */
     public static void setSystemFontMap(SharedMemory fonts) {}
+
+    /** Android's own table says that it can call and send; devices that cannot say so in theirs. */
+    public static boolean getBoolean(Resources resources, int id) {
+        boolean isOfTelephone = id == R.bool.config_voice_capable || id == R.bool.config_sms_capable
+                || id == R.bool.config_mobile_data_capable;
+        return !isOfTelephone && resources.getBoolean(id);
+    }
+
+    /** Without a telephone AOSP's own answer is that it does not know. */
+    public static int getSimStateForSlotIndex(int slot) {
+        return TelephonyManager.SIM_STATE_ABSENT;
+    }
+
+    /** Of its own layout, from which the list would come. */
+    public static void setContentView(ListActivity activity, int layout) {
+        throw new UnsupportedOperationException(
+                "android.app.ListActivity is not supported by Takt yet: there are no windows and no views");
+    }
 
     /** AOSP's activity asks so that the view is there from then on, and goes without it. */
     public static View getDecorView(Window window) {

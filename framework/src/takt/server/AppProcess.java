@@ -8,7 +8,9 @@ import android.app.ApplicationErrorReport;
 import android.app.IActivityManager;
 import android.app.IActivityTaskManager;
 import android.app.IApplicationThread;
+import android.content.ContentResolver;
 import android.content.Context;
+import android.content.IContentService;
 import android.content.Intent;
 import android.content.pm.IPackageManager;
 import android.content.pm.PackageManager;
@@ -21,9 +23,13 @@ import android.net.IConnectivityManager;
 import android.os.Bundle;
 import android.os.Handler;
 import android.os.IBinder;
+import android.os.Process;
 import android.os.RemoteException;
 import android.os.SystemClock;
+import java.io.IOException;
 import java.lang.reflect.Field;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.util.Comparator;
 import java.util.List;
 import java.util.Locale;
@@ -90,6 +96,10 @@ public final class AppProcess {
         ServiceRegistry.add(Context.CONNECTIVITY_SERVICE,
                 LocalInterface.binder(IConnectivityManager.class, new Connectivity()));
         ServiceRegistry.add(Context.DISPLAY_SERVICE, LocalInterface.binder(IDisplayManager.class, new Displays()));
+        ServiceRegistry.add(ContentResolver.CONTENT_SERVICE_NAME,
+                LocalInterface.binder(IContentService.class, new Contents()));
+        OneUser.register(installed);
+        Devices.register();
         return process;
     }
 
@@ -105,8 +115,8 @@ public final class AppProcess {
         watchdog.ask(this, "start of the application");
         thread.bindApplication(installed.application.processName, installed.application, null, null, false,
                 ProviderInfoList.fromList(own), null, null, null, null, null, 0, false, false, false, false,
-                configuration(), COMPATIBILITY, Map.of(), new Bundle(), "", null, null, new long[0], new long[0], null,
-                now, now);
+                configuration(), COMPATIBILITY, Map.of(), new Bundle(), "", null, null,
+                Changes.disabledFor(installed.application.targetSdkVersion), new long[0], null, now, now);
         owner.onBound(this);
     }
 
@@ -130,7 +140,7 @@ public final class AppProcess {
      * A permission that the manifest asks for is granted: who runs the application installed it.
      */
     public int checkPermission(String permission, int pid, int uid) {
-        boolean isGranted = permission == null || List.of(installed.info.requestedPermissions).contains(permission);
+        boolean isGranted = permission == null || installed.asksFor(permission);
         return isGranted ? PackageManager.PERMISSION_GRANTED : PackageManager.PERMISSION_DENIED;
     }
 
@@ -142,6 +152,25 @@ public final class AppProcess {
     /** Nobody clicks at random. */
     public boolean isUserAMonkey() {
         return false;
+    }
+
+    /** The machine's memory; nobody ends processes when it is low. */
+    public void getMemoryInfo(ActivityManager.MemoryInfo info) throws IOException {
+        for (String line : Files.readAllLines(Path.of("/proc/meminfo"))) {
+            String[] words = line.split("\\s+");
+            switch (words[0]) {
+                case "MemTotal:" -> info.totalMem = Long.parseLong(words[1]) << 10;
+                case "MemAvailable:" -> info.availMem = Long.parseLong(words[1]) << 10;
+                default -> { }
+            }
+        }
+    }
+
+    /** The one process is in front. */
+    public void getMyMemoryState(ActivityManager.RunningAppProcessInfo info) {
+        info.pid = Process.myPid();
+        info.uid = Process.myUid();
+        info.importance = ActivityManager.RunningAppProcessInfo.IMPORTANCE_FOREGROUND;
     }
 
     /** The one application uses it. */

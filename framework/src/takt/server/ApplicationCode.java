@@ -33,9 +33,15 @@ final class ApplicationCode extends PathClassLoader {
         loaders.setAccessible(true);
         @SuppressWarnings("unchecked")
         Map<String, ClassLoader> byPath = (Map<String, ClassLoader>) loaders.get(ApplicationLoaders.getDefault());
+        ClassLoader framework = ApplicationCode.class.getClassLoader();
+        if (!run.getJSONObject("manifest").getJSONObject("application").getBoolean("has_code")) {
+            // AOSP looks in no file at all for classes of a package without code.
+            byPath.put("", new PathClassLoader("", framework));
+            return;
+        }
         String apk = run.getString("apk");
         byPath.put(apk, run.isNull("classes")
-                ? new PathClassLoader(apk, ApplicationCode.class.getClassLoader())
+                ? new PathClassLoader(apk, framework)
                 : new ApplicationCode(Path.of(run.getString("classes"))));
     }
 

@@ -51,12 +51,15 @@ public final class InstalledPackage {
     final PackageInfo info = new PackageInfo();
     final ApplicationInfo application = new ApplicationInfo();
     final List<Component> components = new ArrayList<>();
+    /** What the settings know the device by, for this application; null without a data folder. */
+    final String androidId;
 
     /**
      * Reads what `takt run` has written: the manifest, where the package lies, and its data
      * directory.
      */
     public InstalledPackage(JSONObject run) throws JSONException {
+        androidId = text(run, "android_id");
         JSONObject manifest = run.getJSONObject("manifest");
         JSONObject declared = manifest.getJSONObject("application");
         info.packageName = manifest.getString("package");
@@ -195,6 +198,11 @@ public final class InstalledPackage {
         return bundle;
     }
 
+    /** Does the manifest ask for a permission? */
+    boolean asksFor(String permission) {
+        return List.of(info.requestedPermissions).contains(permission);
+    }
+
     /** The component of a kind with this name; null if there is none. */
     Component named(String kind, String className) {
         for (Component component : components) {
@@ -209,7 +217,7 @@ public final class InstalledPackage {
     List<Component> matching(String kind, Intent intent) {
         List<Component> found = new ArrayList<>();
         for (Component component : components) {
-            if (component.is(kind) && component.info.enabled && reaches(intent, component)) {
+            if (component.is(kind) && component.info.isEnabled() && reaches(intent, component)) {
                 found.add(component);
             }
         }

@@ -4,13 +4,18 @@ package takt.server;
 import android.os.Binder;
 import android.os.IBinder;
 import android.os.IInterface;
+import android.os.Messenger;
+import android.os.RemoteCallback;
 import android.os.RemoteException;
+import android.os.ResultReceiver;
 import android.util.Log;
+import com.android.internal.infra.AndroidFuture;
 import java.lang.reflect.InvocationHandler;
 import java.lang.reflect.InvocationTargetException;
 import java.lang.reflect.Method;
 import java.lang.reflect.Modifier;
 import java.lang.reflect.Proxy;
+import java.util.Arrays;
 import java.util.HashMap;
 import java.util.Map;
 import java.util.Set;
@@ -22,10 +27,13 @@ import java.util.concurrent.ConcurrentHashMap;
  * <p>The object has a public method for each call that it answers, with the interface's own name
  * and parameters. A call that it does not answer says so by name: one without an answer is logged
  * once and passed over, one with an answer throws UnsupportedOperationException, since an invented
- * answer would be a lie.
+ * answer would be a lie. So does one that answers by other ways, a callback or an object to fill
+ * in: its caller would wait for ever, or go on with nothing.
  */
 final class LocalInterface implements InvocationHandler {
     private static final String TAG = "Takt";
+    /** Calls that fill in an argument, and have not the name of a question. */
+    private static final Set<String> FILLS_IN = Set.of("sendExtraCommand");
 
     private final Class<? extends IInterface> type;
     private final Map<Method, Answer> answers = new HashMap<>();
@@ -108,13 +116,29 @@ final class LocalInterface implements InvocationHandler {
             case "toString" -> "local " + type.getName();
             case "hashCode" -> System.identityHashCode(proxy);
             case "equals" -> proxy == arguments[0];
-            default -> unsupported(call);
+            default -> unsupported(call, arguments);
         };
     }
 
-    private Object unsupported(Method call) {
+    /** Is the name that of a question, though nothing comes back? Java does not say what is out. */
+    private static boolean fillsIn(Method call) {
+        String name = call.getName();
+        return name.startsWith("get") || name.startsWith("query") || FILLS_IN.contains(name);
+    }
+
+    private static boolean hasCallback(Object[] arguments) {
+        return arguments != null && Arrays.stream(arguments).anyMatch(LocalInterface::isCallback);
+    }
+
+    private static boolean isCallback(Object argument) {
+        return argument instanceof IInterface || argument instanceof ResultReceiver
+                || argument instanceof RemoteCallback || argument instanceof Messenger
+                || argument instanceof AndroidFuture;
+    }
+
+    private Object unsupported(Method call, Object[] arguments) {
         String text = type.getSimpleName() + "." + call.getName() + " is not supported by Takt yet";
-        if (call.getReturnType() != void.class) {
+        if (call.getReturnType() != void.class || fillsIn(call) || hasCallback(arguments)) {
             throw new UnsupportedOperationException(text);
         }
         if (logged.add(call.getName())) {

@@ -110,7 +110,7 @@ final class Packages {
 
     /** What the manifest asks for is granted. */
     public int checkPermission(String permission, String name, int user) {
-        boolean isGranted = isOwn(name) && List.of(installed.info.requestedPermissions).contains(permission);
+        boolean isGranted = isOwn(name) && installed.asksFor(permission);
         return isGranted ? PackageManager.PERMISSION_GRANTED : PackageManager.PERMISSION_DENIED;
     }
 

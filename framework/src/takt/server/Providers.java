@@ -33,6 +33,9 @@ final class Providers {
         settingsHolder = new ContentProviderHolder(info);
         settingsHolder.provider = LocalInterface.of(IContentProvider.class, this);
         settingsHolder.noReleaseNeeded = true;
+        if (process.installed.androidId != null) {
+            settings.put("secure/" + Settings.Secure.ANDROID_ID, process.installed.androidId);
+        }
     }
 
     /** The package's own are made by its process; null for what nobody provides. */

@@ -4,12 +4,12 @@
 //!
 //! Counts of classes and threads, processor times and memory are measured. What
 //! the machine does not keep is -1 (the library's "not available") or an
-//! UnsupportedOperationException by name; there are no memory pools and no
-//! virtual-machine flags.
+//! UnsupportedOperationException by name; there are no virtual-machine flags.
 
+mod memory;
 mod threads;
 
-use core::sync::atomic::Ordering;
+use core::sync::atomic::{AtomicBool, Ordering};
 use std::sync::Arc;
 
 use crate::classes::known::offset;
@@ -17,7 +17,7 @@ use crate::classes::object::ObjectRef;
 use crate::code::cache;
 use crate::console;
 use crate::jni::{of, outcome};
-use crate::jvm::system::{JVM_CurrentTimeMillis, JVM_FreeMemory, JVM_MaxMemory, JVM_TotalMemory};
+use crate::jvm::system::JVM_CurrentTimeMillis;
 use crate::link::loader;
 use crate::monitors::java_thread;
 use crate::monitors::java_thread::{PEAK_THREADS, STARTED_THREADS, java_threads};
@@ -45,13 +45,13 @@ static TABLE: [Function; 40] = table![
     get_version,
     get_optional_support,
     threads::thread_info,
-    no_pools,
-    no_managers,
-    no_object,
-    no_object,
+    memory::pools,
+    memory::managers,
+    memory::pool_usage,
+    memory::peak_usage,
     get_allocated_memory_of_thread,
     missing::allocated_memory_of_threads,
-    get_memory_usage,
+    memory::memory_usage,
     get_long_attribute,
     get_bool_attribute,
     set_bool_attribute,
@@ -64,8 +64,8 @@ static TABLE: [Function; 40] = table![
     reset_statistic,
     missing::pool_sensor,
     missing::pool_threshold,
-    no_object,
-    none_filled,
+    memory::collection_usage,
+    describe_attribute,
     missing::last_collection,
     get_cpu_time_of_kind,
     missing::cpu_times,
@@ -131,30 +131,19 @@ extern "C" fn get_version(_env: u64) -> i32 {
 const CURRENT_CPU_TIME: u32 = 1 << 3;
 const OTHER_CPU_TIME: u32 = 1 << 4;
 const COMPILATION_TIME: u32 = 1 << 1;
+const OBJECT_MONITORS: u32 = 1 << 5;
 const ALLOCATED_MEMORY: u32 = 1 << 7;
 
 extern "C" fn get_optional_support(_env: u64, support: u64) -> i32 {
     crate::memory::write(
         support,
-        COMPILATION_TIME | CURRENT_CPU_TIME | OTHER_CPU_TIME | ALLOCATED_MEMORY,
+        COMPILATION_TIME | CURRENT_CPU_TIME | OTHER_CPU_TIME | OBJECT_MONITORS | ALLOCATED_MEMORY,
     );
-    0
-}
-
-extern "C" fn no_object(_env: u64) -> u64 {
     0
 }
 
 extern "C" fn none_filled(_env: u64) -> i32 {
     0
-}
-
-extern "C" fn no_pools(env: u64) -> u64 {
-    empty_array(env, "java/lang/management/MemoryPoolMXBean")
-}
-
-extern "C" fn no_managers(env: u64) -> u64 {
-    empty_array(env, "java/lang/management/MemoryManagerMXBean")
 }
 
 extern "C" fn no_names(env: u64) -> u64 {
@@ -170,25 +159,27 @@ fn empty_array(env: u64, element: &str) -> u64 {
     outcome(make().map(|array| thread.new_local(array)))
 }
 
-extern "C" fn get_memory_usage(env: u64, is_heap: u8) -> u64 {
-    let thread = &*of(env);
-    let values: [i64; 4] = if is_heap != 0 {
-        let (total, free) = (JVM_TotalMemory(), JVM_FreeMemory());
-        [0, total - free, total, JVM_MaxMemory()]
-    } else {
-        let used = (crate::memory::metadata_bytes() + cache::used_bytes()) as i64;
-        [0, used, used, -1]
-    };
-    let make = || {
-        let class = thread.boot_class("java/lang/management/MemoryUsage")?;
-        let constructor = class.method_named("<init>", "(JJJJ)V");
-        thread.new_instance(class, constructor, &values.map(|value| value as u64))
-    };
-    outcome(make().map(|usage| thread.new_local(usage)))
-}
-
 fn is_daemon(thread: &ObjectRef) -> bool {
     thread.get::<u8>(offset(thread.class(), "daemon")) != 0
+}
+
+/// How many attributes a collection has besides times and usages. The library wants one at least,
+/// before it asks for the collection, which is refused by name.
+const COLLECTION_ATTRIBUTES: i32 = 401;
+
+/// The one attribute of a collection: name, type and description in three words.
+extern "C" fn describe_attribute(_env: u64, _collector: u64, attribute: u64, count: i32) -> i32 {
+    if count > 0 {
+        let words = [
+            c"GcThreadCount".as_ptr() as u64,
+            u64::from(b'I'),
+            c"Number of GC threads".as_ptr() as u64,
+        ];
+        for (word, at) in words.into_iter().zip((attribute..).step_by(8)) {
+            crate::memory::write(at, word);
+        }
+    }
+    count.min(1)
 }
 
 /// Attributes by the numbers of `jmmLongAttribute`.
@@ -203,35 +194,56 @@ extern "C" fn get_long_attribute(env: u64, _bean: u64, attribute: i32) -> i64 {
         6 => java_threads().filter(is_daemon).count() as i64,
         7 => JVM_CurrentTimeMillis(0, 0) - console::uptime_ms(),
         8 => (cache::COMPILE_NS.load(Ordering::Relaxed) / 1_000_000) as i64,
+        9 => memory::collection_ms(),
+        10 => memory::collection_count(),
         11 => console::uptime_ms(),
+        COLLECTION_ATTRIBUTES => 1,
         201 => i64::from(std::process::id()),
         _ => -1,
     }
 }
 
+const VERBOSE_GC: i32 = 21;
 const VERBOSE_CLASS: i32 = 22;
 const CPU_TIME: i32 = 24;
 const THREAD_ALLOCATION: i32 = 25;
 
+/// The lines that can be switched on and off.
+fn verbosity(attribute: i32) -> Option<&'static AtomicBool> {
+    match attribute {
+        VERBOSE_GC => Some(&options::get().is_verbose_gc),
+        VERBOSE_CLASS => Some(&options::get().is_verbose_class),
+        _ => None,
+    }
+}
+
 extern "C" fn get_bool_attribute(_env: u64, attribute: i32) -> u8 {
     u8::from(match attribute {
-        VERBOSE_CLASS => options::get().is_verbose_class,
         CPU_TIME | THREAD_ALLOCATION => true,
-        _ => false,
+        _ => verbosity(attribute).is_some_and(|it| it.load(Ordering::Relaxed)),
     })
 }
 
-/// None can be changed; the old value is given.
-extern "C" fn set_bool_attribute(env: u64, attribute: i32, _value: u8) -> u8 {
-    get_bool_attribute(env, attribute)
+/// The old value is given. What is measured is always measured.
+extern "C" fn set_bool_attribute(env: u64, attribute: i32, value: u8) -> u8 {
+    match verbosity(attribute) {
+        Some(it) => u8::from(it.swap(value != 0, Ordering::Relaxed)),
+        None => get_bool_attribute(env, attribute),
+    }
 }
 
-extern "C" fn reset_statistic(_env: u64, _object: u64, statistic: i32) -> u8 {
+/// `object` is the address of what is to be reset.
+extern "C" fn reset_statistic(env: u64, object: u64, statistic: i32) -> u8 {
+    const PEAK_POOL_USAGE: i32 = 800;
     const PEAK_THREAD_COUNT: i32 = 801;
-    if statistic == PEAK_THREAD_COUNT {
-        PEAK_THREADS.store(java_threads().count() as u32, Ordering::Relaxed);
-    }
-    u8::from(statistic == PEAK_THREAD_COUNT)
+    u8::from(match statistic {
+        PEAK_POOL_USAGE => memory::reset_peak(env, object),
+        PEAK_THREAD_COUNT => {
+            PEAK_THREADS.store(java_threads().count() as u32, Ordering::Relaxed);
+            true
+        }
+        _ => false,
+    })
 }
 
 /// Bytes that a thread has allocated, to the run of cells; -1 if there is no such thread. 0 is the

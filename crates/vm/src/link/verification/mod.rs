@@ -25,6 +25,7 @@ use crate::code::file::Key;
 use crate::code::store;
 use crate::console;
 use crate::link::access::is_reflections_own;
+use crate::link::boot_path;
 use crate::link::constraint::{self, Assumption, Unfounded};
 use crate::link::loader;
 use crate::link::resolve;
@@ -62,7 +63,8 @@ pub(crate) fn verify(thread: &Thread, class: &'static Class) -> Result<(), Throw
 }
 
 fn is_trusted(class: &'static Class) -> bool {
-    let is_boot = resolve::is_boot(class) && !crate::options::get().is_library_verified;
+    let is_image = resolve::is_boot(class) && !boot_path::is_foreign(class.info.bytes);
+    let is_boot = is_image && !crate::options::get().is_library_verified;
     let is_library = is_boot || is_reflections_own(class);
     class.info.kind != ClassKind::Instance || (is_library && class.info.dex.is_none())
 }

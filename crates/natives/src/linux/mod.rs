@@ -1,5 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-//! libcore.io.Linux: the few calls that headless classes make while they are initialised.
+//! libcore.io.Linux: the system calls behind android.system.Os. Open files are in [`descriptors`],
+//! files by name in [`files`], an application's own mappings in [`mapping`]; the rest is here.
+
+mod descriptors;
+mod files;
+mod mapping;
 
 use std::ffi::CString;
 
@@ -45,18 +50,8 @@ fn check(env: Env, call: &str, outcome: libc::c_int) -> bool {
     outcome == 0
 }
 
-#[unsafe(no_mangle)]
-extern "system" fn Java_libcore_io_Linux_stat(env: Env, _: jobject, name: jstring) -> jobject {
-    let name = path(env, name);
-    // SAFETY:
-    // 1. All-zero is a valid `stat`.
-    let mut stat: libc::stat = unsafe { core::mem::zeroed() };
-    // SAFETY:
-    // 1. `name` is terminated, `stat` is ours; the kernel writes one of it or answers an error.
-    let outcome = unsafe { libc::stat(name.as_ptr(), &raw mut stat) };
-    if !check(env, "stat", outcome) {
-        return core::ptr::null_mut();
-    }
+/// What the kernel says of a file.
+fn stat(env: Env, stat: &rustix::fs::Stat) -> jobject {
     let long = |j: i64| jvalue { j };
     let int = |i: u32| jvalue { i: i.cast_signed() };
     let fields = [
@@ -75,6 +70,27 @@ extern "system" fn Java_libcore_io_Linux_stat(env: Env, _: jobject, name: jstrin
         long(stat.st_blocks),
     ];
     env.new_object_with("android/system/StructStat", c"(JJIJIIJJJJJJJ)V", &fields)
+}
+
+/// What the kernel says of a file system.
+fn vfs(env: Env, vfs: &rustix::fs::StatVfs) -> jobject {
+    let fields = [
+        vfs.f_bsize,
+        vfs.f_frsize,
+        vfs.f_blocks,
+        vfs.f_bfree,
+        vfs.f_bavail,
+        vfs.f_files,
+        vfs.f_ffree,
+        vfs.f_favail,
+        vfs.f_fsid,
+        vfs.f_flag.bits(),
+        vfs.f_namemax,
+    ];
+    let fields = fields.map(|it| jvalue {
+        j: it.cast_signed(),
+    });
+    env.new_object_with("android/system/StructStatVfs", c"(JJJJJJJJJJJ)V", &fields)
 }
 
 #[unsafe(no_mangle)]
@@ -182,5 +198,8 @@ extern "system" fn Java_libcore_io_Linux_getenv(env: Env, _: jobject, name: jstr
 
 #[unsafe(no_mangle)]
 extern "system" fn Java_libcore_io_Linux_strerror(env: Env, _: jobject, number: jint) -> jstring {
-    env.string_of(&std::io::Error::from_raw_os_error(number).to_string())
+    let text = std::io::Error::from_raw_os_error(number).to_string();
+    // The C library's words, without what Rust adds to them.
+    let words = text.split(" (os error ").next();
+    env.string_of(words.unwrap_or_default())
 }

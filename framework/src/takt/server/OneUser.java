@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: Apache-2.0
+package takt.server;
+
+import android.Manifest;
+import android.content.Context;
+import android.os.Build;
+import android.os.Bundle;
+import android.os.Environment;
+import android.os.IDeviceIdentifiersPolicyService;
+import android.os.IUserManager;
+import android.os.UserHandle;
+import android.os.storage.IStorageEventListener;
+import android.os.storage.IStorageManager;
+import android.os.storage.StorageManager;
+import android.os.storage.StorageVolume;
+import java.io.File;
+import java.io.IOException;
+
+/** A device with one user, who is there, and one volume: the user's part of the data folder. */
+final class OneUser {
+    private OneUser() {}
+
+    static void register(InstalledPackage installed) {
+        ServiceRegistry.add(Context.USER_SERVICE, LocalInterface.binder(IUserManager.class, new User()));
+        ServiceRegistry.add("mount", LocalInterface.binder(IStorageManager.class, new Storage(installed)));
+        ServiceRegistry.add(Context.DEVICE_IDENTIFIERS_SERVICE,
+                LocalInterface.binder(IDeviceIdentifiersPolicyService.class, new Identifiers(installed)));
+    }
+
+    /** IUserManager: who starts an application has unlocked what is the user's. */
+    private static final class User {
+        public boolean isUserUnlockingOrUnlocked(int user) {
+            return isUserRunning(user);
+        }
+
+        public boolean isUserUnlocked(int user) {
+            return isUserRunning(user);
+        }
+
+        public boolean isUserRunning(int user) {
+            return user == AppProcess.USER;
+        }
+
+        public boolean isUserForeground(int user) {
+            return isUserRunning(user);
+        }
+
+        /** The user has no profile but the own. */
+        public int[] getProfileIds(int user, boolean onlyEnabled) {
+            return new int[] {AppProcess.USER};
+        }
+
+        /** Empty: of an ordinary user. */
+        public String getProfileType(int user) {
+            return "";
+        }
+
+        public boolean isQuietModeEnabled(int user) {
+            return false;
+        }
+
+        public boolean isDemoUser(int user) {
+            return false;
+        }
+
+        public int getUserSerialNumber(int user) {
+            return isUserRunning(user) ? 0 : -1;
+        }
+
+        public int getUserHandle(int serial) {
+            return serial == 0 ? AppProcess.USER : UserHandle.USER_NULL;
+        }
+
+        /** Nobody restricts the user. */
+        public boolean hasUserRestriction(String restriction, int user) {
+            return false;
+        }
+
+        public Bundle getUserRestrictions(int user) {
+            return new Bundle();
+        }
+
+        public Bundle getApplicationRestrictions(String name) {
+            return new Bundle();
+        }
+    }
+
+    /** IStorageManager: the volume that Android emulates on every device. */
+    private static final class Storage {
+        private static final String FOLDER = "external";
+
+        private final StorageVolume volume;
+
+        Storage(InstalledPackage installed) {
+            File folder = new File(installed.application.dataDir, FOLDER);
+            volume = new StorageVolume("emulated;0", folder, folder, "Internal shared storage", true, false, true,
+                    false, false, 0, UserHandle.of(AppProcess.USER), StorageManager.UUID_DEFAULT, null,
+                    Environment.MEDIA_MOUNTED);
+        }
+
+        public StorageVolume[] getVolumeList(int user, String name, int flags) {
+            // Who asks goes on by making a folder in it.
+            volume.getPathFile().mkdir();
+            return new StorageVolume[] {volume};
+        }
+
+        /** For the application, which has no right to the volume's upper folders on Android. */
+        public void mkdirs(String name, String path) throws IOException {
+            File folder = new File(path).getCanonicalFile();
+            if (!folder.toPath().startsWith(volume.getPathFile().getCanonicalFile().toPath())) {
+                throw new SecurityException("not on a volume: " + path);
+            }
+            if (!folder.isDirectory() && !folder.mkdirs()) {
+                throw new IllegalStateException("cannot make " + path);
+            }
+        }
+
+        /** None: the first one belongs to the device. */
+        public String getPrimaryStorageUuid() {
+            return StorageManager.UUID_PRIVATE_INTERNAL;
+        }
+
+        public boolean isUserKeyUnlocked(int user) {
+            return true;
+        }
+
+        /** The volume stays as it is: there is nothing to tell of. */
+        public void registerListener(IStorageEventListener listener) {}
+
+        public void unregisterListener(IStorageEventListener listener) {}
+    }
+
+    /** IDeviceIdentifiersPolicyService: from Android 10 on, no application may ask. */
+    private static final class Identifiers {
+        private final InstalledPackage installed;
+
+        Identifiers(InstalledPackage installed) {
+            this.installed = installed;
+        }
+
+        public String getSerialForPackage(String name, String feature) {
+            boolean mayAsk = installed.application.targetSdkVersion < Build.VERSION_CODES.Q
+                    && installed.asksFor(Manifest.permission.READ_PHONE_STATE);
+            if (!mayAsk) {
+                throw new SecurityException("getSerial: the user " + installed.application.uid
+                        + " does not meet the requirements to access device identifiers.");
+            }
+            return Build.UNKNOWN;
+        }
+    }
+}
