@@ -24,6 +24,7 @@ mod os_constants;
 mod parcel;
 mod process;
 mod realtime_thread;
+mod surface_control;
 mod system_clock;
 mod system_properties;
 mod trace;

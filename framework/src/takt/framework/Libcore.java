@@ -99,6 +99,7 @@ public final class Libcore {
     }
 
     /** Of its own layout, from which the list would come. */
+    @SuppressWarnings("deprecation") // Applications still extend it.
     public static void setContentView(ListActivity activity, int layout) {
         throw new UnsupportedOperationException(
                 "android.app.ListActivity is not supported by Takt yet: there are no windows and no views");

@@ -11,6 +11,7 @@ import android.net.ProxyInfo;
  * IConnectivityManager, as far as it speaks of what is there: no proxy, and no network that Android
  * manages.
  */
+@SuppressWarnings("deprecation") // NetworkInfo: applications still ask for it.
 final class Connectivity {
     /** None. */
     public ProxyInfo getProxyForNetwork(Network network) {

@@ -31,6 +31,7 @@ import java.util.List;
  * <p>Telephone, Bluetooth and NFC have no service at all on such a device, so none is here either:
  * AOSP's clients have the answers themselves.
  */
+@SuppressWarnings("deprecation") // Criteria: applications still ask with it.
 final class Devices {
     private Devices() {}
 
