@@ -16,7 +16,7 @@ const DEX_SOURCES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/dex"
 const API: &str = "32";
 
 /// Programs that print something else from DEX code, and why.
-const OTHERWISE: [(&str, &str); 11] = [
+const OTHERWISE: [(&str, &str); 12] = [
     ("Access", "changes the bytes of its own class files"),
     (
         "Callers",
@@ -24,6 +24,7 @@ const OTHERWISE: [(&str, &str); 11] = [
     ),
     ("Constraints", "defines its own class files"),
     ("Defaults", "changes the bytes of its own class files"),
+    ("Described", "changes the bytes of its own class files"),
     ("Failures", "defines its own class files"),
     ("Names", "changes the bytes of its own class files"),
     (

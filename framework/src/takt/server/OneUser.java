@@ -120,7 +120,7 @@ final class OneUser {
             return StorageManager.UUID_PRIVATE_INTERNAL;
         }
 
-        public boolean isUserKeyUnlocked(int user) {
+        public boolean isCeStorageUnlocked(int user) {
             return true;
         }
 
