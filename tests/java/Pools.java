@@ -12,7 +12,7 @@ import java.util.concurrent.CountDownLatch;
 import javax.management.MBeanServer;
 import javax.management.ObjectName;
 
-/** Beans of memory and collectors, and dumps with monitors: relations that hold on every machine. */
+/** Beans of memory and collectors, and dumps with monitors: what holds on every machine. */
 public class Pools {
     static final class Outer {
     }

@@ -2,11 +2,12 @@
 //! DEX files, versions 035 to 039: bytes in, values out.
 //!
 //! [`DexFile::parse`] verifies the structure of a whole file: header and checksum, map, every item
-//! of every section, the order of the tables, and every reference; [`Method::check_code`] that of
-//! one method's instructions: registers, indices and targets. Hostile bytes give an [`Error`] that names item, offset and fault, in time
-//! linear in the file (times the logarithm of its items) and with at most [`MEMORY_PER_BYTE_MAX`]
-//! bytes of memory per byte. What needs types (that a register holds what an instruction reads) is
-//! left to `ir`, which verifies it for class files alike.
+//! of every section, the order of the tables, and every reference. [`Method::check_code`] verifies
+//! one method's instructions: registers, indices and targets. Hostile bytes give an [`Error`] that
+//! names item, offset and fault. It takes time linear in the file (times the logarithm of its
+//! items) and at most [`MEMORY_PER_BYTE_MAX`] bytes of memory per byte. What needs types (that a
+//! register holds what an instruction reads) is left to `ir`, which verifies it for class files
+//! alike.
 //!
 //! Neighbours: `apk` finds the files in a package, `classfile` knows modified UTF-8, `ir`
 //! translates the methods.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs classes of tests/dex/smali: the arguments are the DEX file with all of them, and their names.
+// Runs classes of tests/dex/smali: the arguments are the DEX file with all of them, and names.
 import java.lang.reflect.InvocationTargetException;
 import java.util.Collections;
 import java.util.List;

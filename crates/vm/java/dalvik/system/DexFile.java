@@ -32,7 +32,7 @@ public final class DexFile {
         }
     }
 
-    /** Where compiled code is kept is the machine's own business: the second argument says nothing. */
+    /** Where compiled code lies is the machine's own business: the second argument says nothing. */
     public static DexFile loadDex(String sourcePathName, String outputPathName, int flags) throws IOException {
         return new DexFile(sourcePathName);
     }
@@ -59,7 +59,7 @@ public final class DexFile {
         return open;
     }
 
-    /** The class of this name, slashes or dots, defined for the loader; null if it cannot be had. */
+    /** The class of this name, slashes or dots, defined for the loader; null if there is none. */
     public Class<?> loadClass(String name, ClassLoader loader) {
         return loadClassBinaryName(name.replace('/', '.'), loader, null);
     }

@@ -36,7 +36,7 @@ pub(super) extern "C" fn thread_info(env: u64, ids: u64, depth_max: i32, infos: 
     0
 }
 
-/// As [`thread_info`] for the threads `ids`, or for all of them; with the monitors that their frames
+/// As [`thread_info`] for the threads `ids`, or all of them; with the monitors that their frames
 /// have entered. The library refuses to ask for owned synchronizers.
 pub(super) extern "C" fn dump_threads(
     env: u64,
