@@ -279,15 +279,15 @@ impl Classes<'_> {
     /// May load classes, by their loaders' Java code.
     fn answer(&self, question: &Question) -> Result<bool, Thrown> {
         match question {
-            Question::IsAssignable { from, to } => {
+            Question::Assignable { from, to } => {
                 let look = || self.look_whether_assignable(from, to);
                 self.thread.inside(look)
             }
-            Question::IsKnownAssignable { from, to } => {
+            Question::KnownAssignable { from, to } => {
                 let look = || self.known_whether_assignable(from, to);
                 Ok(self.thread.inside(look)?.unwrap_or(false))
             }
-            Question::IsProtectedElsewhere {
+            Question::ProtectedElsewhere {
                 class,
                 name,
                 descriptor,
@@ -395,14 +395,14 @@ impl Hierarchy for Classes<'_> {
     type Error = Thrown;
 
     fn is_assignable(&mut self, from: &[u8], to: &[u8]) -> Result<bool, Thrown> {
-        self.ask(Question::IsAssignable {
+        self.ask(Question::Assignable {
             from: from.to_vec(),
             to: to.to_vec(),
         })
     }
 
     fn is_known_assignable(&mut self, from: &[u8], to: &[u8]) -> Result<bool, Thrown> {
-        self.ask(Question::IsKnownAssignable {
+        self.ask(Question::KnownAssignable {
             from: from.to_vec(),
             to: to.to_vec(),
         })
@@ -413,7 +413,7 @@ impl Hierarchy for Classes<'_> {
         member: &MemberRef<'_>,
         is_method: bool,
     ) -> Result<bool, Thrown> {
-        self.ask(Question::IsProtectedElsewhere {
+        self.ask(Question::ProtectedElsewhere {
             class: member.class.to_vec(),
             name: member.name.to_vec(),
             descriptor: member.descriptor.to_vec(),

@@ -7,20 +7,20 @@
 
 use std::collections::BTreeMap;
 
-/// What the proof of a class asks about others: see [`ir::Hierarchy`].
+/// Whether something holds that the proof of a class asks about others: see [`ir::Hierarchy`].
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(super) enum Question {
-    IsAssignable {
+    Assignable {
         from: Vec<u8>,
         to: Vec<u8>,
     },
-    IsProtectedElsewhere {
+    ProtectedElsewhere {
         class: Vec<u8>,
         name: Vec<u8>,
         descriptor: Vec<u8>,
         is_method: bool,
     },
-    IsKnownAssignable {
+    KnownAssignable {
         from: Vec<u8>,
         to: Vec<u8>,
     },
@@ -41,9 +41,9 @@ impl Proof {
         let mut bytes = Vec::new();
         for (question, answer) in &self.0 {
             let (kind, words) = match question {
-                Question::IsAssignable { from, to } => (ASSIGNABLE, vec![from, to]),
-                Question::IsKnownAssignable { from, to } => (KNOWN_ASSIGNABLE, vec![from, to]),
-                Question::IsProtectedElsewhere {
+                Question::Assignable { from, to } => (ASSIGNABLE, vec![from, to]),
+                Question::KnownAssignable { from, to } => (KNOWN_ASSIGNABLE, vec![from, to]),
+                Question::ProtectedElsewhere {
                     class,
                     name,
                     descriptor,
@@ -77,15 +77,15 @@ impl Proof {
                 Some(word.to_vec())
             };
             let question = match *kind {
-                ASSIGNABLE => Question::IsAssignable {
+                ASSIGNABLE => Question::Assignable {
                     from: word()?,
                     to: word()?,
                 },
-                KNOWN_ASSIGNABLE => Question::IsKnownAssignable {
+                KNOWN_ASSIGNABLE => Question::KnownAssignable {
                     from: word()?,
                     to: word()?,
                 },
-                PROTECTED_FIELD | PROTECTED_METHOD => Question::IsProtectedElsewhere {
+                PROTECTED_FIELD | PROTECTED_METHOD => Question::ProtectedElsewhere {
                     class: word()?,
                     name: word()?,
                     descriptor: word()?,
@@ -105,17 +105,17 @@ mod tests {
 
     #[test]
     fn what_was_written_is_read_and_parts_are_refused() {
-        let protected = |is_method| Question::IsProtectedElsewhere {
+        let protected = |is_method| Question::ProtectedElsewhere {
             class: b"a/B".to_vec(),
             name: b"c".to_vec(),
             descriptor: b"()V".to_vec(),
             is_method,
         };
-        let assignable = Question::IsAssignable {
+        let assignable = Question::Assignable {
             from: b"a/B".to_vec(),
             to: Vec::new(),
         };
-        let known = Question::IsKnownAssignable {
+        let known = Question::KnownAssignable {
             from: b"a/B".to_vec(),
             to: b"C".to_vec(),
         };
