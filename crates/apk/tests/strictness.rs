@@ -141,7 +141,7 @@ fn a_signers_levels_are_signed_and_decide_whether_it_counts() {
         with_block(&zip, &[(V3, value)])
     };
     let old = levels((28, 34), (28, 34));
-    check(&two(old, levels((35, 99), (34, 99))), "v3 verified");
+    check(&two(old, levels((35, 99), (35, 99))), "v3 verified");
     let all = levels((28, 99), (28, 99));
     check(&two(all, all), "more than one signer for API level 35");
 }
