@@ -284,6 +284,11 @@ fn check_block(name: &str, block: &[u8], signed_file: &[u8]) -> Result<Vec<u8>, 
     // Not encoded anew: not every tool sorts them as DER does, and the platform takes them as they
     // are.
     let attributes = shape::signed_attributes(block);
+    if attributes.is_some() != signer.signed_attrs.is_some() {
+        return refused(format!(
+            "{name}: the signed attributes are read in two ways"
+        ));
+    }
     let message = attributes.as_deref().unwrap_or(signed_file);
     check_attributes(name, signer, content_type, signed_file)?;
     check_signer(name, signer, &certificate, message)?;
