@@ -60,6 +60,16 @@ impl DexClass {
         &self.opened.file
     }
 
+    /// Whether a `monitor-enter` may stand in a method: a code unit begins as it does.
+    pub(crate) fn may_enter_monitors(&self, method: &Method) -> bool {
+        const MONITOR_ENTER: u8 = 0x1d;
+        let code = self.method(method).code(&self.opened.file);
+        code.is_some_and(|code| {
+            let mut units = code.instructions.chunks_exact(2);
+            units.any(|unit| unit[0] == MONITOR_ENTER)
+        })
+    }
+
     /// Whether a method does nothing but return.
     pub(crate) fn is_empty(&self, method: &Method) -> bool {
         const RETURN_VOID: [u8; 2] = [0x0e, 0];

@@ -177,6 +177,9 @@ impl View {
 /// Whether a `monitorenter` may stand in the frame's method: its byte does.
 fn enters_monitors(frame: &Frame) -> bool {
     const MONITORENTER: u8 = 0xc2;
+    if let Some(dex) = frame.method.class().info.dex {
+        return dex.may_enter_monitors(frame.method);
+    }
     let code = frame.method.file().code.as_ref();
     code.is_some_and(|code| code.bytes.contains(&MONITORENTER))
 }
