@@ -18,7 +18,8 @@ import java.util.Set;
  * that must stay true when it comes.
  */
 final class Rules {
-    static final String ABSENT = "NoClassDefFoundError";
+    /** What inherits from a class that is not there is not found either, by a loader of DEX. */
+    static final String ABSENT = "ClassNotFoundException";
     static final String UNFIT = "LinkageError";
     private static final String ACCESS = "IllegalAccessError";
     private static final String CHANGED = "IncompatibleClassChangeError";
