@@ -4,6 +4,7 @@
 use std::ffi::OsStr;
 use std::path::PathBuf;
 use std::process::Command;
+use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
@@ -11,6 +12,7 @@ use anyhow::{Context, Result, bail};
 /// Runs stages one after the other and keeps how long each took.
 pub(crate) struct Stages {
     only: Option<String>,
+    longest: Option<Duration>,
     done: Vec<(String, Duration)>,
 }
 
@@ -19,8 +21,15 @@ impl Stages {
     pub(crate) fn new(only: Option<String>) -> Self {
         Self {
             only,
+            longest: None,
             done: Vec::new(),
         }
+    }
+
+    /// From now on a stage that takes longer ends the program, with its name.
+    pub(crate) fn bounded_by(mut self, longest: Duration) -> Self {
+        self.longest = Some(longest);
+        self
     }
 
     /// Runs `body` unless the stage was deselected; the first failure ends the run with its name.
@@ -34,7 +43,9 @@ impl Stages {
         }
         println!("\n== {name}");
         let start = Instant::now();
+        let guard = self.longest.map(|longest| guard(name, longest));
         let result = body();
+        drop(guard);
         self.done.push((name.to_owned(), start.elapsed()));
         result.with_context(|| format!("stage '{name}' failed"))
     }
@@ -52,6 +63,22 @@ impl Stages {
         println!("{:<28} {:>8.1}", "total", total.as_secs_f64());
         Ok(())
     }
+}
+
+/// Ends the program with what it has started, unless the answer is dropped before `longest`.
+fn guard(name: &str, longest: Duration) -> Sender<()> {
+    let (ended, is_ended) = channel::<()>();
+    let name = name.to_owned();
+    std::thread::spawn(move || {
+        if is_ended.recv_timeout(longest) == Err(RecvTimeoutError::Timeout) {
+            eprintln!("stage '{name}' has not ended within {longest:?}: what it said last hangs");
+            let own = std::process::id().to_string();
+            // Whatever comes of it, the stage has failed.
+            let _ = Command::new("pkill").args(["-P", &own]).status();
+            std::process::exit(1);
+        }
+    });
+    ended
 }
 
 /// Runs Cargo with these arguments, output passed through.

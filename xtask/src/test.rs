@@ -3,6 +3,7 @@
 
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
+use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
 use cargo_metadata::Message;
@@ -14,9 +15,12 @@ use crate::stage::{Stages, cargo, command, takt, target_dir};
 /// Of the random graphs, what a sanitizer plays in some ten seconds.
 const EXCERPT: Length = Length { steps: 30_000 };
 
+/// No stage needs a third of it on a cold machine. The longest by far is `build`.
+const LONGEST: Duration = Duration::from_secs(30 * 60);
+
 /// Runs the stages whose name contains `only`, or all of them.
 pub(crate) fn run(only: Option<String>) -> Result<()> {
-    let mut stages = Stages::new(only);
+    let mut stages = Stages::new(only).bounded_by(LONGEST);
     stages.run("build", || {
         takt()?;
         // Apart and not quiet: it takes minutes, and its progress is seen.

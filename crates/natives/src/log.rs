@@ -90,15 +90,16 @@ fn write(priority: jint, tag: &str, text: &str) -> jint {
     lines.len() as jint
 }
 
-/// takt.server.UncaughtExceptions: what AOSP logs of an exception that nothing caught, with nothing
-/// of Java's heap.
+/// takt.server.UncaughtExceptions: logs what AOSP logs of an exception that nothing caught, and
+/// ends the process, with nothing of Java's heap.
 #[unsafe(no_mangle)]
-extern "system" fn Java_takt_server_UncaughtExceptions_logWithoutMemory(
+extern "system" fn Java_takt_server_UncaughtExceptions_endWithoutMemory(
     env: Env,
     _: jclass,
     thread: jstring,
     package: jstring,
     message: jstring,
+    status: jint,
 ) {
     if thread.is_null() {
         return;
@@ -120,6 +121,20 @@ extern "system" fn Java_takt_server_UncaughtExceptions_logWithoutMemory(
     );
     // A closed stderr loses the log, not the end.
     let _ = std::io::stderr().lock().write_all(lines.as_bytes());
+    halt(status);
+}
+
+/// `Runtime.halt`, of whichever machine this is, without a word of Java.
+fn halt(status: i32) -> ! {
+    // SAFETY: 1. The name is a C string, and the whole program is searched.
+    let found = unsafe { libc::dlsym(libc::RTLD_DEFAULT, c"JVM_Halt".as_ptr()) };
+    if !found.is_null() {
+        // SAFETY: 1. By this name the class library knows a function of exactly this type.
+        let halt: extern "C" fn(jint) = unsafe { core::mem::transmute(found) };
+        halt(status);
+    }
+    // SAFETY: 1. Ends the process.
+    unsafe { libc::_exit(status) }
 }
 
 #[unsafe(no_mangle)]

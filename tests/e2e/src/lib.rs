@@ -3,6 +3,7 @@
 #![forbid(unsafe_code)]
 
 pub mod apps;
+pub mod bound;
 
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::CommandExt;
@@ -63,12 +64,11 @@ impl Run {
         serde_json::from_str(&self.stdout).unwrap_or_else(|error| panic!("{error}: {self:#?}"))
     }
 
-    /// Runs a command that is already put together.
+    /// Runs a command that is already put together, for no longer than [`bound::LONGEST`].
     pub fn of(command: &mut Command) -> Self {
         use std::os::unix::process::ExitStatusExt;
-        let output = command
-            .output()
-            .unwrap_or_else(|error| panic!("{command:?}: {error}"));
+        let output = bound::output(command);
+        let output = output.unwrap_or_else(|error| panic!("{command:?}: {error}"));
         let signal = output.status.signal().unwrap_or(0);
         Self {
             code: output.status.code().unwrap_or(128 + signal),

@@ -3,11 +3,11 @@
 //! own, by name (docs/use/run.md).
 
 use std::io::{BufRead as _, BufReader};
-use std::os::unix::process::ExitStatusExt as _;
+use std::os::unix::process::{CommandExt as _, ExitStatusExt as _};
 use std::process::{Command, Stdio};
 
-use e2e::Run;
 use e2e::apps::{WAYS, Way, command, run, said};
+use e2e::{Run, bound};
 
 /// Starts an application, sends signals when it says what is waited for, and gives what it did
 /// after that.
@@ -16,8 +16,10 @@ fn interrupted(way: Way, options: &[&str], until: &str, signals: &[&str]) -> Run
     let mut child = command(way, "trouble", data.path())
         .args(options)
         .stderr(Stdio::piped())
+        .process_group(0)
         .spawn()
         .expect("takt starts");
+    let _guard = bound::guard(child.id());
     let pid = child.id().to_string();
     let mut lines = BufReader::new(child.stderr.take().expect("a pipe")).lines();
     let is_ready = lines.any(|line| line.is_ok_and(|it| it.ends_with(until)));

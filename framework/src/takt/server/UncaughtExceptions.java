@@ -41,24 +41,26 @@ final class UncaughtExceptions implements Thread.UncaughtExceptionHandler {
     public void uncaughtException(Thread thread, Throwable e) {
         if (e instanceof OutOfMemoryError) {
             withoutMemory(thread, e);
-        } else {
+            return;
+        }
+        try {
             aosp.uncaughtException(thread, e);
+        } catch (OutOfMemoryError none) {
+            withoutMemory(thread, none);
         }
     }
 
     /**
      * The first call only rehearses: a machine needs memory to find classes and native methods for
-     * the first time.
+     * the first time. For the same reason {@code Runtime.halt} is not the one who ends the process.
      */
     private void withoutMemory(Thread thread, Throwable e) {
-        Runtime runtime = Runtime.getRuntime();
-        logWithoutMemory(isRehearsed ? thread.getName() : null, packageName, e.getMessage());
-        if (isRehearsed) {
-            runtime.halt(Launcher.EXIT_CRASHED);
-        }
+        String name = isRehearsed ? thread.getName() : null;
         isRehearsed = true;
+        endWithoutMemory(name, packageName, e.getMessage(), Launcher.EXIT_CRASHED);
     }
 
-    /** Needs nothing of the heap. Does nothing if the thread is null. */
-    private static native void logWithoutMemory(String thread, String packageName, String message);
+    /** Logs and ends the process, with nothing of the heap. Does nothing if the thread is null. */
+    private static native void endWithoutMemory(String thread, String packageName, String message,
+            int status);
 }

@@ -8,7 +8,8 @@ import java.util.concurrent.atomic.AtomicInteger;
 
 /**
  * Threads that send to the main looper as fast as they can, each {@code messages} of them, or for
- * ever; with {@code heavy} each message brings a kilobyte and nobody takes it.
+ * ever; with {@code heavy} each message brings a kilobyte and nobody takes it, and what is left of
+ * the heap is used up to the last word.
  */
 public final class Storm extends Trouble {
     private static final int SENDERS = 4;
@@ -16,6 +17,7 @@ public final class Storm extends Trouble {
 
     private final AtomicInteger endedSenders = new AtomicInteger();
     private volatile boolean isOver;
+    private Object rest;
     private int handled;
     private int starts;
 
@@ -43,18 +45,40 @@ public final class Storm extends Trouble {
         };
         for (int sender = 0; sender < SENDERS; sender++) {
             Thread thread = new Thread(() -> {
-                for (int sent = 0; (isEndless || sent < messages) && !isOver; sent++) {
-                    Object load = isHeavy ? new byte[HEAVY_BYTES] : null;
-                    int what = sent == messages / 2 ? 1 : 0;
-                    handler.sendMessageDelayed(Message.obtain(handler, what, load), isHeavy ? 3_600_000 : 0);
+                try {
+                    for (int sent = 0; (isEndless || sent < messages) && !isOver; sent++) {
+                        Object load = isHeavy ? new byte[HEAVY_BYTES] : null;
+                        int what = sent == messages / 2 ? 1 : 0;
+                        handler.sendMessageDelayed(Message.obtain(handler, what, load), isHeavy ? 3_600_000 : 0);
+                    }
+                    handler.sendEmptyMessage(2);
+                } catch (OutOfMemoryError e) {
+                    useUp(e);
                 }
-                handler.sendEmptyMessage(2);
             }, "sender " + sender);
             thread.setDaemon(true);
             thread.start();
         }
         log("storm");
         return START_NOT_STICKY;
+    }
+
+    /** Takes the rest of the heap, down to the smallest object, and throws. */
+    private void useUp(OutOfMemoryError e) {
+        for (int length = HEAVY_BYTES; length >= 0; length = length == 0 ? -1 : length / 2) {
+            try {
+                while (true) {
+                    Object[] link = new Object[1 + length / Integer.BYTES];
+                    synchronized (endedSenders) {
+                        link[0] = rest;
+                        rest = link;
+                    }
+                }
+            } catch (OutOfMemoryError smaller) {
+                // So the next is smaller.
+            }
+        }
+        throw e;
     }
 
     @Override

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Nothing that a test starts runs for ever: what hangs is ended, and the test fails with what it
+//! said.
+
+use std::io;
+use std::os::unix::process::CommandExt as _;
+use std::process::{Command, Output, Stdio};
+use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
+use std::time::Duration;
+
+/// The longest that a command may take: ten times what the slowest needs on a busy machine.
+pub const LONGEST: Duration = Duration::from_secs(600);
+/// How long a machine has to say what its threads do.
+const LAST_WORDS: Duration = Duration::from_secs(5);
+
+/// As [`Command::output`], within [`LONGEST`].
+pub fn output(command: &mut Command) -> io::Result<Output> {
+    let command = command.stdout(Stdio::piped()).stderr(Stdio::piped());
+    let child = command.stdin(Stdio::null()).process_group(0).spawn()?;
+    let _guard = guard(child.id());
+    child.wait_with_output()
+}
+
+/// Ends the process group of this number after [`LONGEST`], unless the answer is dropped before:
+/// by SIGQUIT, at which a Java machine says what its threads do, then by SIGKILL.
+pub fn guard(group: u32) -> Sender<()> {
+    let (ended, is_ended) = channel::<()>();
+    std::thread::spawn(move || {
+        for (signal, after) in [("-QUIT", LONGEST), ("-KILL", LAST_WORDS)] {
+            if is_ended.recv_timeout(after) == Err(RecvTimeoutError::Disconnected) {
+                return;
+            }
+            let group = format!("-{group}");
+            // A group that has just ended is no fault.
+            let _ = Command::new("kill").args([signal, "--", &group]).status();
+        }
+    });
+    ended
+}
