@@ -4,7 +4,7 @@
 use std::ffi::OsStr;
 use std::path::PathBuf;
 use std::process::Command;
-use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
+use std::sync::mpsc::{RecvTimeoutError, SyncSender, sync_channel};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
@@ -66,8 +66,8 @@ impl Stages {
 }
 
 /// Ends the program with what it has started, unless the answer is dropped before `longest`.
-fn guard(name: &str, longest: Duration) -> Sender<()> {
-    let (ended, is_ended) = channel::<()>();
+fn guard(name: &str, longest: Duration) -> SyncSender<()> {
+    let (ended, is_ended) = sync_channel::<()>(0);
     let name = name.to_owned();
     std::thread::spawn(move || {
         if is_ended.recv_timeout(longest) == Err(RecvTimeoutError::Timeout) {

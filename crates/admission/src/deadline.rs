@@ -8,8 +8,8 @@ use crate::verdict::Refusal;
 /// One processor's worth of density or utilisation.
 const WHOLE: u64 = 1_000_000_000;
 
-/// The set is within the bound if the densities' sum is at most m - (m - 1) times the largest, for m
-/// processors. A density is runtime and blocking for the deadline, less what the machine is late,
+/// The set is within the bound if the sum of densities is at most m - (m - 1) times the largest, on
+/// m processors. A density is runtime and blocking for the deadline, less what the machine is late,
 /// in billionths, rounded up.
 pub(crate) fn check(machine: &Machine, tasks: &[Task]) -> Result<(), Refusal> {
     let tasks: Vec<&Task> = tasks.iter().filter(|it| it.is_deadline()).collect();

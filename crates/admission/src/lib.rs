@@ -12,7 +12,7 @@
 //!   Richardson, Tindell and Wellings, "Applying new scheduling theory to static priority
 //!   pre-emptive scheduling", 1993), with the DEADLINE tasks' work above it. As nothing says where
 //!   that work runs, each processor is charged with all of it.
-//! - **The kernel's own limits**: its sum for DEADLINE tasks, and the throttle of real-time threads.
+//! - **The kernel's limits**: the sum of DEADLINE tasks, and the throttle of real-time threads.
 //!
 //! All times are nanoseconds. Everything ends: the steps of an analysis and of the search for
 //! processors are bounded, and who exceeds them is refused by name.

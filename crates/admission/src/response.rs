@@ -81,8 +81,8 @@ impl fmt::Display for Response {
 /// Who else computes where a task does.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Others<'a> {
-    /// FIFO tasks of its processor that are no less urgent. One of the same priority counts: each may
-    /// wait for the other, whichever comes first.
+    /// FIFO tasks of its processor that are no less urgent. One of the same priority counts: each
+    /// may wait for the other, whichever comes first.
     pub(crate) fifo: &'a [&'a Task],
     /// All DEADLINE tasks.
     pub(crate) deadline: &'a [&'a Task],

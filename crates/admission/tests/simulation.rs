@@ -46,8 +46,8 @@ fn pin_or_first(task: &Task) -> Option<u32> {
     }
 }
 
-/// The analysis once more, from the textbook and without the crate's code: FIFO tasks where `places`
-/// says.
+/// The analysis once more, from the textbook and without the crate's code, of FIFO tasks that are
+/// where `places` says.
 fn passes(machine: &Machine, tasks: &[Task], places: &[u32]) -> bool {
     let priority = |at: usize| match tasks[at].policy {
         Policy::Fifo { priority, .. } => priority,

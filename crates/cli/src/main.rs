@@ -3,6 +3,7 @@
 #![forbid(unsafe_code)]
 #![allow(clippy::print_stdout, reason = "a command talks to a person")]
 
+mod admit;
 mod apk;
 mod bench;
 mod compile;
@@ -40,6 +41,7 @@ struct Args {
 #[derive(Subcommand)]
 #[allow(clippy::large_enum_variant, reason = "there is one of it in a process")]
 enum Command {
+    Admit(admit::Args),
     Apk(apk::Args),
     Bench(bench::Args),
     Compile(compile::Args),
@@ -73,6 +75,7 @@ fn main() -> ExitCode {
 
 fn run(command: Command) -> Result<ExitCode> {
     match command {
+        Command::Admit(args) => admit::run(&args),
         Command::Apk(args) => apk::run(&args),
         Command::Bench(args) => bench::run(&args),
         Command::Compile(args) => compile::run(&args),

@@ -1,11 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Nothing that a test starts runs for ever: what hangs is ended, and the test fails with what it
 //! said.
+#![allow(
+    clippy::disallowed_methods,
+    reason = "a test's watch is no real-time thread"
+)]
 
 use std::io;
 use std::os::unix::process::CommandExt as _;
 use std::process::{Command, Output, Stdio};
-use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
+use std::sync::mpsc::{RecvTimeoutError, SyncSender, sync_channel};
 use std::time::Duration;
 
 /// The longest that a command may take: ten times what the slowest needs on a busy machine.
@@ -23,8 +27,8 @@ pub fn output(command: &mut Command) -> io::Result<Output> {
 
 /// Ends the process group of this number after [`LONGEST`], unless the answer is dropped before:
 /// by SIGQUIT, at which a Java machine says what its threads do, then by SIGKILL.
-pub fn guard(group: u32) -> Sender<()> {
-    let (ended, is_ended) = channel::<()>();
+pub fn guard(group: u32) -> SyncSender<()> {
+    let (ended, is_ended) = sync_channel::<()>(0);
     std::thread::spawn(move || {
         for (signal, after) in [("-QUIT", LONGEST), ("-KILL", LAST_WORDS)] {
             if is_ended.recv_timeout(after) == Err(RecvTimeoutError::Disconnected) {

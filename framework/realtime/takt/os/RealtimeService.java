@@ -79,6 +79,12 @@ public abstract class RealtimeService extends Service {
         throw new IllegalStateException(getClass().getName() + " has no <periodic> with a period in its manifest");
     }
 
+    /** What a release may cost, if the manifest says; a longer one is counted as an overrun. */
+    private static RelativeTime runtime(Bundle declared) {
+        long nanos = declared.getLong("rtdroid:runtime");
+        return nanos == 0 ? null : time(nanos);
+    }
+
     private static RelativeTime time(long nanos) {
         return new RelativeTime(nanos / NANOS_PER_MILLI, (int) (nanos % NANOS_PER_MILLI));
     }
@@ -91,7 +97,7 @@ public abstract class RealtimeService extends Service {
             super(new PriorityParameters(
                             declared.getInt("rtdroid:priority", PriorityScheduler.instance().getNormPriority())),
                     new PeriodicParameters(time(declared.getLong("rtdroid:start")),
-                            time(declared.getLong("rtdroid:period")), null,
+                            time(declared.getLong("rtdroid:period")), runtime(declared),
                             time(declared.getLong("rtdroid:deadline")), null, null));
             setName(RealtimeService.this.getClass().getSimpleName());
         }

@@ -29,6 +29,7 @@ final class Urgency {
     private static final String PERIOD = "rtdroid:period";
     private static final String START = "rtdroid:start";
     private static final String DEADLINE = "rtdroid:deadline";
+    private static final String RUNTIME = "rtdroid:runtime";
     /**
      * What a periodic service's class descends from: of the real-time queue's classes, which these
      * do not know.
@@ -81,9 +82,22 @@ final class Urgency {
                     + " applied: period " + period + ", start " + start + ", deadline " + deadline);
             return;
         }
+        readRuntime(component, attribute(extension, "runtime", ""), nanos(deadline), to);
         to.putLong(PERIOD, nanos(period));
         to.putLong(START, nanos(start));
         to.putLong(DEADLINE, nanos(deadline));
+    }
+
+    /** The longest that a release computes; {@code takt admit} needs it, the rest does without. */
+    private static void readRuntime(String component, String runtime, long deadline, Bundle to) {
+        if (runtime.isEmpty()) {
+            return;
+        }
+        if (nanos(runtime) <= 0 || nanos(runtime) > deadline) {
+            Log.w(TAG, component + ": not a runtime within the deadline, so not applied: runtime " + runtime);
+            return;
+        }
+        to.putLong(RUNTIME, nanos(runtime));
     }
 
     /**

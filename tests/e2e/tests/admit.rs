@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+//! `takt admit`: what packages declare in their manifests is analysed together.
+
+use e2e::{Run, apps};
+
+fn package(name: &str) -> String {
+    let path = apps::folder().join(format!("{name}.apk"));
+    path.display().to_string()
+}
+
+#[test]
+fn a_periodic_service_gets_its_bound() {
+    let pulse = package("pulse");
+    let words = [
+        "admit",
+        &pulse,
+        &pulse,
+        "--processors",
+        "1",
+        "--wake-us",
+        "50",
+        "--json",
+    ];
+    let run = Run::takt(&words);
+    assert_eq!(run.code, 0, "{run:#?}");
+    let json = run.json();
+    assert_eq!(json["state"], "admitted");
+    // Each waits for the other at the most, both of 2 ms, and 50 µs for the machine.
+    for task in json["tasks"].as_array().expect("tasks") {
+        assert_eq!(task["task"], "org.example.pulse.Pulse");
+        assert_eq!(task["response_us"], 4050.0, "{json:#}");
+        assert_eq!(task["deadline_us"], 10_000.0);
+    }
+}
+
+#[test]
+fn a_set_that_cannot_be_scheduled_is_refused_with_what_makes_up_the_time() {
+    let pulse = package("pulse");
+    let six: Vec<&str> = std::iter::repeat_n(pulse.as_str(), 6).collect();
+    let words = [
+        &["admit"],
+        &six[..],
+        &["--processors", "1", "--wake-us", "50"],
+    ]
+    .concat();
+    let run = Run::takt(&words);
+    assert_eq!(run.code, 2, "{run:#?}");
+    let name = "org.example.pulse.Pulse";
+    let head = format!(
+        "takt: not admitted: a deadline is missed: {name} on processor 0: 10050.000 of 10000.000 µs"
+    );
+    assert!(run.stderr.starts_with(&head), "{run:#?}");
+    // On two processors there is room.
+    let words = [&words[..words.len() - 3], &["2"]].concat();
+    assert_eq!(Run::takt(&words).code, 0);
+}
+
+#[test]
+fn what_declares_no_runtime_is_named_and_what_has_no_task_is_admitted() {
+    let run = Run::takt(&["admit", &package("trouble")]);
+    assert_eq!(run.code, 2);
+    let named = "org.example.trouble.Unreleased: <periodic> declares no runtime";
+    assert!(run.stderr.contains(named), "{run:#?}");
+    let run = Run::takt(&["admit", &package("bare")]);
+    assert_eq!(
+        (run.code, run.stdout.as_str()),
+        (0, "no periodic service in 1 package(s)\n")
+    );
+}
