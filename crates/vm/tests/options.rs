@@ -11,7 +11,7 @@ use tempfile::TempDir;
 
 use programs::{compile, jdk, run, run_takt, shown};
 
-const PROGRAMS: [&str; 10] = [
+const PROGRAMS: [&str; 11] = [
     "options/Appended",
     "options/Asserting",
     "options/Deep",
@@ -19,6 +19,7 @@ const PROGRAMS: [&str; 10] = [
     "options/Live",
     "options/Named",
     "options/agent/Agent",
+    "options/agent/Attached",
     "options/agent/Main",
     "options/p/A",
     "options/p/q/B",
@@ -328,4 +329,26 @@ fn agents_transform_classes_as_on_hotspot() {
         assert_eq!(found.status.code(), Some(1), "{}", shown(&found));
         assert!(shown(&found).contains(said), "{}", shown(&found));
     }
+}
+
+/// A tool has agents loaded while the program runs: they see what is loaded from then on.
+#[test]
+fn agents_attach_as_on_hotspot() {
+    let programs = Programs::compile();
+    let folder = tempfile::tempdir().expect("a folder");
+    let named = |name: &str| folder.path().join(name).display().to_string();
+    let (agent, none) = (named("agent.jar"), named("none.jar"));
+    for (path, manifest) in [(&agent, "Agent-Class: agent.Agent\n"), (&none, "Other: 1\n")] {
+        let path = Path::new(path);
+        jar(&programs, path, programs.classes.path(), Some(manifest));
+    }
+    let own = "-Djdk.attach.allowAttachSelf=true";
+    let arguments = [own, "agent.Attached", &agent, &none];
+    let (expected, found) = (programs.hotspot(&arguments), programs.takt(&arguments));
+    let both = format!("{}\n{}", shown(&expected), shown(&found));
+    assert!(
+        expected.status.success() && found.status.success(),
+        "{both}"
+    );
+    assert_eq!(expected.stdout, found.stdout, "{both}");
 }

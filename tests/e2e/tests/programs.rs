@@ -131,7 +131,8 @@ fn programs() -> (tempfile::TempDir, String) {
     let classes = tempfile::tempdir().expect("a directory");
     let jars = ["rhino-", "h2-", "lucene-core-", "junit-platform-console"].map(jar);
     let jackson = ["databind", "core", "annotations"].map(|part| jar(&format!("jackson-{part}-")));
-    let path = [&jars[..], &jackson[..]].concat().join(":");
+    let mockito = ["mockito-core-", "byte-buddy-1", "byte-buddy-agent-", "objenesis-"].map(jar);
+    let path = [&jars[..], &jackson[..], &mockito[..]].concat().join(":");
     let sources = tree(Path::new(PROGRAMS)).into_keys();
     let javac = Command::new("javac")
         .args(["-cp", &path, "-d"])
@@ -180,6 +181,31 @@ fn junit_reports_the_same() {
         (1, 1),
         "one test fails on purpose"
     );
+}
+
+/// Mockito with the maker of mocks that makes subclasses; its inline one is refused by name.
+#[test]
+fn mockito_mocks_the_same() {
+    let (classes, path) = programs();
+    let plugins = classes.path().join("mockito-extensions");
+    std::fs::create_dir(&plugins).expect("it is ours");
+    let name = |maker: &str| {
+        let chosen = std::fs::write(plugins.join("org.mockito.plugins.MockMaker"), maker);
+        chosen.expect("it is ours");
+    };
+    name("mock-maker-subclass");
+    let args = ["-cp", &path, "Mocks", "mock-maker-subclass"];
+    let (expected, found) = (hotspot(&args), takt(&args));
+    assert_eq!((expected.code, found.code), (0, 0), "{found:?}");
+    assert_eq!(expected.stdout, found.stdout, "{}", found.stderr);
+
+    name("mock-maker-inline");
+    let found = takt(&["-cp", &path, "Mocks", "mock-maker-inline"]);
+    assert_eq!(found.code, 1, "{found:?}");
+    // Mockito's agent attached, and asked.
+    let refusal = "Mockito requires retransformation for creating inline mocks. \
+                   This feature is unavailable on the current VM.";
+    assert!(found.stderr.contains(refusal), "{found:?}");
 }
 
 /// Compiles one file of tests/torture with the processor of annotations that is among `jars`.

@@ -13,7 +13,6 @@ use crate::link::boot_path;
 use crate::link::loader;
 use crate::objects::string;
 use crate::start::agents;
-use crate::start::boot;
 use crate::threads::thread::Thread;
 
 pub(super) const NATIVES: &[Row] = &[
@@ -98,17 +97,6 @@ extern "C" fn append(env: u64, _this: u64, _agent: i64, jar: u64, is_boot: u8) {
         boot_path::append(&string::text(jar));
         return;
     }
-    let Some(system) = boot::system_loader() else {
-        return;
-    };
-    // The class path's loader has it, and others that want to.
-    let name = "appendToClassPathForInstrumentation";
-    let method = system
-        .object()
-        .class()
-        .method_named(name, "(Ljava/lang/String;)V");
-    let _ = match method {
-        Some(method) => thread.call(method, &[system.object().0.into(), jar.0.into()]),
-        None => Err(thread.throw("java/lang/UnsupportedOperationException", name)),
-    };
+    // A failure is thrown already.
+    let _ = agents::append_class_path(thread, jar);
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! `-javaagent`: agents in Java, which see class files before they are defined.
+//! Agents in Java, which see class files before they are defined: `-javaagent`, and those that
+//! tools have a running machine load (`inspect/attach`).
 //!
 //! The library's `sun.instrument.InstrumentationImpl` does the work; its native half is in
 //! `natives/instrument`. There is no JVMTI: classes that are defined stay as they are, so agents
@@ -9,9 +10,10 @@ use core::cell::Cell;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
-use super::boot::print_uncaught;
+use super::boot::{print_uncaught, system_loader};
 use crate::classes::object::ObjectRef;
 use crate::console;
+use crate::inspect::attach;
 use crate::link::boot_path::{self, Jar};
 use crate::link::define::{self, Definition};
 use crate::link::mirror;
@@ -22,6 +24,12 @@ use crate::sync::lock::Lock;
 use crate::threads::thread::{Thread, Thrown};
 
 const CLASS: &str = "sun/instrument/InstrumentationImpl";
+
+/// What the JDK's tools know: no such jar, or no agent in it.
+const BAD_JAR: i32 = 100;
+const NOT_ON_CLASS_PATH: i32 = 101;
+/// The agent has thrown something.
+const START_FAILED: i32 = 102;
 
 /// An agent's `InstrumentationImpl`.
 struct Agent {
@@ -48,30 +56,93 @@ pub(crate) fn set_has_transformers(agent: i64, has: bool) {
 /// Starts the agents of the command line, in their order. One that cannot be started ends the
 /// process.
 pub(crate) fn start(thread: &Thread) -> Result<(), Thrown> {
+    attach::load_agents_by(load);
     for (jar, told) in &options::get().agents {
-        let manifest = Jar::open(Path::new(jar)).and_then(|it| it.read("META-INF/MANIFEST.MF"));
-        let Some(manifest) = manifest else {
+        let Some(manifest) = manifest(jar) else {
             refuse(&format!(
                 "Error opening zip file or JAR manifest missing : {jar}"
             ));
         };
-        let manifest = String::from_utf8_lossy(&manifest).into_owned();
         let Some(class) = attribute(&manifest, "Premain-Class") else {
             let why = "Failed to find Premain-Class manifest attribute in";
             refuse(&format!("{why} {jar}"));
         };
-        if let Some(paths) = attribute(&manifest, "Boot-Class-Path") {
-            let folder = Path::new(jar).parent().unwrap_or(Path::new(""));
-            for path in paths.split_whitespace() {
-                boot_path::append(&folder.join(path).to_string_lossy());
-            }
-        }
-        if call_premain(thread, &class, told.as_deref()).is_err() {
+        append_boot_path(jar, &manifest);
+        let method = "loadClassAndCallPremain";
+        if call(thread, method, &class, told.as_deref()).is_err() {
             print_uncaught(thread, thread.take_exception());
             refuse("processing of -javaagent failed");
         }
     }
     Ok(())
+}
+
+/// Starts the agent that a tool asks for, while the program runs.
+fn load(thread: &Thread, words: &str) -> i32 {
+    let (jar, told) = match words.split_once('=') {
+        Some((jar, told)) => (jar, Some(told)),
+        None => (words, None),
+    };
+    let Some(manifest) = manifest(jar) else {
+        return BAD_JAR;
+    };
+    let Some(class) = attribute(&manifest, "Agent-Class") else {
+        return BAD_JAR;
+    };
+    append_boot_path(jar, &manifest);
+    let appended = string::new_string(thread, jar).and_then(|it| append_class_path(thread, it));
+    if appended.is_err() {
+        thread.take_exception();
+        return NOT_ON_CLASS_PATH;
+    }
+    let started = resolve_module(thread)
+        .and_then(|()| call(thread, "loadClassAndCallAgentmain", &class, told));
+    if started.is_err() {
+        print_uncaught(thread, thread.take_exception());
+        return START_FAILED;
+    }
+    0
+}
+
+/// A program may have been started without the module of agents.
+fn resolve_module(thread: &Thread) -> Result<(), Thrown> {
+    let class = thread.boot_class("jdk/internal/module/Modules")?;
+    class.initialize(thread)?;
+    let method = class.method_named("loadModule", "(Ljava/lang/String;)Ljava/lang/Module;");
+    let scope = thread.scope();
+    let name = scope.hold(string::new_string(thread, "java.instrument")?);
+    thread.call(method.expect("JDK 17 has it"), &[name.0.into()])?;
+    Ok(())
+}
+
+/// Appends a jar to what the system's class loader searches, if it lets that happen.
+pub(crate) fn append_class_path(thread: &Thread, jar: ObjectRef) -> Result<(), Thrown> {
+    let Some(system) = system_loader() else {
+        return Ok(());
+    };
+    // The class path's loader has it, and others that want to.
+    let name = "appendToClassPathForInstrumentation";
+    let class = system.object().class();
+    match class.method_named(name, "(Ljava/lang/String;)V") {
+        Some(method) => {
+            thread.call(method, &[system.object().0.into(), jar.0.into()])?;
+            Ok(())
+        }
+        None => Err(thread.throw("java/lang/UnsupportedOperationException", name)),
+    }
+}
+
+fn manifest(jar: &str) -> Option<String> {
+    let bytes = Jar::open(Path::new(jar))?.read("META-INF/MANIFEST.MF")?;
+    Some(String::from_utf8_lossy(&bytes).into_owned())
+}
+
+fn append_boot_path(jar: &str, manifest: &str) {
+    let folder = Path::new(jar).parent().unwrap_or(Path::new(""));
+    let paths = attribute(manifest, "Boot-Class-Path").unwrap_or_default();
+    for path in paths.split_whitespace() {
+        boot_path::append(&folder.join(path).to_string_lossy());
+    }
 }
 
 /// In HotSpot's words, where it has some.
@@ -95,7 +166,8 @@ fn attribute(manifest: &str, name: &str) -> Option<String> {
     Some(value?.trim().to_owned())
 }
 
-fn call_premain(thread: &Thread, class: &str, told: Option<&str>) -> Result<(), Thrown> {
+/// Has the library load an agent's class and call its `premain` or `agentmain`.
+fn call(thread: &Thread, method: &str, class: &str, told: Option<&str>) -> Result<(), Thrown> {
     define::transform_by(transform);
     let own = thread.boot_class(CLASS)?;
     own.initialize(thread)?;
@@ -114,12 +186,9 @@ fn call_premain(thread: &Thread, class: &str, told: Option<&str>) -> Result<(), 
         Some(told) => scope.hold(string::new_string(thread, told)?),
         None => ObjectRef::NULL,
     };
-    let premain = own.method_named(
-        "loadClassAndCallPremain",
-        "(Ljava/lang/String;Ljava/lang/String;)V",
-    );
+    let method = own.method_named(method, "(Ljava/lang/String;Ljava/lang/String;)V");
     let arguments = [object.0.into(), class.0.into(), told.0.into()];
-    thread.call(premain.expect("JDK 17 has it"), &arguments)?;
+    thread.call(method.expect("JDK 17 has it"), &arguments)?;
     Ok(())
 }
 

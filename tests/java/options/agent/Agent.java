@@ -26,6 +26,15 @@ public class Agent implements ClassFileTransformer {
         }
     }
 
+    public static void agentmain(String told, Instrumentation machine) {
+        Thread own = Thread.currentThread();
+        System.out.println("agentmain " + told + " on " + own.getName() + " " + own.isDaemon());
+        machine.addTransformer(new Agent(machine));
+        if ("fail".equals(told)) {
+            throw new IllegalStateException("told to");
+        }
+    }
+
     @Override
     public byte[] transform(Module module, ClassLoader loader, String name, Class<?> redefined,
             ProtectionDomain domain, byte[] bytes) {

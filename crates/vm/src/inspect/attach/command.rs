@@ -10,7 +10,10 @@ use crate::inspect::thread_dump;
 use crate::monitors::java_thread;
 use crate::objects::heap_binding;
 use crate::options;
-use crate::threads::thread;
+use crate::threads::thread::{self, Thread, Thrown};
+
+/// The library of the JDK's that starts agents in Java; its work is the machine's own here.
+const JAVA_AGENT: &str = "instrument";
 
 /// What a tool is told. A code other than 0 makes it fail with the text.
 pub(super) struct Answer {
@@ -42,7 +45,7 @@ pub(super) fn run(request: &Request<'_>) -> Answer {
         "jcmd" => diagnose(request.arguments[0]),
         "properties" => properties(),
         "agentProperties" => serialized("serializeAgentPropertiesToByteArray"),
-        "load" => Answer::refused(1, "Takt has no agents"),
+        "load" => load(&request.arguments),
         name => Answer::refused(1, &format!("Takt does not support the operation {name}")),
     }
 }
@@ -172,17 +175,33 @@ fn properties() -> Answer {
     serialized("serializePropertiesToByteArray")
 }
 
-/// Properties as the library writes them for tools, on a Java thread.
+/// Starts an agent in Java; the words are its library, whether that is a path, and what it is told.
+fn load([library, _, told]: &[&str; 3]) -> Answer {
+    if *library != JAVA_AGENT {
+        return Answer::refused(1, "Takt has no agents in native code");
+    }
+    let Some(load) = super::AGENT_LOADER.get() else {
+        return Answer::refused(1, "the machine is starting");
+    };
+    on_java_thread(|own| Ok(Answer::done(format!("return code: {}\n", load(own, told)))))
+}
+
+/// Properties as the library writes them for tools.
 fn serialized(method: &str) -> Answer {
-    let own = thread::attach(&[]);
-    let outcome = java_thread::adopt(own, Some(super::THREAD), true).and_then(|()| {
+    on_java_thread(|own| {
         let class = own.boot_class("jdk/internal/vm/VMSupport")?;
         class.initialize(own)?;
         let method = class.method_named(method, "()[B");
-        own.call(method.expect("JDK 17 has it"), &[])
-    });
-    let answer = match outcome {
-        Ok(bytes) => Answer::done(ObjectRef(bytes as u32).bytes()),
+        let bytes = own.call(method.expect("JDK 17 has it"), &[])?;
+        Ok(Answer::done(ObjectRef(bytes as u32).bytes()))
+    })
+}
+
+fn on_java_thread(work: impl FnOnce(&'static Thread) -> Result<Answer, Thrown>) -> Answer {
+    let own = thread::attach(&[]);
+    let adopted = java_thread::adopt(own, Some(super::THREAD), true);
+    let answer = match adopted.and_then(|()| work(own)) {
+        Ok(answer) => answer,
         Err(_) => Answer::refused(1, &own.take_exception().class().java_name()),
     };
     java_thread::exit(own);

@@ -14,7 +14,7 @@ use std::io::{self, Read, Write};
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use rustix::net::{Shutdown, shutdown, sockopt};
@@ -22,6 +22,7 @@ use rustix::net::{Shutdown, shutdown, sockopt};
 use crate::console;
 use crate::options;
 use crate::sync::lock::Lock;
+use crate::threads::thread::Thread;
 use command::Answer;
 
 /// As HotSpot names its own.
@@ -38,7 +39,17 @@ const PATIENCE: Duration = Duration::from_secs(5);
 /// Where tools look.
 const DIRECTORY: &str = "/tmp";
 
+/// Starts the agent of a jar, with its words behind an equals sign; gives 0 or HotSpot's code.
+type AgentLoader = fn(&Thread, &str) -> i32;
+
+static AGENT_LOADER: OnceLock<AgentLoader> = OnceLock::new();
+
 static LISTENER: Lock<Option<Arc<UnixListener>>> = Lock::new(None);
+
+/// From now on tools may ask for agents.
+pub(crate) fn load_agents_by(load: AgentLoader) {
+    let _ = AGENT_LOADER.set(load);
+}
 
 fn socket_path() -> PathBuf {
     Path::new(DIRECTORY).join(format!(".java_pid{}", std::process::id()))
