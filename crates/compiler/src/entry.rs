@@ -50,6 +50,7 @@ pub enum Entry {
     StoreElement,
     CheckCast,
     ThrowLocalsFull,
+    ThrowReceiver,
 }
 
 type Types = (
@@ -59,7 +60,7 @@ type Types = (
 
 impl Entry {
     /// How many there are.
-    pub const COUNT: usize = Entry::ThrowLocalsFull as usize + 1;
+    pub const COUNT: usize = Entry::ThrowReceiver as usize + 1;
 
     /// Whether every register is as before when it returns. It throws nothing then.
     pub fn is_preserving(self) -> bool {
@@ -78,7 +79,7 @@ impl Entry {
             // Index, length.
             Entry::ThrowBounds => (&[I32, I32], None),
             // Object, class record.
-            Entry::ThrowCast | Entry::CheckCast => (&[I32, I64], None),
+            Entry::ThrowCast | Entry::CheckCast | Entry::ThrowReceiver => (&[I32, I64], None),
             Entry::Throw | Entry::MonitorEnter | Entry::MonitorExit | Entry::LockNoted => {
                 (&[I32], None)
             }

@@ -67,6 +67,7 @@ impl Lowering<'_, '_> {
             }
             Op::CheckCast { object, index } => self.check_cast(*object, *index),
             Op::InstanceOf { dst, object, index } => self.instance_of(*dst, *object, *index),
+            Op::CheckReceiver { object, index } => self.check_receiver(*object, *index),
             _ => self.locks(op),
         }
     }
@@ -181,9 +182,36 @@ impl Lowering<'_, '_> {
             let is_subtype = self.subtype_test(value, class, link);
             self.b.ins().brif(is_subtype, next, &[], fail, &[]);
         }
+        self.fail_or_go_on(fail, Entry::ThrowCast, &[value, class], next);
+    }
+
+    /// A call follows, which refuses null itself.
+    fn check_receiver(&mut self, object: Reg, index: u32) {
+        let (some, fail) = (self.b.create_block(), self.b.create_block());
+        let next = self.b.create_block();
+        self.b.set_cold_block(fail);
+        let value = self.get(object);
+        self.b.ins().brif(value, some, &[], next, &[]);
+        self.b.switch_to_block(some);
+        self.b.seal_block(some);
+        let link = self.linker.class(index);
+        let class = self.class_record(link);
+        let is_subtype = self.subtype_test(value, class, link);
+        self.b.ins().brif(is_subtype, next, &[], fail, &[]);
+        self.fail_or_go_on(fail, Entry::ThrowReceiver, &[value, class], next);
+    }
+
+    /// The block of what fails a check, then the one of what passes.
+    fn fail_or_go_on(
+        &mut self,
+        fail: clif::Block,
+        entry: Entry,
+        args: &[clif::Value],
+        next: clif::Block,
+    ) {
         self.b.switch_to_block(fail);
         self.b.seal_block(fail);
-        self.throw_by(Entry::ThrowCast, &[value, class]);
+        self.throw_by(entry, args);
         self.b.switch_to_block(next);
         self.b.seal_block(next);
     }

@@ -229,6 +229,12 @@ pub enum Op {
         object: Reg,
         index: u32,
     },
+    /// In an interface's code, before a call that chooses nothing by the receiver: throws
+    /// IllegalAccessError unless that is null or of the interface, which `index` names.
+    CheckReceiver {
+        object: Reg,
+        index: u32,
+    },
     MonitorEnter {
         object: Reg,
     },

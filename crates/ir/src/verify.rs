@@ -143,7 +143,9 @@ pub fn for_each_read(function: &Function, op: &Op, mut each: impl FnMut(Reg, Typ
         }
         Op::NewPrimitiveArray { length, .. } | Op::NewArray { length, .. } => each(*length, Int),
         Op::NewMultiArray { lengths, .. } => lengths.iter().for_each(|&l| each(l, Int)),
-        Op::CheckCast { object, .. } | Op::InstanceOf { object, .. } => each(*object, Ref),
+        Op::CheckCast { object, .. }
+        | Op::InstanceOf { object, .. }
+        | Op::CheckReceiver { object, .. } => each(*object, Ref),
         Op::Invoke { args, .. } | Op::InvokeDynamic { args, .. } => {
             args.iter().for_each(|&a| each(a, own(a)));
         }

@@ -84,6 +84,13 @@ pub(crate) extern "C" fn throw_cast(cx: Caller<'_>, object: ObjectRef, class: u6
     let _ = thread.throw("java/lang/ClassCastException", &message);
 }
 
+/// Code of an interface calls a method of its own on an object of another kind.
+pub(crate) extern "C" fn throw_receiver(cx: Caller<'_>, object: ObjectRef, class: u64) {
+    let thread = Thread::of_context(cx);
+    let message = crate::link::message::receiver(object.class(), Class::at(class as u32));
+    let _ = thread.throw("java/lang/IllegalAccessError", &message);
+}
+
 pub(crate) extern "C" fn throw(cx: Caller<'_>, exception: ObjectRef) {
     let _ = Thread::of_context(cx).set_exception(exception);
 }

@@ -237,6 +237,7 @@ trampolines! {
     locks_unwind => functions::locks_unwind,
     store_element => functions::store_element,
     check_cast => functions::check_cast,
+    throw_receiver => functions::throw_receiver,
 }
 
 macro_rules! passages {
@@ -307,6 +308,7 @@ static ENTRIES: [Trampoline; Entry::COUNT] = [
     store_element,
     check_cast,
     throw_locals_full,
+    throw_receiver,
 ];
 
 pub(crate) fn entries_address() -> u64 {

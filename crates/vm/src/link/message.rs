@@ -166,6 +166,14 @@ pub(crate) fn wrong_kind_of_class(holder: &'static Class) -> String {
     }
 }
 
+pub(crate) fn receiver(class: &'static Class, interface: &'static Class) -> String {
+    format!(
+        "Receiver class {} must be the current class or a subtype of interface {}",
+        class.java_name(),
+        interface.java_name()
+    )
+}
+
 pub(crate) fn abstract_method(class: &'static Class, called: &'static Method) -> String {
     let holder = called.class();
     let kind = if called.is_abstract() {

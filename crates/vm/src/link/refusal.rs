@@ -13,6 +13,10 @@ use crate::link::message;
 use crate::link::tables::{self, Selected};
 use crate::sync::lock::Lock;
 use crate::threads::thread::{Thread, Thrown};
+use crate::threads::unwind::{self, Frame};
+
+const INVOKE_STATIC: u8 = 0xb8;
+const INVOKE_INTERFACE: u8 = 0xb9;
 
 /// Abstract twins of default methods, by the address of each: one at most for each of them.
 static TWINS: Lock<BTreeMap<u64, &'static Method>> = Lock::new(BTreeMap::new());
@@ -49,7 +53,7 @@ pub(crate) fn thrown(
     refused: &Selected,
 ) -> Thrown {
     match refused {
-        Selected::Conflict(defaults) => {
+        Selected::Conflict(defaults) if !is_called_by_interface(thread) => {
             let message = message::conflicting_defaults(defaults);
             thread.throw("java/lang/IncompatibleClassChangeError", &message)
         }
@@ -58,9 +62,42 @@ pub(crate) fn thrown(
             thread.throw("java/lang/IllegalAccessError", &format!("'{method}'"))
         }
         // Code may also call an abstract method directly.
-        Selected::Abstract | Selected::Method(_) => {
+        Selected::Abstract | Selected::Conflict(_) | Selected::Method(_) => {
             let message = message::abstract_method(class, method);
             thread.throw("java/lang/AbstractMethodError", &message)
         }
+    }
+}
+
+/// Whether the calling code names an interface. Of conflicting defaults HotSpot tells only others,
+/// callers by the class and reflection; here it has an AbstractMethodError, which is also an
+/// IncompatibleClassChangeError as the JVM specification asks (invokeinterface).
+fn is_called_by_interface(thread: &Thread) -> bool {
+    let mut caller = None;
+    unwind::walk(thread, |frame| {
+        caller = Some(frame);
+        false
+    });
+    let Some(Frame {
+        method,
+        at: Some(at),
+    }) = caller
+    else {
+        return false;
+    };
+    let info = method.class().info;
+    if info.dex.is_some() {
+        return false;
+    }
+    let code = method.file().code.as_ref();
+    let bytes = code.and_then(|code| code.bytes.get(at as usize..));
+    match bytes {
+        Some([INVOKE_INTERFACE, ..]) => true,
+        // A method handle's own code.
+        Some([INVOKE_STATIC, high, low, ..]) => {
+            let member = info.file.constants.member(u16::from_be_bytes([*high, *low]));
+            member.is_ok_and(|member| member.name == b"linkToInterface")
+        }
+        _ => false,
     }
 }

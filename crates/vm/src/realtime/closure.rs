@@ -220,6 +220,7 @@ impl<'a> Closure<'a> {
             }
             Op::NewMultiArray { index, .. }
             | Op::CheckCast { index, .. }
+            | Op::CheckReceiver { index, .. }
             | Op::InstanceOf { index, .. } => {
                 self.load(class, index);
                 self.constants.push((class, SiteKind::Class, index));

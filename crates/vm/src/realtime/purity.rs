@@ -74,6 +74,7 @@ fn is_closed_op(class: &'static Class, own: &'static Class, op: &Op, depth: u32)
         | Op::MonitorExit { .. }
         | Op::LockNoted { .. }
         | Op::CheckCast { .. }
+        | Op::CheckReceiver { .. }
         | Op::Throw { .. } => false,
         _ => true,
     }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Fields, calls, objects, arrays and locks.
 
-use classfile::{FieldType, MethodDescriptor};
+use classfile::{FieldType, MethodDescriptor, access};
 
 use super::super::instruction::Cursor;
 use super::{Result, Translator, memory_kind};
@@ -128,6 +128,14 @@ impl<'a> Translator<'a, '_> {
             return Err("call of an initialiser".into());
         }
         let (args, dst) = self.signature(method.descriptor, kind != InvokeKind::Static)?;
+        // The verifier takes any object for an interface.
+        let is_interface = self.class.access & access::INTERFACE != 0;
+        if is_interface && kind == InvokeKind::Special && method.name != b"<init>" {
+            self.emit(Op::CheckReceiver {
+                object: args[0],
+                index: self.class.this_class.into(),
+            });
+        }
         self.emit(Op::Invoke {
             kind,
             dst,
