@@ -338,7 +338,10 @@ fn agents_attach_as_on_hotspot() {
     let folder = tempfile::tempdir().expect("a folder");
     let named = |name: &str| folder.path().join(name).display().to_string();
     let (agent, none) = (named("agent.jar"), named("none.jar"));
-    for (path, manifest) in [(&agent, "Agent-Class: agent.Agent\n"), (&none, "Other: 1\n")] {
+    for (path, manifest) in [
+        (&agent, "Agent-Class: agent.Agent\n"),
+        (&none, "Other: 1\n"),
+    ] {
         let path = Path::new(path);
         jar(&programs, path, programs.classes.path(), Some(manifest));
     }

@@ -131,7 +131,13 @@ fn programs() -> (tempfile::TempDir, String) {
     let classes = tempfile::tempdir().expect("a directory");
     let jars = ["rhino-", "h2-", "lucene-core-", "junit-platform-console"].map(jar);
     let jackson = ["databind", "core", "annotations"].map(|part| jar(&format!("jackson-{part}-")));
-    let mockito = ["mockito-core-", "byte-buddy-1", "byte-buddy-agent-", "objenesis-"].map(jar);
+    let mockito = [
+        "mockito-core-",
+        "byte-buddy-1",
+        "byte-buddy-agent-",
+        "objenesis-",
+    ]
+    .map(jar);
     let path = [&jars[..], &jackson[..], &mockito[..]].concat().join(":");
     let sources = tree(Path::new(PROGRAMS)).into_keys();
     let javac = Command::new("javac")

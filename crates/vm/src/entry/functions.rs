@@ -66,22 +66,24 @@ pub(crate) extern "C" fn throw_stack_overflow(cx: Caller<'_>) {
 }
 
 pub(crate) extern "C" fn throw_null(cx: Caller<'_>) {
-    let _ = Thread::of_context(cx).throw_plain("java/lang/NullPointerException");
+    let _ = Thread::of_context(cx).throw_for_managed("java/lang/NullPointerException", None);
 }
 
 pub(crate) extern "C" fn throw_bounds(cx: Caller<'_>, index: i32, length: i32) {
     let message = format!("Index {index} out of bounds for length {length}");
-    let _ = Thread::of_context(cx).throw("java/lang/ArrayIndexOutOfBoundsException", &message);
+    let class = "java/lang/ArrayIndexOutOfBoundsException";
+    let _ = Thread::of_context(cx).throw_for_managed(class, Some(&message));
 }
 
 pub(crate) extern "C" fn throw_divide(cx: Caller<'_>) {
-    let _ = Thread::of_context(cx).throw("java/lang/ArithmeticException", "/ by zero");
+    let class = "java/lang/ArithmeticException";
+    let _ = Thread::of_context(cx).throw_for_managed(class, Some("/ by zero"));
 }
 
 pub(crate) extern "C" fn throw_cast(cx: Caller<'_>, object: ObjectRef, class: u64) {
     let thread = Thread::of_context(cx);
     let message = crate::link::message::cast(object.class(), Class::at(class as u32));
-    let _ = thread.throw("java/lang/ClassCastException", &message);
+    let _ = thread.throw_for_managed("java/lang/ClassCastException", Some(&message));
 }
 
 /// Code of an interface calls a method of its own on an object of another kind.
@@ -312,7 +314,7 @@ pub(crate) extern "C" fn nano_time(_cx: Caller<'_>) -> i64 {
 }
 
 pub(crate) extern "C" fn initialize_class(cx: Caller<'_>, class: u64) {
-    let _ = Class::at(class as u32).initialize(Thread::of_context(cx));
+    let _ = Class::at(class as u32).initialize_holding(Thread::of_context(cx), Holds::Nothing);
 }
 
 /// A method's first call, or any call of an abstract one. The receiver is of instance methods.

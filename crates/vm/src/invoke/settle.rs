@@ -51,12 +51,12 @@ impl Site {
                 let (_, field) = resolve::field_at(thread, class, index, false)?;
                 Ok(self.settle(field_cell(field), 0))
             }
-            SiteKind::Static => self.resolve_static(thread),
+            SiteKind::Static => self.resolve_static(thread, holds),
             SiteKind::Written(write) => {
                 let (holder, field) = resolve::field_at(thread, class, index, write.is_static)?;
                 write.check(thread, class, holder, field)?;
                 match write.is_static {
-                    true => self.resolve_static(thread),
+                    true => self.resolve_static(thread, holds),
                     false => Ok(self.settle(field_cell(field), 0)),
                 }
             }
@@ -67,7 +67,7 @@ impl Site {
             SiteKind::New => {
                 let found = resolve::class_at(thread, class, index)?;
                 resolve::check_instantiable(thread, found)?;
-                found.initialize(thread)?;
+                found.initialize_holding(thread, holds)?;
                 Ok(self.settle_if_initialized(found, u64::from(found.address()), 0))
             }
             SiteKind::ArrayOf => {
@@ -88,7 +88,7 @@ impl Site {
                 heap_binding::keep_word(value);
                 Ok(self.settle(1, value))
             }
-            SiteKind::Method(kind) => self.resolve_method(thread, kind),
+            SiteKind::Method(kind) => self.resolve_method(thread, kind, holds),
             SiteKind::Handle => {
                 let (method, appendix) = method_handle::link_method(thread, class, index)?;
                 heap_binding::keep(appendix);
@@ -112,18 +112,23 @@ impl Site {
         cell
     }
 
-    fn resolve_static(&self, thread: &Thread) -> Result<u64, Thrown> {
+    fn resolve_static(&self, thread: &Thread, holds: Holds) -> Result<u64, Thrown> {
         let (holder, field) = resolve::field_at(thread, self.class, self.index as u16, true)?;
-        holder.initialize(thread)?;
+        holder.initialize_holding(thread, holds)?;
         let extra = u64::from(holder.statics().0);
         Ok(self.settle_if_initialized(holder, field_cell(field), extra))
     }
 
-    fn resolve_method(&self, thread: &Thread, kind: InvokeKind) -> Result<u64, Thrown> {
+    fn resolve_method(
+        &self,
+        thread: &Thread,
+        kind: InvokeKind,
+        holds: Holds,
+    ) -> Result<u64, Thrown> {
         let method = resolve::method_at(thread, self.class, self.index as u16, kind)?;
         if kind == InvokeKind::Static {
             let holder = method.class();
-            holder.initialize(thread)?;
+            holder.initialize_holding(thread, holds)?;
             return Ok(self.settle_if_initialized(holder, method.address(), 0));
         }
         Ok(self.settle(method.address(), 0))

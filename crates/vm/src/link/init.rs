@@ -16,11 +16,21 @@ use crate::memory::symbol::Symbol;
 use crate::objects::string;
 use crate::sync::lock::own_tid;
 use crate::threads::ledger;
-use crate::threads::thread::{Thread, Thrown};
+use crate::threads::thread::{Holds, Thread, Thrown};
 
 impl Class {
     /// Initialises this class unless that has happened or is happening here.
     pub(crate) fn initialize(&'static self, thread: &Thread) -> Result<(), Thrown> {
+        self.initialize_holding(thread, Holds::Any)
+    }
+
+    /// As [`Self::initialize`]; `holds` says what the callers up to the last managed frame hold
+    /// while initialisers run.
+    pub(crate) fn initialize_holding(
+        &'static self,
+        thread: &Thread,
+        holds: Holds,
+    ) -> Result<(), Thrown> {
         if self.is_initialized() || self.is_being_initialized_here() {
             return Ok(());
         }
@@ -35,7 +45,7 @@ impl Class {
                 init.state.store(RUNNING, Ordering::Release);
                 let outcome = ledger::timed(
                     thread,
-                    || self.run_initializers(thread),
+                    || self.run_initializers(thread, holds),
                     |ledger, ns, _| ledger.late_initialization(self, ns),
                 );
                 let outcome = outcome.map_err(|thrown| {
@@ -52,14 +62,14 @@ impl Class {
         outcome
     }
 
-    fn run_initializers(&'static self, thread: &Thread) -> Result<(), Thrown> {
+    fn run_initializers(&'static self, thread: &Thread, holds: Holds) -> Result<(), Thrown> {
         if self.info.kind != ClassKind::Instance {
             return Ok(());
         }
         self.store_constants(thread)?;
         if !self.is_interface() {
             if let Some(parent) = self.super_class() {
-                parent.initialize(thread)?;
+                parent.initialize_holding(thread, holds)?;
             }
             for interface in &self.info.all_interfaces {
                 let has_default = |i: &&'static Class| {
@@ -69,7 +79,7 @@ impl Class {
                         .any(|m| !m.is_abstract() && !m.is_static())
                 };
                 if has_default(interface) {
-                    interface.initialize(thread)?;
+                    interface.initialize_holding(thread, holds)?;
                 }
             }
         }
@@ -77,7 +87,7 @@ impl Class {
         let Some(clinit) = clinit.filter(|method| method.is_static()) else {
             return Ok(());
         };
-        thread.call(clinit, &[]).map(|_| ())
+        thread.call_holding(holds, clinit, &[]).map(|_| ())
     }
 
     /// Gives static fields the constants of the class file.

@@ -95,7 +95,10 @@ fn is_called_by_interface(thread: &Thread) -> bool {
         Some([INVOKE_INTERFACE, ..]) => true,
         // A method handle's own code.
         Some([INVOKE_STATIC, high, low, ..]) => {
-            let member = info.file.constants.member(u16::from_be_bytes([*high, *low]));
+            let member = info
+                .file
+                .constants
+                .member(u16::from_be_bytes([*high, *low]));
             member.is_ok_and(|member| member.name == b"linkToInterface")
         }
         _ => false,

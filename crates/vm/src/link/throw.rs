@@ -15,7 +15,7 @@ use crate::link::{define, loader, resolve};
 use crate::memory::symbol::Symbol;
 use crate::objects::{heap_binding, string};
 use crate::threads::saved;
-use crate::threads::thread::{STACK_LAST_BYTES, Thread, Thrown};
+use crate::threads::thread::{Holds, STACK_LAST_BYTES, Thread, Thrown};
 
 impl Thread {
     /// Calls the receiver's version of `method`.
@@ -79,6 +79,11 @@ impl Thread {
         self.throw_with(class, None, ObjectRef::NULL)
     }
 
+    /// Throws a new exception for compiled code, which keeps what it holds in its own frame.
+    pub(crate) fn throw_for_managed(&self, class: &str, message: Option<&str>) -> Thrown {
+        self.throw_holding(Holds::Nothing, class, message, ObjectRef::NULL)
+    }
+
     /// Throws a StackOverflowError, from below the limit. The reserve is for making it; should that
     /// go too deep as well, there is no limit any more, and the rest is for the error about that.
     pub(crate) fn throw_stack_overflow(&self) {
@@ -97,6 +102,18 @@ impl Thread {
         message: Option<&str>,
         cause: ObjectRef,
     ) -> Thrown {
+        self.throw_holding(Holds::Any, class_name, message, cause)
+    }
+
+    /// As [`Self::throw_with`]; `holds` says what the callers up to the last managed frame hold
+    /// meanwhile.
+    fn throw_holding(
+        &self,
+        holds: Holds,
+        class_name: &str,
+        message: Option<&str>,
+        cause: ObjectRef,
+    ) -> Thrown {
         if !stage::is_up_to(Stage::Classes) {
             fatal(&format!("{class_name} at start: {message:?}"));
         }
@@ -107,14 +124,9 @@ impl Thread {
             Err(thrown) => return thrown,
             Ok(None) => fatal(&format!("the class library has no {class_name}")),
         };
-        let outcome = match message {
-            Some(message) => string::new_string(self, message).and_then(|text| {
-                let constructor = class.method_named("<init>", "(Ljava/lang/String;)V");
-                self.new_instance(class, constructor, &[text.0.into()])
-            }),
-            None => self.new_instance(class, class.method_named("<init>", "()V"), &[]),
-        };
-        match outcome {
+        let scope = self.scope();
+        let cause = scope.hold(cause);
+        match self.new_throwable(holds, class, message) {
             Ok(exception) => {
                 if !cause.is_null() {
                     exception.put_ref(known().throwable_cause, cause);
@@ -125,12 +137,45 @@ impl Thread {
         }
     }
 
+    fn new_throwable(
+        &self,
+        holds: Holds,
+        class: &'static Class,
+        message: Option<&str>,
+    ) -> Result<ObjectRef, Thrown> {
+        class.initialize_holding(self, holds)?;
+        let scope = self.scope();
+        let text = match message {
+            Some(text) => Some(scope.hold(string::new_string_holding(self, holds, text)?)),
+            None => None,
+        };
+        let object = scope.hold(heap_binding::new_object_holding(self, holds, class)?);
+        let descriptor = if text.is_some() {
+            "(Ljava/lang/String;)V"
+        } else {
+            "()V"
+        };
+        if let Some(constructor) = class.method_named("<init>", descriptor) {
+            let words = [object].into_iter().chain(text);
+            let words: Vec<u64> = words.map(|it| it.0.into()).collect();
+            self.call_holding(holds, constructor, &words)?;
+        }
+        Ok(object)
+    }
+
     /// Throws OutOfMemoryError: a new one with its trace if there is room for that, else the one
     /// kept for this.
     pub(crate) fn throw_out_of_memory(&self, message: &str) -> Thrown {
+        self.throw_out_of_memory_holding(Holds::Any, message)
+    }
+
+    /// As [`Self::throw_out_of_memory`]; `holds` says what the callers up to the last managed frame
+    /// hold meanwhile.
+    pub(crate) fn throw_out_of_memory_holding(&self, holds: Holds, message: &str) -> Thrown {
         let is_ready = stage::is_up_to(Stage::Ready);
         if is_ready && !self.is_out_of_memory.replace(true) {
-            let thrown = self.throw("java/lang/OutOfMemoryError", message);
+            let class = "java/lang/OutOfMemoryError";
+            let thrown = self.throw_holding(holds, class, Some(message), ObjectRef::NULL);
             self.is_out_of_memory.set(false);
             return thrown;
         }

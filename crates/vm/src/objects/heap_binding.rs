@@ -80,11 +80,12 @@ pub(crate) fn layout_at(address: u32) -> LayoutRef {
 
 fn checked(
     thread: &Thread,
+    holds: Holds,
     outcome: Result<heap::ObjectRef, OutOfMemory>,
 ) -> Result<ObjectRef, Thrown> {
     match outcome {
         Ok(object) => Ok(ObjectRef(object.bits())),
-        Err(_) => Err(thread.throw_out_of_memory("Java heap space")),
+        Err(_) => Err(thread.throw_out_of_memory_holding(holds, "Java heap space")),
     }
 }
 
@@ -113,7 +114,7 @@ pub(crate) fn new_object_holding(
         Holds::Any => thread.at_safepoint(alloc),
         Holds::Nothing => thread.at_managed_safepoint(alloc),
     };
-    checked(thread, outcome)
+    checked(thread, holds, outcome)
 }
 
 /// A class object, with room for static fields if the record of such a layout is at `own`, not 0.
@@ -130,7 +131,7 @@ pub(crate) fn new_mirror(thread: &Thread, own: u32) -> Result<ObjectRef, Thrown>
 
 fn new_fields(thread: &Thread, site: AllocSite) -> Result<ObjectRef, Thrown> {
     let outcome = thread.at_safepoint(|mutator| mutator.alloc(site));
-    checked(thread, outcome)
+    checked(thread, Holds::Any, outcome)
 }
 
 /// A zeroed array of `class`.
@@ -167,7 +168,7 @@ pub(crate) fn new_array_holding(
         Holds::Any => thread.at_safepoint(alloc),
         Holds::Nothing => thread.at_managed_safepoint(alloc),
     };
-    checked(thread, outcome)
+    checked(thread, holds, outcome)
 }
 
 /// Before `value` is stored at the address `slot` in `object`, by the calling thread.

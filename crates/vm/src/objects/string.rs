@@ -25,8 +25,17 @@ fn interned() -> &'static Lock<HashMap<Vec<u16>, ObjectRef>> {
 
 /// A new string.
 pub(crate) fn new_string(thread: &Thread, text: &str) -> Result<ObjectRef, Thrown> {
+    new_string_holding(thread, Holds::Any, text)
+}
+
+/// As [`new_string`]; `holds` says what the callers up to the last managed frame hold meanwhile.
+pub(crate) fn new_string_holding(
+    thread: &Thread,
+    holds: Holds,
+    text: &str,
+) -> Result<ObjectRef, Thrown> {
     let units: Vec<u16> = text.encode_utf16().collect();
-    new_utf16(thread, &units)
+    new_utf16_holding(thread, holds, &units)
 }
 
 /// A new string of UTF-16 units, compact if they allow.
