@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 A thread whose stack lies 4 GiB times something above an
 // array: the lower half of every address of its stack is an address inside that array. Chance puts
-// a stack there in one process of thousands, and there into a large array.
+// a stack there in one process of thousands, and there into a large array. The first word names the
+// program.
 
 #define _GNU_SOURCE
 #include <pthread.h>
@@ -42,7 +43,7 @@ static uintptr_t middle_of_array(JNIEnv *env) {
 }
 
 int main(int count, char **words) {
-    JNIEnv *env = started(count, words, "Placed");
+    JNIEnv *env = count < 2 ? NULL : started(count - 1, words + 1, words[1]);
     if (!env) {
         return 2;
     }
