@@ -29,8 +29,8 @@
 //! frame yet while it is being compiled: those words are scanned like foreign ones.
 //!
 //! Where foreign frames hold nothing that is not in a local reference or in the thread's record,
-//! they are left out ([`Holds::Nothing`]): polls, allocation by compiled code, `System.gc`,
-//! waiting, native code that calls Java.
+//! they are left out ([`Holds::Nothing`]): polls, allocation by compiled code, the literals,
+//! initialisers and errors that it asks for, `System.gc`, waiting, native code that calls Java.
 //!
 //! The bound is the depth of the stack plus the size of its foreign parts.
 
