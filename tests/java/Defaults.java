@@ -378,7 +378,7 @@ public class Defaults {
             return this;
         }
 
-        /** Calls by the interface are invokespecial in this one, as javac made them before Java 11. */
+        /** In this one calls by the interface are invokespecial, as of javac before Java 11. */
         Changed direct(String type) {
             direct = "Defaults$" + type;
             return this;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/** Fills memory with a list, lets go of that, and does what needs a little memory for the first time. */
+/** Fills memory with a list, lets go of it, then does what needs a little for the first time. */
 class Filled {
     static class Node {
         Node before, after;
