@@ -2,9 +2,12 @@
 package takt.framework;
 
 import android.app.ListActivity;
+import android.content.res.ApkAssets;
+import android.content.res.AssetManager;
 import android.content.res.Resources;
 import android.graphics.FontListParser;
 import android.graphics.Typeface;
+import android.os.ParcelFileDescriptor;
 import android.os.SharedMemory;
 import android.telephony.TelephonyManager;
 import android.text.FontConfig;
@@ -15,10 +18,15 @@ import android.view.Window;
 import com.android.internal.R;
 import java.io.File;
 import java.io.FileDescriptor;
+import java.io.FileNotFoundException;
 import java.io.IOException;
+import java.net.DatagramSocket;
+import java.net.Socket;
+import java.util.Collections;
 import java.util.LinkedHashMap;
 import java.util.Map;
 import java.util.Objects;
+import java.util.WeakHashMap;
 import libcore.util.NativeAllocationRegistry;
 import org.xmlpull.v1.XmlPullParserException;
 
@@ -28,6 +36,8 @@ import org.xmlpull.v1.XmlPullParserException;
  */
 public final class Libcore {
     private static final String TAG = "System";
+    /** Descriptors are objects by themselves: the JDK's class has no equality of its own. */
+    private static final Map<FileDescriptor, Long> OWNERS = Collections.synchronizedMap(new WeakHashMap<>());
 
     private Libcore() {}
 
@@ -42,6 +52,69 @@ public final class Libcore {
     /** For StrictMode, which is off: might a close wait for a socket's last bytes? */
     public static boolean isSocket$(FileDescriptor descriptor) {
         return false;
+    }
+
+    /** The descriptor's number; -1 if it is closed. */
+    public static native int getInt$(FileDescriptor descriptor);
+
+    /** Gives it a number, or takes it away by -1. */
+    public static native void setInt$(FileDescriptor descriptor, int number);
+
+    /** What closes the file for it; 0 if nobody has said so. */
+    public static long getOwnerId$(FileDescriptor descriptor) {
+        return OWNERS.getOrDefault(descriptor, 0L);
+    }
+
+    /** See {@link #getOwnerId$}. */
+    public static void setOwnerId$(FileDescriptor descriptor, long owner) {
+        OWNERS.put(descriptor, owner);
+    }
+
+    /** The number and its owner move into a new object. */
+    public static FileDescriptor release$(FileDescriptor descriptor) {
+        FileDescriptor released = new FileDescriptor();
+        setInt$(released, getInt$(descriptor));
+        setOwnerId$(released, getOwnerId$(descriptor));
+        setInt$(descriptor, -1);
+        setOwnerId$(descriptor, 0);
+        return released;
+    }
+
+    /** A file that has its number inside the JDK. */
+    public static FileDescriptor getFileDescriptor$(Socket socket) {
+        throw new UnsupportedOperationException("ParcelFileDescriptor.fromSocket is not supported by Takt yet");
+    }
+
+    /** As above. */
+    public static FileDescriptor getFileDescriptor$(DatagramSocket socket) {
+        throw new UnsupportedOperationException("ParcelFileDescriptor.fromDatagramSocket is not supported by Takt yet");
+    }
+
+    /** The part of a package that an asset is; the native part of AOSP's for hosts has it not. */
+    public static ParcelFileDescriptor nativeOpenAssetFd(long assets, String name, long[] place, AssetManager manager)
+            throws IOException {
+        ApkAssets[] packages = manager.getApkAssets();
+        for (int index = packages.length - 1; index >= 0; index--) {
+            ParcelFileDescriptor found = StoredEntry.open(packages[index], "assets/" + name, place);
+            if (found != null) {
+                return found;
+            }
+        }
+        throw new FileNotFoundException(name);
+    }
+
+    /** The same for any file of a package; cookies count packages from 1, and 0 is all. */
+    public static ParcelFileDescriptor nativeOpenNonAssetFd(long assets, int cookie, String name, long[] place,
+            AssetManager manager) throws IOException {
+        ApkAssets[] packages = manager.getApkAssets();
+        for (int index = packages.length - 1; index >= 0; index--) {
+            boolean isMeant = cookie == 0 || cookie == index + 1;
+            ParcelFileDescriptor found = isMeant ? StoredEntry.open(packages[index], name, place) : null;
+            if (found != null) {
+                return found;
+            }
+        }
+        throw new FileNotFoundException(name);
     }
 
     /** A warning of libcore. */

@@ -87,7 +87,8 @@ public final class AppProcess {
     public static AppProcess start(InstalledPackage installed, long answerMillis, Owner owner) {
         AppProcess process = new AppProcess(installed, answerMillis, owner);
         process.watchdog.start();
-        Providers providers = new Providers(process);
+        Contents contents = new Contents();
+        Providers providers = new Providers(process, new DeviceSettings(installed, contents));
         ServiceRegistry.add(Context.ACTIVITY_SERVICE, LocalInterface.binder(IActivityManager.class, process,
                 process.services, process.broadcasts, providers));
         ServiceRegistry.add(Context.ACTIVITY_TASK_SERVICE,
@@ -97,7 +98,7 @@ public final class AppProcess {
                 LocalInterface.binder(IConnectivityManager.class, new Connectivity()));
         ServiceRegistry.add(Context.DISPLAY_SERVICE, LocalInterface.binder(IDisplayManager.class, new Displays()));
         ServiceRegistry.add(ContentResolver.CONTENT_SERVICE_NAME,
-                LocalInterface.binder(IContentService.class, new Contents()));
+                LocalInterface.binder(IContentService.class, contents));
         OneUser.register(installed);
         Devices.register();
         return process;

@@ -12,10 +12,12 @@ import android.os.MessageQueue;
 import android.os.Process;
 import android.os.RemoteException;
 import android.os.SystemClock;
+import android.os.SystemProperties;
 import android.util.Log;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.TimeZone;
 import org.json.JSONArray;
 import org.json.JSONException;
 import org.json.JSONObject;
@@ -47,6 +49,8 @@ public final class Launcher implements AppProcess.Owner {
     /** Starts the application; the process ends by itself or by a signal. */
     public static void main(String[] arguments) throws IOException, JSONException, ReflectiveOperationException {
         HostLibrary.load();
+        // The machine took it from TZ or from /etc/localtime.
+        SystemProperties.set("persist.sys.timezone", TimeZone.getDefault().getID());
         JSONObject run = new JSONObject(Files.readString(Path.of(arguments[0])));
         AssetManager.createSystemAssetsInZygoteLocked(true, run.getString("framework_resources"));
         ApplicationCode.install(run);

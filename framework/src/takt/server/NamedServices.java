@@ -12,11 +12,9 @@ final class NamedServices {
     private static final Map<String, String> INTERFACES = Map.ofEntries(
             Map.entry("account", "android.accounts.IAccountManager"),
             Map.entry("alarm", "android.app.IAlarmManager"),
-            Map.entry("appops", "com.android.internal.app.IAppOpsService"),
             Map.entry("appwidget", "com.android.internal.appwidget.IAppWidgetService"),
             Map.entry("audio", "android.media.IAudioService"),
             Map.entry("autofill", "android.view.autofill.IAutoFillManager"),
-            Map.entry("clipboard", "android.content.IClipboard"),
             Map.entry("device_policy", "android.app.admin.IDevicePolicyManager"),
             Map.entry("deviceidle", "android.os.IDeviceIdleController"),
             Map.entry("game", "android.app.IGameManagerService"),

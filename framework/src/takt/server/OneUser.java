@@ -2,7 +2,9 @@
 package takt.server;
 
 import android.Manifest;
+import android.app.AppOpsManager;
 import android.content.Context;
+import android.content.IClipboard;
 import android.os.Build;
 import android.os.Bundle;
 import android.os.Environment;
@@ -13,6 +15,7 @@ import android.os.storage.IStorageEventListener;
 import android.os.storage.IStorageManager;
 import android.os.storage.StorageManager;
 import android.os.storage.StorageVolume;
+import com.android.internal.app.IAppOpsService;
 import java.io.File;
 import java.io.IOException;
 
@@ -23,6 +26,8 @@ final class OneUser {
     static void register(InstalledPackage installed) {
         ServiceRegistry.add(Context.USER_SERVICE, LocalInterface.binder(IUserManager.class, new User()));
         ServiceRegistry.add("mount", LocalInterface.binder(IStorageManager.class, new Storage(installed)));
+        ServiceRegistry.add(Context.CLIPBOARD_SERVICE, LocalInterface.binder(IClipboard.class, new Clipboard()));
+        ServiceRegistry.add(Context.APP_OPS_SERVICE, LocalInterface.binder(IAppOpsService.class, new Operations()));
         ServiceRegistry.add(Context.DEVICE_IDENTIFIERS_SERVICE,
                 LocalInterface.binder(IDeviceIdentifiersPolicyService.class, new Identifiers(installed)));
     }
@@ -128,6 +133,14 @@ final class OneUser {
         public void registerListener(IStorageEventListener listener) {}
 
         public void unregisterListener(IStorageEventListener listener) {}
+    }
+
+    /** IAppOpsService: the user has forbidden nothing and allowed nothing of their own accord. */
+    private static final class Operations {
+        /** What Android begins with; for many operations that is what the permission says. */
+        public int checkOperation(int operation, int uid, String name) {
+            return AppOpsManager.opToDefaultMode(operation);
+        }
     }
 
     /** IDeviceIdentifiersPolicyService: from Android 10 on, no application may ask. */

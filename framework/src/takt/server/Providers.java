@@ -3,27 +3,21 @@ package takt.server;
 
 import android.app.ContentProviderHolder;
 import android.app.IApplicationThread;
-import android.content.AttributionSource;
 import android.content.IContentProvider;
 import android.content.pm.ProviderInfo;
-import android.os.Bundle;
 import android.os.IBinder;
 import android.provider.Settings;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 
-/**
- * Content providers: the part of IActivityManager that finds them, and the settings provider, kept
- * in memory.
- */
+/** Content providers: the part of IActivityManager that finds them, the settings' among them. */
 final class Providers {
     private final AppProcess process;
     private final Map<String, ContentProviderHolder> published = new ConcurrentHashMap<>();
-    private final Map<String, String> settings = new ConcurrentHashMap<>();
     private final ContentProviderHolder settingsHolder;
 
-    Providers(AppProcess process) {
+    Providers(AppProcess process, DeviceSettings settings) {
         this.process = process;
         ProviderInfo info = new ProviderInfo();
         info.packageName = "com.android.providers.settings";
@@ -31,11 +25,8 @@ final class Providers {
         info.authority = Settings.AUTHORITY;
         info.applicationInfo = process.installed.application;
         settingsHolder = new ContentProviderHolder(info);
-        settingsHolder.provider = LocalInterface.of(IContentProvider.class, this);
+        settingsHolder.provider = LocalInterface.of(IContentProvider.class, settings);
         settingsHolder.noReleaseNeeded = true;
-        if (process.installed.androidId != null) {
-            settings.put("secure/" + Settings.Secure.ANDROID_ID, process.installed.androidId);
-        }
     }
 
     /** The package's own are made by its process; null for what nobody provides. */
@@ -68,18 +59,4 @@ final class Providers {
 
     /** As refContentProvider. */
     public void removeContentProvider(IBinder connection, boolean isStable) {}
-
-    /** The settings provider: GET_global, PUT_secure, … */
-    public Bundle call(AttributionSource source, String authority, String method, String name, Bundle arguments) {
-        Bundle answer = new Bundle();
-        String table = method.substring(method.indexOf('_') + 1) + "/" + name;
-        if (method.startsWith("GET_")) {
-            answer.putString(Settings.NameValueTable.VALUE, settings.get(table));
-        } else if (method.startsWith("PUT_") && arguments != null) {
-            settings.put(table, String.valueOf(arguments.getString(Settings.NameValueTable.VALUE)));
-        } else {
-            throw new UnsupportedOperationException("settings: " + method + " is not supported by Takt yet");
-        }
-        return answer;
-    }
 }

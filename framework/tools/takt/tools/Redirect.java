@@ -25,10 +25,12 @@ import jdk.internal.org.objectweb.asm.commons.Remapper;
  * class that the JDK lacks becomes one of {@code takt.framework}.
  *
  * <p>{@code Redirect JAR RULES OUT}; a rule is a line {@code CLASS OWNER NAME DESCRIPTOR}, or
- * {@code CLASS MISSING} for a class of takt.framework by the same last name.
+ * {@code CLASS MISSING} for a class of takt.framework by the same last name. A rule that ends in
+ * {@code this} is for calls in an object's methods: the object itself is the last argument.
  */
 public final class Redirect {
     private static final String TARGET = "takt/framework/Libcore";
+    private static final String THIS = " this";
 
     private Redirect() {}
 
@@ -65,7 +67,7 @@ public final class Redirect {
             public MethodVisitor visitMethod(int access, String name, String descriptor, String signature,
                     String[] exceptions) {
                 MethodVisitor next = super.visitMethod(access, name, descriptor, signature, exceptions);
-                return new Calls(next, members, unmet);
+                return new Calls(next, reader.getClassName(), members, unmet);
             }
         }, 0);
         if (!unmet.isEmpty()) {
@@ -90,11 +92,13 @@ public final class Redirect {
 
     /** One method's calls. */
     private static final class Calls extends MethodVisitor {
+        private final String self;
         private final Set<String> members;
         private final Set<String> unmet;
 
-        Calls(MethodVisitor next, Set<String> members, Set<String> unmet) {
+        Calls(MethodVisitor next, String self, Set<String> members, Set<String> unmet) {
             super(Opcodes.ASM8, next);
+            this.self = self;
             this.members = members;
             this.unmet = unmet;
         }
@@ -102,14 +106,25 @@ public final class Redirect {
         @Override
         public void visitMethodInsn(int opcode, String owner, String name, String descriptor, boolean isInterface) {
             String member = owner + " " + name + " " + descriptor;
-            if (!members.contains(member)) {
+            boolean takesSelf = members.contains(member + THIS);
+            if (!takesSelf && !members.contains(member)) {
                 super.visitMethodInsn(opcode, owner, name, descriptor, isInterface);
                 return;
             }
-            unmet.remove(member);
+            unmet.remove(takesSelf ? member + THIS : member);
             boolean hasObject = opcode != Opcodes.INVOKESTATIC;
             String arguments = hasObject ? "(L" + owner + ";" + descriptor.substring(1) : descriptor;
+            if (takesSelf) {
+                super.visitVarInsn(Opcodes.ALOAD, 0);
+                arguments = arguments.replace(")", "L" + self + ";)");
+            }
             super.visitMethodInsn(Opcodes.INVOKESTATIC, TARGET, name, arguments, false);
+        }
+
+        /** With the object itself, where it is an argument. */
+        @Override
+        public void visitMaxs(int stack, int locals) {
+            super.visitMaxs(stack + 1, locals);
         }
     }
 }
