@@ -15,6 +15,8 @@ const UNSET_WORK_SOURCE: jint = -1;
 thread_local! {
     static STRICT_MODE: Cell<jint> = const { Cell::new(0) };
     static WORK_SOURCE: Cell<jint> = const { Cell::new(UNSET_WORK_SOURCE) };
+    /// Has the thread said by clearCallingIdentity that it acts for itself?
+    static IS_EXPLICIT: Cell<bool> = const { Cell::new(false) };
 }
 
 /// What a Binder keeps on the native side: nothing yet, since nothing leaves the process.
@@ -55,17 +57,18 @@ extern "system" fn Java_android_os_Binder_isDirectlyHandlingTransactionNative(
 
 #[unsafe(no_mangle)]
 extern "system" fn Java_android_os_Binder_hasExplicitIdentity(_: Env, _: jclass) -> jboolean {
-    false
+    IS_EXPLICIT.get()
 }
 
-/// The identity is always our own: clearing it changes nothing, and the token says so.
+/// The identity is always our own, so the token has only whether it was said before.
 #[unsafe(no_mangle)]
 extern "system" fn Java_android_os_Binder_clearCallingIdentity(_: Env, _: jclass) -> jlong {
-    0
+    jlong::from(IS_EXPLICIT.replace(true))
 }
 
 #[unsafe(no_mangle)]
-extern "system" fn Java_android_os_Binder_restoreCallingIdentity(_: Env, _: jclass, _token: jlong) {
+extern "system" fn Java_android_os_Binder_restoreCallingIdentity(_: Env, _: jclass, token: jlong) {
+    IS_EXPLICIT.set(token != 0);
 }
 
 #[unsafe(no_mangle)]

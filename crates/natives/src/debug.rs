@@ -2,7 +2,9 @@
 //! What a debugger's or a profiler's half in AOSP's classes asks for: there is none, and they are
 //! told so.
 
-use jni_sys::{jboolean, jbyteArray, jclass, jint, jlong, jobject, jstring};
+use std::ffi::CStr;
+
+use jni_sys::{jboolean, jbyteArray, jclass, jint, jlong, jobject, jstring, jvalue};
 
 use crate::env::Env;
 
@@ -49,4 +51,28 @@ extern "system" fn Java_dalvik_system_VMDebug_getMethodTracingMode(_: Env, _: jc
 #[unsafe(no_mangle)]
 extern "system" fn Java_dalvik_system_VMDebug_threadCpuTimeNanos(_: Env, _: jclass) -> jlong {
     rt::clock::thread_time_ns() as jlong
+}
+
+/// What takt.framework.Statistics says; null, and an exception is pending, if it does not.
+fn statistic(env: Env, name: &CStr, number: Option<jint>) -> jstring {
+    let class = "takt/framework/Statistics";
+    match number {
+        None => env.call_static(class, name, c"()Ljava/lang/String;", &[]),
+        Some(i) => env.call_static(class, name, c"(I)Ljava/lang/String;", &[jvalue { i }]),
+    }
+}
+
+#[unsafe(no_mangle)]
+extern "system" fn Java_dalvik_system_VMDebug_getLoadedClassCount(env: Env, _: jclass) -> jint {
+    let text = env.text(statistic(env, c"loadedClassCount", None));
+    text.and_then(|it| it.parse().ok()).unwrap_or_default()
+}
+
+#[unsafe(no_mangle)]
+extern "system" fn Java_dalvik_system_VMDebug_getRuntimeStatInternal(
+    env: Env,
+    _: jclass,
+    number: jint,
+) -> jstring {
+    statistic(env, c"runtimeStat", Some(number))
 }

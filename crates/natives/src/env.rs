@@ -185,6 +185,117 @@ impl Env {
         Some(jni!(self, GetIntField, object, field))
     }
 
+    /// A field of an object that holds an object; null for null.
+    pub(crate) fn object_field(self, object: jobject, name: &CStr, signature: &CStr) -> jobject {
+        if object.is_null() {
+            return object;
+        }
+        let class = jni!(self, GetObjectClass, object);
+        let field = jni!(self, GetFieldID, class, name.as_ptr(), signature.as_ptr());
+        jni!(self, GetObjectField, object, field)
+    }
+
+    /// A long field of an object, which its class must have.
+    pub(crate) fn long_field(self, object: jobject, name: &CStr) -> jlong {
+        let class = jni!(self, GetObjectClass, object);
+        let field = jni!(self, GetFieldID, class, name.as_ptr(), c"J".as_ptr());
+        jni!(self, GetLongField, object, field)
+    }
+
+    /// A float field of an object, which its class must have.
+    pub(crate) fn float_field(self, object: jobject, name: &CStr) -> f32 {
+        let class = jni!(self, GetObjectClass, object);
+        let field = jni!(self, GetFieldID, class, name.as_ptr(), c"F".as_ptr());
+        jni!(self, GetFloatField, object, field)
+    }
+
+    /// A short field of an object, which its class must have.
+    pub(crate) fn short_field(self, object: jobject, name: &CStr) -> jni_sys::jshort {
+        let class = jni!(self, GetObjectClass, object);
+        let field = jni!(self, GetFieldID, class, name.as_ptr(), c"S".as_ptr());
+        jni!(self, GetShortField, object, field)
+    }
+
+    /// Sets a short field of an object, which its class must have.
+    pub(crate) fn set_short_field(self, object: jobject, name: &CStr, value: jni_sys::jshort) {
+        let class = jni!(self, GetObjectClass, object);
+        let field = jni!(self, GetFieldID, class, name.as_ptr(), c"S".as_ptr());
+        jni!(self, SetShortField, object, field, value);
+    }
+
+    /// Sets a field of an object that holds an object; its class must have it.
+    pub(crate) fn set_object_field(
+        self,
+        object: jobject,
+        name: &CStr,
+        signature: &CStr,
+        value: jobject,
+    ) {
+        let class = jni!(self, GetObjectClass, object);
+        let field = jni!(self, GetFieldID, class, name.as_ptr(), signature.as_ptr());
+        jni!(self, SetObjectField, object, field, value);
+    }
+
+    /// Sets a boolean field of an object, which its class must have.
+    pub(crate) fn set_boolean_field(self, object: jobject, name: &CStr, value: bool) {
+        let class = jni!(self, GetObjectClass, object);
+        let field = jni!(self, GetFieldID, class, name.as_ptr(), c"Z".as_ptr());
+        jni!(self, SetBooleanField, object, field, value);
+    }
+
+    /// Elements of an array of objects.
+    pub(crate) fn objects(self, array: jobjectArray) -> Vec<jobject> {
+        let count = jni!(self, GetArrayLength, array);
+        (0..count)
+            .map(|index| jni!(self, GetObjectArrayElement, array, index))
+            .collect()
+    }
+
+    /// Writes an array's first longs; an exception is pending if it is shorter.
+    pub(crate) fn write_longs(self, array: jni_sys::jlongArray, longs: &[jlong]) {
+        let count = longs.len() as jsize;
+        jni!(self, SetLongArrayRegion, array, 0, count, longs.as_ptr());
+    }
+
+    /// Where a direct buffer's memory lies, and how much it is; none for other objects.
+    pub(crate) fn direct_buffer(self, buffer: jobject) -> Option<(*mut u8, usize)> {
+        let start: *mut c_void = jni!(self, GetDirectBufferAddress, buffer);
+        let size = jni!(self, GetDirectBufferCapacity, buffer);
+        let size = usize::try_from(size).ok()?;
+        (!start.is_null()).then_some((start.cast(), size))
+    }
+
+    /// Calls an object's method that answers an int; an exception may be pending afterwards.
+    pub(crate) fn call_int(self, object: jobject, name: &CStr) -> jint {
+        let class = jni!(self, GetObjectClass, object);
+        let method = jni!(self, GetMethodID, class, name.as_ptr(), c"()I".as_ptr());
+        if method.is_null() {
+            return 0;
+        }
+        jni!(self, CallIntMethodA, object, method, core::ptr::null())
+    }
+
+    /// Calls an object's method that answers an object; an exception may be pending afterwards.
+    pub(crate) fn call_object(self, object: jobject, name: &CStr, signature: &CStr) -> jobject {
+        let class = jni!(self, GetObjectClass, object);
+        let method = jni!(self, GetMethodID, class, name.as_ptr(), signature.as_ptr());
+        if method.is_null() {
+            return core::ptr::null_mut();
+        }
+        jni!(self, CallObjectMethodA, object, method, core::ptr::null())
+    }
+
+    /// Adds to a java.util.Collection; an exception may be pending afterwards.
+    pub(crate) fn add_to(self, collection: jobject, element: jobject) {
+        let class = jni!(self, GetObjectClass, collection);
+        let (name, signature) = (c"add".as_ptr(), c"(Ljava/lang/Object;)Z".as_ptr());
+        let method = jni!(self, GetMethodID, class, name, signature);
+        if !method.is_null() {
+            let argument = jni_sys::jvalue { l: element };
+            jni!(self, CallBooleanMethodA, collection, method, &raw const argument);
+        }
+    }
+
     /// Is it an object of the class? Null is of none.
     pub(crate) fn is_instance(self, object: jobject, class: &str) -> bool {
         let Some(class) = self.find_class(class).filter(|_| !object.is_null()) else {
@@ -381,6 +492,11 @@ impl Env {
         let method = jni!(self, GetMethodID, of, name, signature);
         let name = jni!(self, CallObjectMethodA, class, method, core::ptr::null());
         self.text(name).unwrap_or_default()
+    }
+
+    /// The binary name of an object's class.
+    pub(crate) fn class_name(self, object: jobject) -> String {
+        self.name_of(jni!(self, GetObjectClass, object))
     }
 
     /// Gives a class a native method; false if it declares no such method.

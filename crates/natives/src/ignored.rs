@@ -2,7 +2,7 @@
 //! Hints that AOSP's classes give to ART, the kernel or a driver, and that ask for nothing: taken
 //! and not acted on.
 
-use jni_sys::{jboolean, jbyteArray, jint, jlongArray, jobject, jobjectArray, jstring};
+use jni_sys::{jboolean, jbyteArray, jint, jlong, jlongArray, jobject, jobjectArray, jstring};
 
 use crate::env::Env;
 
@@ -34,4 +34,6 @@ ignored! {
     Java_com_android_internal_os_BinderInternal_handleGc();
     Java_android_util_StatsLog_writeImpl(jbyteArray, jint, jint);
     Java_android_os_Process_setCanSelfBackground(jboolean);
+    Java_libcore_io_AsynchronousCloseMonitor_signalBlockedThreads(jobject);
+    Java_libcore_io_Linux_android_1fdsan_1exchange_1owner_1tag(jobject, jlong, jlong);
 }

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-//! android.util.Log and EventLog: lines in logcat's `threadtime` form on standard error.
+//! android.util.Log: lines in logcat's `threadtime` form on standard error.
 
 use std::io::Write as _;
 
-use jni_sys::{jboolean, jclass, jint, jlong, jobjectArray, jstring};
+use jni_sys::{jboolean, jclass, jint, jstring};
 
 use crate::env::Env;
 use crate::system_clock::now_ns;
@@ -14,7 +14,7 @@ const INFO: jint = 4;
 const WARN: jint = 5;
 const ERROR: jint = 6;
 /// What the kernel's logger takes in one entry; longer messages are cut by callers that ask.
-const PAYLOAD_MAX: jint = 4068;
+pub(crate) const PAYLOAD_MAX: jint = 4068;
 
 /// `MM-DD hh:mm:ss.mmm  PID  TID L Tag: line`, one line of output for each line of text.
 fn format(time_ns: i64, pid: i32, tid: i32, priority: jint, tag: &str, text: &str) -> String {
@@ -153,59 +153,6 @@ extern "system" fn Java_android_util_Log_logger_1entry_1max_1payload_1native(
     _: jclass,
 ) -> jint {
     PAYLOAD_MAX
-}
-
-// Event logs are for the system's own statistics: accepted and not kept, as on a device whose ring
-// is full.
-
-#[unsafe(no_mangle)]
-extern "system" fn Java_android_util_EventLog_writeEvent__II(
-    _: Env,
-    _: jclass,
-    _: jint,
-    _: jint,
-) -> jint {
-    0
-}
-
-#[unsafe(no_mangle)]
-extern "system" fn Java_android_util_EventLog_writeEvent__IJ(
-    _: Env,
-    _: jclass,
-    _: jint,
-    _: jlong,
-) -> jint {
-    0
-}
-
-#[unsafe(no_mangle)]
-extern "system" fn Java_android_util_EventLog_writeEvent__IF(
-    _: Env,
-    _: jclass,
-    _: jint,
-    _: f32,
-) -> jint {
-    0
-}
-
-#[unsafe(no_mangle)]
-extern "system" fn Java_android_util_EventLog_writeEvent__ILjava_lang_String_2(
-    _: Env,
-    _: jclass,
-    _: jint,
-    _: jstring,
-) -> jint {
-    0
-}
-
-#[unsafe(no_mangle)]
-extern "system" fn Java_android_util_EventLog_writeEvent__I_3Ljava_lang_Object_2(
-    _: Env,
-    _: jclass,
-    _: jint,
-    _: jobjectArray,
-) -> jint {
-    0
 }
 
 #[cfg(test)]

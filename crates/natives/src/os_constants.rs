@@ -503,9 +503,22 @@ static NUMBERS: &[(&str, jint)] = &numbers![
     _SC_XOPEN_XCU_VERSION,
 ];
 
+/// Numbers of the kernel's that are none of the C library's.
+static MORE: [(&str, jint); 9] = [
+    ("UNIX_PATH_MAX\0", 108),
+    ("F_GETLK64\0", libc::F_GETLK),
+    ("F_SETLK64\0", libc::F_SETLK),
+    ("F_SETLKW64\0", libc::F_SETLKW),
+    ("ICMP_ECHO\0", 8),
+    ("ICMP6_ECHO_REQUEST\0", 128),
+    ("ICMP6_ECHO_REPLY\0", 129),
+    ("IPPROTO_ESP\0", 50),
+    ("NETLINK_XFRM\0", 6),
+];
+
 #[unsafe(no_mangle)]
 extern "system" fn Java_android_system_OsConstants_initConstants(env: Env, class: jclass) {
-    for (name, number) in NUMBERS {
+    for (name, number) in NUMBERS.iter().chain(&MORE) {
         let name = core::ffi::CStr::from_bytes_with_nul(name.as_bytes()).unwrap_or_default();
         env.set_static_int(class, name, *number);
     }

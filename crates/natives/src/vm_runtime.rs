@@ -37,6 +37,11 @@ extern "system" fn Java_dalvik_system_VMRuntime_addressOf(
     _: jobject,
     array: jobject,
 ) -> jlong {
+    let is_of_numbers = array.is_null() || matches!(env.class_name(array).as_bytes(), [b'[', _]);
+    if !is_of_numbers {
+        env.throw("java/lang/IllegalArgumentException", "not an array");
+        return 0;
+    }
     env.address_of(array)
 }
 

@@ -4,26 +4,54 @@
 
 use std::path::Path;
 
-use e2e::apps::{WAYS, Way, run, said};
-use e2e::lines;
+use e2e::apps::{WAYS, Way, command, run, said};
+use e2e::{Run, lines};
+
+/// What each day is, in the order of the expected lines.
+const DAYS: [&str; 11] = [
+    ".Preferences",
+    ".Device",
+    ".Descriptors",
+    ".Sockets",
+    ".Observers",
+    ".Zones",
+    ".Words",
+    ".Records",
+    ".Owners",
+    ".Choices",
+    ".Clips",
+];
 
 #[test]
 fn each_step_gives_what_android_gives() {
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../apps/first-day/expected.txt");
     let mut expected = lines(&file);
     expected.retain(|it| !it.starts_with('#'));
-    let services: Vec<&str> = [".Preferences", ".Device", ".Descriptors", ".Observers"]
-        .iter()
-        .flat_map(|it| ["--service", it])
-        .collect();
     for way in WAYS {
-        let run = run(way, "first-day", &services);
+        let data = tempfile::tempdir().expect("a temporary directory");
+        let run = days(way, data.path(), &DAYS);
         let said = said(&run.stderr, "FirstDay");
         for (said, expected) in said.iter().zip(&expected) {
             assert_eq!(said, expected, "{way:?}: {run:#?}");
         }
         assert_eq!((said.len(), run.code), (expected.len(), 0), "{run:#?}");
+        settings_are_kept(way, data.path());
     }
+}
+
+/// In the place where the machine's time zone is known, wherever the test runs.
+fn days(way: Way, data: &Path, days: &[&str]) -> Run {
+    let services = days.iter().flat_map(|it| ["--service", it]);
+    let mut command = command(way, "first-day", data);
+    Run::of(command.env("TZ", "Europe/Berlin").args(services))
+}
+
+/// The process after the first one finds what that one has chosen.
+fn settings_are_kept(way: Way, data: &Path) {
+    let run = days(way, data, &[".Choices"]);
+    let said = said(&run.stderr, "FirstDay");
+    assert!(said.iter().any(|it| it == "brightness: 77"), "{run:#?}");
+    assert!(said.iter().any(|it| it == "airplane: 0"), "{run:#?}");
 }
 
 /// A package without code runs the framework's classes, and an alias that is disabled is no

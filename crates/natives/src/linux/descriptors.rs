@@ -15,17 +15,14 @@ use rustix::pipe::PipeFlags;
 use super::{path, stat, vfs};
 use crate::env::Env;
 
-/// One call moves at most as much; what is left is for the next one, as with any file.
-const TRANSFER_BYTES_MAX: usize = 1 << 20;
-
 /// The number of a descriptor for a call; a null one and a closed one are -1, which the kernel
 /// refuses.
-fn number(env: Env, descriptor: jobject) -> jint {
+pub(super) fn number(env: Env, descriptor: jobject) -> jint {
     env.int_field(descriptor, c"fd").unwrap_or(-1)
 }
 
 /// `call` with an open descriptor; ErrnoException of it, or of EBADF.
-fn with<T>(
+pub(super) fn with<T>(
     env: Env,
     name: &str,
     descriptor: jobject,
@@ -55,13 +52,17 @@ pub(super) fn given<T>(env: Env, name: &str, outcome: Result<T, Errno>) -> Optio
 }
 
 /// A new object of Java's for a descriptor that Java closes.
-fn wrapped(env: Env, fd: Option<OwnedFd>) -> jobject {
-    let Some(fd) = fd else {
-        return core::ptr::null_mut();
-    };
+pub(super) fn wrapped(env: Env, fd: Option<OwnedFd>) -> jobject {
+    match fd {
+        Some(fd) => numbered(env, fd.into_raw_fd()),
+        None => core::ptr::null_mut(),
+    }
+}
+
+fn numbered(env: Env, number: jint) -> jobject {
     let object = env.new_object("java/io/FileDescriptor");
     if !object.is_null() {
-        env.set_int_fields(object, &[(c"fd", fd.into_raw_fd())]);
+        env.set_int_fields(object, &[(c"fd", number)]);
     }
     object
 }
@@ -287,144 +288,20 @@ extern "system" fn Java_libcore_io_Linux_memfd_1create(
     wrapped(env, given(env, "memfd_create", made))
 }
 
-/// Into an array: what has come, none with an exception pending.
-fn read(
+/// The copy has the number that is asked for; what had it is closed.
+#[unsafe(no_mangle)]
+extern "system" fn Java_libcore_io_Linux_dup2(
     env: Env,
-    name: &str,
-    descriptor: jobject,
-    place: Place,
-    from: impl Fn(BorrowedFd<'_>, &mut [u8]) -> Result<usize, Errno>,
-) -> jint {
-    let Some(size) = place.size(env) else {
-        return -1;
-    };
-    let mut bytes = vec![0; size];
-    let Some(count) = with(env, name, descriptor, |it| from(it, &mut bytes)) else {
-        return -1;
-    };
-    env.write_bytes(place.array, place.offset, &bytes[..count]);
-    count as jint
-}
-
-fn write(
-    env: Env,
-    name: &str,
-    descriptor: jobject,
-    place: Place,
-    to: impl Fn(BorrowedFd<'_>, &[u8]) -> Result<usize, Errno>,
-) -> jint {
-    let Some(size) = place.size(env) else {
-        return -1;
-    };
-    let Some(bytes) = env.bytes(place.array, place.offset, size as jint) else {
-        return -1;
-    };
-    let count = with(env, name, descriptor, |it| to(it, &bytes));
-    count.map_or(-1, |it| it as jint)
-}
-
-/// A part of a Java array of bytes.
-#[derive(Clone, Copy)]
-struct Place {
-    array: jobject,
-    offset: jint,
-    count: jint,
-}
-
-impl Place {
-    /// How much of it one call moves; none, and an exception is pending, if it is not an array's
-    /// part.
-    fn size(self, env: Env) -> Option<usize> {
-        if !env.is_instance(self.array, "[B") {
-            env.throw_unsupported("libcore.io.Linux with a direct buffer");
-            return None;
-        }
-        let length = env.array_length(self.array);
-        let end = self.offset.checked_add(self.count);
-        let is_inside = 0 <= self.offset && 0 <= self.count && end.is_some_and(|it| it <= length);
-        if !is_inside {
-            let text = format!("{} bytes from {} of {length}", self.count, self.offset);
-            env.throw("java/lang/ArrayIndexOutOfBoundsException", &text);
-            return None;
-        }
-        Some((self.count as usize).min(TRANSFER_BYTES_MAX))
+    _: jobject,
+    of: jobject,
+    number: jint,
+) -> jobject {
+    // SAFETY:
+    // 1. dup2 takes any numbers; whose they are the application says.
+    let copy = unsafe { libc::dup2(self::number(env, of), number) };
+    if copy < 0 {
+        env.throw_errno("dup2");
+        return core::ptr::null_mut();
     }
-}
-
-#[unsafe(no_mangle)]
-extern "system" fn Java_libcore_io_Linux_readBytes(
-    env: Env,
-    _: jobject,
-    descriptor: jobject,
-    array: jobject,
-    offset: jint,
-    count: jint,
-) -> jint {
-    let place = Place {
-        array,
-        offset,
-        count,
-    };
-    read(env, "read", descriptor, place, |it, bytes| {
-        rustix::io::read(it, bytes)
-    })
-}
-
-#[unsafe(no_mangle)]
-extern "system" fn Java_libcore_io_Linux_preadBytes(
-    env: Env,
-    _: jobject,
-    descriptor: jobject,
-    array: jobject,
-    offset: jint,
-    count: jint,
-    at: jlong,
-) -> jint {
-    let place = Place {
-        array,
-        offset,
-        count,
-    };
-    read(env, "pread", descriptor, place, |it, bytes| {
-        rustix::io::pread(it, bytes, at.cast_unsigned())
-    })
-}
-
-#[unsafe(no_mangle)]
-extern "system" fn Java_libcore_io_Linux_writeBytes(
-    env: Env,
-    _: jobject,
-    descriptor: jobject,
-    array: jobject,
-    offset: jint,
-    count: jint,
-) -> jint {
-    let place = Place {
-        array,
-        offset,
-        count,
-    };
-    write(env, "write", descriptor, place, |it, bytes| {
-        rustix::io::write(it, bytes)
-    })
-}
-
-#[unsafe(no_mangle)]
-extern "system" fn Java_libcore_io_Linux_pwriteBytes(
-    env: Env,
-    _: jobject,
-    descriptor: jobject,
-    array: jobject,
-    offset: jint,
-    count: jint,
-    at: jlong,
-) -> jint {
-    let place = Place {
-        array,
-        offset,
-        count,
-    };
-    write(env, "pwrite", descriptor, place, |it, bytes| {
-        rustix::io::pwrite(it, bytes, at.cast_unsigned())
-    })
+    numbered(env, copy)
 }

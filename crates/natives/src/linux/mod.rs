@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //! libcore.io.Linux: the system calls behind android.system.Os. Open files are in [`descriptors`],
-//! files by name in [`files`], an application's own mappings in [`mapping`]; the rest is here.
+//! files by name in [`files`], bytes to and from them in [`transfer`], connections in [`sockets`],
+//! an application's own mappings in [`mapping`]; the rest is here.
 
 mod descriptors;
 mod files;
 mod mapping;
+mod sockets;
+mod transfer;
 
 use std::ffi::CString;
 

@@ -10,11 +10,13 @@ import android.os.Bundle;
 import android.os.Environment;
 import android.os.IDeviceIdentifiersPolicyService;
 import android.os.IUserManager;
+import android.os.ParcelableException;
 import android.os.UserHandle;
 import android.os.storage.IStorageEventListener;
 import android.os.storage.IStorageManager;
 import android.os.storage.StorageManager;
 import android.os.storage.StorageVolume;
+import android.os.storage.VolumeInfo;
 import com.android.internal.app.IAppOpsService;
 import java.io.File;
 import java.io.IOException;
@@ -94,10 +96,14 @@ final class OneUser {
     private static final class Storage {
         private static final String FOLDER = "external";
 
+        private static final long CACHE_QUOTA_BYTES = 64 << 20;
+
+        private final File data;
         private final StorageVolume volume;
 
         Storage(InstalledPackage installed) {
-            File folder = new File(installed.application.dataDir, FOLDER);
+            data = new File(installed.application.dataDir);
+            File folder = new File(data, FOLDER);
             volume = new StorageVolume("emulated;0", folder, folder, "Internal shared storage", true, false, true,
                     false, false, 0, UserHandle.of(AppProcess.USER), StorageManager.UUID_DEFAULT, null,
                     Environment.MEDIA_MOUNTED);
@@ -118,6 +124,41 @@ final class OneUser {
             if (!folder.isDirectory() && !folder.mkdirs()) {
                 throw new IllegalStateException("cannot make " + path);
             }
+        }
+
+        /** The data folder, which belongs to the device, and what is emulated in it. */
+        public VolumeInfo[] getVolumes(int flags) {
+            return new VolumeInfo[] {
+                mounted(VolumeInfo.ID_PRIVATE_INTERNAL, VolumeInfo.TYPE_PRIVATE, data),
+                mounted(VolumeInfo.ID_EMULATED_INTERNAL, VolumeInfo.TYPE_EMULATED, volume.getPathFile()),
+            };
+        }
+
+        private static VolumeInfo mounted(String id, int type, File folder) {
+            VolumeInfo info = new VolumeInfo(id, type, null, null);
+            info.state = VolumeInfo.STATE_MOUNTED;
+            info.path = folder.getPath();
+            info.mountUserId = AppProcess.USER;
+            return info;
+        }
+
+        /** What the file system has left for this process: no caches of others are cleared. */
+        public long getAllocatableBytes(String uuid, int flags, String name) {
+            return data.getUsableSpace();
+        }
+
+        /** Is there so much? It is the file that takes it. */
+        public void allocateBytes(String uuid, long bytes, int flags, String name) {
+            long left = getAllocatableBytes(uuid, flags, name);
+            if (bytes > left) {
+                throw new ParcelableException(new IOException(
+                        "Failed to allocate " + bytes + " because only " + left + " allocatable"));
+            }
+        }
+
+        /** As Android says before it has counted. */
+        public long getCacheQuotaBytes(String uuid, int uid) {
+            return CACHE_QUOTA_BYTES;
         }
 
         /** None: the first one belongs to the device. */

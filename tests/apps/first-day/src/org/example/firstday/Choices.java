@@ -26,6 +26,7 @@ public final class Choices extends Day {
         contents.registerContentObserver(Settings.System.getUriFor(Settings.System.SCREEN_OFF_TIMEOUT), false,
                 new Heard());
         say("may", () -> Settings.System.canWrite(this));
+        say("brightness", () -> Settings.System.getInt(contents, Settings.System.SCREEN_BRIGHTNESS));
         say("before", () -> Settings.System.getInt(contents, Settings.System.SCREEN_OFF_TIMEOUT, -1));
         say("put", () -> Settings.System.putInt(contents, Settings.System.SCREEN_OFF_TIMEOUT, 30_000));
         say("same", () -> Settings.System.putInt(contents, Settings.System.SCREEN_OFF_TIMEOUT, 30_000));
@@ -41,11 +42,5 @@ public final class Choices extends Day {
         say("airplane", () -> Settings.Global.getInt(contents, Settings.Global.AIRPLANE_MODE_ON));
         say("missing", () -> Settings.System.getInt(contents, "nothing"));
         say("android id", () -> Settings.Secure.putString(contents, Settings.Secure.ANDROID_ID, "0"));
-        say("configuration", () -> {
-            android.content.res.Configuration read = new android.content.res.Configuration();
-            Settings.System.getConfiguration(contents, read);
-            return read.fontScale;
-        });
-        say("all", () -> contents.query(Settings.System.CONTENT_URI, null, null, null, null).getCount() > 0);
     }
 }

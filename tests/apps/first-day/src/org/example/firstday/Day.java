@@ -28,6 +28,13 @@ abstract class Day extends Service {
         Log.i("FirstDay", name + ": " + text);
     }
 
+    /** Runs on a thread of its own, and waits for it. */
+    static void elsewhere(Runnable run) throws InterruptedException {
+        Thread thread = new Thread(run);
+        thread.start();
+        thread.join();
+    }
+
     @Override
     public int onStartCommand(Intent intent, int flags, int startId) {
         say("day", () -> {

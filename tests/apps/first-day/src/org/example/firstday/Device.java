@@ -20,6 +20,8 @@ import android.telephony.SmsManager;
 import android.telephony.SubscriptionManager;
 import android.telephony.TelephonyManager;
 import android.view.accessibility.AccessibilityManager;
+import java.io.File;
+import java.io.IOException;
 
 /** What applications ask of a device that lacks most of what a telephone has. */
 public final class Device extends Day {
@@ -111,6 +113,31 @@ public final class Device extends Day {
         say("external", () -> getExternalFilesDir(null).isDirectory());
         say("external", () -> getExternalFilesDirs(null).length);
         say("external cache", () -> getExternalCacheDir().isDirectory());
+        say("folders", () -> getExternalFilesDir(Environment.DIRECTORY_PICTURES).getPath()
+                .startsWith(Environment.getExternalStorageDirectory().getPath()) + " "
+                + getExternalMediaDirs().length);
+        say("public", () -> Environment.getExternalStoragePublicDirectory(Environment.DIRECTORY_MUSIC).getName());
+        say("volume", () -> {
+            StorageVolume volume = storage.getStorageVolume(getExternalFilesDir(null));
+            return volume.equals(storage.getPrimaryStorageVolume()) + " " + volume.getDirectory().isDirectory() + " "
+                    + volume.getMediaStoreVolumeName() + " " + storage.getStorageVolume(new File("/nowhere"));
+        });
+        say("recent", () -> storage.getRecentStorageVolumes().size());
+        say("uuid", () -> storage.getUuidForPath(getFilesDir()).equals(StorageManager.UUID_DEFAULT));
+        say("allocatable", () -> storage.getAllocatableBytes(StorageManager.UUID_DEFAULT) > 0);
+        say("allocate", () -> {
+            storage.allocateBytes(StorageManager.UUID_DEFAULT, 1 << 20);
+            return "there is room";
+        });
+        say("no room", () -> {
+            try {
+                storage.allocateBytes(StorageManager.UUID_DEFAULT, 1L << 60);
+                return "there is room";
+            } catch (IOException e) {
+                return e.getMessage().replaceAll("only \\d+", "only N");
+            }
+        });
+        say("quota", () -> storage.getCacheQuotaBytes(StorageManager.UUID_DEFAULT) > 0);
         say("obb", () -> getObbDir().isDirectory());
     }
 }

@@ -2,6 +2,7 @@
 package org.example.firstday;
 
 import android.app.ActivityManager;
+import android.app.AppOpsManager;
 import android.content.ContentResolver;
 import android.database.ContentObserver;
 import android.net.Uri;
@@ -50,7 +51,8 @@ public final class Observers extends Day {
         contents.unregisterContentObserver(one);
         contents.notifyChange(ITEMS, null);
         say("callback", () -> {
-            getSystemService(android.content.ClipboardManager.class).addPrimaryClipChangedListener(() -> {});
+            getSystemService(AppOpsManager.class).startWatchingMode(AppOpsManager.OPSTR_CAMERA, null,
+                    (operation, name) -> {});
             return "registered";
         });
         say("memory", () -> {

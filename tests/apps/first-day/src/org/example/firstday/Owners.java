@@ -6,15 +6,13 @@ import android.os.IBinder;
 import android.os.Parcel;
 import android.os.Process;
 import dalvik.system.VMRuntime;
-import java.lang.ref.WeakReference;
-import libcore.util.NativeAllocationRegistry;
 
 /** Who calls, and whose memory it is. */
 public final class Owners extends Day {
     private static final int CALL = IBinder.FIRST_CALL_TRANSACTION;
 
     @Override
-    void day() {
+    void day() throws InterruptedException {
         identity();
         say("address", () -> {
             int[] numbers = {1, 2, 3};
@@ -33,7 +31,7 @@ public final class Owners extends Day {
         });
     }
 
-    private static void identity() {
+    private static void identity() throws InterruptedException {
         Binder binder = new Binder() {
             @Override
             protected boolean onTransact(int code, Parcel data, Parcel reply, int flags) {
@@ -59,7 +57,9 @@ public final class Owners extends Day {
             return isOwn;
         });
         say("with", () -> Binder.withCleanCallingIdentity(() -> Binder.getCallingUid() == Process.myUid()));
-        say("refused", Binder::getCallingUidOrThrow);
+        // A looper's thread has said so for good.
+        say("looper", () -> Binder.getCallingUidOrThrow() == Process.myUid());
+        elsewhere(() -> say("refused", Binder::getCallingUidOrThrow));
         say("handling", Binder::isDirectlyHandlingTransaction);
     }
 }

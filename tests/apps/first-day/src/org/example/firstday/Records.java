@@ -86,11 +86,8 @@ public final class Records extends Day {
         say("time", () -> Debug.threadCpuTimeNanos() > 0);
         say("debugger", () -> Debug.isDebuggerConnected() + " " + Debug.waitingForDebugger());
         say("classes", () -> Debug.getLoadedClassCount() > 1000);
-        say("allocations", () -> Debug.getRuntimeStat("art.gc.gc-count"));
-        say("counting", () -> {
-            Debug.startAllocCounting();
-            return "counts";
-        });
+        say("collections", () -> Integer.parseInt(Debug.getRuntimeStat("art.gc.gc-count")) >= 0);
+        say("histogram", () -> Debug.getRuntimeStat("art.gc.gc-count-rate-histogram"));
         say("traced", () -> {
             Debug.startMethodTracing("none");
             return "traces";

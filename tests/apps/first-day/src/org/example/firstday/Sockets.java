@@ -7,12 +7,14 @@ import android.system.Os;
 import android.system.OsConstants;
 import android.system.StructPollfd;
 import android.system.StructTimeval;
+import android.system.UnixSocketAddress;
 import java.io.File;
 import java.io.FileDescriptor;
 import java.io.FileInputStream;
 import java.net.Inet4Address;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
+import java.net.NetworkInterface;
 import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
 
@@ -22,8 +24,11 @@ public final class Sockets extends Day {
 
     @Override
     void day() throws Exception {
-        connected();
-        datagrams();
+        // As on Android: the main thread must not wait for the network.
+        say("main thread", () -> connectTo(1));
+        elsewhere(Sockets::connected);
+        elsewhere(Sockets::datagrams);
+        elsewhere(Sockets::local);
         buffers();
         handed();
         say("asset", () -> {
@@ -34,8 +39,18 @@ public final class Sockets extends Day {
                         + new String(bytes, StandardCharsets.UTF_8) + " " + asset.getFileDescriptor().valid();
             }
         });
-        say("compressed", () -> getAssets().openFd("text.txt"));
+        say("compressed", () -> getAssets().openFd("long.txt"));
         say("no asset", () -> getAssets().openFd("nothing"));
+    }
+
+    private static String connectTo(int port) throws Exception {
+        FileDescriptor socket = Os.socket(OsConstants.AF_INET, OsConstants.SOCK_STREAM, 0);
+        try {
+            Os.connect(socket, InetAddress.getByAddress(new byte[] {127, 0, 0, 1}), port);
+            return "connected";
+        } finally {
+            Os.close(socket);
+        }
     }
 
     private static void connected() {
@@ -72,19 +87,27 @@ public final class Sockets extends Day {
             Os.setsockoptTimeval(socket, OsConstants.SOL_SOCKET, OsConstants.SO_RCVTIMEO,
                     StructTimeval.fromMillis(1500));
             int reuse = Os.getsockoptInt(socket, OsConstants.SOL_SOCKET, OsConstants.SO_REUSEADDR);
+            long wait = Os.getsockoptTimeval(socket, OsConstants.SOL_SOCKET, OsConstants.SO_RCVTIMEO).toMillis();
             Os.close(socket);
-            return reuse;
+            return reuse + " " + wait;
         });
-        say("refused", () -> {
-            FileDescriptor socket = Os.socket(OsConstants.AF_INET, OsConstants.SOCK_STREAM, 0);
-            try {
-                Os.connect(socket, InetAddress.getByAddress(new byte[] {127, 0, 0, 1}), 1);
-                return "connected";
-            } finally {
-                Os.close(socket);
-            }
-        });
+        say("refused", () -> connectTo(1));
         say("no socket", () -> Os.socket(99, 99, 99));
+    }
+
+    private static void local() {
+        say("unix", () -> {
+            FileDescriptor server = Os.socket(OsConstants.AF_UNIX, OsConstants.SOCK_STREAM, 0);
+            UnixSocketAddress name = UnixSocketAddress.createAbstract("first-day-" + Os.getpid());
+            Os.bind(server, name);
+            Os.listen(server, 1);
+            FileDescriptor client = Os.socket(OsConstants.AF_UNIX, OsConstants.SOCK_STREAM, 0);
+            Os.connect(client, name);
+            boolean isSame = Os.getsockname(server).equals(name);
+            Os.close(client);
+            Os.close(server);
+            return isSame;
+        });
     }
 
     private static void datagrams() {
@@ -104,8 +127,12 @@ public final class Sockets extends Day {
                     + from.getAddress().getHostAddress();
         });
         say("ipv6", () -> {
+            InetAddress here = InetAddress.getByName("::1");
+            if (NetworkInterface.getByInetAddress(here) == null) {
+                return here.getHostAddress();
+            }
             FileDescriptor socket = Os.socket(OsConstants.AF_INET6, OsConstants.SOCK_DGRAM, 0);
-            Os.bind(socket, InetAddress.getByName("::1"), 0);
+            Os.bind(socket, here, 0);
             String text = ((InetSocketAddress) Os.getsockname(socket)).getAddress().getHostAddress();
             Os.close(socket);
             return text;
@@ -132,7 +159,8 @@ public final class Sockets extends Day {
         });
         say("copied", () -> {
             FileDescriptor[] ends = Os.pipe();
-            FileDescriptor copy = Os.dup2(ends[1], 200);
+            int number = Os.fcntlInt(ends[1], OsConstants.F_DUPFD, 100);
+            FileDescriptor copy = Os.dup2(ends[1], number);
             Os.write(copy, TEXT, 0, 5);
             Os.close(copy);
             Os.close(ends[1]);
@@ -163,8 +191,14 @@ public final class Sockets extends Day {
             }
             try (ParcelFileDescriptor.AutoCloseInputStream in =
                     new ParcelFileDescriptor.AutoCloseInputStream(ends[0])) {
-                return new String(in.readAllBytes(), StandardCharsets.UTF_8);
+                byte[] bytes = new byte[9];
+                return in.read(bytes) + " " + in.read(bytes);
             }
+        });
+        say("closed", () -> {
+            ParcelFileDescriptor closed = ParcelFileDescriptor.open(file, ParcelFileDescriptor.MODE_READ_ONLY);
+            closed.close();
+            return closed.getFd();
         });
         say("detached", () -> {
             int number = ParcelFileDescriptor.open(file, ParcelFileDescriptor.MODE_READ_ONLY).detachFd();
