@@ -292,7 +292,13 @@ impl Env {
         let method = jni!(self, GetMethodID, class, name, signature);
         if !method.is_null() {
             let argument = jni_sys::jvalue { l: element };
-            jni!(self, CallBooleanMethodA, collection, method, &raw const argument);
+            jni!(
+                self,
+                CallBooleanMethodA,
+                collection,
+                method,
+                &raw const argument
+            );
         }
     }
 
@@ -465,6 +471,29 @@ impl Env {
             method,
             arguments.as_ptr()
         )
+    }
+
+    /// Calls a static method without arguments and answer; an exception may be pending afterwards.
+    pub(crate) fn call_static_void(self, class: &str, name: &CStr) {
+        let Some(class) = self.find_class(class) else {
+            return;
+        };
+        let method = jni!(
+            self,
+            GetStaticMethodID,
+            class,
+            name.as_ptr(),
+            c"()V".as_ptr()
+        );
+        if !method.is_null() {
+            jni!(
+                self,
+                CallStaticVoidMethodA,
+                class,
+                method,
+                core::ptr::null()
+            );
+        }
     }
 
     /// A class by its binary name, which is not initialised; null, and an exception is pending, if

@@ -116,10 +116,15 @@ extern "system" fn Java_android_os_Debug_getNativeHeapSize(_: Env, _: jclass) ->
     (heap.arena + heap.hblkhd) as jlong
 }
 
+/// What was taken from the C library and not given back.
+pub(crate) fn allocated_bytes() -> i64 {
+    let heap = heap();
+    (heap.uordblks + heap.hblkhd) as i64
+}
+
 #[unsafe(no_mangle)]
 extern "system" fn Java_android_os_Debug_getNativeHeapAllocatedSize(_: Env, _: jclass) -> jlong {
-    let heap = heap();
-    (heap.uordblks + heap.hblkhd) as jlong
+    allocated_bytes()
 }
 
 #[unsafe(no_mangle)]
@@ -217,7 +222,8 @@ extern "system" fn Java_android_os_Debug_getMemoryInfo__ILandroid_os_Debug_00024
     let java = (pid == own_pid()).then(|| env.address_of(probe) as u64);
     let usage = Usage::of(&text, java.unwrap_or_default());
     for (names, counts) in PARTS.iter().zip(&usage.parts) {
-        let fields: Vec<(&CStr, jint)> = names.iter().copied().zip(counts.iter().copied()).collect();
+        let fields: Vec<(&CStr, jint)> =
+            names.iter().copied().zip(counts.iter().copied()).collect();
         env.set_int_fields(info, &fields);
     }
     let others = env.object_field(info, c"otherStats", c"[I");

@@ -6,9 +6,6 @@ use jni_sys::{jboolean, jclass, jint, jlong, jobject, jstring};
 
 use crate::env::Env;
 
-/// How many allocations may pass between two notifications; as ART's.
-const NOTIFY_INTERVAL: jint = 384;
-
 #[unsafe(no_mangle)]
 extern "system" fn Java_dalvik_system_VMRuntime_newUnpaddedArray(
     env: Env,
@@ -61,35 +58,6 @@ extern "system" fn Java_dalvik_system_VMRuntime_getCurrentInstructionSet(
     _: jclass,
 ) -> jstring {
     env.string_of("x86_64")
-}
-
-/// Native memory is not on the collector's account here.
-#[unsafe(no_mangle)]
-extern "system" fn Java_dalvik_system_VMRuntime_registerNativeAllocation__J(
-    _: Env,
-    _: jobject,
-    _: jlong,
-) {
-}
-
-#[unsafe(no_mangle)]
-extern "system" fn Java_dalvik_system_VMRuntime_registerNativeFree__J(
-    _: Env,
-    _: jobject,
-    _: jlong,
-) {
-}
-
-#[unsafe(no_mangle)]
-extern "system" fn Java_dalvik_system_VMRuntime_getNotifyNativeInterval(_: Env, _: jclass) -> jint {
-    NOTIFY_INTERVAL
-}
-
-#[unsafe(no_mangle)]
-extern "system" fn Java_dalvik_system_VMRuntime_notifyNativeAllocationsInternal(
-    _: Env,
-    _: jobject,
-) {
 }
 
 #[unsafe(no_mangle)]

@@ -73,7 +73,9 @@ fn address(env: Env, socket: jobject, of: jobject) -> Option<SocketAddrAny> {
         return internet(env, socket, ip, env.call_int(of, c"getPort"));
     }
     if !env.is_instance(of, UNIX) {
-        env.throw_unsupported("libcore.io.Linux with an address but InetSocketAddress and UnixSocketAddress");
+        env.throw_unsupported(
+            "libcore.io.Linux with an address but InetSocketAddress and UnixSocketAddress",
+        );
         return None;
     }
     let array = env.call_object(of, c"getSunPath", c"()[B");
@@ -225,9 +227,7 @@ extern "system" fn Java_libcore_io_Linux_listen(
     socket: jobject,
     backlog: jint,
 ) {
-    with(env, "listen", socket, |it| {
-        rustix::net::listen(it, backlog)
-    });
+    with(env, "listen", socket, |it| rustix::net::listen(it, backlog));
 }
 
 /// Fills in who has come, if that is asked for.
@@ -276,7 +276,12 @@ extern "system" fn Java_libcore_io_Linux_getpeername(
 }
 
 #[unsafe(no_mangle)]
-extern "system" fn Java_libcore_io_Linux_shutdown(env: Env, _: jobject, socket: jobject, how: jint) {
+extern "system" fn Java_libcore_io_Linux_shutdown(
+    env: Env,
+    _: jobject,
+    socket: jobject,
+    how: jint,
+) {
     let how = match how {
         libc::SHUT_RD => Shutdown::Read,
         libc::SHUT_WR => Shutdown::Write,
@@ -471,8 +476,7 @@ impl Setting {
         // SAFETY:
         // 1. The kernel writes at most `size` bytes into a value that lives through the call.
         // 2. `T` is one of the kernel's own types of numbers, for which any bytes are a value.
-        let outcome =
-            unsafe { libc::getsockopt(fd, self.level, self.name, place, &raw mut size) };
+        let outcome = unsafe { libc::getsockopt(fd, self.level, self.name, place, &raw mut size) };
         if outcome != 0 {
             env.throw_errno("getsockopt");
             return None;

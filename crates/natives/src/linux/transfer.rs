@@ -21,7 +21,9 @@ fn read(
     from: impl Fn(BorrowedFd<'_>, &mut [u8]) -> Result<usize, Errno>,
 ) -> jint {
     place
-        .fill(env, |bytes| with(env, name, descriptor, |it| from(it, bytes)))
+        .fill(env, |bytes| {
+            with(env, name, descriptor, |it| from(it, bytes))
+        })
         .map_or(-1, |it| it as jint)
 }
 
@@ -110,9 +112,8 @@ impl Place {
     /// None, and an exception is pending, if it is not a part of so much.
     fn check(self, env: Env, length: usize) -> Option<()> {
         let end = self.offset.checked_add(self.count);
-        let is_inside = 0 <= self.offset
-            && 0 <= self.count
-            && end.is_some_and(|it| it as usize <= length);
+        let is_inside =
+            0 <= self.offset && 0 <= self.count && end.is_some_and(|it| it as usize <= length);
         if !is_inside {
             let text = format!("{} bytes from {} of {length}", self.count, self.offset);
             env.throw("java/lang/ArrayIndexOutOfBoundsException", &text);

@@ -40,7 +40,6 @@ final class DeviceSettings {
             Map.entry("system/" + Settings.System.SCREEN_BRIGHTNESS, "102"),
             Map.entry("system/" + Settings.System.SCREEN_BRIGHTNESS_MODE, "0"),
             Map.entry("system/" + Settings.System.ACCELEROMETER_ROTATION, "1"),
-            Map.entry("system/" + Settings.System.HAPTIC_FEEDBACK_ENABLED, "1"),
             Map.entry("system/" + Settings.System.SOUND_EFFECTS_ENABLED, "1"),
             Map.entry("global/" + Settings.Global.AIRPLANE_MODE_ON, "0"),
             Map.entry("global/" + Settings.Global.AUTO_TIME, "1"),

@@ -6,6 +6,7 @@ import android.os.IBinder;
 import android.os.Parcel;
 import android.os.Process;
 import dalvik.system.VMRuntime;
+import java.lang.ref.WeakReference;
 
 /** Who calls, and whose memory it is. */
 public final class Owners extends Day {
@@ -24,11 +25,28 @@ public final class Owners extends Day {
             return bytes.length + " " + (VMRuntime.getRuntime().addressOf(bytes) != 0);
         });
         say("not numbers", () -> VMRuntime.getRuntime().addressOf("text"));
-        say("registered", () -> {
-            VMRuntime.getRuntime().registerNativeAllocation(1L << 20);
-            VMRuntime.getRuntime().registerNativeFree(1L << 20);
-            return "done";
+        say("registered", () -> isCollected(register()));
+        say("negative", () -> {
+            VMRuntime.getRuntime().registerNativeAllocation(-1L);
+            return "registered";
         });
+    }
+
+    /** A small object, which is garbage when this returns, with much native memory. */
+    private static WeakReference<Object> register() {
+        Object[] owner = new Object[1];
+        owner[0] = owner;
+        VMRuntime.getRuntime().registerNativeAllocation(1L << 30);
+        return new WeakReference<>(owner);
+    }
+
+    /** Nobody asks for a collection but the one who counts. */
+    private static boolean isCollected(WeakReference<Object> garbage) throws InterruptedException {
+        for (int tries = 0; tries < 1000 && garbage.get() != null; tries++) {
+            Thread.sleep(20);
+        }
+        VMRuntime.getRuntime().registerNativeFree(1L << 30);
+        return garbage.get() == null;
     }
 
     private static void identity() throws InterruptedException {
