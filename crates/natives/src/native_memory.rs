@@ -16,8 +16,8 @@ const NOTIFY_INTERVAL: jint = 384;
 /// A collection is asked for when so much came since the last one: a quarter of a small heap.
 const GROWTH_BYTES_MAX: i64 = 64 << 20;
 
-/// One kind of native memory: what is there, and what was there after the last collection. Each is
-/// a hint alone, so that the order among them does not matter.
+/// One kind of native memory: what is there, and what was there when the last collection began,
+/// less what was freed since. Each is a hint alone, so that the order among them does not matter.
 struct Growth {
     now: AtomicI64,
     settled: AtomicI64,
@@ -60,7 +60,7 @@ impl Growth {
 
 static REGISTERED: Growth = Growth::new();
 static TAKEN: Growth = Growth::new();
-/// A collection was asked for and has not been.
+/// A collection was asked for and has not begun.
 static IS_ASKED: AtomicBool = AtomicBool::new(false);
 
 fn ask_if(env: Env, is_much: bool) {
@@ -71,10 +71,10 @@ fn ask_if(env: Env, is_much: bool) {
 
 #[unsafe(no_mangle)]
 extern "system" fn Java_takt_framework_NativeMemory_settle(_: Env, _: jclass) {
+    IS_ASKED.store(false, Ordering::Relaxed);
     REGISTERED.settle();
     TAKEN.set(allocated_bytes());
     TAKEN.settle();
-    IS_ASKED.store(false, Ordering::Relaxed);
 }
 
 #[unsafe(no_mangle)]

@@ -43,7 +43,8 @@ fn each_step_gives_what_android_gives() {
 fn days(way: Way, data: &Path, days: &[&str]) -> Run {
     let services = days.iter().flat_map(|it| ["--service", it]);
     let mut command = command(way, "first-day", data);
-    Run::of(command.env("TZ", "Europe/Berlin").args(services))
+    command.args(["--anr", "60s"]).args(services);
+    Run::of(command.env("TZ", "Europe/Berlin"))
 }
 
 /// The process after the first one finds what that one has chosen.

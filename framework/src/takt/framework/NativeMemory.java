@@ -30,11 +30,11 @@ final class NativeMemory {
                 LockSupport.park();
             }
             isWanted = false;
-            System.gc();
             settle();
+            System.gc();
         }
     }
 
-    /** What is there now is what is needed: the next collection is for what comes on top. */
+    /** The next collection is for what comes from now on, also while this one runs. */
     private static native void settle();
 }

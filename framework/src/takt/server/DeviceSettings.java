@@ -62,20 +62,23 @@ final class DeviceSettings {
         this.installed = installed;
         this.contents = contents;
         file = new AtomicFile(new File(installed.application.dataDir, FILE));
+        if (file.exists()) {
+            read();
+        }
+        if (installed.androidId != null) {
+            settings.put("secure/" + Settings.Secure.ANDROID_ID, installed.androidId);
+        }
+    }
+
+    private void read() {
         try {
             JSONObject kept = new JSONObject(new String(file.readFully(), StandardCharsets.UTF_8));
             for (Iterator<String> names = kept.keys(); names.hasNext();) {
                 String name = names.next();
                 settings.put(name, kept.isNull(name) ? null : kept.getString(name));
             }
-        } catch (IOException e) {
-            // There are none yet.
-            Log.d(TAG, "no settings", e);
-        } catch (JSONException e) {
+        } catch (IOException | JSONException e) {
             Log.e(TAG, file.getBaseFile() + " is damaged: the settings are as on a new device", e);
-        }
-        if (installed.androidId != null) {
-            settings.put("secure/" + Settings.Secure.ANDROID_ID, installed.androidId);
         }
     }
 

@@ -7,10 +7,14 @@ import android.os.Parcel;
 import android.os.Process;
 import dalvik.system.VMRuntime;
 import java.lang.ref.WeakReference;
+import java.util.ArrayList;
+import java.util.List;
 
 /** Who calls, and whose memory it is. */
 public final class Owners extends Day {
     private static final int CALL = IBinder.FIRST_CALL_TRANSACTION;
+    private static final long PIECE_BYTES = 80L << 20;
+    private static final int PIECES_MAX = 400;
 
     @Override
     void day() throws InterruptedException {
@@ -25,7 +29,7 @@ public final class Owners extends Day {
             return bytes.length + " " + (VMRuntime.getRuntime().addressOf(bytes) != 0);
         });
         say("not numbers", () -> VMRuntime.getRuntime().addressOf("text"));
-        say("registered", () -> isCollected(register()));
+        say("registered", () -> isCollected());
         say("negative", () -> {
             VMRuntime.getRuntime().registerNativeAllocation(-1L);
             return "registered";
@@ -36,17 +40,22 @@ public final class Owners extends Day {
     private static WeakReference<Object> register() {
         Object[] owner = new Object[1];
         owner[0] = owner;
-        VMRuntime.getRuntime().registerNativeAllocation(1L << 30);
+        VMRuntime.getRuntime().registerNativeAllocation(PIECE_BYTES);
         return new WeakReference<>(owner);
     }
 
-    /** Nobody asks for a collection but the one who counts. */
-    private static boolean isCollected(WeakReference<Object> garbage) throws InterruptedException {
-        for (int tries = 0; tries < 1000 && garbage.get() != null; tries++) {
-            Thread.sleep(20);
+    /** One after the other becomes garbage; nobody asks for a collection but the one who counts. */
+    private static boolean isCollected() throws InterruptedException {
+        List<WeakReference<Object>> pieces = new ArrayList<>();
+        for (int tries = 0; tries < PIECES_MAX; tries++) {
+            pieces.add(register());
+            Thread.sleep(50);
+            if (pieces.stream().anyMatch(it -> it.get() == null)) {
+                VMRuntime.getRuntime().registerNativeFree(PIECE_BYTES * pieces.size());
+                return true;
+            }
         }
-        VMRuntime.getRuntime().registerNativeFree(1L << 30);
-        return garbage.get() == null;
+        return false;
     }
 
     private static void identity() throws InterruptedException {
