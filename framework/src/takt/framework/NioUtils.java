@@ -3,7 +3,7 @@ package takt.framework;
 
 import java.nio.ByteBuffer;
 
-/** What AOSP's classes know as {@code java.nio.NioUtils}: the array of a buffer, read-only or not. */
+/** AOSP's {@code java.nio.NioUtils}: the array of a buffer, read-only or not. */
 public final class NioUtils {
     private NioUtils() {}
 
