@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! [`Node`]: a [`Service`] that other processes can be given references to.
 
+use std::any::Any;
 use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Weak;
@@ -24,12 +25,12 @@ pub mod codes {
     pub const PING: u32 = u32::from_be_bytes(*b"_PNG");
     /// Its descriptor.
     pub const INTERFACE: u32 = u32::from_be_bytes(*b"_NTF");
-    /// What it says of itself.
+    /// What it says of itself; with data, the service's own matter.
     pub const DUMP: u32 = u32::from_be_bytes(*b"_DMP");
 }
 
 /// What a node does.
-pub trait Service: Send + Sync + 'static {
+pub trait Service: Any + Send + Sync {
     /// The name of its interface.
     fn descriptor(&self) -> &str;
 
@@ -85,6 +86,11 @@ impl Node {
         self.service.descriptor()
     }
 
+    /// What it does, for who made it.
+    pub fn service(&self) -> &dyn Service {
+        &*self.service
+    }
+
     /// Whether its process has not ended.
     pub fn is_alive(&self) -> bool {
         self.owner.upgrade().is_some_and(|it| !it.has_ended())
@@ -109,7 +115,7 @@ impl Node {
                 let units: Vec<u16> = self.descriptor().encode_utf16().collect();
                 Ok(reply.write_utf16(Some(&units))?)
             }
-            codes::DUMP => Ok(reply.write_utf8(Some(&self.service.dump()))?),
+            codes::DUMP if data.size() == 0 => Ok(reply.write_utf8(Some(&self.service.dump()))?),
             _ => self.service.on_transact(call, code, data, reply),
         });
         let outcome = catch_unwind(service).unwrap_or_else(|_| {

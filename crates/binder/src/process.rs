@@ -39,6 +39,8 @@ pub struct Options {
     pub kept: usize,
     /// Policy of the thread that hears of deaths, references and calls without an answer.
     pub door: Policy,
+    /// What each of its threads does first: a language's machine may want to know them.
+    pub begin: fn(),
 }
 
 impl Options {
@@ -50,6 +52,7 @@ impl Options {
             loopers: 2,
             kept: 1,
             door: Policy::Other { nice: 0 },
+            begin: || (),
         }
     }
 }
@@ -127,7 +130,9 @@ pub struct Counters {
 /// See the module. Ends when it is dropped: its nodes are dead then, here and elsewhere.
 pub struct Process {
     inner: Arc<Inner>,
-    threads: Vec<Thread<()>>,
+    options: Options,
+    /// None before [`Process::run`].
+    threads: PiMutex<Vec<Thread<()>>>,
 }
 
 pub(crate) struct Inner {
@@ -154,6 +159,13 @@ pub(crate) struct Looper {
 impl Process {
     /// Begins, with its loopers.
     pub fn start(options: &Options) -> Result<Self, StartError> {
+        let process = Self::prepare(options)?;
+        process.run()?;
+        Ok(process)
+    }
+
+    /// Begins without a thread: nodes can be added, nobody else can call them.
+    pub fn prepare(options: &Options) -> Result<Self, StartError> {
         let count = options.loopers + options.kept;
         if options.loopers == 0 || options.kept == 0 || count > LOOPERS_MAX {
             return Err(StartError::Loopers);
@@ -184,23 +196,40 @@ impl Process {
             door: Door::new().map_err(StartError::Bell)?,
             has_ended: AtomicBool::new(false),
         });
-        let mut process = Self {
+        Ok(Self {
             inner,
-            threads: Vec::new(),
-        };
-        for index in 0..count {
-            let inner = Arc::clone(&process.inner);
-            let builder = Builder::new(format!("{}/{index}", options.name));
-            let builder = builder.policy(Policy::Other { nice: 0 });
-            let thread = builder.spawn(move || looper::run(&inner, index))?;
-            process.inner.face.set_tid(index, thread.tid());
-            process.threads.push(thread);
+            options: options.clone(),
+            threads: PiMutex::default(),
+        })
+    }
+
+    /// Starts the loopers and the door's thread, once: before the process is joined with another.
+    pub fn run(&self) -> Result<(), StartError> {
+        let mut threads = self.threads.lock();
+        if !threads.is_empty() {
+            return Ok(());
         }
-        let inner = Arc::clone(&process.inner);
-        let door = Builder::new(format!("{}/door", options.name)).policy(options.door);
-        let door = door.spawn(move || crate::lent::watch(&inner))?;
-        process.threads.push(door);
-        Ok(process)
+        let Options {
+            name, door, begin, ..
+        } = self.options.clone();
+        for index in 0..self.inner.loopers.len() {
+            let inner = Arc::clone(&self.inner);
+            let builder = Builder::new(format!("{name}/{index}"));
+            let builder = builder.policy(Policy::Other { nice: 0 });
+            let thread = builder.spawn(move || {
+                begin();
+                looper::run(&inner, index);
+            })?;
+            self.inner.face.set_tid(index, thread.tid());
+            threads.push(thread);
+        }
+        let inner = Arc::clone(&self.inner);
+        let builder = Builder::new(format!("{name}/door")).policy(door);
+        threads.push(builder.spawn(move || {
+            begin();
+            crate::lent::watch(&inner);
+        })?);
+        Ok(())
     }
 
     /// A node that does what `service` does, and a reference to it.
@@ -302,7 +331,8 @@ impl Drop for Process {
         self.inner.wake_all();
         self.inner.door.ring();
         let own = rt::policy::Tid::current();
-        for thread in self.threads.drain(..) {
+        let threads = std::mem::take(&mut *self.threads.lock());
+        for thread in threads {
             // A looper may hold the last reference to its process.
             if thread.tid() != own {
                 thread.join();

@@ -37,6 +37,13 @@ impl Caller {
         let of_top = STACK.with_borrow(|stack| stack.last().map(|it| it.caller));
         of_top.unwrap_or_else(Self::own)
     }
+
+    /// How urgent the caller that the thread serves says that it is: a claim, which the kernel's
+    /// word may be below. Ordinary where it serves nobody.
+    pub fn claim() -> Urgency {
+        let of_top = STACK.with_borrow(|stack| stack.last().map(|it| it.claim));
+        of_top.unwrap_or_default()
+    }
 }
 
 /// One call that the thread serves.
