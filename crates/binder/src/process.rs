@@ -39,6 +39,8 @@ pub struct Options {
     pub kept: usize,
     /// Policy of the thread that hears of deaths, references and calls without an answer.
     pub door: Policy,
+    /// Bytes of each thread's stack, all there from its beginning; none for the usual ones.
+    pub stack_bytes: Option<usize>,
     /// What each of its threads does first: a language's machine may want to know them.
     pub begin: fn(),
 }
@@ -52,6 +54,7 @@ impl Options {
             loopers: 2,
             kept: 1,
             door: Policy::Other { nice: 0 },
+            stack_bytes: None,
             begin: || (),
         }
     }
@@ -212,10 +215,16 @@ impl Process {
         let Options {
             name, door, begin, ..
         } = self.options.clone();
+        let builder = |what: &dyn std::fmt::Display, policy| {
+            let builder = Builder::new(format!("{name}/{what}")).policy(policy);
+            match self.options.stack_bytes {
+                Some(bytes) => builder.stack_bytes(bytes),
+                None => builder,
+            }
+        };
         for index in 0..self.inner.loopers.len() {
             let inner = Arc::clone(&self.inner);
-            let builder = Builder::new(format!("{name}/{index}"));
-            let builder = builder.policy(Policy::Other { nice: 0 });
+            let builder = builder(&index, Policy::Other { nice: 0 });
             let thread = builder.spawn(move || {
                 begin();
                 looper::run(&inner, index);
@@ -224,8 +233,7 @@ impl Process {
             threads.push(thread);
         }
         let inner = Arc::clone(&self.inner);
-        let builder = Builder::new(format!("{name}/door")).policy(door);
-        threads.push(builder.spawn(move || {
+        threads.push(builder(&"door", door).spawn(move || {
             begin();
             crate::lent::watch(&inner);
         })?);

@@ -26,6 +26,25 @@ impl<T> Handle<T> {
         self.address
     }
 
+    /// Of the number that a private field of a Java object holds.
+    pub(crate) fn of_field(address: jlong) -> Self {
+        Self {
+            address,
+            kind: PhantomData,
+        }
+    }
+
+    /// The number of an object that Rust owns, for a call into Java that forgets it before it
+    /// returns: AOSP's `execTransact` recycles the parcels that it is given.
+    pub(crate) fn lend(value: &mut T) -> jlong {
+        (&raw mut *value).expose_provenance() as jlong
+    }
+
+    /// Zero: Java holds none.
+    pub(crate) fn is_null(&self) -> bool {
+        self.address == 0
+    }
+
     /// The object, shared: for types that threads may use at once.
     pub(crate) fn get(&self) -> &T
     where
@@ -33,7 +52,8 @@ impl<T> Handle<T> {
     {
         // SAFETY:
         // 1. The number came from `new` for the same `T`: AOSP's classes keep it in a private field
-        //    that only their own `native` methods, all in one file here, are given.
+        //    that only their own `native` methods, all in one file here, are given; or `of_field`
+        //    has read that very field. Or it came from `lend`, whose reference waits meanwhile.
         // 2. It is not freed yet: they clear the field before they call the method that ends in
         //    `free`.
         // 3. No exclusive reference exists: `T: Sync` objects are reached through `get` only.

@@ -1,21 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
-//! android.os.Parcel: typed bytes with objects. File descriptors are not supported yet and say so.
+//! android.os.Parcel: typed bytes with binders and file descriptors.
 
+use std::cell::Cell;
 use std::sync::Arc;
 
 use jni_sys::{jboolean, jbyteArray, jclass, jint, jlong, jobject, jstring};
 
 use ::parcel::Full;
 
-use crate::env::{Env, Global};
+use crate::binder::{binder_of, object_of};
+use crate::env::Env;
 use crate::handle::Handle;
+use crate::linux::descriptors::{number, owned_copy, wrapped};
 
 /// Begins every interface token: `SYST`.
 const HEADER: i32 = 0x5359_5354;
 /// No uid is blamed for the work.
 const UNSET_WORK_SOURCE: i32 = -1;
 
-type Data = ::parcel::Parcel<Arc<Global>>;
+type Data = crate::binder::Parcel;
 type Parcel = Handle<Data>;
 
 /// Java's status codes: 0, or "no memory".
@@ -41,7 +44,14 @@ macro_rules! parcel {
     ($(fn $name:ident($env:ident, $parcel:ident $(, $argument:ident: $kind:ty)*) $(-> $result:ty)? $body:block)*) => { $(
         #[unsafe(no_mangle)]
         extern "system" fn $name($env: Env, _: jclass, mut $parcel: Parcel $(, $argument: $kind)*) $(-> $result)? {
-            let $parcel = $parcel.get_mut();
+            // A service may keep a parcel beyond its call: Java's object has no number then.
+            let mut none = Data::new();
+            let $parcel = if $parcel.is_null() {
+                $env.throw("java/lang/NullPointerException", "the parcel is recycled");
+                &mut none
+            } else {
+                $parcel.get_mut()
+            };
             $body
         }
     )* };
@@ -58,42 +68,42 @@ extern "system" fn Java_android_os_Parcel_nativeDestroy(_: Env, _: jclass, parce
 }
 
 parcel! {
-    fn Java_android_os_Parcel_nativeFreeBuffer(_env, parcel) { parcel.free(); }
-    fn Java_android_os_Parcel_nativeDataSize(_env, parcel) -> jint { parcel.size() as jint }
-    fn Java_android_os_Parcel_nativeDataAvail(_env, parcel) -> jint { parcel.available() as jint }
-    fn Java_android_os_Parcel_nativeDataPosition(_env, parcel) -> jint { parcel.position() as jint }
-    fn Java_android_os_Parcel_nativeDataCapacity(_env, parcel) -> jint { parcel.capacity() as jint }
+    fn Java_android_os_Parcel_nativeFreeBuffer(env, parcel) { parcel.free(); }
+    fn Java_android_os_Parcel_nativeDataSize(env, parcel) -> jint { parcel.size() as jint }
+    fn Java_android_os_Parcel_nativeDataAvail(env, parcel) -> jint { parcel.available() as jint }
+    fn Java_android_os_Parcel_nativeDataPosition(env, parcel) -> jint { parcel.position() as jint }
+    fn Java_android_os_Parcel_nativeDataCapacity(env, parcel) -> jint { parcel.capacity() as jint }
     fn Java_android_os_Parcel_nativeSetDataSize(env, parcel, bytes: jint) {
         throw_if_full(env, parcel.set_size(size(bytes)));
     }
-    fn Java_android_os_Parcel_nativeSetDataPosition(_env, parcel, position: jint) {
+    fn Java_android_os_Parcel_nativeSetDataPosition(env, parcel, position: jint) {
         parcel.set_position(size(position));
     }
-    fn Java_android_os_Parcel_nativeSetDataCapacity(_env, parcel, bytes: jint) {
+    fn Java_android_os_Parcel_nativeSetDataCapacity(env, parcel, bytes: jint) {
         parcel.reserve(size(bytes));
     }
-    fn Java_android_os_Parcel_nativeWriteInt(_env, parcel, value: jint) -> jint {
+    fn Java_android_os_Parcel_nativeWriteInt(env, parcel, value: jint) -> jint {
         status(parcel.write_i32(value))
     }
-    fn Java_android_os_Parcel_nativeWriteLong(_env, parcel, value: jlong) -> jint {
+    fn Java_android_os_Parcel_nativeWriteLong(env, parcel, value: jlong) -> jint {
         status(parcel.write(&value.to_le_bytes()))
     }
-    fn Java_android_os_Parcel_nativeWriteFloat(_env, parcel, value: f32) -> jint {
+    fn Java_android_os_Parcel_nativeWriteFloat(env, parcel, value: f32) -> jint {
         status(parcel.write(&value.to_le_bytes()))
     }
-    fn Java_android_os_Parcel_nativeWriteDouble(_env, parcel, value: f64) -> jint {
+    fn Java_android_os_Parcel_nativeWriteDouble(env, parcel, value: f64) -> jint {
         status(parcel.write(&value.to_le_bytes()))
     }
-    fn Java_android_os_Parcel_nativeReadInt(_env, parcel) -> jint {
+    fn Java_android_os_Parcel_nativeReadInt(env, parcel) -> jint {
         parcel.read_i32().unwrap_or(0)
     }
-    fn Java_android_os_Parcel_nativeReadLong(_env, parcel) -> jlong {
+    fn Java_android_os_Parcel_nativeReadLong(env, parcel) -> jlong {
         parcel.read_array().map_or(0, i64::from_le_bytes)
     }
-    fn Java_android_os_Parcel_nativeReadFloat(_env, parcel) -> f32 {
+    fn Java_android_os_Parcel_nativeReadFloat(env, parcel) -> f32 {
         parcel.read_array().map_or(0.0, f32::from_le_bytes)
     }
-    fn Java_android_os_Parcel_nativeReadDouble(_env, parcel) -> f64 {
+    fn Java_android_os_Parcel_nativeReadDouble(env, parcel) -> f64 {
         parcel.read_array().map_or(0.0, f64::from_le_bytes)
     }
     fn Java_android_os_Parcel_nativeWriteString16(env, parcel, text: jstring) {
@@ -139,18 +149,33 @@ parcel! {
         }
     }
     fn Java_android_os_Parcel_nativeWriteStrongBinder(env, parcel, binder: jobject) {
-        let outcome = parcel.write_binder(Global::new(env, binder).map(Arc::new));
-        throw_if_full(env, outcome);
+        let binder = binder_of(env, binder);
+        throw_if_full(env, parcel.write_binder(binder));
     }
     fn Java_android_os_Parcel_nativeReadStrongBinder(env, parcel) -> jobject {
-        parcel.read_binder().ok().flatten().map_or(core::ptr::null_mut(), |it| it.local(env))
+        object_of(env, parcel.read_binder().ok().flatten())
     }
-    fn Java_android_os_Parcel_nativeWriteFileDescriptor(env, _parcel, _fd: jobject) {
-        env.throw_unsupported("Parcel.writeFileDescriptor");
+    fn Java_android_os_Parcel_nativeWriteFileDescriptor(env, parcel, fd: jobject) {
+        if !ALLOWS_FDS.get() {
+            env.throw("java/lang/RuntimeException", "Not allowed to write file descriptors here");
+            return;
+        }
+        match owned_copy(number(env, fd)) {
+            Ok(copy) => throw_if_full(env, parcel.write_fd(Arc::new(copy))),
+            Err(error) => throw_fd(env, error),
+        }
     }
-    fn Java_android_os_Parcel_nativeReadFileDescriptor(env, _parcel) -> jobject {
-        env.throw_unsupported("Parcel.readFileDescriptor");
-        core::ptr::null_mut()
+    fn Java_android_os_Parcel_nativeReadFileDescriptor(env, parcel) -> jobject {
+        let Ok(fd) = parcel.read_fd() else {
+            return core::ptr::null_mut();
+        };
+        match fd.try_clone() {
+            Ok(copy) => wrapped(env, Some(copy)),
+            Err(error) => {
+                throw_fd(env, error);
+                core::ptr::null_mut()
+            }
+        }
     }
     fn Java_android_os_Parcel_nativeMarshall(env, parcel) -> jbyteArray {
         if parcel.has_objects() {
@@ -166,22 +191,21 @@ parcel! {
             parcel.unmarshall(bytes);
         }
     }
-    fn Java_android_os_Parcel_nativeHasFileDescriptors(_env, _parcel) -> jboolean { false }
+    fn Java_android_os_Parcel_nativeHasFileDescriptors(env, parcel) -> jboolean {
+        parcel.has_fds_within(0, parcel.size())
+    }
     fn Java_android_os_Parcel_nativeHasFileDescriptorsInRange(
-        _env, _parcel, _offset: jint, _count: jint
-    ) -> jboolean { false }
-    fn Java_android_os_Parcel_nativeHasBinders(_env, parcel) -> jboolean {
+        env, parcel, offset: jint, count: jint
+    ) -> jboolean {
+        is_within(env, parcel, offset, count) && parcel.has_fds_within(size(offset), size(count))
+    }
+    fn Java_android_os_Parcel_nativeHasBinders(env, parcel) -> jboolean {
         parcel.has_binders_within(0, parcel.size())
     }
     fn Java_android_os_Parcel_nativeHasBindersInRange(
         env, parcel, offset: jint, count: jint
     ) -> jboolean {
-        if size(offset).saturating_add(size(count)) > parcel.size() {
-            let text = format!("{count} bytes from {offset} of {}", parcel.size());
-            env.throw("java/lang/IllegalArgumentException", &text);
-            return false;
-        }
-        parcel.has_binders_within(size(offset), size(count))
+        is_within(env, parcel, offset, count) && parcel.has_binders_within(size(offset), size(count))
     }
     fn Java_android_os_Parcel_nativeWriteInterfaceToken(env, parcel, name: jstring) {
         let name = env.utf16(name);
@@ -196,16 +220,42 @@ parcel! {
             env.throw("java/lang/SecurityException", "Binder invocation to an incorrect interface");
         }
     }
-    fn Java_android_os_Parcel_nativeMarkSensitive(_env, _parcel) {}
-    fn Java_android_os_Parcel_nativeMarkForBinder(_env, _parcel, _binder: jobject) {}
-    fn Java_android_os_Parcel_nativeIsForRpc(_env, _parcel) -> jboolean { false }
-    fn Java_android_os_Parcel_nativePushAllowFds(_env, _parcel, _allow: jboolean) -> jboolean { true }
-    fn Java_android_os_Parcel_nativeRestoreAllowFds(_env, _parcel, _last: jboolean) {}
-    fn Java_android_os_Parcel_nativeReplaceCallingWorkSourceUid(_env, _parcel, _uid: jint) -> jboolean {
+    fn Java_android_os_Parcel_nativeMarkSensitive(env, _parcel) {}
+    fn Java_android_os_Parcel_nativeMarkForBinder(env, _parcel, _binder: jobject) {}
+    fn Java_android_os_Parcel_nativeIsForRpc(env, _parcel) -> jboolean { false }
+    fn Java_android_os_Parcel_nativePushAllowFds(env, _parcel, allow: jboolean) -> jboolean {
+        ALLOWS_FDS.replace(ALLOWS_FDS.get() && allow)
+    }
+    fn Java_android_os_Parcel_nativeRestoreAllowFds(env, _parcel, last: jboolean) { ALLOWS_FDS.set(last); }
+    fn Java_android_os_Parcel_nativeReplaceCallingWorkSourceUid(env, _parcel, _uid: jint) -> jboolean {
         true
     }
-    fn Java_android_os_Parcel_nativeReadCallingWorkSourceUid(_env, _parcel) -> jint { UNSET_WORK_SOURCE }
-    fn Java_android_os_Parcel_nativeGetOpenAshmemSize(_env, _parcel) -> jlong { 0 }
+    fn Java_android_os_Parcel_nativeReadCallingWorkSourceUid(env, _parcel) -> jint { UNSET_WORK_SOURCE }
+    fn Java_android_os_Parcel_nativeGetOpenAshmemSize(env, _parcel) -> jlong { 0 }
+}
+
+thread_local! {
+    /// AOSP keeps it by parcel; its own Bundle is the only one who asks, around one write.
+    static ALLOWS_FDS: Cell<bool> = const { Cell::new(true) };
+}
+
+/// A part that is not there throws.
+fn is_within(env: Env, parcel: &Data, offset: jint, count: jint) -> bool {
+    let is_within = size(offset).saturating_add(size(count)) <= parcel.size();
+    if !is_within {
+        let text = format!("{count} bytes from {offset} of {}", parcel.size());
+        env.throw("java/lang/IllegalArgumentException", &text);
+    }
+    is_within
+}
+
+fn throw_fd(env: Env, error: std::io::Error) {
+    let text = match error.raw_os_error() {
+        Some(libc::EBADF) => "Bad file descriptor".to_owned(),
+        Some(libc::EMFILE | libc::ENFILE) => "Too many open files".to_owned(),
+        _ => error.to_string(),
+    };
+    env.throw("java/lang/RuntimeException", &text);
 }
 
 fn write_blob(env: Env, parcel: &mut Data, array: jbyteArray, offset: jint, count: jint) {

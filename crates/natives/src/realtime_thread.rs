@@ -5,6 +5,7 @@ use core::cell::Cell;
 use core::ffi::c_int;
 
 use jni_sys::{jboolean, jclass, jint};
+use rt::peer::Urgency;
 use rt::policy::Policy;
 
 use crate::env::Env;
@@ -80,4 +81,19 @@ extern "system" fn Java_takt_framework_RealtimeThread_setPriority(
         _ => libc::SCHED_FIFO,
     };
     schedule(thread, policy, priority)
+}
+
+/// Puts back what the thread's messages counted as before.
+pub(crate) struct SendsAs(jint);
+
+/// The thread's messages count as at least so urgent until the scope ends.
+pub(crate) fn send_as(urgency: Urgency) -> SendsAs {
+    let priority = jint::from(urgency.get()).min(PRIORITY_MAX);
+    SendsAs(SENDS_AS.replace(priority))
+}
+
+impl Drop for SendsAs {
+    fn drop(&mut self) {
+        SENDS_AS.set(self.0);
+    }
 }

@@ -17,7 +17,7 @@ use crate::env::Env;
 
 /// The number of a descriptor for a call; a null one and a closed one are -1, which the kernel
 /// refuses.
-pub(super) fn number(env: Env, descriptor: jobject) -> jint {
+pub(crate) fn number(env: Env, descriptor: jobject) -> jint {
     env.int_field(descriptor, c"fd").unwrap_or(-1)
 }
 
@@ -51,8 +51,19 @@ pub(super) fn given<T>(env: Env, name: &str, outcome: Result<T, Errno>) -> Optio
     }
 }
 
+/// A copy of an open descriptor, which is ours.
+pub(crate) fn owned_copy(number: jint) -> std::io::Result<OwnedFd> {
+    if number < 0 {
+        return Err(Errno::BADF.into());
+    }
+    // SAFETY:
+    // 1. As in `with`.
+    let fd = unsafe { BorrowedFd::borrow_raw(number) };
+    fd.try_clone_to_owned()
+}
+
 /// A new object of Java's for a descriptor that Java closes.
-pub(super) fn wrapped(env: Env, fd: Option<OwnedFd>) -> jobject {
+pub(crate) fn wrapped(env: Env, fd: Option<OwnedFd>) -> jobject {
     match fd {
         Some(fd) => numbered(env, fd.into_raw_fd()),
         None => core::ptr::null_mut(),

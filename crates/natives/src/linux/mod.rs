@@ -3,7 +3,7 @@
 //! files by name in [`files`], bytes to and from them in [`transfer`], connections in [`sockets`],
 //! an application's own mappings in [`mapping`]; the rest is here.
 
-mod descriptors;
+pub(crate) mod descriptors;
 mod files;
 mod mapping;
 mod sockets;

@@ -4,18 +4,38 @@ package takt.server;
 import android.os.IBinder;
 import android.os.IInterface;
 import android.os.IServiceManager;
+import android.os.RemoteException;
+import java.util.Collections;
 import java.util.HashMap;
 import java.util.Map;
+import java.util.Set;
+import java.util.TreeSet;
 import java.util.concurrent.ConcurrentHashMap;
+import takt.framework.Neighbours;
 
-/** The system's services by name: what android.os.ServiceManager asks. */
+/**
+ * The system's services by name: what android.os.ServiceManager asks. What applications add is in a
+ * {@link NameService}: of this process, or of the neighbour that it joins.
+ */
 public final class ServiceRegistry {
     private static final ServiceRegistry INSTANCE = new ServiceRegistry();
 
     private final Map<String, IBinder> services = new ConcurrentHashMap<>();
     private final IBinder binder = LocalInterface.binder(IServiceManager.class, this);
 
-    private ServiceRegistry() {}
+    /** What applications add. */
+    private final IServiceManager added;
+
+    private ServiceRegistry() {
+        IBinder joined = Neighbours.join();
+        if (joined == null) {
+            NameService own = new NameService();
+            Neighbours.listen(own);
+            added = own;
+        } else {
+            added = IServiceManager.Stub.asInterface(joined);
+        }
+    }
 
     /**
      * Called by BinderInternal.getContextObject: the registry is every process's context object.
@@ -36,12 +56,17 @@ public final class ServiceRegistry {
     }
 
     /** Null for a service that does not exist, as on Android. */
-    public IBinder getService(String name) {
-        return services.computeIfAbsent(name, ServiceRegistry::unanswered);
+    public IBinder getService(String name) throws RemoteException {
+        IBinder own = services.get(name);
+        if (own != null) {
+            return own;
+        }
+        IBinder found = added.getService(name);
+        return found != null ? found : services.computeIfAbsent(name, ServiceRegistry::unanswered);
     }
 
     /** As getService: nothing here starts later. */
-    public IBinder checkService(String name) {
+    public IBinder checkService(String name) throws RemoteException {
         return getService(name);
     }
 
@@ -51,14 +76,16 @@ public final class ServiceRegistry {
         return type == null ? null : LocalInterface.binder(type);
     }
 
-    /** An application's own service, for itself. */
-    public void addService(String name, IBinder service, boolean allowIsolated, int dumpFlags) {
-        services.put(name, service);
+    /** An application's own service, for itself and its neighbours. */
+    public void addService(String name, IBinder service, boolean allowIsolated, int dumpFlags) throws RemoteException {
+        added.addService(name, service, allowIsolated, dumpFlags);
     }
 
     /** All names. */
-    public String[] listServices(int dumpFlags) {
-        return services.keySet().toArray(new String[0]);
+    public String[] listServices(int dumpFlags) throws RemoteException {
+        Set<String> names = new TreeSet<>(services.keySet());
+        Collections.addAll(names, added.listServices(dumpFlags));
+        return names.toArray(new String[0]);
     }
 
     /** Is it there? */

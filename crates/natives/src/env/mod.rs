@@ -56,6 +56,10 @@ macro_rules! jni {
     }};
 }
 
+mod ids;
+
+pub(crate) use ids::{Field, Method, attach};
+
 impl Env {
     /// The environment of the calling thread, if it is a Java thread.
     pub(crate) fn current() -> Option<Self> {

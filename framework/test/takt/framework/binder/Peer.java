@@ -1,0 +1,266 @@
+// SPDX-License-Identifier: Apache-2.0
+package takt.framework.binder;
+
+import android.os.Binder;
+import android.os.DeadObjectException;
+import android.os.IBinder;
+import android.os.Parcel;
+import android.os.Process;
+import android.os.RemoteException;
+import android.os.ServiceManager;
+import android.os.TransactionTooLargeException;
+import java.io.IOException;
+import java.lang.ref.WeakReference;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.atomic.AtomicInteger;
+import takt.framework.Natives;
+import takt.framework.RealtimeThread;
+
+/**
+ * One of two programs that call each other: {@code serve} has a {@link Player}, {@code call} says
+ * a line for each thing that it has seen of it. See tests/e2e/tests/binder.rs.
+ */
+public final class Peer {
+    private static final String NAME = "player";
+    /** Time in which anything comes that has to. */
+    private static final long BOUND_MILLIS = 20_000;
+    private static final int PRIORITY = 20;
+    private static final int NOTES = 50;
+    private static final int KEPT = 20;
+
+    private static int failures;
+
+    private Peer() {}
+
+    /** The part. */
+    public static void main(String[] arguments) throws RemoteException, IOException, InterruptedException {
+        Natives.load();
+        switch (arguments[0]) {
+            case "serve" -> serve();
+            case "call" -> call();
+            case "keep" -> Keeper.keep(Integer.parseInt(arguments[1]));
+            case "victim" -> victim(arguments[1]);
+            default -> throw new IllegalArgumentException(arguments[0]);
+        }
+        System.exit(failures);
+    }
+
+    private static void serve() throws IOException {
+        ServiceManager.addService(NAME, new Player());
+        System.out.println("ready");
+        System.in.read();
+    }
+
+    private static void victim(String name) throws IOException {
+        ServiceManager.addService(name, new Player());
+        System.in.read();
+    }
+
+    private static void call() throws RemoteException, InterruptedException {
+        IBinder player = await(NAME);
+        Player own = new Player();
+        check("echo", isEchoed(player));
+        check("ping", player.pingBinder() && player.isBinderAlive());
+        check("descriptor", Player.DESCRIPTOR.equals(player.getInterfaceDescriptor()));
+        check("no local interface", player.queryLocalInterface(Player.DESCRIPTOR) == null);
+        check("same proxy", player == ServiceManager.getService(NAME));
+        check("same proxy out of a parcel", player == Calls.same(player, player));
+        check("own object comes back", own == Calls.same(player, own));
+        check("null comes back", Calls.same(player, null) == null);
+        check("unknown code", !player.transact(Player.MUCH + 1, Parcel.obtain(), Parcel.obtain(), 0));
+        check("call back on the waiting thread", isNested(player, own));
+        exceptions(player);
+        check("caller", isCaller(player));
+        check("oneway in order", isInOrder(player));
+        check("too large", isTooLarge(player));
+        check("references are let go", areLetGo(player));
+        check("priority", isLent(player));
+        death(player);
+    }
+
+    private static boolean isEchoed(IBinder player) throws RemoteException {
+        for (int index = 0; index < 1000; index++) {
+            if (!Calls.echo(player, index, "\u00e4\ud83d\ude00").equals(index + "\u00e4\ud83d\ude00")) {
+                return false;
+            }
+        }
+        return true;
+    }
+
+    /** Threads take turns: all calls to one end arrive on one thread of it. */
+    private static boolean isNested(IBinder player, Player own) throws RemoteException {
+        List<Integer> threads = Calls.down(player, own, player, 5);
+        boolean isNested = threads.size() == 6;
+        for (int index = 0; index < threads.size(); index++) {
+            boolean isOurs = index % 2 == 1;
+            isNested &= (threads.get(index) == Process.myTid()) == isOurs;
+            isNested &= threads.get(index).equals(threads.get(index % 2));
+        }
+        return isNested;
+    }
+
+    private static void exceptions(IBinder player) throws RemoteException {
+        check("SecurityException", thrown(player, Player.SECURITY) instanceof SecurityException e
+                && e.getMessage().equals("no"));
+        check("IllegalArgumentException", thrown(player, Player.ARGUMENT) instanceof IllegalArgumentException);
+        check("IllegalStateException", thrown(player, Player.STATE) instanceof IllegalStateException);
+        Parcel data = Parcel.obtain();
+        data.writeInterfaceToken(Player.DESCRIPTOR);
+        data.writeInt(Player.OWN);
+        check("an exception that no parcel carries", !player.transact(Player.THROW, data, Parcel.obtain(), 0));
+        Parcel foreign = Parcel.obtain();
+        foreign.writeInterfaceToken("takt.test.IOther");
+        Parcel reply = Parcel.obtain();
+        player.transact(Player.ECHO, foreign, reply, 0);
+        try {
+            reply.readException();
+            check("another interface's token", false);
+        } catch (SecurityException e) {
+            check("another interface's token", true);
+        }
+    }
+
+    private static RuntimeException thrown(IBinder player, int what) throws RemoteException {
+        try {
+            Calls.of(player, Player.THROW, data -> data.writeInt(what), reply -> null);
+            return null;
+        } catch (RuntimeException e) {
+            return e;
+        }
+    }
+
+    private static boolean isCaller(IBinder player) throws RemoteException {
+        return Calls.of(player, Player.WHO, data -> {}, reply -> {
+            boolean isOurs = reply.readInt() == Process.myPid() && reply.readInt() == Process.myUid();
+            return isOurs && reply.readInt() == 1 && reply.readInt() == Process.myPid();
+        }) && Binder.getCallingPid() == Process.myPid();
+    }
+
+    private static boolean isInOrder(IBinder player) throws RemoteException, InterruptedException {
+        List<Integer> expected = new ArrayList<>();
+        for (int index = 0; index < NOTES; index++) {
+            int number = index;
+            expected.add(number);
+            Calls.send(player, Player.NOTE, data -> data.writeInt(number));
+        }
+        long due = System.currentTimeMillis() + BOUND_MILLIS;
+        List<Integer> notes;
+        do {
+            Thread.sleep(1);
+            notes = Calls.of(player, Player.NOTES, data -> {}, Calls::ints);
+        } while (notes.size() < NOTES && System.currentTimeMillis() < due);
+        return notes.equals(expected);
+    }
+
+    private static boolean isTooLarge(IBinder player) throws RemoteException {
+        boolean isRefused = false;
+        try {
+            Calls.of(player, Player.ECHO, data -> data.writeByteArray(new byte[1 << 20]), reply -> null);
+        } catch (TransactionTooLargeException e) {
+            isRefused = true;
+        }
+        boolean isAnswerRefused = false;
+        try {
+            Calls.of(player, Player.MUCH, data -> data.writeInt(1 << 20), reply -> null);
+        } catch (TransactionTooLargeException e) {
+            isAnswerRefused = true;
+        }
+        int size = (1 << 20) - 64;
+        byte[] much = Calls.of(player, Player.MUCH, data -> data.writeInt(size), Parcel::createByteArray);
+        return isRefused && isAnswerRefused && much.length == size;
+    }
+
+    /** The collector frees the service's proxies, which lets go of our objects. */
+    private static boolean areLetGo(IBinder player) throws RemoteException, InterruptedException {
+        List<WeakReference<Binder>> binders = new ArrayList<>();
+        for (int index = 0; index < KEPT; index++) {
+            Binder binder = new Binder();
+            Calls.keep(player, binder);
+            binders.add(new WeakReference<>(binder));
+        }
+        System.gc();
+        boolean areKept = binders.stream().noneMatch(it -> it.get() == null);
+        long due = System.currentTimeMillis() + BOUND_MILLIS;
+        boolean isGone;
+        do {
+            Calls.of(player, Player.DROP, data -> {}, Parcel::readString);
+            System.gc();
+            Thread.sleep(10);
+            isGone = binders.stream().allMatch(it -> it.get() == null);
+        } while (!isGone && System.currentTimeMillis() < due);
+        return areKept && isGone;
+    }
+
+    /** Without the right to a priority, that of an ordinary thread is none. */
+    private static boolean isLent(IBinder player) throws RemoteException {
+        boolean isGranted = RealtimeThread.setPriority(Process.myTid(), PRIORITY);
+        int expected = isGranted ? PRIORITY : 0;
+        List<Integer> urgent = urgency(player);
+        RealtimeThread.setPriority(Process.myTid(), 0);
+        List<Integer> ordinary = urgency(player);
+        return urgent.equals(List.of(expected, expected)) && ordinary.equals(List.of(0, 0));
+    }
+
+    private static List<Integer> urgency(IBinder player) throws RemoteException {
+        return Calls.of(player, Player.URGENCY, data -> {}, reply -> List.of(reply.readInt(), reply.readInt()));
+    }
+
+    private static void death(IBinder player) throws RemoteException, InterruptedException {
+        AtomicInteger notices = new AtomicInteger();
+        AtomicInteger unlinked = new AtomicInteger();
+        IBinder.DeathRecipient taken = unlinked::incrementAndGet;
+        player.linkToDeath(notices::incrementAndGet, 0);
+        player.linkToDeath(taken, 0);
+        check("unlinkToDeath", player.unlinkToDeath(taken, 0));
+        try {
+            player.unlinkToDeath(taken, 0);
+            check("a recipient that was never linked", false);
+        } catch (java.util.NoSuchElementException e) {
+            check("a recipient that was never linked", true);
+        }
+        check("DeadObjectException", isDead(() -> Calls.of(player, Player.DIE, data -> {}, reply -> null)));
+        long due = System.currentTimeMillis() + BOUND_MILLIS;
+        while (notices.get() == 0 && System.currentTimeMillis() < due) {
+            Thread.sleep(1);
+        }
+        Thread.sleep(50);
+        check("death is told once", notices.get() == 1 && unlinked.get() == 0);
+        check("dead", !player.isBinderAlive() && !player.pingBinder());
+        check("dead to calls", isDead(() -> Calls.echo(player, 0, "")));
+        check("dead to recipients", isDead(() -> player.linkToDeath(taken, 0)));
+    }
+
+    /** What may find its peer dead. */
+    interface Call {
+        void run() throws RemoteException;
+    }
+
+    static boolean isDead(Call call) throws RemoteException {
+        try {
+            call.run();
+            return false;
+        } catch (DeadObjectException e) {
+            return true;
+        }
+    }
+
+    static IBinder await(String name) throws InterruptedException {
+        long due = System.currentTimeMillis() + BOUND_MILLIS;
+        IBinder found = ServiceManager.getService(name);
+        while (found == null && System.currentTimeMillis() < due) {
+            Thread.sleep(2);
+            found = ServiceManager.getService(name);
+        }
+        if (found == null) {
+            throw new IllegalStateException("no service " + name);
+        }
+        return found;
+    }
+
+    static void check(String what, boolean isSo) {
+        System.out.println((isSo ? "yes " : "NO  ") + what);
+        failures += isSo ? 0 : 1;
+    }
+
+}
