@@ -32,6 +32,8 @@ const HOST_FILES: [&str; 2] = [
     "icu/icudt75l.dat",
 ];
 const FONTS: &str = "framework/fonts/fonts.xml";
+/// Interfaces of tests, and which parcelables of AOSP's they name.
+const AIDL: &str = "framework/test/aidl";
 
 /// The JDK's own reader of class files, for our tools.
 const ASM: [&str; 2] = [
@@ -206,8 +208,10 @@ impl Built {
     fn compile(&self) -> Result<()> {
         let (android, junit) = (&self.android, &self.junit);
         let api = &self.realtime_api;
+        let stubs = stubs(&self.classes.with_file_name("stubs"))?;
+        let stubs = stubs.to_str().context("a path that is no text")?;
         javac(
-            &["framework/src", "framework/test", "framework/bench"],
+            &["framework/src", "framework/test", "framework/bench", stubs],
             &[android, junit, api],
             &self.classes,
         )?;
@@ -351,6 +355,23 @@ fn said(command: &mut Command) -> Result<String> {
         bail!("{command:?}: {}", String::from_utf8_lossy(&output.stderr));
     }
     Ok(String::from_utf8(output.stdout)?)
+}
+
+/// Java for the tests' interfaces, as an application's build makes it.
+fn stubs(out: &Path) -> Result<PathBuf> {
+    if out.exists() {
+        std::fs::remove_dir_all(out)?;
+    }
+    std::fs::create_dir_all(out)?;
+    let mut aidl = Command::new("aidl");
+    aidl.arg("--lang=java").args(["-I", AIDL, "-p"]);
+    aidl.arg(Path::new(AIDL).join("framework.aidl"));
+    aidl.arg("-o").arg(out);
+    for entry in std::fs::read_dir(Path::new(AIDL).join("takt/test"))? {
+        aidl.arg(entry?.path());
+    }
+    command(&mut aidl)?;
+    Ok(out.to_owned())
 }
 
 fn javac(folders: &[&str], path: &[&PathBuf], out: &Path) -> Result<()> {

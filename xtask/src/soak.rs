@@ -13,7 +13,8 @@ use crate::sanitize::{self, Length};
 use crate::stage::{Stages, cargo, command, takt};
 
 /// Stages that are a file of tests/e2e with what it leaves out of `make test`.
-const LONG_TESTS: [(&str, &str); 4] = [
+const LONG_TESTS: [(&str, &str); 5] = [
+    ("binder-java", "binder"),
     ("documents", "documents"),
     ("java-locks", "lab"),
     ("stress", "stress"),

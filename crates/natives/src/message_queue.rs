@@ -17,13 +17,14 @@ use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Weak};
 
-use jni_sys::{jboolean, jclass, jint, jobject};
+use jni_sys::{jboolean, jclass, jint, jintArray, jobject};
 use rt::policy::{Policy, Tid};
 use rt::sync::PiMutex;
 use rt::sync::boost::{Announced, Boost, Look, Scheduling, Settled};
 
 use crate::env::Env;
 use crate::handle::Handle;
+use crate::linux::descriptors::number;
 use crate::realtime_thread::{schedule, scheduling};
 use crate::system_clock::now_ns;
 
@@ -163,28 +164,56 @@ impl Queue {
     }
 }
 
-/// Waits for so long at most.
-fn is_set_within(event: RawFd, timeout_ns: i64) -> bool {
-    let timeout = libc::timespec {
-        tv_sec: timeout_ns / 1_000_000_000,
-        tv_nsec: timeout_ns % 1_000_000_000,
-    };
-    let mut entry = libc::pollfd {
-        fd: event,
-        events: libc::POLLIN,
+impl Queue {
+    /// As `poll`, or until one of the files has something.
+    fn poll_files(&self, timeout_ns: i64, files: &mut Vec<libc::pollfd>) {
+        let Some(event) = self.wakers.upgrade() else {
+            return;
+        };
+        let event = event.as_raw_fd();
+        files.push(poll_entry(event, libc::POLLIN));
+        self.is_polling.store(true, Ordering::Relaxed); // As in `poll`.
+        poll_within(files, Some(timeout_ns));
+        if files.last().is_some_and(|it| it.revents != 0) {
+            let mut value = 0u64;
+            // SAFETY:
+            // 1. As in `poll`: it is set, so the call does not wait.
+            unsafe { libc::read(event, (&raw mut value).cast(), 8) };
+        }
+        self.is_polling.store(false, Ordering::Relaxed);
+    }
+}
+
+fn poll_entry(fd: RawFd, events: libc::c_short) -> libc::pollfd {
+    libc::pollfd {
+        fd,
+        events,
         revents: 0,
-    };
+    }
+}
+
+/// Waits for so long at most; how many have something.
+fn poll_within(entries: &mut [libc::pollfd], timeout_ns: Option<i64>) -> c_int {
+    let timeout = timeout_ns.map(|it| libc::timespec {
+        tv_sec: it / 1_000_000_000,
+        tv_nsec: it % 1_000_000_000,
+    });
+    let timeout = timeout.as_ref().map_or(core::ptr::null(), |it| it);
     // SAFETY:
-    // 1. One entry and the time outlive the call; there is no signal mask.
-    let count = unsafe {
+    // 1. The entries, the time and their count outlive the call; there is no signal mask.
+    unsafe {
         libc::ppoll(
-            &raw mut entry,
-            1,
-            &raw const timeout,
+            entries.as_mut_ptr(),
+            entries.len() as libc::nfds_t,
+            timeout,
             core::ptr::null::<libc::sigset_t>(),
         )
-    };
-    count > 0
+    }
+}
+
+/// Waits for so long at most.
+fn is_set_within(event: RawFd, timeout_ns: i64) -> bool {
+    poll_within(&mut [poll_entry(event, libc::POLLIN)], Some(timeout_ns)) > 0
 }
 
 #[unsafe(no_mangle)]
@@ -232,12 +261,79 @@ extern "system" fn Java_android_os_MessageQueue_nativePollUntil(
     queue: Handle<Queue>,
     until_ns: i64,
 ) {
-    let left = || {
-        until_ns
-            .saturating_sub(now_ns(libc::CLOCK_MONOTONIC))
-            .max(0)
+    queue
+        .get()
+        .poll((until_ns != i64::MAX).then(|| left_ns(until_ns)));
+}
+
+/// Until a time in uptime nanoseconds.
+fn left_ns(until_ns: i64) -> i64 {
+    until_ns
+        .saturating_sub(now_ns(libc::CLOCK_MONOTONIC))
+        .max(0)
+}
+
+/// Of `OnFileDescriptorEventListener`, and the kernel's for it.
+const EVENTS: [(jint, libc::c_short); 3] = [
+    (1, libc::POLLIN),
+    (2, libc::POLLOUT),
+    (4, libc::POLLERR | libc::POLLHUP),
+];
+/// The number is no open file: FileWatches' own.
+const GONE: jint = 8;
+
+fn files(env: Env, numbers: jintArray, events: jintArray) -> Vec<libc::pollfd> {
+    let wanted = env.ints(events).into_iter().map(|events| {
+        let kinds = EVENTS.iter().filter(|it| events & it.0 != 0);
+        kinds.fold(0, |sum, it| sum | it.1)
+    });
+    let numbers = env.ints(numbers).into_iter();
+    numbers
+        .zip(wanted)
+        .map(|(fd, events)| poll_entry(fd, events))
+        .collect()
+}
+
+#[unsafe(no_mangle)]
+extern "system" fn Java_android_os_FileWatches_nativeNumber(
+    env: Env,
+    _: jclass,
+    file: jobject,
+) -> jint {
+    number(env, file)
+}
+
+#[unsafe(no_mangle)]
+extern "system" fn Java_android_os_FileWatches_nativeWait(
+    env: Env,
+    _: jclass,
+    queue: Handle<Queue>,
+    until_ns: i64,
+    numbers: jintArray,
+    events: jintArray,
+) {
+    let mut files = files(env, numbers, events);
+    queue.get().poll_files(left_ns(until_ns), &mut files);
+}
+
+#[unsafe(no_mangle)]
+extern "system" fn Java_android_os_FileWatches_nativeLook(
+    env: Env,
+    _: jclass,
+    numbers: jintArray,
+    events: jintArray,
+) {
+    let mut files = files(env, numbers, events);
+    poll_within(&mut files, Some(0));
+    let seen = |file: &libc::pollfd| {
+        if file.revents & libc::POLLNVAL != 0 {
+            return GONE;
+        }
+        let kinds = EVENTS.iter().filter(|it| file.revents & it.1 != 0);
+        kinds.fold(0, |sum, it| sum | it.0)
     };
-    queue.get().poll((until_ns != i64::MAX).then(left));
+    let seen: Vec<jint> = files.iter().map(seen).collect();
+    env.write_ints(events, &seen);
 }
 
 #[unsafe(no_mangle)]
@@ -330,5 +426,5 @@ extern "system" fn Java_android_os_MessageQueue_nativeSetFileDescriptorEvents(
     _fd: jint,
     _events: jint,
 ) {
-    env.throw_unsupported("MessageQueue.addOnFileDescriptorEventListener");
+    env.throw_unsupported("MessageQueue.addOnFileDescriptorEventListener of AOSP's own queue");
 }

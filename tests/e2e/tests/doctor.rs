@@ -43,6 +43,8 @@ fn it_says_what_the_machine_says() {
     assert_eq!(found("CPU frequency") == "no cpufreq", !has_cpufreq);
     let has_binder = Path::new("/dev/binder").exists() || Path::new("/dev/binderfs").exists();
     assert_eq!(found("kernel Binder") == "not there", !has_binder);
+    // The tests of crates/binder run here: `lent` works.
+    assert_eq!(found("calls between programs"), "direct, lent");
     let clock = "/sys/devices/system/clocksource/clocksource0/current_clocksource";
     assert_eq!(
         found("clock source"),

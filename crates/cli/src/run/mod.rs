@@ -76,6 +76,13 @@ pub(crate) struct Args {
     /// Refuse real-time threads that the system gives no real-time priority
     #[arg(long)]
     realtime_strict: bool,
+    /// Listen at this path for another `takt run`, whose applications call services here and add
+    /// theirs: until there is a system server
+    #[arg(long, value_name = "SOCKET")]
+    binder_listen: Option<PathBuf>,
+    /// Join the one that listens at this path
+    #[arg(long, value_name = "SOCKET", conflicts_with = "binder_listen")]
+    binder_join: Option<PathBuf>,
     /// Class files in place of the package's DEX
     #[arg(long, value_name = "DIR")]
     classes: Option<PathBuf>,
@@ -248,10 +255,23 @@ fn start(args: &Args, framework: &Framework, description: &Path) -> Result<ExitC
     let error = command
         .args(args.heap.iter().map(|size| format!("-Xmx{size}")))
         .args(framework.options(Front::Hosted)?)
+        .args(neighbours(args)?)
         .arg("takt.server.Launcher")
         .arg(description)
         .exec();
     Err(error).with_context(|| format!("cannot start {}", java.display()))
+}
+
+/// How the process finds another one: properties that takt.framework.Neighbours reads.
+fn neighbours(args: &Args) -> Result<Option<OsString>> {
+    let (name, socket) = match (&args.binder_listen, &args.binder_join) {
+        (Some(socket), _) => ("listen", socket),
+        (None, Some(socket)) => ("join", socket),
+        (None, None) => return Ok(None),
+    };
+    let mut option = OsString::from(format!("-Dtakt.binder.{name}="));
+    option.push(std::path::absolute(socket)?);
+    Ok(Some(option))
 }
 
 /// Text, or JSON in a file.

@@ -17,7 +17,9 @@ pub(super) fn throw(env: Env, error: CallError, size: usize) {
             format!("data parcel size {size} bytes"),
         ),
         CallError::QueueFull => ("android/os/DeadObjectException", NO_ROOM.to_owned()),
-        CallError::NotSupported(what) => (UNSUPPORTED, format!("{what} is not supported by Takt yet")),
+        CallError::NotSupported(what) => {
+            (UNSUPPORTED, format!("{what} is not supported by Takt yet"))
+        }
         other => of_status(other.status()),
     };
     env.throw(class, &text);
@@ -33,7 +35,10 @@ fn of_status(status: i32) -> (&'static str, String) {
     let (class, text) = match status {
         UNKNOWN_ERROR => (RUNTIME, "Unknown error"),
         -12 => ("java/lang/OutOfMemoryError", ""),
-        -38 => (UNSUPPORTED, "the other process cannot answer, as with a reference to a third process"),
+        -38 => (
+            UNSUPPORTED,
+            "the other process cannot answer, as with a reference to a third process",
+        ),
         -22 => (ARGUMENT, ""),
         -75 => ("java/lang/IndexOutOfBoundsException", ""),
         -2 => ("java/util/NoSuchElementException", ""),

@@ -197,7 +197,10 @@ extern "system" fn Java_android_os_BinderProxy_transactNative(
     let of: Handle<ProxyData> = Handle::of_field(env.long_of(this, java.native_data));
     // Out of Java's sight meanwhile: a call back on this thread may run any Java code.
     let mut sent = core::mem::take(data.get_mut());
-    let mut got = reply.as_mut().map(|it| core::mem::take(it.get_mut())).unwrap_or_default();
+    let mut got = reply
+        .as_mut()
+        .map(|it| core::mem::take(it.get_mut()))
+        .unwrap_or_default();
     let position = sent.position();
     let outcome = call(&of.get().binder, code, &mut sent, &mut got, flags);
     let size = sent.size();

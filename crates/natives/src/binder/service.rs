@@ -134,6 +134,8 @@ fn urgency() -> Urgency {
         return Urgency::ORDINARY;
     }
     let own = OWN.get_or_init(|| PidFd::open(process::id().cast_signed()).ok());
-    let granted = own.as_ref().and_then(|it| it.urgency(Tid::current(), claim));
+    let granted = own
+        .as_ref()
+        .and_then(|it| it.urgency(Tid::current(), claim));
     granted.unwrap_or_default()
 }

@@ -60,13 +60,7 @@ impl Env {
 
     /// As [`Self::method`].
     pub(crate) fn long_field_id(self, class: &Global, name: &CStr) -> Option<Field> {
-        let found = jni!(
-            self,
-            GetFieldID,
-            class.0,
-            name.as_ptr(),
-            c"J".as_ptr()
-        );
+        let found = jni!(self, GetFieldID, class.0, name.as_ptr(), c"J".as_ptr());
         (!found.is_null()).then_some(Field(found))
     }
 

@@ -30,7 +30,7 @@ import takt.framework.RealtimeThread;
  * at that one's priority.
  *
  * <p>Lock order: this queue's (idle handlers, tokens of barriers), {@link OrdinaryMessages}',
- * {@link UrgentMessages}'.
+ * {@link UrgentMessages}'; {@link FileWatches}' alone.
  */
 public final class MessageQueue {
     private static final String TAG = "MessageQueue";
@@ -82,6 +82,8 @@ public final class MessageQueue {
     private final ArrayList<IdleHandler> idleHandlers = new ArrayList<>();
     private IdleHandler[] idleHandlersToRun = new IdleHandler[IDLE_HANDLERS_FIRST];
     private int nextBarrierToken;
+
+    private final FileWatches files = new FileWatches();
 
     // The looper's own.
     private final int basePriority;
@@ -259,11 +261,12 @@ public final class MessageQueue {
         int idleCount = -1;
         int waits = 0;
         long untilNanos = 0;
+        // Before each message and after each wait, as AOSP's.
+        boolean looksAtFiles = files.isWatching();
         while (true) {
             if (untilNanos != 0) {
                 Binder.flushPendingCommands();
-                nativePollUntil(nativeQueue, untilNanos);
-                rest.set(AWAKE);
+                looksAtFiles = sleep(untilNanos);
                 untilNanos = 0;
             }
             beginLook();
@@ -275,6 +278,12 @@ public final class MessageQueue {
                         return urgent.take(due);
                     }
                     continue;
+                }
+            }
+            if (looksAtFiles) {
+                looksAtFiles = false;
+                if (files.dispatch()) {
+                    continue; // A listener may have sent something urgent.
                 }
             }
             QueueEntry offered = ordinary.offered();
@@ -316,6 +325,18 @@ public final class MessageQueue {
             runIdleHandlers(idleCount);
             idleCount = 0; // A handler may have added a message: look before waiting.
         }
+    }
+
+    /** Until a time or a wake-up; true if there are files to look at. */
+    private boolean sleep(long untilNanos) {
+        boolean isWatching = files.isWatching();
+        if (isWatching) {
+            files.await(nativeQueue, untilNanos);
+        } else {
+            nativePollUntil(nativeQueue, untilNanos);
+        }
+        rest.set(AWAKE);
+        return isWatching;
     }
 
     /** Nothing urgent has come, and the looper runs as what is ordinary does. */
@@ -473,14 +494,24 @@ public final class MessageQueue {
         return !isQuitting && nativeIsPolling(nativeQueue);
     }
 
-    /** Not supported yet. */
+    /** Calls the listener on the looper's thread when the file has one of the events. */
     public void addOnFileDescriptorEventListener(FileDescriptor fd, int events, OnFileDescriptorEventListener listener) {
-        throw new UnsupportedOperationException(
-                "MessageQueue.addOnFileDescriptorEventListener is not supported by Takt yet");
+        files.add(fd, events, listener);
+        wakeForFiles();
     }
 
-    /** Nothing was added. */
-    public void removeOnFileDescriptorEventListener(FileDescriptor fd) {}
+    /** As if it had never been added. */
+    public void removeOnFileDescriptorEventListener(FileDescriptor fd) {
+        files.remove(fd);
+        wakeForFiles();
+    }
+
+    /** A looper that sleeps listens to the files that there were when it fell asleep. */
+    private void wakeForFiles() {
+        if (rest.get() != AWAKE) {
+            nativeWake(nativeQueue);
+        }
+    }
 
     void quit(boolean isSafe) {
         if (!quitAllowed) {

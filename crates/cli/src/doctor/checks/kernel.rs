@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The kernel: preemption, clocks, what it keeps back for ordinary threads.
 
+use rt::memory::page_bytes;
+use rt::peer::PidFd;
+use rt::shared::Memfd;
+
 use crate::doctor::finding::Finding;
 use crate::doctor::machine::Machine;
 
@@ -172,6 +176,33 @@ fn is_at_least(machine: &Machine, major: u32, minor: u32) -> bool {
     (numbers.next().unwrap_or(0), numbers.next().unwrap_or(0)) >= (major, minor)
 }
 
+/// The transports of crates/binder; what `lent` needs of the kernel is tried.
+pub(super) fn transports(machine: &Machine) -> Finding {
+    const NAME: &str = "calls between programs";
+    let missing = [
+        (!is_at_least(machine, 5, 14)).then_some("FUTEX_LOCK_PI2 (5.14)"),
+        (!shares_sealed_memory()).then_some("sealed shared memory"),
+        PidFd::open(std::process::id().cast_signed())
+            .is_err()
+            .then_some("pidfd_open"),
+    ];
+    let missing: Vec<&str> = missing.into_iter().flatten().collect();
+    if missing.is_empty() {
+        let why = "a caller lends its priority to the program that it calls";
+        return Finding::fit(NAME, "direct, lent", why);
+    }
+    let why = format!(
+        "programs cannot call each other without {}",
+        missing.join(", ")
+    );
+    Finding::remark(NAME, "direct", &why)
+}
+
+fn shares_sealed_memory() -> bool {
+    let file = Memfd::new(c"doctor", page_bytes());
+    file.is_ok_and(|it| it.map().is_ok() && it.seal_writes().is_ok())
+}
+
 pub(super) fn binder(machine: &Machine) -> Finding {
     const NAME: &str = "kernel Binder";
     let devices: Vec<String> = machine
@@ -184,7 +215,7 @@ pub(super) fn binder(machine: &Machine) -> Finding {
         return Finding::fit(
             NAME,
             "not there",
-            "Takt uses none: an application runs in one process with its services",
+            "Takt needs none: calls between its programs lend their priority by futexes",
         );
     }
     Finding::fit(

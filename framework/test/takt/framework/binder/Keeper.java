@@ -3,6 +3,9 @@ package takt.framework.binder;
 
 import android.os.IBinder;
 import android.os.RemoteException;
+import android.os.ServiceManager;
+import android.system.ErrnoException;
+import android.system.Os;
 import java.io.File;
 import java.util.concurrent.atomic.AtomicInteger;
 import takt.framework.Neighbours;
@@ -15,20 +18,18 @@ final class Keeper {
 
     /** So many deaths; says {@code calling} before each. */
     static void keep(int rounds) throws InterruptedException, RemoteException {
-        // What the first one leaves is there once: classes, threads, pools.
-        int before = 0;
+        // It listens from here on.
+        ServiceManager.listServices();
+        int before = descriptors();
         for (int round = 0; round < rounds; round++) {
             String fault = round(round);
             if (fault != null) {
                 Peer.check("round " + round + ": " + fault, false);
                 return;
             }
-            if (round == 0) {
-                before = descriptors();
-            }
         }
         Peer.check(rounds + " deaths, each told once", true);
-        Peer.check("no descriptor is left", descriptors() <= before);
+        Peer.check("no descriptor is left", await(() -> descriptors() <= before));
         Peer.check("no link is left", await(() -> !Neighbours.dump().contains("link ")));
     }
 
@@ -59,15 +60,28 @@ final class Keeper {
     private static boolean await(Condition condition) throws InterruptedException {
         long due = System.currentTimeMillis() + BOUND_MILLIS;
         while (!condition.holds() && System.currentTimeMillis() < due) {
-            Thread.sleep(1);
+            Thread.sleep(5);
         }
         return condition.holds();
     }
 
-    private static int descriptors() throws InterruptedException {
-        // The door's thread lets the last link go behind its notices.
-        await(() -> !Neighbours.dump().contains("link "));
+    /**
+     * Open files of the kinds that a link has. A dead process's proxies keep them until the
+     * collector has these.
+     */
+    private static int descriptors() {
+        System.gc();
+        int count = 0;
         String[] names = new File("/proc/self/fd").list();
-        return names == null ? 0 : names.length;
+        for (String name : names == null ? new String[0] : names) {
+            try {
+                String kind = Os.readlink("/proc/self/fd/" + name);
+                count += kind.startsWith("socket") || kind.contains("eventfd") || kind.contains("pidfd") ? 1 : 0;
+            } catch (ErrnoException e) {
+                // The list's own.
+                continue;
+            }
+        }
+        return count;
     }
 }

@@ -2,20 +2,35 @@
 package takt.framework.binder;
 
 import android.os.Binder;
+import android.os.Bundle;
 import android.os.DeadObjectException;
+import android.os.Handler;
+import android.os.HandlerThread;
 import android.os.IBinder;
+import android.os.Message;
+import android.os.Messenger;
 import android.os.Parcel;
 import android.os.Process;
 import android.os.RemoteException;
+import android.os.ResultReceiver;
 import android.os.ServiceManager;
 import android.os.TransactionTooLargeException;
+import android.system.ErrnoException;
+import android.system.Os;
+import java.io.FileDescriptor;
 import java.io.IOException;
+import java.io.InterruptedIOException;
 import java.lang.ref.WeakReference;
+import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.concurrent.BlockingQueue;
+import java.util.concurrent.LinkedBlockingQueue;
+import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import takt.framework.Natives;
 import takt.framework.RealtimeThread;
+import takt.test.IGolden;
 
 /**
  * One of two programs that call each other: {@code serve} has a {@link Player}, {@code call} says
@@ -23,6 +38,7 @@ import takt.framework.RealtimeThread;
  */
 public final class Peer {
     private static final String NAME = "player";
+    private static final String GOLDEN = "golden";
     /** Time in which anything comes that has to. */
     private static final long BOUND_MILLIS = 20_000;
     private static final int PRIORITY = 20;
@@ -48,6 +64,7 @@ public final class Peer {
 
     private static void serve() throws IOException {
         ServiceManager.addService(NAME, new Player());
+        ServiceManager.addService(GOLDEN, new Golden());
         System.out.println("ready");
         System.in.read();
     }
@@ -76,6 +93,10 @@ public final class Peer {
         check("too large", isTooLarge(player));
         check("references are let go", areLetGo(player));
         check("priority", isLent(player));
+        check("a message carries the priority", isCarried(player));
+        check("a file", isWritten(player));
+        check("bundle, messenger, receiver", isAnswered(player));
+        Golden.check(IGolden.Stub.asInterface(ServiceManager.getService(GOLDEN)));
         death(player);
     }
 
@@ -200,6 +221,76 @@ public final class Peer {
         RealtimeThread.setPriority(Process.myTid(), 0);
         List<Integer> ordinary = urgency(player);
         return urgent.equals(List.of(expected, expected)) && ordinary.equals(List.of(0, 0));
+    }
+
+    /** A call back posts a message to a looper of ours: it runs at what our own thread waits at. */
+    private static boolean isCarried(IBinder player) throws RemoteException, InterruptedException {
+        HandlerThread thread = new HandlerThread("urgent");
+        thread.start();
+        Handler handler = new Handler(thread.getLooper());
+        BlockingQueue<Integer> seen = new LinkedBlockingQueue<>();
+        Binder posting = new Player() {
+            @Override
+            protected boolean onTransact(int code, Parcel data, Parcel reply, int flags) {
+                handler.post(() -> seen.add(RealtimeThread.priority()));
+                reply.writeNoException();
+                reply.writeInt(0);
+                return true;
+            }
+        };
+        boolean isGranted = RealtimeThread.setPriority(Process.myTid(), PRIORITY);
+        Calls.down(player, posting, player, 1);
+        RealtimeThread.setPriority(Process.myTid(), 0);
+        Calls.down(player, posting, player, 1);
+        boolean isCarried = taken(seen) == (isGranted ? PRIORITY : 0) && taken(seen) == 0;
+        thread.quit();
+        return isCarried;
+    }
+
+    private static <T> T taken(BlockingQueue<T> queue) throws InterruptedException {
+        return queue.poll(BOUND_MILLIS, TimeUnit.MILLISECONDS);
+    }
+
+    /** The end of a pipe goes to the other process, which closes its copies. */
+    private static boolean isWritten(IBinder player) throws RemoteException {
+        try {
+            FileDescriptor[] pipe = Os.pipe2(0);
+            Calls.of(player, Player.WRITE, data -> data.writeFileDescriptor(pipe[1]), reply -> null);
+            Os.close(pipe[1]);
+            byte[] bytes = new byte[64];
+            int size = Os.read(pipe[0], bytes, 0, bytes.length);
+            int end = Os.read(pipe[0], bytes, size, bytes.length - size);
+            Os.close(pipe[0]);
+            String text = new String(bytes, 0, size, StandardCharsets.UTF_8);
+            return end == 0 && text.startsWith("from ") && !text.equals("from " + Process.myPid());
+        } catch (ErrnoException | InterruptedIOException e) {
+            throw new IllegalStateException(e);
+        }
+    }
+
+    private static boolean isAnswered(IBinder player) throws RemoteException, InterruptedException {
+        HandlerThread thread = new HandlerThread("answers");
+        thread.start();
+        BlockingQueue<Message> messages = new LinkedBlockingQueue<>();
+        BlockingQueue<Bundle> results = new LinkedBlockingQueue<>();
+        Handler handler = new Handler(thread.getLooper(), message -> messages.add(Message.obtain(message)));
+        Messenger messenger = new Messenger(handler);
+        Binder own = new Binder();
+        Bundle bundle = new Bundle();
+        bundle.putInt("what", 7);
+        bundle.putBinder("binder", own);
+        bundle.putParcelable("messenger", messenger);
+        bundle.putParcelable("receiver", new ResultReceiver(handler) {
+            @Override
+            protected void onReceiveResult(int code, Bundle result) {
+                results.add(result);
+            }
+        });
+        Calls.of(player, Player.BUNDLE, data -> data.writeTypedObject(bundle, 0), reply -> null);
+        Message message = taken(messages);
+        Bundle result = taken(results);
+        thread.quit();
+        return message.what == 7 && messenger.equals(message.replyTo) && result.getBinder("binder") == own;
     }
 
     private static List<Integer> urgency(IBinder player) throws RemoteException {

@@ -2,11 +2,20 @@
 package takt.framework.binder;
 
 import android.os.Binder;
+import android.os.Bundle;
 import android.os.IBinder;
+import android.os.Message;
+import android.os.Messenger;
 import android.os.Parcel;
 import android.os.Process;
 import android.os.RemoteException;
+import android.os.ResultReceiver;
+import android.system.ErrnoException;
+import android.system.Os;
+import java.io.FileDescriptor;
 import java.io.IOException;
+import java.io.InterruptedIOException;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -15,7 +24,7 @@ import takt.framework.Neighbours;
 import takt.framework.RealtimeThread;
 
 /** A service with one call for each thing that calls between processes do. */
-final class Player extends Binder {
+class Player extends Binder {
     static final String DESCRIPTOR = "takt.test.IPlayer";
     /** An int and a string, which come back. */
     static final int ECHO = FIRST_CALL_TRANSACTION;
@@ -39,8 +48,12 @@ final class Player extends Binder {
     static final int DIE = ECHO + 9;
     /** Gives a binder back. */
     static final int SAME = ECHO + 10;
+    /** A file of the caller's to write into. */
+    static final int WRITE = ECHO + 11;
+    /** A Bundle with a Messenger and a ResultReceiver, to which it sends. */
+    static final int BUNDLE = ECHO + 12;
     /** Much of it. */
-    static final int MUCH = ECHO + 11;
+    static final int MUCH = ECHO + 13;
 
     /** What a call with THROW throws. */
     static final int SECURITY = 0;
@@ -73,6 +86,8 @@ final class Player extends Binder {
             case URGENCY -> urgency(reply);
             case DIE -> Process.killProcess(Process.myPid());
             case SAME -> same(data, reply);
+            case WRITE -> write(data, reply);
+            case BUNDLE -> bundle(data, reply);
             default -> much(data, reply);
         }
         return true;
@@ -165,6 +180,31 @@ final class Player extends Binder {
         IBinder binder = data.readStrongBinder();
         reply.writeNoException();
         reply.writeStrongBinder(binder);
+    }
+
+    private static void write(Parcel data, Parcel reply) {
+        FileDescriptor file = data.readRawFileDescriptor();
+        try {
+            byte[] text = ("from " + Process.myPid()).getBytes(StandardCharsets.UTF_8);
+            Os.write(file, text, 0, text.length);
+            Os.close(file);
+        } catch (ErrnoException | InterruptedIOException e) {
+            throw new IllegalStateException(e);
+        }
+        reply.writeNoException();
+    }
+
+    private static void bundle(Parcel data, Parcel reply) throws RemoteException {
+        Bundle bundle = data.readTypedObject(Bundle.CREATOR);
+        bundle.setClassLoader(Player.class.getClassLoader());
+        Messenger messenger = bundle.getParcelable("messenger", Messenger.class);
+        Message message = Message.obtain(null, bundle.getInt("what"));
+        message.replyTo = messenger;
+        messenger.send(message);
+        Bundle result = new Bundle();
+        result.putBinder("binder", bundle.getBinder("binder"));
+        bundle.getParcelable("receiver", ResultReceiver.class).send(Process.myPid(), result);
+        reply.writeNoException();
     }
 
     private static void much(Parcel data, Parcel reply) {

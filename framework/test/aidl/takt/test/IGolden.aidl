@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+package takt.test;
+
+import takt.test.IGoldenCallback;
+
+/** Each kind of type, direction and call that our own interfaces use, once. */
+interface IGolden {
+    const int VERSION = 1;
+
+    boolean not(boolean value);
+    int negative(int value);
+    long twice(long value);
+    double half(double value);
+    String greet(String name);
+    byte[] reversed(in byte[] bytes);
+    void fill(out int[] numbers);
+    void sort(inout int[] numbers);
+    List<String> words(String text);
+    String[] joined(in String[] left, in String[] right);
+    android.os.Bundle with(in android.os.Bundle bundle, String key, String value);
+    IBinder same(IBinder binder);
+    void watch(IGoldenCallback callback);
+    oneway void tell(int number);
+    void refuse(String why);
+}

@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Java programs that call each other: two `takt` processes over the transport `lent`. What they
+//! do is in framework/test/takt/framework/binder; each says a line for each thing that it saw.
+
+use std::io::{BufRead, BufReader};
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+
+use e2e::{apps, takt_path};
+
+/// A program that is ended with its test.
+struct Program(Child);
+
+impl Drop for Program {
+    fn drop(&mut self) {
+        // Fails where it has ended.
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+impl Program {
+    /// `Peer` in a part; `link` says how it finds the other one.
+    fn start(link: &str, socket: &Path, part: &[&str]) -> Self {
+        let place = apps::folder();
+        let place = place.parent().expect("target/framework");
+        let android = std::fs::read_to_string(place.join("android-all.path")).expect("it is built");
+        let folders = ["realtime", "redirected", "classes"].map(|it| place.join(it));
+        let path = folders.into_iter().chain([android.trim().into()]);
+        let path = std::env::join_paths(path).expect("no colon in them");
+        let path = path.to_str().expect("our paths are text");
+        let child = Command::new(takt_path())
+            .arg("java")
+            .arg(format!(
+                "-Djava.library.path={}",
+                place.join("lib").display()
+            ))
+            .arg(format!(
+                "-Dtakt.natives={}",
+                place.join("libnatives.so").display()
+            ))
+            .arg(format!("-Dtakt.android.path={path}"))
+            .arg(format!("-Dtakt.binder.{link}={}", socket.display()))
+            .args(["-cp", path, "takt.framework.binder.Peer"])
+            .args(part)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn();
+        Self(child.expect("takt starts"))
+    }
+
+    /// Its lines, each as it comes.
+    fn lines(&mut self) -> impl Iterator<Item = String> + use<> {
+        let out = self.0.stdout.take().expect("piped, and taken once");
+        BufReader::new(out).lines().map_while(Result::ok)
+    }
+}
+
+/// All that it says; each line begins with "yes".
+fn check(lines: Vec<String>, count: usize) {
+    let wrong = lines.iter().filter(|it| !it.starts_with("yes "));
+    let wrong: Vec<_> = wrong.collect();
+    assert!(wrong.is_empty(), "{wrong:?} of {lines:#?}");
+    assert_eq!(lines.len(), count, "{lines:#?}");
+}
+
+#[test]
+fn two_java_programs_call_each_other() {
+    let folder = tempfile::tempdir().expect("a directory");
+    let socket = folder.path().join("names");
+    let mut server = Program::start("listen", &socket, &["serve"]);
+    assert_eq!(server.lines().next().as_deref(), Some("ready"));
+    let mut client = Program::start("join", &socket, &["call"]);
+    check(client.lines().collect(), 37);
+    assert!(client.0.wait().expect("it ends").success());
+}
+
+/// One program calls others, each of which is killed in the middle of it.
+fn kill(rounds: usize) {
+    let folder = tempfile::tempdir().expect("a directory");
+    let socket = folder.path().join("names");
+    let mut keeper = Program::start("listen", &socket, &["keep", &rounds.to_string()]);
+    let victim = |round| {
+        let name = format!("victim{round}");
+        Program::start("join", &socket, &["victim", &name])
+    };
+    let mut lines = keeper.lines();
+    // The next one starts while this one is called.
+    let mut next = Some(victim(0));
+    for round in 0..rounds {
+        let mut called = next.take().expect("started before");
+        assert_eq!(lines.next(), Some(format!("calling {round}")));
+        next = (round + 1 < rounds).then(|| victim(round + 1));
+        called.0.kill().expect("SIGKILL");
+    }
+    check(lines.collect(), 3);
+}
+
+#[test]
+fn a_killed_program_is_dead_once() {
+    kill(10);
+}
+
+/// For `make soak`.
+#[test]
+#[ignore = "three minutes"]
+fn two_hundred_killed_programs_are_dead_once_each() {
+    kill(200);
+}
