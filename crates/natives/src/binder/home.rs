@@ -2,7 +2,7 @@
 //! The process's nodes and links, and takt.framework.Neighbours: how it finds another process
 //! before there is a system server, by the path of a socket.
 
-use std::os::fd::{BorrowedFd, IntoRawFd, OwnedFd};
+use std::os::fd::OwnedFd;
 use std::sync::OnceLock;
 
 use binder::{Options, Process, Side};
@@ -78,37 +78,34 @@ fn listener(path: &str) -> Result<OwnedFd, Errno> {
     Ok(socket)
 }
 
-/// A socket at a path for neighbours, and what they are given first. Its number.
+/// Where neighbours come; one for a process.
+static LISTENER: OnceLock<OwnedFd> = OnceLock::new();
+
+/// A socket at a path for neighbours, and what they are given first.
 #[unsafe(no_mangle)]
 extern "system" fn Java_takt_framework_Neighbours_listen(
     env: Env,
     _: jclass,
     path: jstring,
     root: jobject,
-) -> jint {
+) {
     let path = env.text(path).unwrap_or_default();
-    let Some(process) = running(env) else {
-        return -1;
-    };
-    process.set_root(binder_of(env, root));
-    match listener(&path) {
-        Ok(socket) => socket.into_raw_fd(),
-        Err(error) => {
-            throw(env, &format!("cannot listen at {path}"), &error);
-            -1
-        }
-    }
-}
-
-/// Waits for one neighbour, and joins it; the number is that of [`listener`].
-#[unsafe(no_mangle)]
-extern "system" fn Java_takt_framework_Neighbours_admit(env: Env, _: jclass, listener: jint) {
     let Some(process) = running(env) else {
         return;
     };
-    // SAFETY:
-    // 1. Neighbours.java gives the number of `listen` alone, and never closes it.
-    let listener = unsafe { BorrowedFd::borrow_raw(listener) };
+    process.set_root(binder_of(env, root));
+    let listening = listener(&path).and_then(|it| LISTENER.set(it).map_err(|_| Errno::ALREADY));
+    if let Err(error) = listening {
+        throw(env, &format!("cannot listen at {path}"), &error);
+    }
+}
+
+/// Waits for one neighbour, and joins it.
+#[unsafe(no_mangle)]
+extern "system" fn Java_takt_framework_Neighbours_admit(env: Env, _: jclass) {
+    let (Some(process), Some(listener)) = (running(env), LISTENER.get()) else {
+        return;
+    };
     let admitted = retry_on_intr(|| accept_with(listener, SocketFlags::CLOEXEC));
     let joined = admitted.map_err(|it| it.to_string()).and_then(|socket| {
         let due_ns = Monotonic.now_ns() + HELLO_NS;

@@ -30,21 +30,20 @@ public final class Neighbours {
         if (path == null) {
             return;
         }
-        int listener;
         try {
-            listener = listen(path, root);
+            listen(path, root);
         } catch (IOException e) {
             throw new UncheckedIOException(e);
         }
-        Thread thread = new Thread(() -> admitAll(listener), "neighbours");
+        Thread thread = new Thread(Neighbours::admitAll, "neighbours");
         thread.setDaemon(true);
         thread.start();
     }
 
-    private static void admitAll(int listener) {
+    private static void admitAll() {
         while (true) {
             try {
-                admit(listener);
+                admit();
             } catch (IOException e) {
                 Log.w(TAG, e.getMessage());
             }
@@ -80,9 +79,9 @@ public final class Neighbours {
     /** Loopers, links and references of this process, for a person. */
     public static native String dump();
 
-    private static native int listen(String path, IBinder root) throws IOException;
+    private static native void listen(String path, IBinder root) throws IOException;
 
-    private static native void admit(int listener) throws IOException;
+    private static native void admit() throws IOException;
 
     private static native IBinder join(String path, long millis) throws IOException;
 }

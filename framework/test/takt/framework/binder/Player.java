@@ -164,9 +164,9 @@ class Player extends Binder {
         reply.writeInt(RealtimeThread.priority());
     }
 
-    /** What the scheduler goes by for this thread, lent priorities included; 0 if it is ordinary. */
+    /** What the scheduler goes by for this thread, what is lent included; 0 for an ordinary one. */
     private static int scheduled() {
-        Path stat = Path.of("/proc/self/task/" + Process.myTid() + "/stat");
+        Path stat = Path.of("/proc/self/task", Integer.toString(Process.myTid()), "stat");
         try {
             String text = Files.readString(stat);
             String[] fields = text.substring(text.lastIndexOf(')') + 2).split(" ");
