@@ -28,6 +28,7 @@ mod os_constants;
 mod parcel;
 mod process;
 mod realtime_thread;
+mod shared_memory;
 mod surface_control;
 mod system_clock;
 mod system_properties;

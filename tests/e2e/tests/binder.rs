@@ -25,7 +25,7 @@ impl Program {
         let place = apps::folder();
         let place = place.parent().expect("target/framework");
         let android = std::fs::read_to_string(place.join("android-all.path")).expect("it is built");
-        let folders = ["realtime", "redirected", "classes"].map(|it| place.join(it));
+        let folders = ["headless", "realtime", "redirected", "classes"].map(|it| place.join(it));
         let path = folders.into_iter().chain([android.trim().into()]);
         let path = std::env::join_paths(path).expect("no colon in them");
         let path = path.to_str().expect("our paths are text");
@@ -72,7 +72,7 @@ fn two_java_programs_call_each_other() {
     let mut server = Program::start("listen", &socket, &["serve"]);
     assert_eq!(server.lines().next().as_deref(), Some("ready"));
     let mut client = Program::start("join", &socket, &["call"]);
-    check(client.lines().collect(), 37);
+    check(client.lines().collect(), 38);
     assert!(client.0.wait().expect("it ends").success());
 }
 

@@ -143,6 +143,19 @@ impl Env {
         value
     }
 
+    /// A buffer of bytes at an address, which must stay as long as the buffer; null, and an
+    /// exception is pending, if that fails.
+    pub(crate) fn new_direct_buffer(self, place: jlong, size: jlong) -> jobject {
+        let place = core::ptr::with_exposed_provenance_mut(place as usize);
+        jni!(self, NewDirectByteBuffer, place, size)
+    }
+
+    /// Where a direct buffer begins; zero for another.
+    pub(crate) fn direct_address(self, buffer: jobject) -> jlong {
+        let place: *mut core::ffi::c_void = jni!(self, GetDirectBufferAddress, buffer);
+        place.expose_provenance() as jlong
+    }
+
     /// Whether both are the same object.
     pub(crate) fn is_same(self, left: &Global, right: jobject) -> bool {
         jni!(self, IsSameObject, left.0, right)

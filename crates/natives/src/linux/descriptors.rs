@@ -22,7 +22,7 @@ pub(crate) fn number(env: Env, descriptor: jobject) -> jint {
 }
 
 /// `call` with an open descriptor; ErrnoException of it, or of EBADF.
-pub(super) fn with<T>(
+pub(crate) fn with<T>(
     env: Env,
     name: &str,
     descriptor: jobject,
@@ -41,7 +41,7 @@ pub(super) fn with<T>(
 }
 
 /// What a call gave; none with its ErrnoException pending.
-pub(super) fn given<T>(env: Env, name: &str, outcome: Result<T, Errno>) -> Option<T> {
+pub(crate) fn given<T>(env: Env, name: &str, outcome: Result<T, Errno>) -> Option<T> {
     match outcome {
         Ok(value) => Some(value),
         Err(error) => {

@@ -30,15 +30,58 @@ extern "system" fn Java_libcore_io_Linux_mmap(
     offset: jlong,
 ) -> jlong {
     let fd = env.int_field(descriptor, c"fd").unwrap_or(-1);
+    let found = map(place, size, protection, flags, fd, offset);
+    if found.is_none() {
+        env.throw_errno("mmap");
+    }
+    found.unwrap_or(-1)
+}
+
+/// The address; none with the call's `errno`.
+fn map(
+    place: jlong,
+    size: jlong,
+    protection: jint,
+    flags: jint,
+    fd: jint,
+    offset: jlong,
+) -> Option<jlong> {
     let (place, size) = (address(place), size as usize);
     // SAFETY:
     // 1. A new mapping where the kernel likes harms nothing. Where MAP_FIXED asks for a place, the
-    //    application answers for what was there: Android's contract of Os.mmap.
+    //    application answers for what was there: Android's contract of Os.mmap, or `Shared` does.
     let found = unsafe { libc::mmap(place, size, protection, flags, fd, offset) };
-    if found == libc::MAP_FAILED {
-        env.throw_errno("mmap");
+    (found != libc::MAP_FAILED).then(|| found.expose_provenance() as jlong)
+}
+
+/// What a buffer of android.os.SharedMemory shows: mapped until the buffer is gone.
+#[derive(Clone, Copy)]
+pub(crate) struct Shared {
+    pub(crate) place: jlong,
+    pub(crate) size: jlong,
+}
+
+impl Shared {
+    /// None with the call's `errno`.
+    pub(crate) fn new(fd: jint, protection: jint, offset: jlong, size: jlong) -> Option<Self> {
+        let place = map(0, size, protection, libc::MAP_SHARED, fd, offset)?;
+        Some(Self { place, size })
     }
-    found.expose_provenance() as jlong
+
+    /// The buffer shows zeros from now on, and the file's pages are let go: a buffer that is used
+    /// behind its end must not be a fault.
+    pub(crate) fn forget(self) {
+        let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_FIXED | libc::MAP_NORESERVE;
+        let protection = libc::PROT_READ | libc::PROT_WRITE;
+        map(self.place, self.size, protection, flags, -1, 0);
+    }
+
+    /// The buffer is gone.
+    pub(crate) fn end(self) {
+        // SAFETY:
+        // 1. SharedMemory.java ends a mapping once, when nobody can reach its buffer any more.
+        unsafe { libc::munmap(address(self.place), self.size as usize) };
+    }
 }
 
 #[unsafe(no_mangle)]

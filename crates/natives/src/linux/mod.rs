@@ -5,7 +5,7 @@
 
 pub(crate) mod descriptors;
 mod files;
-mod mapping;
+pub(crate) mod mapping;
 mod sockets;
 mod transfer;
 

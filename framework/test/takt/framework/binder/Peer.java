@@ -14,13 +14,16 @@ import android.os.Process;
 import android.os.RemoteException;
 import android.os.ResultReceiver;
 import android.os.ServiceManager;
+import android.os.SharedMemory;
 import android.os.TransactionTooLargeException;
 import android.system.ErrnoException;
 import android.system.Os;
+import android.system.OsConstants;
 import java.io.FileDescriptor;
 import java.io.IOException;
 import java.io.InterruptedIOException;
 import java.lang.ref.WeakReference;
+import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.List;
@@ -96,6 +99,7 @@ public final class Peer {
         check("a message carries the priority", isCarried(player));
         check("a file", isWritten(player));
         check("bundle, messenger, receiver", isAnswered(player));
+        check("shared memory", isShared(player));
         Golden.check(IGolden.Stub.asInterface(ServiceManager.getService(GOLDEN)));
         death(player);
     }
@@ -264,6 +268,30 @@ public final class Peer {
             String text = new String(bytes, 0, size, StandardCharsets.UTF_8);
             return end == 0 && text.startsWith("from ") && !text.equals("from " + Process.myPid());
         } catch (ErrnoException | InterruptedIOException e) {
+            throw new IllegalStateException(e);
+        }
+    }
+
+    /** Each sees what the other writes; without the right to write the other has none. */
+    private static boolean isShared(IBinder player) throws RemoteException {
+        try (SharedMemory memory = SharedMemory.create("peer", 5000)) {
+            ByteBuffer buffer = memory.mapReadWrite();
+            buffer.put(0, (byte) 7);
+            Calls.of(player, Player.SHARE, data -> data.writeTypedObject(memory, 0), reply -> null);
+            boolean isSeen = buffer.get(1) == 7 && memory.getSize() == 5000;
+            boolean isSealed = memory.setProtect(OsConstants.PROT_READ);
+            boolean isRefused = false;
+            try {
+                Calls.of(player, Player.SHARE, data -> data.writeTypedObject(memory, 0), reply -> null);
+            } catch (SecurityException e) {
+                isRefused = true;
+            }
+            ByteBuffer onlyRead = memory.mapReadOnly();
+            boolean isRead = onlyRead.isReadOnly() && onlyRead.get(0) == 7;
+            SharedMemory.unmap(onlyRead);
+            SharedMemory.unmap(buffer);
+            return isSeen && isSealed && isRefused && isRead && buffer.get(0) == 0;
+        } catch (ErrnoException e) {
             throw new IllegalStateException(e);
         }
     }

@@ -10,11 +10,13 @@ import android.os.Parcel;
 import android.os.Process;
 import android.os.RemoteException;
 import android.os.ResultReceiver;
+import android.os.SharedMemory;
 import android.system.ErrnoException;
 import android.system.Os;
 import java.io.FileDescriptor;
 import java.io.IOException;
 import java.io.InterruptedIOException;
+import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -52,8 +54,10 @@ class Player extends Binder {
     static final int WRITE = ECHO + 11;
     /** A Bundle with a Messenger and a ResultReceiver, to which it sends. */
     static final int BUNDLE = ECHO + 12;
+    /** Shared memory, in whose second byte it writes what the first holds. */
+    static final int SHARE = ECHO + 13;
     /** Much of it. */
-    static final int MUCH = ECHO + 13;
+    static final int MUCH = ECHO + 14;
 
     /** What a call with THROW throws. */
     static final int SECURITY = 0;
@@ -88,6 +92,7 @@ class Player extends Binder {
             case SAME -> same(data, reply);
             case WRITE -> write(data, reply);
             case BUNDLE -> bundle(data, reply);
+            case SHARE -> share(data, reply);
             default -> much(data, reply);
         }
         return true;
@@ -205,6 +210,17 @@ class Player extends Binder {
         result.putBinder("binder", bundle.getBinder("binder"));
         bundle.getParcelable("receiver", ResultReceiver.class).send(Process.myPid(), result);
         reply.writeNoException();
+    }
+
+    private static void share(Parcel data, Parcel reply) {
+        try (SharedMemory memory = data.readTypedObject(SharedMemory.CREATOR)) {
+            ByteBuffer buffer = memory.mapReadWrite();
+            buffer.put(1, buffer.get(0));
+            SharedMemory.unmap(buffer);
+            reply.writeNoException();
+        } catch (ErrnoException e) {
+            throw new SecurityException(e);
+        }
     }
 
     private static void much(Parcel data, Parcel reply) {
