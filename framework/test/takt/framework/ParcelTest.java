@@ -3,6 +3,7 @@ package takt.framework;
 
 import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertSame;
 import static org.junit.jupiter.api.Assertions.assertThrows;
@@ -16,6 +17,10 @@ import android.os.Bundle;
 import android.os.IBinder;
 import android.os.Parcel;
 import android.os.RemoteException;
+import android.system.ErrnoException;
+import android.system.Os;
+import java.io.FileDescriptor;
+import java.io.InterruptedIOException;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
@@ -137,9 +142,22 @@ final class ParcelTest {
     }
 
     @Test
-    void aFileDescriptorSaysThatItIsNotSupported() {
-        Exception thrown = assertThrows(
-                UnsupportedOperationException.class, () -> parcel.writeRawFileDescriptor(new java.io.FileDescriptor()));
-        assertTrue(thrown.getMessage().contains("Parcel.writeFileDescriptor"));
+    void aFileDescriptorIsCopiedInAndOut() throws ErrnoException, InterruptedIOException {
+        FileDescriptor[] pipe = Os.pipe2(0);
+        assertFalse(parcel.hasFileDescriptors());
+        parcel.writeInt(1);
+        parcel.writeFileDescriptor(pipe[1]);
+        assertTrue(parcel.hasFileDescriptors());
+        Os.close(pipe[1]);
+        parcel.setDataPosition(4);
+        FileDescriptor copy = parcel.readRawFileDescriptor();
+        Os.write(copy, new byte[] {7}, 0, 1);
+        Os.close(copy);
+        parcel.setDataSize(0);
+        byte[] bytes = new byte[2];
+        assertEquals(1, Os.read(pipe[0], bytes, 0, 2));
+        assertEquals(0, Os.read(pipe[0], bytes, 0, 2), "no copy is open");
+        Os.close(pipe[0]);
+        assertThrows(RuntimeException.class, () -> parcel.writeFileDescriptor(pipe[0]));
     }
 }
