@@ -3,6 +3,7 @@
 //! do is in framework/test/takt/framework/binder; each says a line for each thing that it saw.
 
 use std::io::{BufRead, BufReader};
+use std::os::unix::net::UnixListener;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
@@ -69,6 +70,8 @@ fn check(lines: Vec<String>, count: usize) {
 fn two_java_programs_call_each_other() {
     let folder = tempfile::tempdir().expect("a directory");
     let socket = folder.path().join("names");
+    // What a program leaves that was killed: a name where nobody listens.
+    drop(UnixListener::bind(&socket).expect("a new name"));
     let mut server = Program::start("listen", &socket, &["serve"]);
     assert_eq!(server.lines().next().as_deref(), Some("ready"));
     let mut client = Program::start("join", &socket, &["call"]);

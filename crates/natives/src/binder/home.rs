@@ -9,7 +9,7 @@ use binder::{Options, Process, Side};
 use jni_sys::{jclass, jint, jlong, jobject, jstring};
 use rt::clock::{Clock, Monotonic};
 use rt::socket::Socket;
-use rustix::fs::Mode;
+use rustix::fs::{FileType, Mode};
 use rustix::io::{Errno, retry_on_intr};
 use rustix::net::{
     AddressFamily, SocketAddrUnix, SocketFlags, SocketType, accept_with, bind, connect, listen,
@@ -64,16 +64,34 @@ fn throw(env: Env, what: &str, error: &dyn std::fmt::Display) {
     env.throw("java/io/IOException", &format!("{what}: {error}"));
 }
 
+fn seqpacket() -> Result<OwnedFd, Errno> {
+    let flags = SocketFlags::CLOEXEC;
+    socket_with(AddressFamily::UNIX, SocketType::SEQPACKET, flags, None)
+}
+
+/// Whether a name is a socket's at which nobody listens.
+fn is_left(path: &str, address: &SocketAddrUnix) -> bool {
+    let kind = rustix::fs::lstat(path).map(|it| FileType::from_raw_mode(it.st_mode));
+    let is_socket = kind == Ok(FileType::Socket);
+    is_socket && seqpacket().and_then(|it| connect(&it, address)) == Err(Errno::CONNREFUSED)
+}
+
 fn listener(path: &str) -> Result<OwnedFd, Errno> {
     let address = SocketAddrUnix::new(path)?;
-    let flags = SocketFlags::CLOEXEC;
-    let socket = socket_with(AddressFamily::UNIX, SocketType::SEQPACKET, flags, None)?;
+    let socket = seqpacket()?;
     // Before it has a name: nobody but this user connects.
     rustix::fs::fchmod(&socket, Mode::RUSR | Mode::WUSR)?;
     // Neighbours name themselves from their first message on.
     let socket = Socket::adopt(socket).map_err(|it| Errno::from_raw_os_error(it.0))?;
     let socket = socket.into_fd();
-    bind(&socket, &address)?;
+    match bind(&socket, &address) {
+        // A process that has ended leaves its name behind.
+        Err(Errno::ADDRINUSE) if is_left(path, &address) => {
+            rustix::fs::unlink(path)?;
+            bind(&socket, &address)?;
+        }
+        outcome => outcome?,
+    }
     listen(&socket, BACKLOG)?;
     Ok(socket)
 }
@@ -120,8 +138,7 @@ extern "system" fn Java_takt_framework_Neighbours_admit(env: Env, _: jclass) {
 fn reach(path: &str, due_ns: u64) -> Result<OwnedFd, Errno> {
     let address = SocketAddrUnix::new(path)?;
     loop {
-        let flags = SocketFlags::CLOEXEC;
-        let socket = socket_with(AddressFamily::UNIX, SocketType::SEQPACKET, flags, None)?;
+        let socket = seqpacket()?;
         match connect(&socket, &address) {
             Err(Errno::NOENT | Errno::CONNREFUSED) if Monotonic.now_ns() < due_ns => {
                 Monotonic.sleep_until(Monotonic.now_ns() + AGAIN_NS);
