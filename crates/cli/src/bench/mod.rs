@@ -3,10 +3,12 @@
 //! throughput; an application's real-time threads.
 
 mod app;
+mod calls;
 mod classes;
 mod gc;
 mod handler;
 mod java;
+mod rpc;
 mod sched;
 mod stall;
 mod steal;
@@ -29,7 +31,11 @@ enum Experiment {
     Gc(gc::Args),
     Handler(handler::Args),
     Java(java::Args),
+    Rpc(rpc::Args),
     Sched(sched::Args),
+    /// The process that `rpc` calls
+    #[command(hide = true)]
+    Served(calls::server::Args),
     Stall(stall::Args),
 }
 
@@ -39,7 +45,9 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
         Experiment::Gc(args) => gc::run(args),
         Experiment::Handler(args) => handler::run(args),
         Experiment::Java(args) => java::run(args),
+        Experiment::Rpc(args) => rpc::run(args),
         Experiment::Sched(args) => sched::run(args),
+        Experiment::Served(args) => calls::server::run(args),
         Experiment::Stall(args) => stall::run(args),
     }
 }

@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The process B: this program again, with a node that all calls are for. Its threads are ordinary
+//! ones; what they run at beyond that is lent to them.
+
+use std::io::Read;
+use std::os::fd::{AsFd, OwnedFd};
+use std::process::{Child, ChildStdin, Command, ExitCode, Stdio};
+
+use anyhow::{Context, Result, bail};
+use binder::{Binder, Call, CallError, Connection, Options, Parcel, Process, Service, Side};
+use rt::clock::{Clock, Monotonic, thread_time_ns};
+use rt::memory::{LockScope, ProcessLock};
+use rt::socket::Socket;
+use rt::sync::PiMutex;
+
+use super::{Transport, codes};
+
+/// How long a process has to begin, and to end.
+const PATIENCE_NS: u64 = 20_000_000_000;
+/// How many levels are noted.
+const NOTED_MAX: usize = 1 << 16;
+
+/// The process that the experiments call.
+#[derive(clap::Args)]
+pub(crate) struct Args {
+    #[arg(long, value_enum)]
+    transport: Transport,
+    /// Loopers for everybody
+    #[arg(long)]
+    loopers: usize,
+    /// Loopers for real-time callers alone
+    #[arg(long)]
+    kept: usize,
+    /// The process that called for it
+    #[arg(long)]
+    parent: u32,
+}
+
+/// Serves until its standard input ends.
+pub(crate) fn run(args: &Args) -> Result<ExitCode> {
+    rt::process::die_with_parent(args.parent).context("whom to serve has gone")?;
+    let _memory = ProcessLock::acquire(LockScope::All)?;
+    let process = Process::start(&options("served", args.loopers, args.kept))?;
+    let node = process.add(Served {
+        noted: PiMutex::new(Vec::with_capacity(NOTED_MAX)),
+    });
+    process.set_root(Some(node));
+    if args.transport.has_driver() {
+        bail!("not supported: the kernel's driver");
+    }
+    let socket = std::io::stdin().as_fd().try_clone_to_owned()?;
+    let connection = process.connect(socket, Side::Listener, due_ns())?;
+    while connection.is_alive() {
+        Monotonic.sleep_until(Monotonic.now_ns() + 5_000_000);
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn due_ns() -> u64 {
+    Monotonic.now_ns() + PATIENCE_NS
+}
+
+fn options(name: &str, loopers: usize, kept: usize) -> Options {
+    let mut options = Options::new(name);
+    options.loopers = loopers;
+    options.kept = kept;
+    options
+}
+
+/// The node.
+struct Served {
+    noted: PiMutex<Vec<u8>>,
+}
+
+impl Service for Served {
+    fn descriptor(&self) -> &str {
+        "takt.bench.IServed"
+    }
+
+    fn on_transact(
+        &self,
+        _: &Call,
+        code: u32,
+        data: &mut Parcel,
+        reply: &mut Parcel,
+    ) -> Result<(), CallError> {
+        match code {
+            codes::TIMESTAMP => {}
+            codes::ECHO => return Ok(reply.write_blob(data.read_blob())?),
+            codes::COMPUTE => {
+                let mut number = || data.read_i32().ok_or(CallError::BadParcel);
+                let (ns, level) = (number()?, number()?);
+                let mut noted = self.noted.lock();
+                if noted.len() < NOTED_MAX {
+                    noted.push(u8::try_from(level).map_err(|_| CallError::BadParcel)?);
+                }
+                drop(noted);
+                let end_ns = thread_time_ns() + u64::from(ns.unsigned_abs());
+                while thread_time_ns() < end_ns {}
+            }
+            codes::ORDER => {
+                let noted = std::mem::replace(&mut *self.noted.lock(), Vec::new());
+                self.noted.lock().reserve(NOTED_MAX);
+                return Ok(reply.write_blob(Some(&noted))?);
+            }
+            _ => return Err(CallError::UnknownTransaction),
+        }
+        Ok(reply.write(&Monotonic.now_ns().to_le_bytes())?)
+    }
+}
+
+/// The process B as A has it. Ends with this.
+pub(crate) struct Server {
+    child: Child,
+    /// What tells B over the driver that it is to end.
+    input: Option<ChildStdin>,
+    connection: Option<Connection>,
+    /// What is called.
+    pub(crate) remote: Binder,
+    /// A's own.
+    _process: Process,
+}
+
+impl Server {
+    /// Starts B, and joins this program with it.
+    pub(crate) fn start(transport: Transport, loopers: usize, kept: usize) -> Result<Self> {
+        let own = std::env::current_exe().context("cannot find this program's own file")?;
+        let mut command = Command::new(own);
+        let numbers = [loopers.to_string(), kept.to_string()];
+        command.args(["bench", "served", "--transport", transport.name()]);
+        command.args(["--loopers", &numbers[0], "--kept", &numbers[1], "--parent"]);
+        command.arg(std::process::id().to_string());
+        command.stdout(Stdio::null());
+        let process = Process::start(&options("calls", 1, 1))?;
+        if transport.has_driver() {
+            bail!("not supported: the kernel's driver");
+        }
+        let (near, far) = Socket::pair()?;
+        let far: OwnedFd = far.into_fd();
+        let child = command.stdin(Stdio::from(far)).spawn();
+        let mut child = child.context("cannot start the process that is called")?;
+        // What was moved into the command is closed with it: else the socket never ends.
+        drop(command);
+        let joined = process.connect(near.into_fd(), Side::Caller, due_ns());
+        let joined = joined.map_err(|error| {
+            let _ = child.kill();
+            error
+        })?;
+        let remote = joined.root()?.context("the process has no root")?;
+        Ok(Self {
+            child,
+            input: None,
+            connection: Some(joined),
+            remote,
+            _process: process,
+        })
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        if let Some(connection) = &self.connection {
+            connection.close();
+        }
+        drop(self.input.take());
+        let due_ns = due_ns();
+        while Monotonic.now_ns() < due_ns {
+            match self.child.try_wait() {
+                Ok(Some(_)) | Err(_) => return,
+                Ok(None) => Monotonic.sleep_until(Monotonic.now_ns() + 1_000_000),
+            }
+        }
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// Waits until standard input ends.
+#[allow(dead_code, reason = "the driver's")]
+fn await_end() {
+    let _ = std::io::stdin().read(&mut [0]);
+}

@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0
+//! One window: A here, B beside, ordinary callers and the hog.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering::Relaxed;
+use std::sync::atomic::{AtomicBool, AtomicU64};
+
+use anyhow::{Context, Result, bail};
+use binder::{Binder, CallError, Parcel};
+use report::TimeBase;
+use rt::clock::{Clock, Monotonic, thread_time_ns};
+use rt::memory::{LockScope, ProcessLock};
+use rt::periodic::Periodic;
+use rt::policy::Policy;
+use rt::recorder::Recorder;
+use rt::thread::{Builder, Thread};
+
+use super::{Row, Setup, Times};
+use crate::bench::calls::server::Server;
+use crate::bench::calls::{codes, guest};
+
+/// Not a divisor of the kernel's tick: releases drift past it.
+const PERIOD_NS: u64 = 1_003_000;
+const CALLER: Policy = Policy::fifo(80);
+const HOG: Policy = Policy::fifo(50);
+const HOG_BUSY_NS: u64 = 20_000_000;
+const HOG_IDLE_NS: u64 = 5_000_000;
+const WARM_UP: u32 = 100;
+const LIMIT_NS: u64 = 10_000_000_000;
+/// Loopers of B: for everybody, and for real time alone.
+const LOOPERS: (usize, usize) = (2, 1);
+
+/// Runs it.
+pub(super) fn measure(setup: Setup, calls: u32) -> Result<Row> {
+    if crate::guest::time_base() == TimeBase::Virtual {
+        guest::unthrottled()?;
+    }
+    let _memory = ProcessLock::acquire(LockScope::All)?;
+    let server = Server::start(setup.transport, LOOPERS.0, LOOPERS.1)?;
+    let stop = Arc::new(AtomicBool::new(false));
+    let others = Arc::new(AtomicU64::new(0));
+    let mut load = Vec::new();
+    for index in 0..setup.callers {
+        let (remote, stop) = (server.remote.clone(), Arc::clone(&stop));
+        let others = Arc::clone(&others);
+        let builder = Builder::new(format!("ordinary/{index}"));
+        load.push(builder.spawn(move || call_on(&remote, &stop, &others))?);
+    }
+    await_load(&others, setup.callers)?;
+    let hog = setup.has_hog.then(|| start_hog(&stop)).transpose()?;
+    let remote = server.remote.clone();
+    let caller = Builder::new("caller").policy(CALLER);
+    let measured = match caller.spawn(move || call_periodically(&remote, calls)) {
+        Ok(thread) => thread.join(),
+        Err(error) => {
+            stop.store(true, Relaxed);
+            return Err(error).context("takt doctor tells how to get the right");
+        }
+    };
+    stop.store(true, Relaxed);
+    for thread in load {
+        thread.join()?;
+    }
+    hog.into_iter().for_each(Thread::join);
+    let measured = measured?;
+    Ok(Row {
+        setup,
+        seed: 0,
+        is_real_time: true,
+        others: others.load(Relaxed),
+        call: times(&measured.0),
+        back: times(&measured.1),
+    })
+}
+
+fn times(recorder: &Recorder) -> Times {
+    let at = |quantile| recorder.histogram().value_at_quantile(quantile);
+    Times {
+        p50_ns: at(0.5).min(recorder.max_ns()),
+        p99_ns: at(0.99).min(recorder.max_ns()),
+        max_ns: recorder.max_ns(),
+    }
+}
+
+/// An ordinary thread: calls without a pause.
+fn call_on(remote: &Binder, stop: &AtomicBool, others: &AtomicU64) -> Result<(), CallError> {
+    let (mut data, mut reply) = (Parcel::new(), Parcel::new());
+    while !stop.load(Relaxed) {
+        remote.transact(codes::TIMESTAMP, &mut data, &mut reply, None)?;
+        others.fetch_add(1, Relaxed);
+    }
+    Ok(())
+}
+
+/// Until each ordinary thread may have called.
+fn await_load(others: &AtomicU64, callers: u32) -> Result<()> {
+    let due_ns = Monotonic.now_ns() + LIMIT_NS;
+    while others.load(Relaxed) < u64::from(callers) * 2 {
+        if Monotonic.now_ns() > due_ns {
+            bail!("ordinary threads' calls are not served");
+        }
+        Monotonic.sleep_until(Monotonic.now_ns() + 1_000_000);
+    }
+    Ok(())
+}
+
+fn start_hog(stop: &Arc<AtomicBool>) -> Result<Thread<()>> {
+    let stop = Arc::clone(stop);
+    let hog = move || {
+        while !stop.load(Relaxed) {
+            let end_ns = thread_time_ns() + HOG_BUSY_NS;
+            while thread_time_ns() < end_ns && !stop.load(Relaxed) {}
+            Monotonic.sleep_until(Monotonic.now_ns() + HOG_IDLE_NS);
+        }
+    };
+    Ok(Builder::new("hog").policy(HOG).spawn(hog)?)
+}
+
+/// The measured thread. Gives T_CALL and T_RET.
+fn call_periodically(remote: &Binder, calls: u32) -> Result<(Recorder, Recorder)> {
+    let (mut there, mut back) = (Recorder::new(LIMIT_NS, 0), Recorder::new(LIMIT_NS, 0));
+    let (mut data, mut reply) = (Parcel::new(), Parcel::new());
+    let mut releases = Periodic::new(&Monotonic, Monotonic.now_ns() + PERIOD_NS, PERIOD_NS);
+    for index in 0..WARM_UP + calls {
+        releases.wait();
+        let before_ns = Monotonic.now_ns();
+        remote.transact(codes::TIMESTAMP, &mut data, &mut reply, None)?;
+        let after_ns = Monotonic.now_ns();
+        let at_ns = u64::from_le_bytes(reply.read_array().context("B gives no time")?);
+        if index >= WARM_UP {
+            there.record(at_ns.saturating_sub(before_ns));
+            back.record(after_ns.saturating_sub(at_ns));
+        }
+    }
+    Ok((there, back))
+}
