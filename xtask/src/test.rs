@@ -37,6 +37,7 @@ pub(crate) fn run(only: Option<String>) -> Result<()> {
     stages.run("miri", sanitize::miri)?;
     stages.run("lab", || cargo_test(&["--package", "lab"]))?;
     stages.run("locks on PREEMPT_RT", locks_in_lab)?;
+    stages.run("binder in the lab", driver_in_lab)?;
     stages.run("framework", framework::test)?;
     stages.run("code", framework::build)?;
     stages.run("e2e", e2e)?;
@@ -114,6 +115,18 @@ fn locks_in_lab() -> Result<()> {
         )?;
     }
     Ok(())
+}
+
+/// Debian's /dev/binder in a guest: the host has none.
+fn driver_in_lab() -> Result<()> {
+    let program = test_program("binder", "driver")?;
+    command(
+        Command::new(takt()?)
+            .args(["lab", "--cpus", "2", "--quiet", "--module"])
+            .args(["binder_linux:devices=binder", "--"])
+            .arg(program)
+            .args(["--include-ignored", "--test-threads", "1"]),
+    )
 }
 
 /// Builds one test program of a crate and says where it lies.

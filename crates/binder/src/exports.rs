@@ -13,6 +13,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, Weak};
 
 use crate::node::Node;
+use crate::out::{CallsOut, GRACE};
 
 /// References to nodes that one end may hold at once.
 pub(crate) const EXPORTS_MAX: usize = 1 << 16;
@@ -22,11 +23,8 @@ pub(crate) struct Exports {
     by_number: HashMap<u64, Export>,
     by_node: HashMap<u64, u64>,
     last: u64,
-    /// What went while calls were out, with the number of the next call then.
+    /// What went while calls were out, with the epoch in which it did.
     leaving: Vec<(u64, u64, Arc<Node>)>,
-    /// Calls so far, and those that are out.
-    calls: u64,
-    out: Vec<u64>,
 }
 
 struct Export {
@@ -35,7 +33,8 @@ struct Export {
     weak: Weak<Node>,
     node: u64,
     count: u64,
-    is_weak: bool,
+    /// The other end's weak references; over `lent` one at most.
+    weaks: u64,
 }
 
 impl Exports {
@@ -57,7 +56,7 @@ impl Exports {
             weak: Arc::downgrade(node),
             node: node.number,
             count: 1,
-            is_weak: false,
+            weaks: 0,
         };
         self.by_number.insert(self.last, export);
         self.by_node.insert(node.number, self.last);
@@ -76,38 +75,53 @@ impl Exports {
         self.by_number.get(&number)?.weak.upgrade()
     }
 
-    /// Counts down. Gives back what is to be dropped after the lock; `Err` where the other end lets
-    /// go more than it was given.
+    /// Counts down; `keeps` says whether the other end holds it weakly from now on. Gives what is
+    /// to be dropped after the lock; `Err` where the other end lets go more than it was given.
     pub(crate) fn release(
         &mut self,
         number: u64,
         count: u64,
-        is_weak: bool,
-    ) -> Result<Option<Arc<Node>>, ()> {
+        keeps: Option<bool>,
+        calls: &CallsOut,
+    ) -> Result<Vec<Arc<Node>>, ()> {
         let export = self.by_number.get_mut(&number).ok_or(())?;
         export.count = export.count.checked_sub(count).ok_or(())?;
-        export.is_weak = is_weak;
+        export.weaks = keeps.map_or(export.weaks, u64::from);
         if export.count > 0 {
-            return Ok(None);
+            return Ok(Vec::new());
         }
         let strong = export.strong.take();
-        if !is_weak {
+        if export.weaks == 0 {
             self.forget(number);
         }
-        Ok(strong.and_then(|it| self.keep(number, it)))
+        Ok(strong.map_or_else(Vec::new, |it| self.keep(number, it, calls)))
     }
 
     /// Takes back one count of [`Self::add`]: the parcel did not go.
-    pub(crate) fn uncount(&mut self, number: u64) -> Option<Arc<Node>> {
-        let is_weak = self.by_number.get(&number)?.is_weak;
-        self.release(number, 1, is_weak).ok().flatten()
+    pub(crate) fn uncount(&mut self, number: u64, calls: &CallsOut) -> Vec<Arc<Node>> {
+        self.release(number, 1, None, calls).unwrap_or_default()
     }
 
-    /// The other end's last weak reference is gone.
+    /// The other end has a reference that it was given in no parcel: the kernel counts so.
+    pub(crate) fn acquire(&mut self, number: u64) -> Result<(), ()> {
+        let export = self.by_number.get_mut(&number).ok_or(())?;
+        export.strong = export.strong.take().or_else(|| export.weak.upgrade());
+        export.strong.as_ref().ok_or(())?;
+        export.count += 1;
+        Ok(())
+    }
+
+    /// The same, a weak one.
+    pub(crate) fn acquire_weak(&mut self, number: u64) -> Result<(), ()> {
+        self.by_number.get_mut(&number).ok_or(())?.weaks += 1;
+        Ok(())
+    }
+
+    /// A weak reference of the other end's is gone.
     pub(crate) fn release_weak(&mut self, number: u64) -> Result<(), ()> {
         let export = self.by_number.get_mut(&number).ok_or(())?;
-        export.is_weak = false;
-        if export.count == 0 {
+        export.weaks = export.weaks.saturating_sub(1);
+        if export.count == 0 && export.weaks == 0 {
             self.forget(number);
         }
         Ok(())
@@ -119,33 +133,22 @@ impl Exports {
         }
     }
 
-    /// Keeps a node while calls are out; gives it back where none is.
-    fn keep(&mut self, number: u64, node: Arc<Node>) -> Option<Arc<Node>> {
-        if self.out.is_empty() {
-            return Some(node);
-        }
-        self.leaving.push((self.calls, number, node));
-        None
+    /// Keeps a node while calls are out; gives what may go.
+    fn keep(&mut self, number: u64, node: Arc<Node>, calls: &CallsOut) -> Vec<Arc<Node>> {
+        self.leaving.push((calls.epoch(), number, node));
+        self.collect(calls)
     }
 
-    /// A call goes out.
-    pub(crate) fn begin_call(&mut self) -> u64 {
-        self.calls += 1;
-        self.out.push(self.calls);
-        self.calls
-    }
-
-    /// A call is over; gives what is to be dropped after the lock.
-    pub(crate) fn end_call(&mut self, call: u64) -> Vec<Arc<Node>> {
-        self.out.retain(|it| *it != call);
-        if self.leaving.is_empty() {
-            return Vec::new();
-        }
-        let oldest = self.out.iter().min().copied().unwrap_or(u64::MAX);
+    /// What went and is named by no call any more; to be dropped after the lock.
+    pub(crate) fn collect(&mut self, calls: &CallsOut) -> Vec<Arc<Node>> {
+        // Before the look at the calls: who ends one meanwhile comes here.
+        calls.set_leaving(self.leaving.len());
+        let epoch = calls.advance();
         let (gone, stay) = std::mem::take(&mut self.leaving)
             .into_iter()
-            .partition(|it: &(u64, u64, Arc<Node>)| it.0 < oldest);
+            .partition(|it: &(u64, u64, Arc<Node>)| it.0 + GRACE <= epoch);
         self.leaving = stay;
+        calls.set_leaving(self.leaving.len());
         gone.into_iter().map(|it| it.2).collect()
     }
 

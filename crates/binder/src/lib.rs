@@ -5,6 +5,7 @@
 //! another process. Two processes are joined by a link: [`Process::join`] makes one inside a
 //! program (transport `direct`: a call is a function call), [`Process::connect`] one between two
 //! programs (transport `lent`: the caller lends its priority to the thread that serves it).
+//! [`Process::attach`] joins all that use a kernel's `/dev/binder` (transport `driver`).
 //! docs/internals/binder.md has the protocol and the bounds. Nothing here knows Java.
 #![forbid(unsafe_code)]
 #![cfg_attr(
@@ -17,6 +18,8 @@ mod binder;
 #[cfg(not(loom))]
 mod direct;
 #[cfg(not(loom))]
+mod driver;
+#[cfg(not(loom))]
 mod error;
 #[cfg(not(loom))]
 mod exports;
@@ -27,6 +30,7 @@ mod link;
 mod node;
 #[cfg(not(loom))]
 mod oneway;
+mod out;
 #[cfg(not(loom))]
 mod process;
 #[cfg(not(loom))]
@@ -37,6 +41,7 @@ mod serving;
 #[cfg(not(loom))]
 pub use {
     binder::{Binder, WeakBinder},
+    driver::{AttachError, Device, DeviceOptions},
     error::CallError,
     lent::{ConnectError, Connection, Side},
     node::{Call, Node, Service, codes},

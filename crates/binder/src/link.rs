@@ -5,10 +5,11 @@
 // Lock order: a node's oneways, proxies, exports; none is held while a node runs, a transport
 // sends, or anything is dropped.
 
+use std::cell::RefCell;
 use std::collections::HashMap;
 use std::os::fd::OwnedFd;
-use std::sync::atomic::AtomicBool;
-use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed};
+use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, SeqCst};
+use std::sync::atomic::{AtomicBool, AtomicU64};
 use std::sync::{Arc, OnceLock, Weak};
 
 use parcel::{FlatObject, Kind, Object, Wire, flags};
@@ -19,6 +20,7 @@ use crate::binder::Binder;
 use crate::error::CallError;
 use crate::exports::Exports;
 use crate::node::Node;
+use crate::out::CallsOut;
 use crate::process::Inner;
 use crate::proxy::Proxy;
 use crate::serving::Caller;
@@ -36,6 +38,21 @@ pub(crate) enum Release {
     Strong { count: u64, keeps_weak: bool },
     /// The weak one.
     Weak,
+}
+
+/// A node that the thread has called before.
+#[derive(Default)]
+struct Found {
+    link: u64,
+    number: u64,
+    let_go: u64,
+    node: Weak<Node>,
+}
+
+const FOUND_MAX: usize = 8;
+
+thread_local! {
+    static FOUND: RefCell<[Found; FOUND_MAX]> = RefCell::default();
 }
 
 /// How calls travel.
@@ -66,6 +83,15 @@ pub(crate) trait Transport: Send + Sync {
     /// A call without an answer was served: its sender may send one more.
     fn served(&self) {}
 
+    /// There is a proxy of this number now; [`Self::release`] when it goes.
+    fn adopt(&self, _number: u64) {}
+
+    /// A proxy wants to be told of its node's death.
+    fn watch(&self, _number: u64) {}
+
+    /// It goes, or does not want to any more.
+    fn unwatch(&self, _number: u64) {}
+
     /// The link is dead: the other end is told, and sleepers wake.
     fn end(&self, link: &Link);
 }
@@ -76,6 +102,10 @@ pub(crate) struct Link {
     pub(crate) peer: Caller,
     transport: OnceLock<Box<dyn Transport>>,
     pub(crate) exports: PiMutex<Exports>,
+    /// Apart from the lock: an urgent call waits for no other's look at it.
+    calls: CallsOut,
+    /// How often something was let go: until then a node that was found may be found again.
+    let_go: AtomicU64,
     proxies: PiMutex<Proxies>,
     is_dead: AtomicBool,
     is_buried: AtomicBool,
@@ -95,6 +125,8 @@ impl Link {
             peer,
             transport: OnceLock::new(),
             exports: PiMutex::default(),
+            calls: CallsOut::default(),
+            let_go: AtomicU64::new(0),
             proxies: PiMutex::default(),
             is_dead: AtomicBool::new(false),
             is_buried: AtomicBool::new(false),
@@ -139,12 +171,14 @@ impl Link {
         if self.is_dead() {
             return Err(CallError::DeadObject);
         }
-        let call = self.exports.lock().begin_call();
+        let out = self.calls.begin();
         let outcome = self
             .transport()
             .call(self, target, code, data, reply, due_ns);
-        let gone = self.exports.lock().end_call(call);
-        drop(gone);
+        if self.calls.end(out) {
+            let gone = self.exports.lock().collect(&self.calls);
+            drop(gone);
+        }
         match outcome {
             // Whatever else the transport saw of the end.
             Err(_) if self.is_dead() => Err(CallError::DeadObject),
@@ -271,7 +305,8 @@ impl Link {
 
     fn unname(&self, named: &[u64]) {
         for &number in named {
-            let gone = self.exports.lock().uncount(number);
+            self.let_go.fetch_add(1, SeqCst);
+            let gone = self.exports.lock().uncount(number, &self.calls);
             drop(gone);
         }
     }
@@ -328,16 +363,42 @@ impl Link {
     }
 
     /// The one proxy of a node, counted.
-    fn proxy(self: &Arc<Self>, number: u64) -> Arc<Proxy> {
+    pub(crate) fn proxy(self: &Arc<Self>, number: u64) -> Arc<Proxy> {
         let mut proxies = self.proxies.lock();
         let live = proxies.live.get(&number).and_then(Weak::upgrade);
+        let is_new = live.is_none();
         let proxy = live.unwrap_or_else(|| {
             let proxy = Arc::new(Proxy::new(Arc::clone(self), number));
             proxies.live.insert(number, Arc::downgrade(&proxy));
             proxy
         });
+        drop(proxies);
         proxy.received.fetch_add(1, Relaxed);
+        if is_new {
+            self.transport().adopt(number);
+        }
         proxy
+    }
+
+    /// A proxy's first death recipient is there, or its last one goes.
+    pub(crate) fn set_watched(&self, number: u64, is_watched: bool) {
+        match is_watched {
+            true => self.transport().watch(number),
+            false => self.transport().unwatch(number),
+        }
+    }
+
+    /// The node of one proxy is gone; others live.
+    pub(crate) fn gone(&self, number: u64) {
+        let live = self
+            .proxies
+            .lock()
+            .live
+            .get(&number)
+            .and_then(Weak::upgrade);
+        if let Some(proxy) = live {
+            proxy.obituary();
+        }
     }
 
     /// A proxy goes.
@@ -379,17 +440,56 @@ impl Link {
     pub(crate) fn released(&self, number: u64, release: Release) -> Result<(), ()> {
         let mut exports = self.exports.lock();
         let gone = match release {
-            Release::Strong { count, keeps_weak } => exports.release(number, count, keeps_weak),
-            Release::Weak => exports.release_weak(number).map(|()| None),
+            Release::Strong { count, keeps_weak } => {
+                exports.release(number, count, Some(keeps_weak), &self.calls)
+            }
+            Release::Weak => exports.release_weak(number).map(|()| Vec::new()),
         };
+        self.let_go.fetch_add(1, SeqCst);
         drop(exports);
         gone.map(drop)
     }
 
-    /// The node that a call is for.
+    /// The node that a call is for. No lock where the thread has found it before, and nothing was
+    /// let go since.
     pub(crate) fn target(&self, number: u64) -> Result<Arc<Node>, CallError> {
-        let found = self.exports.lock().get(number);
-        found.ok_or(CallError::DeadObject)
+        let let_go = self.let_go.load(SeqCst);
+        let is_it = |it: &Found| (it.link, it.number, it.let_go) == (self.number, number, let_go);
+        let again = FOUND.with_borrow(|found| found.iter().find(|it| is_it(it))?.node.upgrade());
+        if let Some(node) = again {
+            return Ok(node);
+        }
+        let node = self.exports.lock().get(number);
+        let node = node.ok_or(CallError::DeadObject)?;
+        let new = Found {
+            link: self.number,
+            number,
+            let_go,
+            node: Arc::downgrade(&node),
+        };
+        FOUND.with_borrow_mut(|found| {
+            let place = (number as usize).wrapping_add(self.number as usize) % FOUND_MAX;
+            found[place] = new;
+        });
+        Ok(node)
+    }
+
+    /// The kernel holds a node once less.
+    pub(crate) fn lose(&self, number: u64) {
+        self.let_go.fetch_add(1, SeqCst);
+        let gone = self.exports.lock().release(number, 1, None, &self.calls);
+        drop(gone);
+    }
+
+    /// As [`Self::target`], by the kernel's word; 0 is the context manager's root.
+    pub(crate) fn driven(&self, number: u64) -> Result<Arc<Node>, CallError> {
+        if number != OWN {
+            return self.target(number);
+        }
+        match self.home.upgrade().and_then(|it| it.root()) {
+            Some(Binder::Local(node)) => Ok(node),
+            _ => Err(CallError::DeadObject),
+        }
     }
 
     /// Nothing travels from now on. `true` the first time.

@@ -7,9 +7,11 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::sync::Arc;
-use std::sync::atomic::Ordering::{AcqRel, Relaxed};
+use std::sync::atomic::AtomicU32;
+use std::sync::atomic::Ordering::{AcqRel, Relaxed, SeqCst};
 
 use rt::peer::Urgency;
+use rt::sync::PiMutex;
 
 use crate::Parcel;
 use crate::error::CallError;
@@ -31,9 +33,53 @@ pub(crate) struct Task {
     pub(crate) source: Option<Arc<Link>>,
 }
 
+/// The same, and how urgent the first is, which loopers look at without the lock.
+#[derive(Default)]
+pub(crate) struct DueNodes {
+    due: PiMutex<Due>,
+    /// One more than the urgency; 0 if there is none.
+    top: AtomicU32,
+}
+
+impl DueNodes {
+    fn push(&self, node: Arc<Node>) {
+        let mut due = self.due.lock();
+        due.push(node);
+        self.tell(&due);
+    }
+
+    pub(crate) fn pop(&self) -> Option<Arc<Node>> {
+        let mut due = self.due.lock();
+        let node = due.nodes.pop().map(|it| it.node);
+        self.tell(&due);
+        node
+    }
+
+    /// Everything, to be dropped.
+    pub(crate) fn take(&self) -> impl Sized {
+        let mut due = self.due.lock();
+        let all = std::mem::take(&mut *due);
+        self.tell(&due);
+        all
+    }
+
+    fn tell(&self, due: &Due) {
+        let top = due.nodes.peek();
+        let top = top.map_or(0, |it| u32::from(it.key.0.get()) + 1);
+        // Before the look at who sleeps, and after a looper's word that it does.
+        self.top.store(top, SeqCst);
+    }
+
+    /// How urgent the next one is, if it is for such a looper.
+    pub(crate) fn urgency(&self, is_kept: bool) -> Option<Urgency> {
+        let top = self.top.load(SeqCst).checked_sub(1).map(Urgency::new);
+        top.filter(|it| !is_kept || it.is_real_time())
+    }
+}
+
 /// Nodes that have calls, in the order in which they are served.
 #[derive(Default)]
-pub(crate) struct Due {
+struct Due {
     nodes: BinaryHeap<Entry>,
     sequence: u64,
 }
@@ -69,20 +115,6 @@ impl Due {
         let key = (node.service.oneway_urgency(), Reverse(self.sequence));
         self.nodes.push(Entry { key, node });
     }
-
-    /// How urgent the next one is, if it is for such a looper.
-    pub(crate) fn urgency(&self, is_kept: bool) -> Option<Urgency> {
-        let top = self.nodes.peek().map(|it| it.key.0);
-        top.filter(|it| !is_kept || it.is_real_time())
-    }
-
-    pub(crate) fn pop(&mut self) -> Option<Arc<Node>> {
-        self.nodes.pop().map(|it| it.node)
-    }
-
-    pub(crate) fn take(&mut self) -> Self {
-        std::mem::take(self)
-    }
 }
 
 /// Queues a call; never waits for the node.
@@ -102,7 +134,7 @@ pub(crate) fn push(node: &Arc<Node>, task: Task) -> Result<(), CallError> {
     drop(oneways);
     if is_news {
         let urgency = node.service.oneway_urgency();
-        owner.due.lock().push(Arc::clone(node));
+        owner.due.push(Arc::clone(node));
         owner.wake_for(urgency);
     }
     Ok(())
@@ -134,6 +166,6 @@ pub(crate) fn serve(owner: &Inner, node: &Arc<Node>) {
     let is_due = oneways.is_due;
     drop(oneways);
     if is_due {
-        owner.due.lock().push(Arc::clone(node));
+        owner.due.push(Arc::clone(node));
     }
 }

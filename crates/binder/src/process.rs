@@ -18,10 +18,10 @@ use rt::thread::{Builder, SpawnError, Thread};
 
 use crate::binder::Binder;
 use crate::direct::Direct;
-use crate::lent::{Door, Face, LOOPERS_MAX, Lent, looper};
+use crate::lent::{Door, Face, LOOPERS_MAX, Lents, looper};
 use crate::link::Link;
 use crate::node::{Node, Service};
-use crate::oneway::Due;
+use crate::oneway::DueNodes;
 use crate::serving::Caller;
 
 /// Numbers of links: one count for the program, since threads serve several processes.
@@ -142,8 +142,8 @@ pub(crate) struct Inner {
     pub(crate) name: String,
     root: PiMutex<Option<Binder>>,
     links: PiMutex<Vec<Arc<Link>>>,
-    pub(crate) lents: PiMutex<Vec<(Arc<Link>, Arc<Lent>)>>,
-    pub(crate) due: PiMutex<Due>,
+    pub(crate) lents: Lents,
+    pub(crate) due: DueNodes,
     pub(crate) oneways_waiting: AtomicUsize,
     pub(crate) counters: Tallies,
     pub(crate) loopers: Vec<Looper>,
@@ -190,8 +190,8 @@ impl Process {
             name: options.name.clone(),
             root: PiMutex::default(),
             links: PiMutex::default(),
-            lents: PiMutex::default(),
-            due: PiMutex::default(),
+            lents: Lents::default(),
+            due: DueNodes::default(),
             oneways_waiting: AtomicUsize::new(0),
             counters: Tallies::default(),
             face: Face::new(&loopers)?,
@@ -334,7 +334,7 @@ impl Drop for Process {
             }
         }
         let root = self.inner.root.lock().take();
-        let due = self.inner.due.lock().take();
+        let due = self.inner.due.take();
         drop((root, due));
         self.inner.wake_all();
         self.inner.door.ring();
@@ -375,13 +375,11 @@ impl Inner {
             Some(links.swap_remove(index))
         };
         let link = take(&mut self.links.lock());
-        let lent = {
-            let mut lents = self.lents.lock();
-            let index = lents.iter().position(|it| it.0.number == number);
-            index.map(|index| lents.swap_remove(index))
-        };
+        let lent = self.lents.remove(number);
         if let Some((_, lent)) = &lent {
             lent.silence(&self.loopers);
+            // Loopers let go what they have of it.
+            self.wake_all();
         }
         drop((link, lent));
     }

@@ -27,6 +27,7 @@ pub struct Proxy {
 #[derive(Default)]
 struct Recipients {
     next: u64,
+    is_watched: bool,
     waiting: Vec<(Token, Recipient)>,
     is_over: bool,
 }
@@ -43,7 +44,7 @@ impl Proxy {
 
     /// Whether the process of the node is there, as far as is known.
     pub fn is_alive(&self) -> bool {
-        !self.link.is_dead()
+        !self.link.is_dead() && !self.recipients.lock().is_over
     }
 
     /// Calls `recipient` once when the process of the node ends, on the thread that learns of it.
@@ -57,6 +58,11 @@ impl Proxy {
         let token = Token(recipients.next);
         recipients.next += 1;
         recipients.waiting.push((token, recipient));
+        let is_first = !std::mem::replace(&mut recipients.is_watched, true);
+        drop(recipients);
+        if is_first {
+            self.link.set_watched(self.number, true);
+        }
         Some(token)
     }
 
@@ -83,6 +89,9 @@ impl Proxy {
 
 impl Drop for Proxy {
     fn drop(&mut self) {
+        if self.recipients.get_mut().is_watched {
+            self.link.set_watched(self.number, false);
+        }
         self.link.release(self.number, self.received.load(Relaxed));
     }
 }

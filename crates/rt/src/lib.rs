@@ -8,6 +8,8 @@
 pub mod affinity;
 pub mod bell;
 pub mod clock;
+#[cfg(not(loom))]
+pub mod driver;
 pub mod guard;
 pub mod lines;
 pub mod memory;

@@ -241,10 +241,7 @@ impl Process {
             heard.map_err(ConnectError::Refused)?;
         }
         inner.enter(Arc::clone(&link));
-        inner
-            .lents
-            .lock()
-            .push((Arc::clone(&link), Arc::clone(&lent)));
+        inner.lents.add(Arc::clone(&link), Arc::clone(&lent));
         let heard = inner.door.add(&link, &lent);
         heard.map_err(ConnectError::Refused)?;
         // What came before the door heard this link.

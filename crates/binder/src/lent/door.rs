@@ -58,7 +58,7 @@ pub(crate) fn watch(inner: &Arc<Inner>) {
     let mut again_ns = None;
     while !inner.has_ended() {
         inner.door.bells.wait_until(again_ns);
-        let lents = inner.lents.lock().clone();
+        let lents = inner.lents.all();
         let mut is_full = false;
         for (link, lent) in lents {
             hear(&link, &lent);

@@ -11,6 +11,7 @@ use rt::policy::Tid;
 use crate::lent::call::Conversation;
 use crate::lent::inbox::Gone;
 use crate::lent::layout::{Area, Header, Kind, SLOTS};
+use crate::lent::lents::Known;
 use crate::lent::message::{self, Lent};
 use crate::lent::words;
 use crate::link::Link;
@@ -44,13 +45,15 @@ impl Request {
 pub(crate) fn run(inner: &Arc<Inner>, index: usize) {
     let looper = &inner.loopers[index];
     let sleeping = inner.face.sleeping(index);
+    let mut links = Known::default();
     let mut requests = Vec::with_capacity(SLOTS);
     message::prepare();
     serving::prepare();
     let mut was_oneway = false;
     while !inner.has_ended() {
-        gather(inner, index, &mut requests);
-        let due = inner.due.lock().urgency(looper.is_kept);
+        links.learn(&inner.lents);
+        gather(&links, index, &mut requests);
+        let due = inner.due.urgency(looper.is_kept);
         let next = choose(&mut requests, due.is_some() || looper.is_kept);
         let is_oneway_first = match (&next, due) {
             // Equals take turns: neither kind keeps the other waiting.
@@ -65,7 +68,7 @@ pub(crate) fn run(inner: &Arc<Inner>, index: usize) {
                 serve(inner, request, looper.is_kept && !urgency.is_real_time());
             }
             None => {
-                if words::fall_asleep(sleeping, || has_work(inner, index)) {
+                if words::fall_asleep(sleeping, || has_work(inner, &links, index)) {
                     looper.bells.wait_until(None);
                     words::wake_up(sleeping);
                 }
@@ -76,15 +79,15 @@ pub(crate) fn run(inner: &Arc<Inner>, index: usize) {
 }
 
 fn oneways(inner: &Inner) {
-    let node = inner.due.lock().pop();
+    let node = inner.due.pop();
     if let Some(node) = node {
         oneway::serve(inner, &node);
     }
 }
 
 /// Takes what was posted to this looper. O(links).
-fn gather(inner: &Inner, index: usize, requests: &mut Vec<Request>) {
-    for (link, lent) in inner.lents.lock().iter() {
+fn gather(links: &Known, index: usize, requests: &mut Vec<Request>) {
+    for (link, lent) in links.all() {
         let mut bits = words::take(lent.posted(lent.other(), index));
         while bits != 0 {
             let slot = bits.trailing_zeros() as usize;
@@ -118,15 +121,12 @@ fn choose(requests: &mut [Request], is_asked: bool) -> Option<(usize, Urgency)> 
     urgencies.min_by_key(|it| u8::MAX - it.1.get())
 }
 
-fn has_work(inner: &Inner, index: usize) -> bool {
+fn has_work(inner: &Inner, links: &Known, index: usize) -> bool {
     let is_posted = |lent: &Lent| words::is_posted(lent.posted(lent.other(), index));
     inner.has_ended()
-        || inner.lents.lock().iter().any(|(_, lent)| is_posted(lent))
-        || inner
-            .due
-            .lock()
-            .urgency(inner.loopers[index].is_kept)
-            .is_some()
+        || links.is_old(&inner.lents)
+        || links.all().iter().any(|(_, lent)| is_posted(lent))
+        || inner.due.urgency(inner.loopers[index].is_kept).is_some()
 }
 
 fn serve(inner: &Inner, request: Request, is_declined: bool) {

@@ -21,6 +21,8 @@ mod inbox;
 #[cfg(not(loom))]
 mod layout;
 #[cfg(not(loom))]
+mod lents;
+#[cfg(not(loom))]
 pub(crate) mod looper;
 #[cfg(not(loom))]
 mod message;
@@ -38,5 +40,5 @@ pub(crate) use {
     door::{Door, watch},
     face::Face,
     layout::LOOPERS_MAX,
-    message::Lent,
+    lents::Lents,
 };

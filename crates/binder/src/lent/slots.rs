@@ -1,6 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //! [`Slots`]: places for the calls that a process has out over one link. Who finds none waits, the
-//! most urgent first; some are kept for real-time callers.
+//! most urgent first.
+//!
+//! Some are kept for real-time callers, who take others only where none of these is free. Taking
+//! and giving one is a change of one word: an urgent caller waits for no other's, and wakes none of
+//! the ordinary callers that wait.
+
+use std::sync::atomic::AtomicU64;
+use std::sync::atomic::Ordering::SeqCst;
 
 use rt::clock::{Clock, Monotonic};
 use rt::sync::{PiCondvar, PiMutex, Wake};
@@ -10,25 +17,42 @@ use crate::lent::layout::{SLOTS, SLOTS_KEPT};
 
 /// How often parked slots are looked at, while nothing else is free.
 const LOOK_NS: u64 = 5_000_000;
+/// Slots for real-time callers alone, a bit for each.
+const KEPT: u64 = (1 << SLOTS_KEPT) - 1;
+const ALL: u64 = (1 << SLOTS) - 1;
+
+pub(crate) struct Slots {
+    /// A bit for each.
+    free: AtomicU64,
+    /// Given up by their callers, and still with a looper.
+    parked: AtomicU64,
+    /// Callers that wait, or are about to: of both kinds.
+    urgent: Queue,
+    ordinary: Queue,
+}
 
 #[derive(Default)]
-pub(crate) struct Slots {
-    state: PiMutex<State>,
+struct Queue {
+    waiting: AtomicU64,
+    lock: PiMutex<()>,
     freed: PiCondvar,
 }
 
-struct State {
-    /// A bit for each.
-    free: u64,
-    /// Given up by their callers, and still with a looper.
-    parked: u64,
+impl Queue {
+    fn wake_one(&self) {
+        if self.waiting.load(SeqCst) > 0 {
+            self.freed.notify_one(&self.lock.lock());
+        }
+    }
 }
 
-impl Default for State {
+impl Default for Slots {
     fn default() -> Self {
         Self {
-            free: (1 << SLOTS) - 1,
-            parked: 0,
+            free: AtomicU64::new(ALL),
+            parked: AtomicU64::new(0),
+            urgent: Queue::default(),
+            ordinary: Queue::default(),
         }
     }
 }
@@ -42,64 +66,118 @@ impl Slots {
         is_out: impl Fn(usize) -> bool,
         is_dead: impl Fn() -> bool,
     ) -> Result<usize, CallError> {
-        let kept = if is_real_time { 0 } else { SLOTS_KEPT as u32 };
-        let mut state = self.state.lock();
+        if is_dead() {
+            return Err(CallError::DeadObject);
+        }
+        if let Some(slot) = self.try_take(is_real_time) {
+            return Ok(slot);
+        }
+        let queue = match is_real_time {
+            true => &self.urgent,
+            false => &self.ordinary,
+        };
+        queue.waiting.fetch_add(1, SeqCst);
+        let taken = self.wait(queue, is_real_time, due_ns, is_out, is_dead);
+        queue.waiting.fetch_sub(1, SeqCst);
+        if taken.is_err() {
+            // It may have been woken for a slot that it did not take.
+            queue.wake_one();
+        }
+        taken
+    }
+
+    fn wait(
+        &self,
+        queue: &Queue,
+        is_real_time: bool,
+        due_ns: Option<u64>,
+        is_out: impl Fn(usize) -> bool,
+        is_dead: impl Fn() -> bool,
+    ) -> Result<usize, CallError> {
+        let mut guard = queue.lock.lock();
         loop {
             if is_dead() {
                 return Err(CallError::DeadObject);
             }
-            state.unpark(&is_out);
-            if state.free.count_ones() > kept {
-                let index = state.free.trailing_zeros() as usize;
-                state.free &= !(1 << index);
-                return Ok(index);
+            self.unpark(&is_out);
+            if let Some(slot) = self.try_take(is_real_time) {
+                return Ok(slot);
             }
-            if state.parked.count_ones() as usize >= SLOTS - SLOTS_KEPT {
+            let parked = self.parked.load(SeqCst);
+            if parked.count_ones() as usize >= SLOTS - SLOTS_KEPT {
                 return Err(CallError::QueueFull);
             }
             if due_ns.is_some_and(|due_ns| due_ns <= Monotonic.now_ns()) {
                 return Err(CallError::TimedOut);
             }
             // A looper that gives a parked slot back tells nobody.
-            let look_ns = (state.parked != 0).then(|| Monotonic.now_ns() + LOOK_NS);
+            let look_ns = (parked != 0).then(|| Monotonic.now_ns() + LOOK_NS);
             match due_ns.into_iter().chain(look_ns).min() {
                 Some(until_ns) => {
-                    let _: Wake = self.freed.wait_until(&mut state, until_ns);
+                    let _: Wake = queue.freed.wait_until(&mut guard, until_ns);
                 }
-                None => self.freed.wait(&mut state),
+                None => queue.freed.wait(&mut guard),
+            }
+        }
+    }
+
+    /// O(slots) attempts at the most, each of them another's success.
+    fn try_take(&self, is_real_time: bool) -> Option<usize> {
+        let mut free = self.free.load(SeqCst);
+        loop {
+            let fit = match is_real_time {
+                true if free & KEPT != 0 => free & KEPT,
+                true => free,
+                false => free & !KEPT,
+            };
+            if fit == 0 {
+                return None;
+            }
+            let slot = fit.trailing_zeros() as usize;
+            let taken = free & !(1 << slot);
+            match self.free.compare_exchange(free, taken, SeqCst, SeqCst) {
+                Ok(_) => return Some(slot),
+                Err(now) => free = now,
             }
         }
     }
 
     /// The caller is done.
     pub(crate) fn give(&self, index: usize) {
-        let mut state = self.state.lock();
-        state.free |= 1 << index;
-        self.freed.notify_all(&state);
+        self.free.fetch_or(1 << index, SeqCst);
+        self.urgent.wake_one();
+        if 1 << index & KEPT == 0 {
+            self.ordinary.wake_one();
+        }
     }
 
     /// The caller has given up; the looper has not.
     pub(crate) fn park(&self, index: usize) {
-        self.state.lock().parked |= 1 << index;
+        self.parked.fetch_or(1 << index, SeqCst);
     }
 
     /// The link is dead: whoever waits looks again.
     pub(crate) fn wake_all(&self) {
-        self.freed.notify_all(&self.state.lock());
+        for queue in [&self.urgent, &self.ordinary] {
+            queue.freed.notify_all(&queue.lock.lock());
+        }
     }
-}
 
-impl State {
-    fn unpark(&mut self, is_out: impl Fn(usize) -> bool) {
-        let mut parked = self.parked;
+    fn unpark(&self, is_out: impl Fn(usize) -> bool) {
+        let mut parked = self.parked.load(SeqCst);
         while parked != 0 {
             let index = parked.trailing_zeros() as usize;
             parked &= parked - 1;
-            if !is_out(index) {
-                self.parked &= !(1 << index);
-                self.free |= 1 << index;
+            // Whoever takes the bit away gives the slot back: one of those that look.
+            if !is_out(index) && self.parked.fetch_and(!(1 << index), SeqCst) & 1 << index != 0 {
+                self.give_parked(index);
             }
         }
+    }
+
+    /// As [`Self::give`], of one who holds its queue's lock and looks anyway.
+    fn give_parked(&self, index: usize) {
+        self.free.fetch_or(1 << index, SeqCst);
     }
 }
 

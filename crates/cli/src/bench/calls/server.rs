@@ -6,8 +6,11 @@ use std::io::Read;
 use std::os::fd::{AsFd, OwnedFd};
 use std::process::{Child, ChildStdin, Command, ExitCode, Stdio};
 
-use anyhow::{Context, Result, bail};
-use binder::{Binder, Call, CallError, Connection, Options, Parcel, Process, Service, Side};
+use anyhow::{Context, Result};
+use binder::{
+    Binder, Call, CallError, Connection, Device, DeviceOptions, Options, Parcel, Process, Service,
+    Side,
+};
 use rt::clock::{Clock, Monotonic, thread_time_ns};
 use rt::memory::{LockScope, ProcessLock};
 use rt::socket::Socket;
@@ -46,7 +49,14 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     });
     process.set_root(Some(node));
     if args.transport.has_driver() {
-        bail!("not supported: the kernel's driver");
+        let _device = process.attach(&DeviceOptions {
+            loopers: args.loopers + args.kept,
+            is_manager: true,
+            ..DeviceOptions::new()
+        })?;
+        // Until A closes it.
+        let _ = std::io::stdin().read(&mut [0]);
+        return Ok(ExitCode::SUCCESS);
     }
     let socket = std::io::stdin().as_fd().try_clone_to_owned()?;
     let connection = process.connect(socket, Side::Listener, due_ns())?;
@@ -99,7 +109,7 @@ impl Service for Served {
                 while thread_time_ns() < end_ns {}
             }
             codes::ORDER => {
-                let noted = std::mem::replace(&mut *self.noted.lock(), Vec::new());
+                let noted = std::mem::take(&mut *self.noted.lock());
                 self.noted.lock().reserve(NOTED_MAX);
                 return Ok(reply.write_blob(Some(&noted))?);
             }
@@ -115,6 +125,8 @@ pub(crate) struct Server {
     /// What tells B over the driver that it is to end.
     input: Option<ChildStdin>,
     connection: Option<Connection>,
+    /// A's use of the driver.
+    device: Option<Device>,
     /// What is called.
     pub(crate) remote: Binder,
     /// A's own.
@@ -133,7 +145,7 @@ impl Server {
         command.stdout(Stdio::null());
         let process = Process::start(&options("calls", 1, 1))?;
         if transport.has_driver() {
-            bail!("not supported: the kernel's driver");
+            return Self::start_by_driver(command, process);
         }
         let (near, far) = Socket::pair()?;
         let far: OwnedFd = far.into_fd();
@@ -142,15 +154,43 @@ impl Server {
         // What was moved into the command is closed with it: else the socket never ends.
         drop(command);
         let joined = process.connect(near.into_fd(), Side::Caller, due_ns());
-        let joined = joined.map_err(|error| {
-            let _ = child.kill();
-            error
-        })?;
+        let joined = joined.inspect_err(|_| drop(child.kill()))?;
         let remote = joined.root()?.context("the process has no root")?;
         Ok(Self {
             child,
             input: None,
             connection: Some(joined),
+            device: None,
+            remote,
+            _process: process,
+        })
+    }
+
+    fn start_by_driver(mut command: Command, process: Process) -> Result<Self> {
+        let child = command.stdin(Stdio::piped()).spawn();
+        let mut child = child.context("cannot start the process that is called")?;
+        let input = child.stdin.take();
+        let joined = process.attach(&DeviceOptions {
+            loopers: 1,
+            ..DeviceOptions::new()
+        });
+        let root = joined.map_err(anyhow::Error::from).and_then(|device| {
+            let due_ns = due_ns();
+            loop {
+                match device.root() {
+                    Ok(root) => return Ok((device, root)),
+                    // B is not the context manager yet.
+                    Err(error) if Monotonic.now_ns() > due_ns => return Err(error.into()),
+                    Err(_) => Monotonic.sleep_until(Monotonic.now_ns() + 2_000_000),
+                }
+            }
+        });
+        let (device, remote) = root.inspect_err(|_| drop(child.kill()))?;
+        Ok(Self {
+            child,
+            input,
+            connection: None,
+            device: Some(device),
             remote,
             _process: process,
         })
@@ -161,6 +201,9 @@ impl Drop for Server {
     fn drop(&mut self) {
         if let Some(connection) = &self.connection {
             connection.close();
+        }
+        if let Some(device) = &self.device {
+            device.close();
         }
         drop(self.input.take());
         let due_ns = due_ns();
@@ -173,10 +216,4 @@ impl Drop for Server {
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
-}
-
-/// Waits until standard input ends.
-#[allow(dead_code, reason = "the driver's")]
-fn await_end() {
-    let _ = std::io::stdin().read(&mut [0]);
 }
