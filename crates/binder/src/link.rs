@@ -346,6 +346,11 @@ impl Link {
             Kind::Binder if flat.number != OWN => {
                 Ok(Object::Binder(Binder::Remote(self.proxy(flat.number))))
             }
+            Kind::Handle if flat.number == OWN => {
+                // Everybody is given the root who asks for it.
+                let root = self.home.upgrade().and_then(|it| it.root());
+                root.map(Object::Binder).ok_or(CallError::BadParcel)
+            }
             Kind::Handle => {
                 // What this end does not hold is the reader's loss alone: its count went down
                 // before a caller gave up, or the other end makes numbers up.

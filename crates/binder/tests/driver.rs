@@ -198,14 +198,18 @@ fn references_are_counted_and_end_at_zero() {
     drop((own, played));
     let held = weak.promote().expect("the other program holds it");
     let mut back = give(&pair.remote, KEEP, None).unwrap();
-    let back = back.read_binder().unwrap().unwrap();
-    assert!(back.is_same(&held));
+    assert!(back.read_binder().unwrap().unwrap().is_same(&held));
     drop((held, back));
     await_that("the node goes", || weak.promote().is_none());
-    // The other program's own node comes back as the proxy that is there.
+    // The manager's root is handle 0; passed on it is a node like others, as on Android.
     give(&pair.remote, KEEP, Some(&pair.remote)).unwrap();
+    let mut back = give(&pair.remote, KEEP, Some(&pair.remote)).unwrap();
+    let passed = back.read_binder().unwrap().unwrap();
+    assert_eq!(passed.ping(), Ok(()));
     let mut back = give(&pair.remote, KEEP, None).unwrap();
-    assert!(back.read_binder().unwrap().unwrap().is_same(&pair.remote));
+    let again = back.read_binder().unwrap().unwrap();
+    assert!(again.is_same(&passed), "one node is one proxy");
+    drop((passed, again, back));
     let weak = pair.remote.downgrade();
     assert!(weak.promote().is_some(), "while a proxy lives");
     drop(weak);

@@ -18,8 +18,8 @@ use crate::sys::Errno;
 
 /// The protocol of 64-bit kernels, the only one spoken here.
 const VERSION: i32 = 8;
-/// Bytes that are read at once: some ten returns.
-const READ_BYTES: usize = 512;
+/// Bytes that are read at once: some twenty returns.
+const READ_BYTES: usize = 1024;
 /// A flat object in a buffer; of one kind that is a descriptor.
 const FLAT_BYTES: u64 = 24;
 const KIND_FD: u32 = u32::from_be_bytes(*b"fd*\x85");
@@ -295,6 +295,11 @@ impl Default for Returns {
 }
 
 impl Returns {
+    /// Whether all of it was looked at.
+    pub fn is_empty(&self) -> bool {
+        self.at == self.size
+    }
+
     fn read<const N: usize>(&mut self) -> Option<[u8; N]> {
         let found = *self.bytes[self.at..self.size].first_chunk()?;
         self.at += N;
@@ -399,6 +404,9 @@ impl Driver {
 
     /// Says what there is to say, nothing that is answered; does not sleep.
     pub fn tell(&self, commands: &mut Commands) -> Result<(), Errno> {
+        if commands.bytes.is_empty() {
+            return Ok(());
+        }
         let outcome = self.talk(&commands.bytes, &mut []);
         commands.bytes.clear();
         outcome.map(drop)
@@ -415,10 +423,12 @@ impl Driver {
         if let Some(outgoing) = outgoing {
             outgoing.write(&mut commands.bytes);
         }
-        (returns.at, returns.size) = (0, 0);
-        let outcome = self.talk(&commands.bytes, &mut returns.bytes);
+        // What was not looked at yet stays in front.
+        returns.bytes.copy_within(returns.at..returns.size, 0);
+        (returns.at, returns.size) = (0, returns.size - returns.at);
+        let outcome = self.talk(&commands.bytes, &mut returns.bytes[returns.size..]);
         commands.bytes.clear();
-        returns.size = outcome?;
+        returns.size += outcome?;
         Ok(())
     }
 

@@ -34,7 +34,7 @@ pub(super) struct End(pub(super) Arc<Kernel>);
 #[derive(Default)]
 struct Room {
     commands: Commands,
-    returns: Returns,
+    returns: Box<Returns>,
     wire: Wire,
     positions: Vec<u64>,
     fds: Vec<OwnedFd>,
@@ -247,11 +247,18 @@ impl Kernel {
             Some(_) => Until::Answered,
             None => Until::Sent,
         };
+        // What follows an answer's "sent" is for whoever waits on this thread: its own answer, it
+        // may be.
+        let is_answer = outgoing.is_some_and(|it| it.handle.is_none());
         let mut answer = None;
         let mut ended = None;
         while ended.is_none() {
-            self.exchange(link, room, outgoing.take())?;
-            while let Some(it) = self.next(link, &mut room.returns)? {
+            if outgoing.is_some() || room.returns.is_empty() {
+                self.exchange(link, room, outgoing.take())?;
+            }
+            while !(is_answer && ended.is_some())
+                && let Some(it) = self.next(link, &mut room.returns)?
+            {
                 match it {
                     Return::Answer(it) if until == Until::Answered => {
                         answer = Some(it);
@@ -260,7 +267,7 @@ impl Kernel {
                     Return::Sent if until == Until::Sent => ended = Some(Ok(())),
                     Return::Dead => ended = Some(Err(CallError::DeadObject)),
                     Return::Failed(errno) => ended = Some(Err(failed(errno))),
-                    other => self.obey(link, &mut room.commands, other),
+                    other => self.obey(link, room, other),
                 }
             }
             if ended.is_none() && link.is_dead() {
@@ -341,11 +348,12 @@ impl Kernel {
     }
 
     /// Does what the kernel says.
-    fn obey(self: &Arc<Self>, link: &Arc<Link>, commands: &mut Commands, it: Return) {
+    fn obey(self: &Arc<Self>, link: &Arc<Link>, room: &mut Room, it: Return) {
+        let commands = &mut room.commands;
         // What this process never gave is the kernel's mistake; there is nothing to count.
         let exports = || link.exports.lock();
         match it {
-            Return::Call(incoming) => self.serve(link, incoming),
+            Return::Call(incoming) => self.serve(link, room, incoming),
             Return::Weaken(node) => {
                 let _ = exports().acquire_weak(node);
                 commands.weakened(node);
@@ -367,19 +375,16 @@ impl Kernel {
             }
             // An answer that nobody waits for is let go.
             Return::Answer(incoming) => {
-                let mut room = Room::take();
-                let mut places = std::mem::take(&mut room.places);
-                let spent = self.take(incoming, &mut room.wire, &mut room.fds, &mut places);
+                let (mut wire, mut fds, mut places) = <_>::default();
+                let spent = self.take(incoming, &mut wire, &mut fds, &mut places);
                 commands.free(spent);
-                room.places = places;
-                room.give();
             }
             Return::Sent | Return::Dead | Return::Failed(_) => {}
         }
     }
 
-    /// Serves one call, on the calling thread.
-    fn serve(self: &Arc<Self>, link: &Arc<Link>, incoming: Incoming) {
+    /// Serves one call, on the calling thread, whose conversation goes on afterwards.
+    fn serve(self: &Arc<Self>, link: &Arc<Link>, outer: &mut Room, incoming: Incoming) {
         let mut room = Room::take();
         let caller = Caller {
             pid: incoming.pid,
@@ -413,7 +418,9 @@ impl Kernel {
             room.commands.free(spent);
             let _ = self.driver.tell(&mut room.commands);
         } else {
+            std::mem::swap(&mut room.returns, &mut outer.returns);
             self.answer(link, &mut room, outcome, &reply);
+            std::mem::swap(&mut room.returns, &mut outer.returns);
         }
         (room.data, room.reply, room.places) = (data, reply, places);
         room.give();
@@ -491,11 +498,11 @@ pub(super) fn look_after(link: &Arc<Link>, kernel: &Arc<Kernel>) {
     let mut room = Room::take();
     room.commands.enter_looper();
     while !link.is_dead() {
-        if kernel.exchange(link, &mut room, None).is_err() {
+        if room.returns.is_empty() && kernel.exchange(link, &mut room, None).is_err() {
             break;
         }
         while let Ok(Some(it)) = kernel.next(link, &mut room.returns) {
-            kernel.obey(link, &mut room.commands, it);
+            kernel.obey(link, &mut room, it);
         }
     }
     room.commands.exit_looper();
