@@ -14,7 +14,7 @@ use std::sync::atomic::Ordering::Relaxed;
 use std::sync::atomic::{AtomicU32, AtomicU64};
 
 use crate::memory::page_bytes;
-use crate::sync::Loan;
+use crate::sync::{Event, Loan};
 use crate::sys::Errno;
 use crate::sys::futex::Shared;
 
@@ -203,12 +203,14 @@ pub trait Word: sealed::Sealed {}
 impl Word for AtomicU32 {}
 impl Word for AtomicU64 {}
 impl Word for Loan<Shared> {}
+impl Word for Event<Shared> {}
 
 mod sealed {
     pub trait Sealed {}
     impl Sealed for super::AtomicU32 {}
     impl Sealed for super::AtomicU64 {}
     impl Sealed for super::Loan<super::Shared> {}
+    impl Sealed for super::Event<super::Shared> {}
 }
 
 /// A mapping to read and write.

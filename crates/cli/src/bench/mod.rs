@@ -7,6 +7,7 @@ mod calls;
 mod classes;
 mod gc;
 mod handler;
+mod ipc;
 mod java;
 mod rpc;
 mod sched;
@@ -30,6 +31,7 @@ enum Experiment {
     App(app::Args),
     Gc(gc::Args),
     Handler(handler::Args),
+    Ipc(ipc::Args),
     Java(java::Args),
     Rpc(rpc::Args),
     Sched(sched::Args),
@@ -44,6 +46,7 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
         Experiment::App(args) => app::run(args),
         Experiment::Gc(args) => gc::run(args),
         Experiment::Handler(args) => handler::run(args),
+        Experiment::Ipc(args) => ipc::run(args),
         Experiment::Java(args) => java::run(args),
         Experiment::Rpc(args) => rpc::run(args),
         Experiment::Sched(args) => sched::run(args),

@@ -2,6 +2,7 @@
 //! What the experiments on calls between processes share: the transports, the process B that is
 //! called (`server`), and guests in which both live (`guest`).
 
+pub(crate) mod bare;
 pub(crate) mod guest;
 pub(crate) mod server;
 
@@ -14,10 +15,8 @@ pub(crate) mod codes {
     pub(crate) const TIMESTAMP: u32 = 1;
     /// Gives back the bytes of a blob.
     pub(crate) const ECHO: u32 = 2;
-    /// Computes for so many ns of its thread's time, notes the caller's level, gives the time.
+    /// Computes for so many ns of its thread's time; gives the time at which it began.
     pub(crate) const COMPUTE: u32 = 3;
-    /// The levels noted so far, in the order of service; forgets them.
-    pub(crate) const ORDER: u32 = 4;
 }
 
 /// What carries the calls.

@@ -14,14 +14,11 @@ use binder::{
 use rt::clock::{Clock, Monotonic, thread_time_ns};
 use rt::memory::{LockScope, ProcessLock};
 use rt::socket::Socket;
-use rt::sync::PiMutex;
 
-use super::{Transport, codes};
+use super::{Transport, bare, codes};
 
 /// How long a process has to begin, and to end.
 const PATIENCE_NS: u64 = 20_000_000_000;
-/// How many levels are noted.
-const NOTED_MAX: usize = 1 << 16;
 
 /// The process that the experiments call.
 #[derive(clap::Args)]
@@ -34,6 +31,9 @@ pub(crate) struct Args {
     /// Loopers for real-time callers alone
     #[arg(long)]
     kept: usize,
+    /// No transport at all: a futex that is lent, and a socket
+    #[arg(long)]
+    bare: bool,
     /// The process that called for it
     #[arg(long)]
     parent: u32,
@@ -43,10 +43,12 @@ pub(crate) struct Args {
 pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     rt::process::die_with_parent(args.parent).context("whom to serve has gone")?;
     let _memory = ProcessLock::acquire(LockScope::All)?;
+    if args.bare {
+        bare::serve(std::io::stdin().as_fd().try_clone_to_owned()?)?;
+        return Ok(ExitCode::SUCCESS);
+    }
     let process = Process::start(&options("served", args.loopers, args.kept))?;
-    let node = process.add(Served {
-        noted: PiMutex::new(Vec::with_capacity(NOTED_MAX)),
-    });
+    let node = process.add(Served);
     process.set_root(Some(node));
     if args.transport.has_driver() {
         let _device = process.attach(&DeviceOptions {
@@ -78,9 +80,7 @@ fn options(name: &str, loopers: usize, kept: usize) -> Options {
 }
 
 /// The node.
-struct Served {
-    noted: PiMutex<Vec<u8>>,
-}
+struct Served;
 
 impl Service for Served {
     fn descriptor(&self) -> &str {
@@ -98,25 +98,34 @@ impl Service for Served {
             codes::TIMESTAMP => {}
             codes::ECHO => return Ok(reply.write_blob(data.read_blob())?),
             codes::COMPUTE => {
-                let mut number = || data.read_i32().ok_or(CallError::BadParcel);
-                let (ns, level) = (number()?, number()?);
-                let mut noted = self.noted.lock();
-                if noted.len() < NOTED_MAX {
-                    noted.push(u8::try_from(level).map_err(|_| CallError::BadParcel)?);
-                }
-                drop(noted);
+                let ns = data.read_i32().ok_or(CallError::BadParcel)?;
+                reply.write(&Monotonic.now_ns().to_le_bytes())?;
                 let end_ns = thread_time_ns() + u64::from(ns.unsigned_abs());
                 while thread_time_ns() < end_ns {}
-            }
-            codes::ORDER => {
-                let noted = std::mem::take(&mut *self.noted.lock());
-                self.noted.lock().reserve(NOTED_MAX);
-                return Ok(reply.write_blob(Some(&noted))?);
+                return Ok(());
             }
             _ => return Err(CallError::UnknownTransaction),
         }
         Ok(reply.write(&Monotonic.now_ns().to_le_bytes())?)
     }
+}
+
+/// This program as B.
+pub(super) fn command(transport: Transport, loopers: usize, kept: usize) -> Result<Command> {
+    let own = std::env::current_exe().context("cannot find this program's own file")?;
+    let mut command = Command::new(own);
+    let numbers = [loopers.to_string(), kept.to_string()];
+    command.args(["bench", "served", "--transport", transport.name()]);
+    command.args(["--loopers", &numbers[0], "--kept", &numbers[1], "--parent"]);
+    command.arg(std::process::id().to_string());
+    command.stdout(Stdio::null());
+    Ok(command)
+}
+
+/// Starts B with a socket; this end of it is closed with the command, or it would never end.
+pub(super) fn spawn(mut command: Command, socket: OwnedFd) -> Result<Child> {
+    let child = command.stdin(Stdio::from(socket)).spawn();
+    child.context("cannot start the process that is called")
 }
 
 /// The process B as A has it. Ends with this.
@@ -136,23 +145,14 @@ pub(crate) struct Server {
 impl Server {
     /// Starts B, and joins this program with it.
     pub(crate) fn start(transport: Transport, loopers: usize, kept: usize) -> Result<Self> {
-        let own = std::env::current_exe().context("cannot find this program's own file")?;
-        let mut command = Command::new(own);
-        let numbers = [loopers.to_string(), kept.to_string()];
-        command.args(["bench", "served", "--transport", transport.name()]);
-        command.args(["--loopers", &numbers[0], "--kept", &numbers[1], "--parent"]);
-        command.arg(std::process::id().to_string());
-        command.stdout(Stdio::null());
+        let command = command(transport, loopers, kept)?;
         let process = Process::start(&options("calls", 1, 1))?;
         if transport.has_driver() {
             return Self::start_by_driver(command, process);
         }
         let (near, far) = Socket::pair()?;
         let far: OwnedFd = far.into_fd();
-        let child = command.stdin(Stdio::from(far)).spawn();
-        let mut child = child.context("cannot start the process that is called")?;
-        // What was moved into the command is closed with it: else the socket never ends.
-        drop(command);
+        let mut child = spawn(command, far)?;
         let joined = process.connect(near.into_fd(), Side::Caller, due_ns());
         let joined = joined.inspect_err(|_| drop(child.kill()))?;
         let remote = joined.root()?.context("the process has no root")?;
