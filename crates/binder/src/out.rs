@@ -73,3 +73,28 @@ impl CallsOut {
         self.epoch.load(SeqCst)
     }
 }
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_went_waits_for_the_calls_that_were_out_and_for_no_others() {
+        let calls = CallsOut::default();
+        let before = calls.begin();
+        let went = calls.epoch();
+        calls.set_leaving(1);
+        assert!(calls.advance() < went + GRACE, "a call is out");
+        let after = calls.begin();
+        assert!(calls.advance() < went + GRACE, "it is out still");
+        assert!(calls.end(before), "something waits");
+        assert!(
+            calls.advance() >= went + GRACE,
+            "a later call holds it no longer"
+        );
+        calls.set_leaving(0);
+        assert!(!calls.end(after));
+        let last = calls.begin();
+        assert!(!calls.end(last));
+    }
+}
