@@ -25,6 +25,8 @@ pub(crate) enum Front {
     Realtime,
     /// Takt's message queue, and what replaces a screen.
     Hosted,
+    /// Takt's message queue and AOSP's own windows.
+    Shown,
     /// As Aosp and Realtime, over the few of AOSP's classes that loopers need: a guest's memory is
     /// no place for all.
     AospInLab,
@@ -66,7 +68,7 @@ impl Framework {
     pub(crate) fn options(&self, front: Front) -> Result<Vec<OsString>> {
         let folders: &[&str] = match front {
             Front::Aosp | Front::AospInLab => &["redirected", "classes"],
-            Front::Realtime | Front::RealtimeInLab => &["realtime", "redirected", "classes"],
+            Front::Realtime | Front::RealtimeInLab | Front::Shown => &["realtime", "redirected", "classes"],
             Front::Hosted => &["headless", "realtime", "redirected", "classes"],
         };
         let mut path: Vec<PathBuf> = folders.iter().map(|it| self.place.join(it)).collect();
@@ -85,9 +87,12 @@ impl Framework {
             option("-Dtakt.natives=", "libnatives.so"),
             android(&path),
         ];
-        if front == Front::Hosted {
+        if matches!(front, Front::Hosted | Front::Shown) {
             // AOSP's own library: graphics, resources, SQLite.
             options.push(option("-Dtakt.host=", "host"));
+        }
+        if front == Front::Shown {
+            options.push("-Dtakt.screen=picture".into());
         }
         options.extend(["-cp".into(), path]);
         Ok(options)

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-//! `takt run`: an Android application, headless, in one process with its system server.
+//! `takt run`: an Android application in one process with its system server.
 //!
 //! The package is verified here; `takt.server.Launcher` in framework/src is told what it declares
 //! and what to start.
 
 mod folder;
+mod script;
 mod sealed;
 
 use std::collections::BTreeMap;
@@ -17,9 +18,11 @@ use std::time::Duration;
 use anyhow::{Context, Result, anyhow, bail};
 use apk::{Apk, Manifest};
 use clap::ValueEnum;
+use screen::Display;
 use serde::Serialize;
 
 use self::folder::{DataFolder, Owner};
+use self::script::{Script, Step};
 use self::sealed::Sealed;
 use crate::apk::HOST_ABI;
 use crate::framework::{Framework, Front};
@@ -29,14 +32,14 @@ use crate::jdk::Jdk;
 /// Nothing confines an application yet: docs/operate/security.md.
 const ROOT_WARNING: &str = "running as root: the package may do everything to this machine, since applications are not confined yet";
 
-/// Runs an Android application from its package, without a screen
+/// Runs an Android application from its package
 ///
 /// Starts the launcher's activity, or what the options name, and writes the log in logcat's form to
 /// standard error. Ctrl-C ends all components in order. Exit code: 0 ended, 1 ended by an exception
 /// that nothing caught, 2 refused, 3 ended because it did not respond.
 #[derive(clap::Args)]
 #[command(
-    after_help = "Example:\n  takt run target/framework/apps/heartbeat.apk --service .Heartbeat --for 10s --report"
+    after_help = "Example:\n  takt run target/framework/apps/heartbeat.apk --service .Heartbeat --for 10s --report\n  takt run target/framework/apps/widgets.apk --tap 150,130 --screenshot out/widgets.png"
 )]
 pub(crate) struct Args {
     /// The package
@@ -89,6 +92,36 @@ pub(crate) struct Args {
     /// Where `cargo xtask framework` has put the Java side
     #[arg(long, value_name = "DIR")]
     framework: Option<PathBuf>,
+    /// Give activities windows, and show them here; without it, and without steps at the display,
+    /// they live without windows
+    #[arg(long, value_enum)]
+    screen: Option<BackEnd>,
+    /// The display: its size in pixels, and its density in dots an inch
+    #[arg(long, value_name = "WIDTHxHEIGHT[@DPI]", default_value = "800x480")]
+    display: Display,
+    #[command(flatten)]
+    script: Script,
+}
+
+/// Who shows what the display has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum BackEnd {
+    /// Nobody but --screenshot.
+    Picture,
+}
+
+/// What the launcher makes the display of.
+#[derive(Serialize)]
+struct Size {
+    width: u32,
+    height: u32,
+    density: u32,
+}
+
+impl Args {
+    fn has_display(&self) -> bool {
+        self.screen.is_some() || !self.script.is_empty()
+    }
 }
 
 /// What is started in the application.
@@ -173,6 +206,9 @@ struct Run<'a> {
     limit_millis: Option<u128>,
     answer_millis: u128,
     until_started: bool,
+    /// None: activities live without windows.
+    display: Option<Size>,
+    script: Vec<Step>,
 }
 
 #[derive(Debug, PartialEq, Serialize)]
@@ -229,6 +265,12 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
         limit_millis: args.limit.map(|it| it.as_millis()),
         answer_millis: args.anr.as_millis(),
         until_started: args.until_started,
+        display: args.has_display().then_some(Size {
+            width: args.display.width,
+            height: args.display.height,
+            density: args.display.density,
+        }),
+        script: args.script.steps()?,
     };
     let description = Sealed::of("run.json", &serde_json::to_vec(&run)?)?;
     start(args, &framework, &description.path())
@@ -254,7 +296,10 @@ fn start(args: &Args, framework: &Framework, description: &Path) -> Result<ExitC
     }
     let error = command
         .args(args.heap.iter().map(|size| format!("-Xmx{size}")))
-        .args(framework.options(Front::Hosted)?)
+        .args(framework.options(match args.has_display() {
+            true => Front::Shown,
+            false => Front::Hosted,
+        })?)
         .args(neighbours(args)?)
         .arg("takt.server.Launcher")
         .arg(description)

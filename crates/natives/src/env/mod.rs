@@ -199,8 +199,11 @@ impl Env {
         jni!(self, GetObjectField, object, field)
     }
 
-    /// A long field of an object, which its class must have.
+    /// A long field of an object, which its class must have; 0 for null.
     pub(crate) fn long_field(self, object: jobject, name: &CStr) -> jlong {
+        if object.is_null() {
+            return 0;
+        }
         let class = jni!(self, GetObjectClass, object);
         let field = jni!(self, GetFieldID, class, name.as_ptr(), c"J".as_ptr());
         jni!(self, GetLongField, object, field)
@@ -326,6 +329,15 @@ impl Env {
     pub(crate) fn write_ints(self, array: jintArray, ints: &[jint]) {
         let count = ints.len() as jsize;
         jni!(self, SetIntArrayRegion, array, 0, count, ints.as_ptr());
+    }
+
+    /// All floats of an array.
+    pub(crate) fn floats(self, array: jni_sys::jfloatArray) -> Vec<f32> {
+        let count = jni!(self, GetArrayLength, array);
+        let mut floats = vec![0.0; count as usize];
+        let first = floats.as_mut_ptr();
+        jni!(self, GetFloatArrayRegion, array, 0, count, first);
+        floats
     }
 
     /// All texts of an array; one that is null is empty.
@@ -455,26 +467,52 @@ impl Env {
         signature: &CStr,
         arguments: &[jni_sys::jvalue],
     ) -> jobject {
-        let Some(class) = self.find_class(class) else {
+        let Some((class, method)) = self.static_method(class, name, signature) else {
             return core::ptr::null_mut();
         };
-        let method = jni!(
-            self,
-            GetStaticMethodID,
-            class,
-            name.as_ptr(),
-            signature.as_ptr()
-        );
-        if method.is_null() {
-            return core::ptr::null_mut();
+        let arguments = arguments.as_ptr();
+        jni!(self, CallStaticObjectMethodA, class, method, arguments)
+    }
+
+    /// The same for one that answers a long: zero if that fails.
+    pub(crate) fn call_static_long(
+        self,
+        class: &str,
+        name: &CStr,
+        signature: &CStr,
+        arguments: &[jni_sys::jvalue],
+    ) -> jlong {
+        let Some((class, method)) = self.static_method(class, name, signature) else {
+            return 0;
+        };
+        let arguments = arguments.as_ptr();
+        jni!(self, CallStaticLongMethodA, class, method, arguments)
+    }
+
+    /// The same for one that answers nothing.
+    pub(crate) fn call_static_void(
+        self,
+        class: &str,
+        name: &CStr,
+        signature: &CStr,
+        arguments: &[jni_sys::jvalue],
+    ) {
+        if let Some((class, method)) = self.static_method(class, name, signature) {
+            let arguments = arguments.as_ptr();
+            jni!(self, CallStaticVoidMethodA, class, method, arguments);
         }
-        jni!(
-            self,
-            CallStaticObjectMethodA,
-            class,
-            method,
-            arguments.as_ptr()
-        )
+    }
+
+    fn static_method(
+        self,
+        class: &str,
+        name: &CStr,
+        signature: &CStr,
+    ) -> Option<(jclass, jni_sys::jmethodID)> {
+        let class = self.find_class(class)?;
+        let (name, signature) = (name.as_ptr(), signature.as_ptr());
+        let method = jni!(self, GetStaticMethodID, class, name, signature);
+        (!method.is_null()).then_some((class, method))
     }
 
     /// Calls a static method without arguments and answer; an exception may be pending afterwards.

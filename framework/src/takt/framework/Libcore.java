@@ -15,6 +15,7 @@ import android.util.Log;
 import android.view.IWindowManager;
 import android.view.View;
 import android.view.Window;
+import android.view.WindowManagerGlobal;
 import com.android.internal.R;
 import java.io.File;
 import java.io.FileDescriptor;
@@ -29,6 +30,7 @@ import java.util.Objects;
 import java.util.WeakHashMap;
 import libcore.util.NativeAllocationRegistry;
 import org.xmlpull.v1.XmlPullParserException;
+import takt.screen.Screen;
 
 /**
  * What Android's java.* has and the JDK's has not: takt.tools.Redirect turns AOSP's calls to it
@@ -174,17 +176,24 @@ public final class Libcore {
     /** Of its own layout, from which the list would come. */
     @SuppressWarnings("deprecation") // Applications still extend it.
     public static void setContentView(ListActivity activity, int layout) {
+        if (Screen.isOn()) {
+            activity.setContentView(layout);
+            return;
+        }
         throw new UnsupportedOperationException(
                 "android.app.ListActivity is not supported by Takt yet: there are no windows and no views");
     }
 
     /** AOSP's activity asks so that the view is there from then on, and goes without it. */
     public static View getDecorView(Window window) {
-        return null;
+        return Screen.isOn() ? window.getDecorView() : null;
     }
 
     /** What every view and every input method asks for when it is made. */
     public static IWindowManager getWindowManagerService() {
+        if (Screen.isOn()) {
+            return WindowManagerGlobal.getWindowManagerService();
+        }
         throw new UnsupportedOperationException("android.view.View is not supported by Takt yet: there are no windows");
     }
 }

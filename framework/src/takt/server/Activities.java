@@ -30,6 +30,7 @@ import android.window.ActivityWindowInfo;
 import android.window.SizeConfigurationBuckets;
 import java.util.ArrayList;
 import java.util.List;
+import takt.screen.Screen;
 
 /**
  * One task of activities: IActivityTaskManager and IActivityClientController.
@@ -179,9 +180,9 @@ final class Activities {
     /** For a screen that changes its size: there is none. */
     public void reportSizeConfigurations(IBinder token, SizeConfigurationBuckets sizes) {}
 
-    /** There are no windows: the process makes no views for it. */
+    /** Without windows the process makes no views for it. */
     public boolean willActivityBeVisible(IBinder token) {
-        return false;
+        return Screen.isOn();
     }
 
     /** The default display's number, although there is no display. */
@@ -241,7 +242,7 @@ final class Activities {
         }
         ClientTransactionItem first = null;
         if (top.state == ActivityLifecycleItem.PRE_ON_CREATE) {
-            Configuration configuration = process.configuration();
+            Configuration configuration = AppProcess.configuration();
             first = LaunchActivityItem.obtain(top.token, top.intent, ++idents, top.info, configuration, configuration,
                     0, null, null, AppProcess.STATE, null, null, null, null, null, true, null, top.token, controller,
                     top.token, false, null, null, new ActivityWindowInfo());

@@ -6,6 +6,7 @@ import java.util.TreeMap;
 import org.json.JSONException;
 import org.json.JSONObject;
 import takt.framework.Natives;
+import takt.screen.Screen;
 
 /**
  * Lists the system's services as an application finds them, and which of their calls are answered:
@@ -24,6 +25,7 @@ public final class AnsweredCalls implements AppProcess.Owner {
     public static void main(String[] arguments) throws JSONException {
         Natives.load();
         AppProcess.start(new InstalledPackage(new JSONObject(PACKAGE)), Long.MAX_VALUE, new AnsweredCalls());
+        Screen.register();
         Map<String, String> lines = new TreeMap<>(NamedServices.all());
         lines.replaceAll((service, type) -> type + " " + LocalInterface.callCount(NamedServices.interfaceOf(service)));
         lines.putAll(ServiceRegistry.describe());

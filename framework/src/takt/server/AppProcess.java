@@ -34,6 +34,7 @@ import java.util.Comparator;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
+import takt.screen.Screen;
 
 /**
  * The one application process, as the system server keeps it: the part of IActivityManager that
@@ -181,13 +182,14 @@ public final class AppProcess {
         return thread;
     }
 
-    /** A device without locale and screen, as the package was read for. */
-    Configuration configuration() {
+    /** A device without a locale of its own, with the display that there is. */
+    public static Configuration configuration() {
         Configuration configuration = new Configuration();
         configuration.setToDefaults();
         configuration.setLocale(Locale.US);
         configuration.densityDpi = 160;
         configuration.fontScale = 1;
+        Screen.configure(configuration);
         return configuration;
     }
 

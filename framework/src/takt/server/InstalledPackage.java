@@ -100,7 +100,8 @@ public final class InstalledPackage {
         application.targetSdkVersion = manifest.getInt("target_sdk");
         application.theme = declared.optInt("theme");
         application.metaData = metaData(declared);
-        application.flags = ApplicationInfo.FLAG_SUPPORTS_RTL | ApplicationInfo.FLAG_INSTALLED;
+        application.flags = ApplicationInfo.FLAG_SUPPORTS_RTL | ApplicationInfo.FLAG_INSTALLED
+                | ApplicationInfo.FLAG_HARDWARE_ACCELERATED;
         if (declared.getBoolean("has_code")) {
             application.flags |= ApplicationInfo.FLAG_HAS_CODE;
         }
@@ -138,6 +139,8 @@ public final class InstalledPackage {
         activity.targetActivity = text(declared, "target");
         activity.permission = text(declared, "permission");
         activity.theme = declared.optInt("theme");
+        // AOSP's library draws by its renderer alone, which is what this flag asks for.
+        activity.flags |= ActivityInfo.FLAG_HARDWARE_ACCELERATED;
         return activity;
     }
 

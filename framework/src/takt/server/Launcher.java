@@ -22,6 +22,8 @@ import org.json.JSONArray;
 import org.json.JSONException;
 import org.json.JSONObject;
 import takt.framework.HostLibrary;
+import takt.screen.Screen;
+import takt.screen.Script;
 
 /**
  * The main class of an application's process: the system server's part inside, then AOSP's own
@@ -56,6 +58,7 @@ public final class Launcher implements AppProcess.Owner {
         ApplicationCode.install(run);
         UncaughtExceptions.install(run.getJSONObject("manifest").getString("package"));
         AppProcess.start(new InstalledPackage(run), run.getLong("answer_millis"), new Launcher(run));
+        Screen.open(run);
         ActivityThread.main(new String[0]);
     }
 
@@ -73,6 +76,7 @@ public final class Launcher implements AppProcess.Owner {
         // Behind the application's own start: a component's declared priority must not overtake
         // that.
         main.post(() -> startAll(process));
+        Script.start(run, () -> askToEnd(process, main), () -> exit(EXIT_REFUSED));
     }
 
     private void startAll(AppProcess process) {

@@ -30,7 +30,7 @@ import java.util.concurrent.ConcurrentHashMap;
  * answer would be a lie. So does one that answers by other ways, a callback or an object to fill
  * in: its caller would wait for ever, or go on with nothing.
  */
-final class LocalInterface implements InvocationHandler {
+public final class LocalInterface implements InvocationHandler {
     private static final String TAG = "Takt";
     /** Calls that fill in an argument, and have not the name of a question. */
     private static final Set<String> FILLS_IN = Set.of("sendExtraCommand");
@@ -66,7 +66,7 @@ final class LocalInterface implements InvocationHandler {
     }
 
     /** The interface as its clients see it; its calls may be spread over several objects. */
-    static <T extends IInterface> T of(Class<T> type, Object... servers) {
+    public static <T extends IInterface> T of(Class<T> type, Object... servers) {
         LocalInterface handler = new LocalInterface(type, servers);
         Object proxy = Proxy.newProxyInstance(type.getClassLoader(), new Class<?>[] {type}, handler);
         T client = type.cast(proxy);
@@ -75,7 +75,7 @@ final class LocalInterface implements InvocationHandler {
     }
 
     /** The same, as the service registry hands it out. */
-    static <T extends IInterface> IBinder binder(Class<T> type, Object... servers) {
+    public static <T extends IInterface> IBinder binder(Class<T> type, Object... servers) {
         return of(type, servers).asBinder();
     }
 

@@ -51,7 +51,8 @@ public final class ServiceRegistry {
         return lines;
     }
 
-    static void add(String name, IBinder service) {
+    /** A service of the system's; one of the same name gives way to it. */
+    public static void add(String name, IBinder service) {
         INSTANCE.services.put(name, service);
     }
 

@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: Apache-2.0
+//! [`Script`]: what `takt run` does at the display, in the order of its options.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use anyhow::{Context as _, Result};
+use clap::{Arg, ArgAction, ArgMatches, Command, Error, FromArgMatches};
+use serde::Serialize;
+
+/// One step; the launcher reads these names.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub(super) enum Step {
+    /// A finger comes down there and goes up.
+    Tap(f32, f32),
+    /// For the view that takes text.
+    Text(String),
+    /// A key goes down and up.
+    Key(String),
+    /// Milliseconds.
+    Wait(u64),
+    /// Where the picture goes.
+    Screenshot(PathBuf),
+}
+
+/// Steps in the order in which the options stand.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct Script(Vec<Step>);
+
+impl Script {
+    pub(super) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// The steps with whole paths: the application's process may be elsewhere.
+    pub(super) fn steps(&self) -> Result<Vec<Step>> {
+        let whole = |step: &Step| match step {
+            Step::Screenshot(path) => {
+                let whole = std::path::absolute(path);
+                let whole = whole.with_context(|| format!("--screenshot {}", path.display()))?;
+                Ok(Step::Screenshot(whole))
+            }
+            other => Ok(other.clone()),
+        };
+        self.0.iter().map(whole).collect()
+    }
+}
+
+fn place(text: &str) -> Result<Step, String> {
+    let wanted = || "X,Y in pixels is wanted".to_owned();
+    let (x, y) = text.split_once(',').ok_or_else(wanted)?;
+    let number = |text: &str| {
+        let number = text.parse::<f32>().ok().filter(|it| it.is_finite());
+        number.ok_or_else(wanted)
+    };
+    Ok(Step::Tap(number(x)?, number(y)?))
+}
+
+fn wait(text: &str) -> Result<Step, String> {
+    let time: Duration = humantime::parse_duration(text).map_err(|it| it.to_string())?;
+    let millis = u64::try_from(time.as_millis()).map_err(|it| it.to_string())?;
+    Ok(Step::Wait(millis))
+}
+
+fn text(text: &str) -> Result<Step, String> {
+    Ok(Step::Text(text.to_owned()))
+}
+
+fn key(text: &str) -> Result<Step, String> {
+    Ok(Step::Key(text.to_uppercase()))
+}
+
+fn screenshot(text: &str) -> Result<Step, String> {
+    match text {
+        "" => Err("a file is wanted".to_owned()),
+        path => Ok(Step::Screenshot(PathBuf::from(path))),
+    }
+}
+
+const NAMES: [&str; 5] = ["tap", "text", "key", "wait", "screenshot"];
+
+impl clap::Args for Script {
+    fn augment_args(command: Command) -> Command {
+        let arg = |name: &'static str, value: &'static str, help: &'static str| {
+            let arg = Arg::new(name).long(name).value_name(value).help(help);
+            arg.action(ArgAction::Append).help_heading(HEADING)
+        };
+        command
+            .arg(arg("tap", "X,Y", "Tap the display there").value_parser(place))
+            .arg(arg("text", "TEXT", "Give text to the view that takes it").value_parser(text))
+            .arg(
+                arg("key", "NAME", "Press a key by Android's name, such as BACK or ENTER")
+                    .value_parser(key),
+            )
+            .arg(arg("wait", "TIME", "Wait, such as 500ms").value_parser(wait))
+            .arg(
+                arg("screenshot", "FILE", "Write what the display shows, as a PNG")
+                    .value_parser(screenshot),
+            )
+    }
+
+    fn augment_args_for_update(command: Command) -> Command {
+        Self::augment_args(command)
+    }
+}
+
+const HEADING: &str = "At the display, step by step in this order";
+
+impl FromArgMatches for Script {
+    fn from_arg_matches(matches: &ArgMatches) -> Result<Self, Error> {
+        let mut steps: Vec<(usize, Step)> = Vec::new();
+        for name in NAMES {
+            let places = matches.indices_of(name).into_iter().flatten();
+            let values = matches.get_many::<Step>(name).into_iter().flatten();
+            steps.extend(places.zip(values.cloned()));
+        }
+        steps.sort_by_key(|(place, _)| *place);
+        Ok(Self(steps.into_iter().map(|(_, step)| step).collect()))
+    }
+
+    fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), Error> {
+        *self = Self::from_arg_matches(matches)?;
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Args as _;
+
+    use super::*;
+
+    fn parsed(options: &[&str]) -> Result<Script, Error> {
+        let command = Script::augment_args(Command::new("run").no_binary_name(true));
+        Script::from_arg_matches(&command.try_get_matches_from(options)?)
+    }
+
+    #[test]
+    fn steps_stand_in_the_order_of_the_options() {
+        let script = parsed(&[
+            "--tap=1,2.5",
+            "--screenshot=a.png",
+            "--text=x",
+            "--tap=3,4",
+            "--key=enter",
+            "--wait=2s",
+        ]);
+        let expected = [
+            Step::Tap(1.0, 2.5),
+            Step::Screenshot("a.png".into()),
+            Step::Text("x".to_owned()),
+            Step::Tap(3.0, 4.0),
+            Step::Key("ENTER".to_owned()),
+            Step::Wait(2000),
+        ];
+        assert_eq!(script.unwrap().0, expected);
+        assert!(parsed(&[]).unwrap().is_empty());
+        for wrong in ["--tap=1", "--tap=a,1", "--tap=1,inf", "--wait=x", "--screenshot="] {
+            assert!(parsed(&[wrong]).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn the_launcher_reads_names_and_values() {
+        let json = |step: Step| serde_json::to_string(&step).unwrap();
+        assert_eq!(json(Step::Tap(1.0, 2.0)), r#"{"tap":[1.0,2.0]}"#);
+        assert_eq!(json(Step::Wait(5)), r#"{"wait":5}"#);
+    }
+}

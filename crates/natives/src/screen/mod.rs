@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The display of this process: crate `screen` behind the natives of windows, surfaces and input.
+//!
+//! The agents in `takt.screen` ask by [`agent`]. [`surface_control`], [`buffer_queue`] and
+//! [`renderer`] bring what AOSP's library draws into a window's buffers; [`input`] and [`vsync`]
+//! are what loopers hear. A window's number is its native object in Java: nothing is to be freed.
+
+mod agent;
+mod buffer_queue;
+mod input;
+pub(crate) mod renderer;
+mod surface_control;
+mod vsync;
+
+use std::sync::OnceLock;
+
+use jni_sys::{jint, jlong, jobject};
+use rt::clock::{Clock as _, Monotonic};
+use rt::sync::{PiCondvar, PiMutex, PiMutexGuard};
+use screen::{Display, Screen, WindowId};
+
+use crate::env::{Env, Global};
+
+/// What is behind one lock: threads take it for a state's change or a frame's copy.
+pub(crate) struct State {
+    pub(crate) screen: Screen,
+    outlets: Vec<Outlet>,
+    /// The last number of one.
+    numbers: jlong,
+}
+
+/// Where AOSP's library draws a window: a buffer of its own, which is copied when a frame is done.
+struct Outlet {
+    /// Its own number, by which takt.screen.Surfaces knows it.
+    number: jlong,
+    window: WindowId,
+    size: (u32, u32),
+    /// The native object of the Surface that stands for it.
+    surface: jlong,
+    /// The renderer that draws there; zero before it is set.
+    renderer: jlong,
+    /// The buffer, found after the first frame.
+    pixels: Option<Pixels>,
+}
+
+/// A direct buffer of Java's, kept as long as it is here.
+struct Pixels {
+    _buffer: Global,
+    address: usize,
+    bytes: usize,
+}
+
+/// The state, and who waits for it to change.
+struct Shown {
+    state: PiMutex<State>,
+    changed: PiCondvar,
+}
+
+static SHOWN: OnceLock<Shown> = OnceLock::new();
+
+fn open(display: Display) -> bool {
+    let state = State {
+        screen: Screen::new(display),
+        outlets: Vec::new(),
+        numbers: 0,
+    };
+    let shown = Shown {
+        state: PiMutex::new(state),
+        changed: PiCondvar::new(),
+    };
+    SHOWN.set(shown).is_ok()
+}
+
+/// The state; none without a display.
+fn state() -> Option<PiMutexGuard<'static, State>> {
+    Some(SHOWN.get()?.state.lock())
+}
+
+/// The state; an exception is pending if there is no display.
+fn state_or_throw(env: Env) -> Option<PiMutexGuard<'static, State>> {
+    let state = state();
+    if state.is_none() {
+        env.throw("java/lang/IllegalStateException", "there is no display");
+    }
+    state
+}
+
+/// Changes the state, and wakes who waits for events.
+fn change<R>(env: Env, run: impl FnOnce(&mut State) -> R) -> Option<R> {
+    let mut state = state_or_throw(env)?;
+    let answer = run(&mut state);
+    if state.screen.has_event() || !state.screen.vsync().is_quiet() {
+        SHOWN.get()?.changed.notify_all(&state);
+    }
+    Some(answer)
+}
+
+/// What it answers; a refusal is thrown.
+fn or_throw<T>(env: Env, outcome: Option<Result<T, screen::Refusal>>) -> Option<T> {
+    match outcome? {
+        Ok(answer) => Some(answer),
+        Err(refusal) => {
+            let text = refusal.to_string();
+            env.throw("java/lang/IllegalStateException", &text);
+            None
+        }
+    }
+}
+
+fn now_ns() -> u64 {
+    Monotonic.now_ns()
+}
+
+fn window(number: jint) -> WindowId {
+    WindowId(number.cast_unsigned())
+}
+
+/// A window's number as its native object in Java.
+fn native_object(window: WindowId) -> jlong {
+    jlong::from(window.0)
+}
+
+fn of_native_object(number: jlong) -> WindowId {
+    WindowId(number as u32)
+}
+
+/// What frees a native object that is a number: there is nothing to free.
+extern "C" fn free_nothing(_: jlong) {}
+
+fn finalizer() -> jlong {
+    free_nothing as *const () as jlong
+}
+
+/// A Java object's private field of type long.
+fn native_field(env: Env, object: jobject) -> jlong {
+    env.long_field(object, c"mNativeObject")
+}

@@ -1,0 +1,424 @@
+// SPDX-License-Identifier: Apache-2.0
+//! [`Screen`]: the windows of a display in their order, who has the focus, where touches go.
+
+use std::collections::VecDeque;
+
+use rt::shared::SharedError;
+
+use crate::buffers::{Buffers, Frame};
+use crate::channel::{Channel, ChannelId, Input, Message, Touch};
+use crate::display::{Display, SIDE_MAX};
+use crate::geometry::Rect;
+use crate::picture::Picture;
+use crate::placement::{Frames, Wish};
+use crate::vsync::{Tick, Vsync};
+use crate::window::{Window, WindowId, WindowKind};
+
+/// Windows of one display: an application that opens more has lost count.
+const WINDOWS_MAX: usize = 64;
+
+/// Why something is not done.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Refusal {
+    /// There are too many windows.
+    #[error("there are {WINDOWS_MAX} windows already")]
+    TooManyWindows,
+    /// There is no such window.
+    #[error("there is no such window")]
+    NoWindow,
+    /// No window lies there.
+    #[error("no window takes a touch there")]
+    NoTarget,
+    /// No window has the focus.
+    #[error("no window has the focus")]
+    NoFocus,
+    /// The window does not read its input.
+    #[error("the window does not read its input: its channel is full")]
+    Full,
+    /// A surface has a side of 1 to 16384 pixels.
+    #[error("a surface of this size cannot be made")]
+    Size,
+    /// The system gives no memory.
+    #[error("{0}")]
+    Memory(SharedError),
+}
+
+/// What an application hears.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Event {
+    /// A beat of the display.
+    Vsync(Tick),
+    /// A channel has messages.
+    Input(ChannelId),
+}
+
+/// A finger that is down: all of its touches go to one window.
+#[derive(Clone, Copy, Debug)]
+struct Gesture {
+    window: WindowId,
+    down_ns: u64,
+}
+
+/// The state of one display.
+#[derive(Debug)]
+pub struct Screen {
+    display: Display,
+    /// From the lowest to the highest.
+    windows: Vec<Window>,
+    vsync: Vsync,
+    focus: Option<WindowId>,
+    gesture: Option<Gesture>,
+    /// Channels that an application must be told of, once each.
+    told: VecDeque<ChannelId>,
+    key_down_ns: u64,
+    names: u32,
+}
+
+impl Screen {
+    /// A display without windows.
+    pub fn new(display: Display) -> Self {
+        Self {
+            display,
+            windows: Vec::with_capacity(WINDOWS_MAX),
+            vsync: Vsync::new(display.refresh_hz),
+            focus: None,
+            gesture: None,
+            told: VecDeque::with_capacity(WINDOWS_MAX),
+            key_down_ns: 0,
+            names: 0,
+        }
+    }
+
+    /// The display.
+    pub fn display(&self) -> Display {
+        self.display
+    }
+
+    /// Its beat.
+    pub fn vsync(&mut self) -> &mut Vsync {
+        &mut self.vsync
+    }
+
+    /// A new window, not visible yet, above those of its kind.
+    pub fn add(&mut self, kind: WindowKind, has_input: bool) -> Result<WindowId, Refusal> {
+        if self.windows.len() == WINDOWS_MAX {
+            return Err(Refusal::TooManyWindows);
+        }
+        let place = self.place_of(kind)?;
+        self.names += 1;
+        let id = WindowId(self.names);
+        let window = Window {
+            id,
+            kind,
+            channel: has_input.then_some(Channel::new(ChannelId(self.names))),
+            frames: Frames::default(),
+            insets: Rect::default(),
+            flags: 0,
+            alpha: 1.0,
+            dim: 0.0,
+            is_visible: false,
+            buffers: None,
+        };
+        self.windows.insert(place, window);
+        Ok(id)
+    }
+
+    fn place_of(&self, kind: WindowKind) -> Result<usize, Refusal> {
+        let is_system = |it: &Window| it.kind == WindowKind::System;
+        match kind {
+            WindowKind::System => Ok(self.windows.len()),
+            WindowKind::Application => {
+                Ok(self.windows.iter().position(is_system).unwrap_or(self.windows.len()))
+            }
+            WindowKind::Media(parent) => self.index_of(parent),
+            WindowKind::Panel(parent) => {
+                let parent_index = self.index_of(parent)?;
+                let above = &self.windows[parent_index + 1..];
+                let children = above.iter().take_while(|it| self.is_above(it, parent)).count();
+                Ok(parent_index + 1 + children)
+            }
+        }
+    }
+
+    /// Is a window one of `parent`, or of one of these?
+    fn is_above(&self, window: &Window, parent: WindowId) -> bool {
+        let mut kind = window.kind;
+        // A window is younger than its parent, so this ends.
+        while let WindowKind::Panel(id) | WindowKind::Media(id) = kind {
+            if id == parent {
+                return true;
+            }
+            let Ok(index) = self.index_of(id) else {
+                return false;
+            };
+            kind = self.windows[index].kind;
+        }
+        false
+    }
+
+    /// The name of a window's channel.
+    pub fn channel_of(&self, id: WindowId) -> Option<ChannelId> {
+        let index = self.index_of(id).ok()?;
+        Some(self.windows[index].channel.as_ref()?.id)
+    }
+
+    /// Places a window anew. `insets` is how far its surface reaches beyond its frame.
+    pub fn place(&mut self, id: WindowId, wish: &Wish, insets: Rect) -> Result<Frames, Refusal> {
+        let index = self.index_of(id)?;
+        let attached = match self.windows[index].kind {
+            WindowKind::Panel(parent) | WindowKind::Media(parent) => {
+                Some(self.windows[self.index_of(parent)?].frames.frame)
+            }
+            _ => None,
+        };
+        let frames = wish.place(self.display.bounds(), attached);
+        let window = &mut self.windows[index];
+        window.frames = frames;
+        window.insets = insets;
+        window.flags = wish.flags;
+        Ok(frames)
+    }
+
+    /// How it looks as a whole: its own alpha, and how dark it is behind it.
+    pub fn shade(&mut self, id: WindowId, alpha: f32, dim: f32) -> Result<(), Refusal> {
+        let index = self.index_of(id)?;
+        let window = &mut self.windows[index];
+        window.alpha = alpha;
+        window.dim = dim;
+        Ok(())
+    }
+
+    /// Shows or hides it; one that is hidden has no pixels any longer.
+    pub fn set_visible(&mut self, id: WindowId, is_visible: bool, now_ns: u64) -> Result<(), Refusal> {
+        let index = self.index_of(id)?;
+        let window = &mut self.windows[index];
+        window.is_visible = is_visible;
+        if !is_visible {
+            window.buffers = None;
+        }
+        self.look_for_focus(now_ns);
+        Ok(())
+    }
+
+    /// Takes a window away, with those of its own.
+    pub fn remove(&mut self, id: WindowId, now_ns: u64) -> Result<(), Refusal> {
+        self.index_of(id)?;
+        let gone: Vec<WindowId> = self
+            .windows
+            .iter()
+            .filter(|it| it.id == id || self.is_above(it, id))
+            .map(|it| it.id)
+            .collect();
+        self.windows.retain(|it| !gone.contains(&it.id));
+        self.gesture = self.gesture.filter(|it| !gone.contains(&it.window));
+        self.told.retain(|it| !gone.iter().any(|gone| gone.0 == it.0));
+        self.focus = self.focus.filter(|it| !gone.contains(it));
+        self.look_for_focus(now_ns);
+        Ok(())
+    }
+
+    /// Who has the focus.
+    pub fn focus(&self) -> Option<WindowId> {
+        self.focus
+    }
+
+    /// The highest window that can have it; both who loses and who gains it hears of it.
+    fn look_for_focus(&mut self, now_ns: u64) {
+        let highest = self.windows.iter().rev().find(|it| it.can_have_focus());
+        let next = highest.map(|it| it.id);
+        if next == self.focus {
+            return;
+        }
+        if let Some(loser) = self.focus {
+            // A channel that is full belongs to an application that will be told of as stuck.
+            let _ = self.send(loser, Input::Focus(false), now_ns);
+        }
+        self.focus = next;
+        if let Some(winner) = next {
+            let _ = self.send(winner, Input::Focus(true), now_ns);
+        }
+    }
+
+    /// A finger at a place of the display.
+    pub fn touch(&mut self, touch: Touch, x: f32, y: f32, now_ns: u64) -> Result<WindowId, Refusal> {
+        let gesture = match (touch, self.gesture) {
+            (Touch::Down, _) => self.begin(x, y, now_ns)?,
+            (_, Some(gesture)) => gesture,
+            _ => return Err(Refusal::NoTarget),
+        };
+        let is_end = matches!(touch, Touch::Up | Touch::Cancel);
+        self.gesture = (!is_end).then_some(gesture);
+        let input = self.touch_of(gesture.window, touch, (x, y), gesture.down_ns)?;
+        self.send(gesture.window, input, now_ns)?;
+        Ok(gesture.window)
+    }
+
+    /// Finds whose touches these are; who watches what lies outside hears of it.
+    fn begin(&mut self, x: f32, y: f32, now_ns: u64) -> Result<Gesture, Refusal> {
+        let touched = self.windows.iter().rposition(|it| it.is_touched(x, y));
+        let index = touched.ok_or(Refusal::NoTarget)?;
+        let window = self.windows[index].id;
+        let above = &self.windows[index + 1..];
+        let watchers: Vec<WindowId> = above.iter().filter(|it| it.watches()).map(|it| it.id).collect();
+        for watcher in watchers {
+            let input = self.touch_of(watcher, Touch::Outside, (x, y), now_ns)?;
+            let _ = self.send(watcher, input, now_ns);
+        }
+        Ok(Gesture {
+            window,
+            down_ns: now_ns,
+        })
+    }
+
+    fn touch_of(&self, id: WindowId, touch: Touch, (x, y): (f32, f32), down_ns: u64) -> Result<Input, Refusal> {
+        let frame = self.windows[self.index_of(id)?].frames.frame;
+        Ok(Input::Touch {
+            touch,
+            x,
+            y,
+            window_x: x - frame.left as f32,
+            window_y: y - frame.top as f32,
+            down_ns,
+        })
+    }
+
+    /// A key, for who has the focus.
+    pub fn key(&mut self, code: i32, is_down: bool, now_ns: u64) -> Result<WindowId, Refusal> {
+        let focus = self.focus.ok_or(Refusal::NoFocus)?;
+        if is_down {
+            self.key_down_ns = now_ns;
+        }
+        let down_ns = self.key_down_ns;
+        let key = Input::Key {
+            code,
+            is_down,
+            down_ns,
+        };
+        self.send(focus, key, now_ns)?;
+        Ok(focus)
+    }
+
+    fn send(&mut self, id: WindowId, input: Input, now_ns: u64) -> Result<(), Refusal> {
+        let index = self.index_of(id)?;
+        let channel = self.windows[index].channel.as_mut().ok_or(Refusal::NoTarget)?;
+        if !channel.send(input, now_ns) {
+            return Err(Refusal::Full);
+        }
+        let id = channel.id;
+        if !self.told.contains(&id) {
+            self.told.push_back(id);
+        }
+        Ok(())
+    }
+
+    /// The next thing that an application must hear at this time.
+    pub fn next_event(&mut self, now_ns: u64) -> Option<Event> {
+        if let Some(channel) = self.told.pop_front() {
+            return Some(Event::Input(channel));
+        }
+        Some(Event::Vsync(self.vsync.next(now_ns)?))
+    }
+
+    /// Is there something to hear, whatever the time?
+    pub fn has_event(&self) -> bool {
+        !self.told.is_empty()
+    }
+
+    /// The channel's next message; the window finishes it.
+    pub fn take(&mut self, id: ChannelId) -> Option<Message> {
+        self.channel(id)?.take()
+    }
+
+    /// A window has done with a message; false if it was not open.
+    pub fn finish(&mut self, id: ChannelId, sequence: u32) -> bool {
+        self.channel(id).is_some_and(|it| it.finish(sequence))
+    }
+
+    /// Has a channel messages that nobody took?
+    pub fn has_input(&self, id: ChannelId) -> bool {
+        let mut channels = self.windows.iter().filter_map(|it| it.channel.as_ref());
+        channels.any(|it| it.id == id && it.has_waiting())
+    }
+
+    /// A window with input from before this time that is not finished.
+    pub fn overdue(&self, before_ns: u64) -> Option<WindowId> {
+        let is_late = |it: &&Window| {
+            let oldest = it.channel.as_ref().and_then(Channel::oldest_ns);
+            oldest.is_some_and(|at_ns| at_ns < before_ns)
+        };
+        Some(self.windows.iter().find(is_late)?.id)
+    }
+
+    /// Is nothing on its way: no beat asked for, all input finished, and every visible window drawn?
+    pub fn is_quiet(&self) -> bool {
+        let is_done = |it: &Window| {
+            let has_drawn = !it.is_visible || it.has_frame();
+            has_drawn && it.channel.as_ref().is_none_or(Channel::is_quiet)
+        };
+        self.vsync.is_quiet() && self.windows.iter().all(is_done)
+    }
+
+    /// Does any window show something?
+    pub fn has_picture(&self) -> bool {
+        self.windows.iter().any(|it| it.is_visible && it.has_frame())
+    }
+
+    /// The size of a window's surface.
+    pub fn surface_size(&self, id: WindowId) -> Result<(u32, u32), Refusal> {
+        let surface = self.windows[self.index_of(id)?].surface();
+        Ok((surface.width() as u32, surface.height() as u32))
+    }
+
+    /// A window has drawn a frame of so many columns and rows.
+    pub fn post(
+        &mut self,
+        id: WindowId,
+        (width, height): (u32, u32),
+        pixels: &[u8],
+    ) -> Result<Frame, Refusal> {
+        let index = self.index_of(id)?;
+        let is_size = |it: u32| 1 <= it && it <= SIDE_MAX;
+        let bytes = width as usize * height as usize * crate::buffers::PIXEL_BYTES;
+        if !is_size(width) || !is_size(height) || pixels.len() < bytes {
+            return Err(Refusal::Size);
+        }
+        let slot = &mut self.windows[index].buffers;
+        let kept = slot.take().filter(|it| it.size() == (width, height));
+        let buffers = slot.insert(kept.unwrap_or_else(|| Buffers::new(width, height)));
+        let stride = width as usize * crate::buffers::PIXEL_BYTES;
+        buffers.post(pixels, stride).map_err(Refusal::Memory)
+    }
+
+    /// What the display shows.
+    pub fn compose(&self) -> Picture {
+        let mut picture = Picture::black(self.display.width, self.display.height);
+        let mut row = Vec::new();
+        for window in self.windows.iter().filter(|it| it.is_visible) {
+            let Some(buffers) = &window.buffers else {
+                continue;
+            };
+            if window.darkness() > 0.0 {
+                picture.darken(window.darkness());
+            }
+            let (width, height) = buffers.size();
+            let corner = window.surface();
+            let place = Rect::of_size(width as i32, height as i32).moved(corner.left, corner.top);
+            for index in 0..height as usize {
+                if buffers.row(index, &mut row) {
+                    picture.lay(index, &row, place, window.alpha);
+                }
+            }
+        }
+        picture
+    }
+
+    fn index_of(&self, id: WindowId) -> Result<usize, Refusal> {
+        let found = self.windows.iter().position(|it| it.id == id);
+        found.ok_or(Refusal::NoWindow)
+    }
+
+    fn channel(&mut self, id: ChannelId) -> Option<&mut Channel> {
+        let mut channels = self.windows.iter_mut().filter_map(|it| it.channel.as_mut());
+        channels.find(|it| it.id == id)
+    }
+}

@@ -1,0 +1,206 @@
+// SPDX-License-Identifier: Apache-2.0
+package takt.screen;
+
+import android.os.Binder;
+import android.os.Handler;
+import android.os.IBinder;
+import android.os.Looper;
+import android.os.MessageQueue;
+import android.view.DisplayEventReceiver;
+import android.view.DisplayEventReceiver.VsyncEventData;
+import android.view.Display;
+import android.view.InputDevice;
+import android.view.InputEvent;
+import android.view.InputEventReceiver;
+import android.view.KeyCharacterMap;
+import android.view.KeyEvent;
+import android.view.MotionEvent;
+import java.lang.ref.WeakReference;
+import java.lang.reflect.InvocationTargetException;
+import java.lang.reflect.Method;
+import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.atomic.AtomicLong;
+
+/**
+ * Brings the display's beats and the windows' input to the loopers that asked for them. Natives of
+ * DisplayEventReceiver and InputEventReceiver call this.
+ */
+final class Events {
+    private static final long NANOS_PER_MILLI = 1_000_000;
+    private static final AtomicLong RECEIVERS = new AtomicLong();
+    private static final Map<Long, Beat> BEATS = new ConcurrentHashMap<>();
+    private static final Map<Long, Input> INPUTS = new ConcurrentHashMap<>();
+    private static final Map<Long, IBinder> TOKENS = new ConcurrentHashMap<>();
+    private static final Method DISPATCH = dispatch();
+
+    private record Beat(WeakReference<DisplayEventReceiver> receiver, WeakReference<VsyncEventData> data,
+            Handler handler) {}
+
+    private record Input(WeakReference<InputEventReceiver> receiver, Handler handler) {}
+
+    private Events() {}
+
+    /** Starts the thread that waits for events. */
+    static void start() {
+        Thread thread = new Thread(Events::run, "screen");
+        thread.setDaemon(true);
+        thread.start();
+    }
+
+    private static void run() {
+        long[] numbers = new long[Native.NUMBERS];
+        while (true) {
+            switch (Native.await(numbers)) {
+                case Native.VSYNC -> beat(numbers[0], numbers[1], numbers[2]);
+                case Native.INPUT -> input(numbers[0]);
+                default -> { }
+            }
+        }
+    }
+
+    /** A DisplayEventReceiver is there; its number. */
+    static long addReceiver(WeakReference<DisplayEventReceiver> receiver, WeakReference<VsyncEventData> data,
+            MessageQueue queue) {
+        BEATS.values().removeIf(it -> it.receiver.get() == null);
+        long number = RECEIVERS.incrementAndGet();
+        BEATS.put(number, new Beat(receiver, data, handlerOf(queue)));
+        return number;
+    }
+
+    private static void beat(long number, long nanos, long frame) {
+        Beat beat = BEATS.get(number);
+        if (beat == null) {
+            return;
+        }
+        beat.handler.post(() -> {
+            DisplayEventReceiver receiver = beat.receiver.get();
+            VsyncEventData data = beat.data.get();
+            if (receiver == null || data == null) {
+                BEATS.remove(number);
+                return;
+            }
+            long period = Screen.periodNanos();
+            data.frameInterval = period;
+            data.preferredFrameTimelineIndex = 0;
+            data.frameTimelinesLength = 1;
+            data.frameTimelines[0].vsyncId = frame;
+            data.frameTimelines[0].expectedPresentationTime = nanos + period;
+            data.frameTimelines[0].deadline = nanos + period;
+            receiver.onVsync(nanos, 0, (int) frame, data);
+        });
+    }
+
+    /** An InputEventReceiver reads a channel. */
+    static void addInput(long channel, WeakReference<InputEventReceiver> receiver, MessageQueue queue) {
+        INPUTS.put(channel, new Input(receiver, handlerOf(queue)));
+        // What was sent before: the focus.
+        input(channel);
+    }
+
+    /** It reads it no longer. */
+    static void removeInput(long channel) {
+        INPUTS.remove(channel);
+        TOKENS.remove(channel);
+    }
+
+    /** What stands for a channel. */
+    static IBinder token(long channel) {
+        return TOKENS.computeIfAbsent(channel, it -> new Binder());
+    }
+
+    private static void input(long channel) {
+        Input input = INPUTS.get(channel);
+        if (input != null) {
+            input.handler.post(() -> deliver(channel, input));
+        }
+    }
+
+    private static void deliver(long channel, Input input) {
+        long[] numbers = new long[Native.NUMBERS];
+        while (INPUTS.get(channel) == input && Native.take(channel, numbers)) {
+            InputEventReceiver receiver = input.receiver.get();
+            if (receiver == null) {
+                INPUTS.remove(channel);
+                return;
+            }
+            switch ((int) numbers[2]) {
+                case Native.FOCUS -> receiver.onFocusEvent(numbers[3] != 0);
+                case Native.TOUCH -> dispatch(receiver, numbers, touch(numbers));
+                case Native.KEY -> dispatch(receiver, numbers, key(numbers));
+                default -> throw new IllegalStateException("input of kind " + numbers[2]);
+            }
+        }
+    }
+
+    private static MotionEvent touch(long[] numbers) {
+        MotionEvent.PointerProperties finger = new MotionEvent.PointerProperties();
+        finger.toolType = MotionEvent.TOOL_TYPE_FINGER;
+        MotionEvent.PointerCoords place = new MotionEvent.PointerCoords();
+        place.x = bits(numbers[4]);
+        place.y = bits(numbers[5]);
+        place.pressure = 1;
+        place.size = 1;
+        MotionEvent event = MotionEvent.obtain(millis(numbers[8]), millis(numbers[1]), (int) numbers[3], 1,
+                new MotionEvent.PointerProperties[] {finger}, new MotionEvent.PointerCoords[] {place}, 0, 0, 1, 1, 0, 0,
+                InputDevice.SOURCE_TOUCHSCREEN, Display.DEFAULT_DISPLAY, 0);
+        event.offsetLocation(bits(numbers[6]) - place.x, bits(numbers[7]) - place.y);
+        return event;
+    }
+
+    private static KeyEvent key(long[] numbers) {
+        int action = numbers[4] != 0 ? KeyEvent.ACTION_DOWN : KeyEvent.ACTION_UP;
+        return new KeyEvent(millis(numbers[5]), millis(numbers[1]), action, (int) numbers[3], 0, 0,
+                KeyCharacterMap.VIRTUAL_KEYBOARD, 0, KeyEvent.FLAG_FROM_SYSTEM, InputDevice.SOURCE_KEYBOARD);
+    }
+
+    /** AOSP's native part calls this private method; it leads to the finished event. */
+    private static void dispatch(InputEventReceiver receiver, long[] numbers, InputEvent event) {
+        try {
+            DISPATCH.invoke(receiver, (int) numbers[0], event);
+        } catch (InvocationTargetException e) {
+            if (e.getCause() instanceof RuntimeException cause) {
+                throw cause;
+            }
+            if (e.getCause() instanceof Error cause) {
+                throw cause;
+            }
+            throw new IllegalStateException(e.getCause());
+        } catch (IllegalAccessException e) {
+            throw new IllegalStateException(e);
+        }
+    }
+
+    private static Method dispatch() {
+        try {
+            Method method = InputEventReceiver.class.getDeclaredMethod("dispatchInputEvent", int.class,
+                    InputEvent.class);
+            method.setAccessible(true);
+            return method;
+        } catch (NoSuchMethodException e) {
+            throw new IllegalStateException("AOSP's InputEventReceiver has changed", e);
+        }
+    }
+
+    /** A receiver is made on its looper's thread, or for the main one. */
+    private static Handler handlerOf(MessageQueue queue) {
+        Looper own = Looper.myLooper();
+        if (own != null && own.getQueue() == queue) {
+            return Handler.createAsync(own);
+        }
+        Looper main = Looper.getMainLooper();
+        if (main != null && main.getQueue() == queue) {
+            return Handler.createAsync(main);
+        }
+        throw new UnsupportedOperationException(
+                "a receiver of display or input events for another thread's looper is not supported by Takt yet");
+    }
+
+    private static float bits(long number) {
+        return Float.intBitsToFloat((int) number);
+    }
+
+    private static long millis(long nanos) {
+        return nanos / NANOS_PER_MILLI;
+    }
+}

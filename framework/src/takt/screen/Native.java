@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+package takt.screen;
+
+import android.view.InputChannel;
+import android.view.SurfaceControl;
+import takt.framework.Natives;
+
+/** The display, whose state is in Rust: crates/screen behind crates/natives/src/screen. */
+final class Native {
+    /** Kinds of windows: {@link #addWindow}. */
+    static final int APPLICATION = 0;
+    static final int PANEL = 1;
+    static final int MEDIA = 2;
+    static final int SYSTEM = 3;
+    /** Kinds of events: {@link #await}. */
+    static final int VSYNC = 1;
+    static final int INPUT = 2;
+    /** Kinds of input: {@link #take}. */
+    static final int FOCUS = 0;
+    static final int TOUCH = 1;
+    static final int KEY = 2;
+    /** How many numbers an event or an input has at most. */
+    static final int NUMBERS = 9;
+
+    static {
+        Natives.load();
+    }
+
+    private Native() {}
+
+    /** Once, before everything else. */
+    static native void open(int width, int height, int density);
+
+    /** Width, height, density, frames a second. */
+    static native void display(int[] out);
+
+    /** A new window's number, from one. */
+    static native int addWindow(int kind, int parent, boolean hasInput);
+
+    /** The wish's numbers and what comes of them are in the order that the native part says. */
+    static native void place(int window, int[] wish, float[] shade, int[] frames);
+
+    static native void show(int window, boolean isVisible);
+
+    static native void remove(int window);
+
+    static native void giveSurface(int window, SurfaceControl control);
+
+    static native void giveChannel(int window, InputChannel channel);
+
+    /** The kind of the next event, or zero after a second without one. */
+    static native int await(long[] out);
+
+    /** False if a channel has no message. */
+    static native boolean take(long channel, long[] out);
+
+    static native void touch(int action, float x, float y);
+
+    static native void key(int code, boolean isDown);
+
+    /** Nobody waits for a beat, all input is finished, all that is visible is drawn. */
+    static native boolean isQuiet();
+
+    /** Is something drawn? */
+    static native boolean hasPicture();
+
+    /** The window with the focus, or zero. */
+    static native int focus();
+
+    /** A window that has not finished an input for so long, or zero. */
+    static native int overdue(long millis);
+
+    /** Null, or why there is no picture. */
+    static native String picture(String path);
+}

@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0
+package takt.screen;
+
+import android.app.WindowConfiguration;
+import android.content.Context;
+import android.content.res.Configuration;
+import android.graphics.Rect;
+import android.hardware.display.IDisplayManager;
+import android.hardware.input.IInputManager;
+import android.view.Display;
+import android.view.DisplayInfo;
+import android.view.IWindowManager;
+import android.view.Surface;
+import com.android.internal.view.IInputMethodManager;
+import org.json.JSONObject;
+import takt.server.LocalInterface;
+import takt.server.ServiceRegistry;
+
+/**
+ * The display of this process, if `takt run` was told of one: its services for applications, and
+ * what they are told of it. Its state is in Rust.
+ */
+public final class Screen {
+    /** Which back end shows it: the property that the launcher sets. */
+    public static final String PROPERTY = "takt.screen";
+
+    private static final boolean IS_ON = System.getProperty(PROPERTY) != null;
+    private static final long NANOS_PER_SECOND = 1_000_000_000;
+    private static final int DP = 160;
+
+    private static int width;
+    private static int height;
+    private static int density;
+    private static int refresh;
+
+    private Screen() {}
+
+    /** Are there windows? Otherwise activities live without them. */
+    public static boolean isOn() {
+        return IS_ON;
+    }
+
+    /** Makes the display, before an application asks. Does nothing if there is none. */
+    public static void open(JSONObject run) {
+        JSONObject display = run.optJSONObject("display");
+        if (display == null || !IS_ON) {
+            return;
+        }
+        Native.open(display.optInt("width"), display.optInt("height"), display.optInt("density"));
+        int[] numbers = new int[4];
+        Native.display(numbers);
+        width = numbers[0];
+        height = numbers[1];
+        density = numbers[2];
+        refresh = numbers[3];
+        register();
+        Events.start();
+    }
+
+    /** Takes the place of the services that answer where there is no display. */
+    public static void register() {
+        ServiceRegistry.add(Context.DISPLAY_SERVICE, LocalInterface.binder(IDisplayManager.class, new Displays()));
+        ServiceRegistry.add(Context.WINDOW_SERVICE, LocalInterface.binder(IWindowManager.class, new Windows()));
+        ServiceRegistry.add(Context.INPUT_METHOD_SERVICE,
+                LocalInterface.binder(IInputMethodManager.class, TextInput.INSTANCE));
+        ServiceRegistry.add(Context.INPUT_SERVICE, LocalInterface.binder(IInputManager.class, new InputDevices()));
+    }
+
+    static Rect bounds() {
+        return new Rect(0, 0, width, height);
+    }
+
+    static long periodNanos() {
+        return NANOS_PER_SECOND / refresh;
+    }
+
+    /** What depends on the display. */
+    public static void configure(Configuration configuration) {
+        if (!IS_ON) {
+            return;
+        }
+        configuration.densityDpi = density;
+        configuration.screenWidthDp = width * DP / density;
+        configuration.screenHeightDp = height * DP / density;
+        configuration.smallestScreenWidthDp = Math.min(configuration.screenWidthDp, configuration.screenHeightDp);
+        configuration.compatScreenWidthDp = configuration.screenWidthDp;
+        configuration.compatScreenHeightDp = configuration.screenHeightDp;
+        configuration.compatSmallestScreenWidthDp = configuration.smallestScreenWidthDp;
+        configuration.orientation = width > height ? Configuration.ORIENTATION_LANDSCAPE
+                : Configuration.ORIENTATION_PORTRAIT;
+        configuration.screenLayout = Configuration.reduceScreenLayout(
+                Configuration.resetScreenLayout(Configuration.SCREENLAYOUT_LAYOUTDIR_LTR),
+                Math.max(configuration.screenWidthDp, configuration.screenHeightDp),
+                configuration.smallestScreenWidthDp);
+        configuration.touchscreen = Configuration.TOUCHSCREEN_FINGER;
+        configuration.keyboard = Configuration.KEYBOARD_NOKEYS;
+        configuration.keyboardHidden = Configuration.KEYBOARDHIDDEN_NO;
+        configuration.hardKeyboardHidden = Configuration.HARDKEYBOARDHIDDEN_YES;
+        configuration.navigation = Configuration.NAVIGATION_NONAV;
+        configuration.uiMode = Configuration.UI_MODE_TYPE_NORMAL | Configuration.UI_MODE_NIGHT_NO;
+        configuration.windowConfiguration.setBounds(bounds());
+        configuration.windowConfiguration.setAppBounds(bounds());
+        configuration.windowConfiguration.setMaxBounds(bounds());
+        configuration.windowConfiguration.setDisplayRotation(Surface.ROTATION_0);
+        configuration.windowConfiguration.setRotation(Surface.ROTATION_0);
+        configuration.windowConfiguration.setWindowingMode(WindowConfiguration.WINDOWING_MODE_FULLSCREEN);
+        configuration.windowConfiguration.setActivityType(WindowConfiguration.ACTIVITY_TYPE_STANDARD);
+    }
+
+    static DisplayInfo info() {
+        DisplayInfo info = new DisplayInfo();
+        info.displayId = Display.DEFAULT_DISPLAY;
+        info.name = "Takt";
+        info.uniqueId = "takt:0";
+        info.type = Display.TYPE_INTERNAL;
+        info.state = Display.STATE_ON;
+        info.committedState = Display.STATE_ON;
+        info.logicalWidth = width;
+        info.logicalHeight = height;
+        info.appWidth = width;
+        info.appHeight = height;
+        info.smallestNominalAppWidth = Math.min(width, height);
+        info.smallestNominalAppHeight = Math.min(width, height);
+        info.largestNominalAppWidth = Math.max(width, height);
+        info.largestNominalAppHeight = Math.max(width, height);
+        info.logicalDensityDpi = density;
+        info.physicalXDpi = density;
+        info.physicalYDpi = density;
+        info.modeId = 1;
+        info.defaultModeId = 1;
+        info.renderFrameRate = refresh;
+        info.supportedModes = new Display.Mode[] {new Display.Mode(1, width, height, refresh)};
+        info.appsSupportedModes = info.supportedModes;
+        return info;
+    }
+}

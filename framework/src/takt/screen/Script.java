@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: Apache-2.0
+package takt.screen;
+
+import android.os.Handler;
+import android.os.Looper;
+import android.os.MessageQueue;
+import android.os.RemoteException;
+import android.os.SystemClock;
+import android.util.Log;
+import android.view.KeyEvent;
+import android.view.MotionEvent;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
+import org.json.JSONArray;
+import org.json.JSONObject;
+
+/**
+ * What `takt run` was told to do at the display, step by step. Each step waits until the application
+ * has drawn and has nothing to do at once.
+ */
+public final class Script {
+    private static final String TAG = "Takt";
+    /** Longer than a pressed button stays so, and than a touch that may become a scroll waits. */
+    private static final long PRESSED_MILLIS = 250;
+    /** For what moves for ever: a step is taken all the same. */
+    private static final long QUIET_MILLIS = 5000;
+    private static final long LOOK_MILLIS = 20;
+
+    private final JSONArray steps;
+    private final long firstMillis;
+
+    private Script(JSONArray steps, long firstMillis) {
+        this.steps = steps;
+        this.firstMillis = firstMillis;
+    }
+
+    /** A step that cannot be done. */
+    private static final class Failure extends Exception {
+        private static final long serialVersionUID = 1;
+
+        Failure(String text) {
+            super(text);
+        }
+    }
+
+    /**
+     * Runs the steps on a thread of its own, once the application is bound. Then {@code done} runs,
+     * or {@code failed} after the log says why. Without steps nothing runs.
+     */
+    public static void start(JSONObject run, Runnable done, Runnable failed) {
+        JSONArray steps = run.optJSONArray("script");
+        if (steps == null || steps.length() == 0) {
+            return;
+        }
+        Script script = new Script(steps, run.optLong("answer_millis"));
+        Thread thread = new Thread(() -> {
+            try {
+                script.run();
+                done.run();
+            } catch (Failure e) {
+                Log.e(TAG, e.getMessage());
+                failed.run();
+            } catch (InterruptedException e) {
+                Thread.currentThread().interrupt();
+            }
+        }, "script");
+        thread.setDaemon(true);
+        thread.start();
+    }
+
+    private void run() throws Failure, InterruptedException {
+        awaitPicture();
+        for (int index = 0; index < steps.length(); index++) {
+            awaitQuiet();
+            JSONObject step = steps.optJSONObject(index);
+            String what = step.keys().next();
+            try {
+                take(what, step);
+            } catch (Failure | IllegalStateException | RemoteException e) {
+                throw new Failure("--" + what + " " + step.opt(what) + ": " + e.getMessage());
+            }
+        }
+    }
+
+    private void take(String what, JSONObject step) throws Failure, InterruptedException, RemoteException {
+        switch (what) {
+            case "tap" -> {
+                JSONArray place = step.optJSONArray(what);
+                float x = (float) place.optDouble(0);
+                float y = (float) place.optDouble(1);
+                Native.touch(MotionEvent.ACTION_DOWN, x, y);
+                Native.touch(MotionEvent.ACTION_UP, x, y);
+                pressed();
+            }
+            case "text" -> {
+                if (!TextInput.INSTANCE.commit(step.optString(what))) {
+                    throw new Failure("no view that takes text has the focus");
+                }
+            }
+            case "key" -> {
+                int code = KeyEvent.keyCodeFromString(step.optString(what));
+                if (code == KeyEvent.KEYCODE_UNKNOWN) {
+                    throw new Failure("no key of Android's has this name");
+                }
+                Native.key(code, true);
+                Native.key(code, false);
+                pressed();
+            }
+            case "wait" -> SystemClock.sleep(step.optLong(what));
+            case "screenshot" -> {
+                String fault = Native.picture(step.optString(what));
+                if (fault != null) {
+                    throw new Failure(fault);
+                }
+            }
+            default -> throw new Failure("not supported by Takt yet");
+        }
+    }
+
+    /** What is pressed is drawn as pressed, and then no longer. */
+    private static void pressed() throws InterruptedException {
+        awaitQuiet();
+        Thread.sleep(PRESSED_MILLIS);
+    }
+
+    private void awaitPicture() throws Failure, InterruptedException {
+        long until = SystemClock.uptimeMillis() + firstMillis;
+        while (!Native.hasPicture() || Native.focus() == 0) {
+            if (SystemClock.uptimeMillis() >= until) {
+                throw new Failure("no window was shown within " + firstMillis + " ms");
+            }
+            Thread.sleep(LOOK_MILLIS);
+        }
+    }
+
+    /** Twice in a row, since what was done last may have asked for a frame. */
+    private static void awaitQuiet() throws InterruptedException {
+        long until = SystemClock.uptimeMillis() + QUIET_MILLIS;
+        int inARow = 0;
+        while (inARow < 2) {
+            if (SystemClock.uptimeMillis() >= until) {
+                Log.w(TAG, "the application draws on and on: the next step does not wait for it");
+                return;
+            }
+            inARow = isIdle(until) && Native.isQuiet() ? inARow + 1 : 0;
+            Thread.sleep(LOOK_MILLIS);
+        }
+    }
+
+    /** Does the main looper come to have nothing to do? */
+    private static boolean isIdle(long until) throws InterruptedException {
+        CountDownLatch idle = new CountDownLatch(1);
+        Handler main = new Handler(Looper.getMainLooper());
+        MessageQueue queue = Looper.getMainLooper().getQueue();
+        MessageQueue.IdleHandler handler = () -> {
+            idle.countDown();
+            return false;
+        };
+        queue.addIdleHandler(handler);
+        // A looper that sleeps looks for what to do when it is idle only before it sleeps.
+        main.post(() -> { });
+        boolean came = idle.await(until - SystemClock.uptimeMillis(), TimeUnit.MILLISECONDS);
+        queue.removeIdleHandler(handler);
+        return came;
+    }
+}

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+package org.example.widgets;
+
+import android.app.Activity;
+import android.os.Bundle;
+import android.util.Log;
+import android.view.View;
+import android.widget.ArrayAdapter;
+import android.widget.Button;
+import android.widget.CheckBox;
+import android.widget.EditText;
+import android.widget.ListView;
+import android.widget.TextView;
+
+/** A form of AOSP's widgets; what is done to it stands in the log. */
+public final class Form extends Activity {
+    private static final String TAG = "Widgets";
+
+    private int presses;
+
+    @Override
+    protected void onCreate(Bundle state) {
+        super.onCreate(state);
+        setContentView(id("layout", "form"));
+        TextView title = view("title");
+        Button press = view("press");
+        EditText name = view("name");
+        CheckBox agree = view("agree");
+        ListView rows = view("rows");
+        press.setOnClickListener(it -> {
+            presses++;
+            title.setText("Pressed " + presses);
+            Log.i(TAG, "pressed " + presses);
+        });
+        agree.setOnCheckedChangeListener((box, isChecked) -> Log.i(TAG, "agreed " + isChecked));
+        name.setOnEditorActionListener((field, action, event) -> {
+            Log.i(TAG, "name " + field.getText());
+            return true;
+        });
+        String[] lines = {"first", "second", "third", "fourth", "fifth"};
+        rows.setAdapter(new ArrayAdapter<>(this, android.R.layout.simple_list_item_1, lines));
+        rows.setOnItemClickListener((list, row, index, key) -> Log.i(TAG, "row " + lines[index]));
+    }
+
+    @Override
+    public void onWindowFocusChanged(boolean hasFocus) {
+        Log.i(TAG, "focus " + hasFocus);
+    }
+
+    private int id(String kind, String name) {
+        return getResources().getIdentifier(name, kind, getPackageName());
+    }
+
+    private <T extends View> T view(String name) {
+        return findViewById(id("id", name));
+    }
+}
