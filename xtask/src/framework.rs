@@ -20,7 +20,8 @@ const POM: &str = "tools/maven/pom.xml";
 const SCRIPTS: &str = "200";
 
 /// Libraries that AOSP's classes load by name; their methods are among our natives.
-const LIBRARIES: [&str; 3] = [
+const LIBRARIES: [&str; 4] = [
+    "libmedia_jni.so",
     "libstats_jni.so",
     "libframework-connectivity-jni.so",
     "libframework-connectivity-tiramisu-jni.so",

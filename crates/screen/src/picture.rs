@@ -44,6 +44,13 @@ impl Picture {
         }
     }
 
+    /// Sets the alpha of pixels.
+    pub(crate) fn make_opaque(pixels: &mut [u8]) {
+        for pixel in pixels.chunks_exact_mut(PIXEL_BYTES) {
+            pixel[3] = u8::MAX;
+        }
+    }
+
     /// Lays a row of premultiplied pixels over it. `place` is where the row's window lies.
     pub(crate) fn lay(&mut self, row: usize, pixels: &[u8], place: Rect, alpha: f32) {
         let y = place.top + row as i32;

@@ -117,6 +117,7 @@ impl Screen {
             alpha: 1.0,
             dim: 0.0,
             is_visible: false,
+            is_opaque: false,
             buffers: None,
         };
         self.windows.insert(place, window);
@@ -185,6 +186,13 @@ impl Screen {
         let window = &mut self.windows[index];
         window.alpha = alpha;
         window.dim = dim;
+        Ok(())
+    }
+
+    /// Does nothing shine through it?
+    pub fn set_opaque(&mut self, id: WindowId, is_opaque: bool) -> Result<(), Refusal> {
+        let index = self.index_of(id)?;
+        self.windows[index].is_opaque = is_opaque;
         Ok(())
     }
 
@@ -405,6 +413,9 @@ impl Screen {
             let place = Rect::of_size(width as i32, height as i32).moved(corner.left, corner.top);
             for index in 0..height as usize {
                 if buffers.row(index, &mut row) {
+                    if window.is_opaque {
+                        Picture::make_opaque(&mut row);
+                    }
                     picture.lay(index, &row, place, window.alpha);
                 }
             }

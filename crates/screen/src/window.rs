@@ -46,6 +46,8 @@ pub(crate) struct Window {
     pub(crate) alpha: f32,
     pub(crate) dim: f32,
     pub(crate) is_visible: bool,
+    /// Nothing shines through it, whatever its pixels say.
+    pub(crate) is_opaque: bool,
     pub(crate) buffers: Option<Buffers>,
 }
 

@@ -10,6 +10,7 @@ use crate::table::Steps;
 use crate::xml::Element;
 use crate::{Error, Fault, Table, Value};
 
+pub(super) const THEME: u32 = 0x0101_0000;
 pub(super) const LABEL: u32 = 0x0101_0001;
 pub(super) const NAME: u32 = 0x0101_0003;
 pub(super) const PERMISSION: u32 = 0x0101_0006;

@@ -53,6 +53,8 @@ pub struct Component {
     pub target: Option<String>,
     /// What a person reads.
     pub label: Option<String>,
+    /// An activity's theme, by a resource's id; else the application's.
+    pub theme: Option<u32>,
     /// Is it enabled?
     pub is_enabled: bool,
     /// May others start it? Without a word of the manifest: has it intent filters?
@@ -109,6 +111,7 @@ impl Component {
             name: class_name(package, &name),
             target: target.map(|it| class_name(package, &it)),
             label: at.text(attribute::LABEL)?,
+            theme: at.reference(attribute::THEME),
             is_enabled: at.boolean(attribute::ENABLED)?.unwrap_or(true),
             is_exported: false,
             permission: at.text(attribute::PERMISSION)?,

@@ -71,6 +71,8 @@ pub struct Application {
     pub name: Option<String>,
     /// What a person reads.
     pub label: Option<String>,
+    /// The theme of its activities, by a resource's id.
+    pub theme: Option<u32>,
     /// Has it DEX code?
     pub has_code: bool,
     /// May a debugger attach?
@@ -214,6 +216,7 @@ impl Manifest {
                 .text(attribute::NAME)?
                 .map(|it| class_name(&self.package, &it)),
             label: at.text(attribute::LABEL)?,
+            theme: at.reference(attribute::THEME),
             has_code: at.boolean(attribute::HAS_CODE)?.unwrap_or(true),
             is_debuggable: at.boolean(attribute::DEBUGGABLE)?.unwrap_or(false),
             is_enabled: at.boolean(attribute::ENABLED)?.unwrap_or(true),

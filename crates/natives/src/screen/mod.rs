@@ -8,6 +8,7 @@
 mod agent;
 mod buffer_queue;
 mod input;
+mod overlay;
 pub(crate) mod renderer;
 mod surface_control;
 mod vsync;

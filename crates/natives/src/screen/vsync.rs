@@ -49,3 +49,15 @@ extern "system" fn Java_android_view_DisplayEventReceiver_nativeScheduleVsync(
         env.throw("java/lang/IllegalStateException", text);
     }
 }
+
+/// For a frame that is late: the beat that it is for by now.
+#[unsafe(no_mangle)]
+extern "system" fn Java_android_view_DisplayEventReceiver_nativeGetLatestVsyncEventData(
+    env: Env,
+    _: jclass,
+    receiver: jlong,
+) -> jobject {
+    let arguments = [jvalue { j: receiver }];
+    let signature = c"(J)Landroid/view/DisplayEventReceiver$VsyncEventData;";
+    env.call_static("takt/screen/Events", c"latest", signature, &arguments)
+}

@@ -3,13 +3,16 @@ package takt.framework;
 
 import java.nio.ByteBuffer;
 
-/** AOSP's {@code java.nio.NioUtils}: the array of a buffer, read-only or not. */
+/** Android's {@code java.nio.NioUtils}, as far as AOSP's classes ask for it. */
 public final class NioUtils {
     private NioUtils() {}
 
-    /** The array itself; null for a direct buffer. */
+    /** The array itself of a buffer, read-only or not; null for a direct buffer. */
     public static native byte[] unsafeArray(ByteBuffer buffer);
 
     /** Where in it the buffer begins. */
     public static native int unsafeArrayOffset(ByteBuffer buffer);
+
+    /** Whose memory a buffer is over knows itself when it is over: a direct buffer owns none. */
+    public static void freeDirectBuffer(ByteBuffer buffer) {}
 }

@@ -80,15 +80,30 @@ final class Events {
                 BEATS.remove(number);
                 return;
             }
-            long period = Screen.periodNanos();
-            data.frameInterval = period;
-            data.preferredFrameTimelineIndex = 0;
-            data.frameTimelinesLength = 1;
-            data.frameTimelines[0].vsyncId = frame;
-            data.frameTimelines[0].expectedPresentationTime = nanos + period;
-            data.frameTimelines[0].deadline = nanos + period;
+            fill(data, nanos, frame);
             receiver.onVsync(nanos, 0, (int) frame, data);
         });
+    }
+
+    private static void fill(VsyncEventData data, long nanos, long frame) {
+        long period = Screen.periodNanos();
+        data.frameInterval = period;
+        data.preferredFrameTimelineIndex = 0;
+        data.frameTimelinesLength = 1;
+        data.frameTimelines[0].vsyncId = frame;
+        data.frameTimelines[0].expectedPresentationTime = nanos + period;
+        data.frameTimelines[0].deadline = nanos + period;
+    }
+
+    /** The beat that is over, for a receiver that comes late to its own. */
+    static VsyncEventData latest(long number) {
+        Beat beat = BEATS.get(number);
+        VsyncEventData data = beat == null ? null : beat.data.get();
+        if (data != null) {
+            long frame = System.nanoTime() / Screen.periodNanos();
+            fill(data, frame * Screen.periodNanos(), frame);
+        }
+        return data;
     }
 
     /** An InputEventReceiver reads a channel. */
@@ -135,6 +150,7 @@ final class Events {
 
     private static MotionEvent touch(long[] numbers) {
         MotionEvent.PointerProperties finger = new MotionEvent.PointerProperties();
+        finger.id = 0;
         finger.toolType = MotionEvent.TOOL_TYPE_FINGER;
         MotionEvent.PointerCoords place = new MotionEvent.PointerCoords();
         place.x = bits(numbers[4]);

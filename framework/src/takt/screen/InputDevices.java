@@ -2,18 +2,17 @@
 package takt.screen;
 
 import android.hardware.input.IInputDevicesChangedListener;
-import android.hardware.input.InputDeviceIdentifier;
 import android.view.InputDevice;
 import android.view.KeyCharacterMap;
 
 /** IInputManager of a machine whose keys and fingers are a script's. */
 final class InputDevices {
-    /** None that is plugged in. */
+    /** The one from which a script's keys come. */
     public int[] getInputDeviceIds() {
-        return new int[0];
+        return new int[] {KeyCharacterMap.VIRTUAL_KEYBOARD};
     }
 
-    /** The one from which keys come; its keys have no characters: text comes as text. */
+    /** Its keys have no characters: text comes as text. */
     public InputDevice getInputDevice(int device) {
         if (device != KeyCharacterMap.VIRTUAL_KEYBOARD) {
             return null;
@@ -25,6 +24,11 @@ final class InputDevices {
 
     /** None is plugged in or out. */
     public void registerInputDevicesChangedListener(IInputDevicesChangedListener listener) {}
+
+    /** Of a fling: AOSP's own choice. */
+    public String getVelocityTrackerStrategy() {
+        return null;
+    }
 
     /** As AOSP's pointer without a setting. */
     public int getMousePointerSpeed() {

@@ -7,10 +7,15 @@ import android.content.res.Configuration;
 import android.graphics.Rect;
 import android.hardware.display.IDisplayManager;
 import android.hardware.input.IInputManager;
+import android.os.IBinder;
 import android.view.Display;
 import android.view.DisplayInfo;
+import android.view.ISensitiveContentProtectionManager;
 import android.view.IWindowManager;
 import android.view.Surface;
+import android.view.textservice.SpellCheckerInfo;
+import android.view.textservice.SpellCheckerSubtype;
+import com.android.internal.textservice.ITextServicesManager;
 import com.android.internal.view.IInputMethodManager;
 import org.json.JSONObject;
 import takt.server.LocalInterface;
@@ -63,6 +68,10 @@ public final class Screen {
         ServiceRegistry.add(Context.WINDOW_SERVICE, LocalInterface.binder(IWindowManager.class, new Windows()));
         ServiceRegistry.add(Context.INPUT_METHOD_SERVICE,
                 LocalInterface.binder(IInputMethodManager.class, TextInput.INSTANCE));
+        ServiceRegistry.add(Context.TEXT_SERVICES_MANAGER_SERVICE,
+                LocalInterface.binder(ITextServicesManager.class, new Spelling()));
+        ServiceRegistry.add(Context.SENSITIVE_CONTENT_PROTECTION_SERVICE,
+                LocalInterface.binder(ISensitiveContentProtectionManager.class, new Secrets()));
         ServiceRegistry.add(Context.INPUT_SERVICE, LocalInterface.binder(IInputManager.class, new InputDevices()));
     }
 
@@ -72,6 +81,30 @@ public final class Screen {
 
     static long periodNanos() {
         return NANOS_PER_SECOND / refresh;
+    }
+
+    /** ITextServicesManager: nobody looks for misspelt words. */
+    private static final class Spelling {
+        public SpellCheckerInfo getCurrentSpellChecker(int user, String locale) {
+            return null;
+        }
+
+        public SpellCheckerSubtype getCurrentSpellCheckerSubtype(int user, boolean allowsImplicit) {
+            return null;
+        }
+
+        public boolean isSpellCheckerEnabled(int user) {
+            return false;
+        }
+
+        public SpellCheckerInfo[] getEnabledSpellCheckers(int user) {
+            return new SpellCheckerInfo[0];
+        }
+    }
+
+    /** ISensitiveContentProtectionManager: nobody but who runs the application sees the display. */
+    private static final class Secrets {
+        public void setSensitiveContentProtection(IBinder window, String name, boolean isSecret) {}
     }
 
     /** What depends on the display. */
@@ -113,6 +146,8 @@ public final class Screen {
         info.name = "Takt";
         info.uniqueId = "takt:0";
         info.type = Display.TYPE_INTERNAL;
+        // Nothing clicks and nothing vibrates.
+        info.flags = Display.FLAG_TOUCH_FEEDBACK_DISABLED;
         info.state = Display.STATE_ON;
         info.committedState = Display.STATE_ON;
         info.logicalWidth = width;

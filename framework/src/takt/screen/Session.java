@@ -121,14 +121,14 @@ final class Session {
         frames.setTo(place(record));
         configuration.setConfiguration(AppProcess.configuration(), AppProcess.configuration());
         insets.setDisplayFrame(Screen.bounds());
-        boolean wasVisible = record.isVisible;
         show(record, visibility);
         if (!record.isVisible) {
             surface.release();
             return 0;
         }
         Native.giveSurface(record.number, surface);
-        return wasVisible ? 0 : WindowManagerGlobal.RELAYOUT_RES_FIRST_TIME;
+        // Not RELAYOUT_RES_FIRST_TIME: nobody waits to be told of the first frame.
+        return 0;
     }
 
     private Record changed(IWindow window, LayoutParams attributes, int width, int height) {

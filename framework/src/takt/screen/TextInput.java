@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package takt.screen;
 
+import android.os.Binder;
 import android.os.Bundle;
 import android.os.IBinder;
 import android.os.RemoteException;
@@ -11,6 +12,7 @@ import android.view.inputmethod.InputMethodInfo;
 import android.view.inputmethod.InputMethodManager;
 import android.view.inputmethod.InputMethodSubtype;
 import android.window.ImeOnBackInvokedDispatcher;
+import com.android.internal.inputmethod.IImeTracker;
 import com.android.internal.inputmethod.IInputMethodClient;
 import com.android.internal.inputmethod.IRemoteAccessibilityInputConnection;
 import com.android.internal.inputmethod.IRemoteInputConnection;
@@ -18,6 +20,7 @@ import com.android.internal.inputmethod.InputBindResult;
 import com.android.internal.inputmethod.InputConnectionCommandHeader;
 import com.android.internal.inputmethod.InputMethodInfoSafeList;
 import java.util.List;
+import takt.server.LocalInterface;
 
 /**
  * IInputMethodManager without an input method that is seen: text goes to the view that has the
@@ -25,6 +28,8 @@ import java.util.List;
  */
 final class TextInput {
     static final TextInput INSTANCE = new TextInput();
+
+    private final IImeTracker tracker = LocalInterface.of(IImeTracker.class, new Tracker());
 
     /** The one that takes text; null if none does. */
     private volatile IRemoteInputConnection connection;
@@ -76,6 +81,33 @@ final class TextInput {
     private static void answer(ResultReceiver result) {
         if (result != null) {
             result.send(InputMethodManager.RESULT_UNCHANGED_HIDDEN, Bundle.EMPTY);
+        }
+    }
+
+    public IImeTracker getImeTrackerService() {
+        return tracker;
+    }
+
+    /** IImeTracker: for statistics of how long a keyboard takes to come. */
+    private static final class Tracker {
+        public ImeTracker.Token onStart(String tag, int uid, int type, int origin, int reason, boolean fromUser) {
+            return new ImeTracker.Token(new Binder(), tag);
+        }
+
+        public void onProgress(IBinder token, int phase) {}
+
+        public void onFailed(ImeTracker.Token token, int phase) {}
+
+        public void onCancelled(ImeTracker.Token token, int phase) {}
+
+        public void onShown(ImeTracker.Token token) {}
+
+        public void onHidden(ImeTracker.Token token) {}
+
+        public void onDispatched(ImeTracker.Token token) {}
+
+        public boolean hasPendingImeVisibilityRequests() {
+            return false;
         }
     }
 

@@ -175,6 +175,9 @@ public final class AppProcess {
         info.importance = ActivityManager.RunningAppProcessInfo.IMPORTANCE_FOREGROUND;
     }
 
+    /** The thread that draws is ordinary, and stays so. */
+    public void setRenderThread(int thread) {}
+
     /** The one application uses it. */
     public void addPackageDependency(String name) {}
 

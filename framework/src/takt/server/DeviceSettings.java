@@ -95,6 +95,9 @@ final class DeviceSettings {
                 checkMayWrite(table, name);
                 put(table, name, value);
             }
+            // What a maker would switch on from afar: nothing.
+            case Settings.CALL_METHOD_LIST_CONFIG -> answer.putSerializable(Settings.NameValueTable.VALUE,
+                    new HashMap<String, String>());
             default -> throw new UnsupportedOperationException("settings: " + method + " is not supported by Takt yet");
         }
         return answer;

@@ -14,7 +14,6 @@ final class NamedServices {
             Map.entry("alarm", "android.app.IAlarmManager"),
             Map.entry("appwidget", "com.android.internal.appwidget.IAppWidgetService"),
             Map.entry("audio", "android.media.IAudioService"),
-            Map.entry("autofill", "android.view.autofill.IAutoFillManager"),
             Map.entry("device_policy", "android.app.admin.IDevicePolicyManager"),
             Map.entry("deviceidle", "android.os.IDeviceIdleController"),
             Map.entry("game", "android.app.IGameManagerService"),
