@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! android.hardware.OverlayProperties and android.window.InputTransferToken: what no hardware here
-//! does, and what nobody here gives to another process.
+//! android.hardware.OverlayProperties, android.window.InputTransferToken and ScreenCapture: what no
+//! hardware here does, and what nobody here gives to another process.
 
 use jni_sys::{jboolean, jclass, jint, jlong};
 
@@ -49,6 +49,15 @@ extern "system" fn Java_android_hardware_OverlayProperties_nIsCombinationSupport
 /// The class initialises, since IWindowSession names it; nothing makes a token.
 #[unsafe(no_mangle)]
 extern "system" fn Java_android_window_InputTransferToken_nativeGetNativeInputTransferTokenFinalizer(
+    _: Env,
+    _: jclass,
+) -> jlong {
+    finalizer()
+}
+
+/// The class initialises, since IWindowManager names it; nothing makes a listener.
+#[unsafe(no_mangle)]
+extern "system" fn Java_android_window_ScreenCapture_getNativeListenerFinalizer(
     _: Env,
     _: jclass,
 ) -> jlong {

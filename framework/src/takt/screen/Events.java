@@ -21,6 +21,7 @@ import java.lang.reflect.Method;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicLong;
+import java.util.function.Consumer;
 
 /**
  * Brings the display's beats and the windows' input to the loopers that asked for them. Natives of
@@ -42,21 +43,22 @@ final class Events {
     private Events() {}
 
     /** Starts the thread that waits for events. */
-    static void start() {
-        Thread thread = new Thread(Events::run, "screen");
+    static void start(long answerMillis, Consumer<String> stuck) {
+        Thread thread = new Thread(() -> run(answerMillis, stuck), "screen");
         thread.setDaemon(true);
         thread.start();
     }
 
-    private static void run() {
+    private static void run(long answerMillis, Consumer<String> stuck) {
         long[] numbers = new long[Native.NUMBERS];
-        while (true) {
+        while (Native.overdue(answerMillis) == 0) {
             switch (Native.await(numbers)) {
                 case Native.VSYNC -> beat(numbers[0], numbers[1], numbers[2]);
                 case Native.INPUT -> input(numbers[0]);
                 default -> { }
             }
         }
+        stuck.accept("input of a window");
     }
 
     /** A DisplayEventReceiver is there; its number. */

@@ -17,6 +17,7 @@ import android.view.textservice.SpellCheckerInfo;
 import android.view.textservice.SpellCheckerSubtype;
 import com.android.internal.textservice.ITextServicesManager;
 import com.android.internal.view.IInputMethodManager;
+import java.util.function.Consumer;
 import org.json.JSONObject;
 import takt.server.LocalInterface;
 import takt.server.ServiceRegistry;
@@ -45,8 +46,11 @@ public final class Screen {
         return IS_ON;
     }
 
-    /** Makes the display, before an application asks. Does nothing if there is none. */
-    public static void open(JSONObject run) {
+    /**
+     * Makes the display, before an application asks. Does nothing if there is none. {@code stuck}
+     * hears of a window that does not finish its input in time.
+     */
+    public static void open(JSONObject run, Consumer<String> stuck) {
         JSONObject display = run.optJSONObject("display");
         if (display == null || !IS_ON) {
             return;
@@ -59,7 +63,7 @@ public final class Screen {
         density = numbers[2];
         refresh = numbers[3];
         register();
-        Events.start();
+        Events.start(run.optLong("answer_millis"), stuck);
     }
 
     /** Takes the place of the services that answer where there is no display. */
@@ -72,6 +76,7 @@ public final class Screen {
                 LocalInterface.binder(ITextServicesManager.class, new Spelling()));
         ServiceRegistry.add(Context.SENSITIVE_CONTENT_PROTECTION_SERVICE,
                 LocalInterface.binder(ISensitiveContentProtectionManager.class, new Secrets()));
+        ServiceRegistry.add(Context.NOTIFICATION_SERVICE, Toasts.binder());
         ServiceRegistry.add(Context.INPUT_SERVICE, LocalInterface.binder(IInputManager.class, new InputDevices()));
     }
 

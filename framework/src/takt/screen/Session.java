@@ -8,6 +8,7 @@ import android.os.IBinder;
 import android.util.MergedConfiguration;
 import android.view.Gravity;
 import android.view.IWindow;
+import android.view.IWindowId;
 import android.view.InputChannel;
 import android.view.InsetsSourceControl;
 import android.view.InsetsState;
@@ -22,6 +23,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 import takt.server.AppProcess;
+import takt.server.LocalInterface;
 
 /** IWindowSession: each window of this process has a number, and all else is in Rust. */
 final class Session {
@@ -174,6 +176,25 @@ final class Session {
         Record record = windows.remove(window);
         if (record != null) {
             Native.remove(record.number);
+        }
+    }
+
+    /** Null for a window that is gone. */
+    public IWindowId getWindowId(IBinder window) {
+        Record record = windows.get(window);
+        return record == null ? null : LocalInterface.of(IWindowId.class, new Identity(record.number));
+    }
+
+    /** IWindowId: one that asks about the focus from outside of it. */
+    private static final class Identity {
+        private final int number;
+
+        Identity(int number) {
+            this.number = number;
+        }
+
+        public boolean isFocused() {
+            return Native.focus() == number;
         }
     }
 

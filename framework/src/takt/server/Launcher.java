@@ -57,8 +57,9 @@ public final class Launcher implements AppProcess.Owner {
         AssetManager.createSystemAssetsInZygoteLocked(true, run.getString("framework_resources"));
         ApplicationCode.install(run);
         UncaughtExceptions.install(run.getJSONObject("manifest").getString("package"));
-        AppProcess.start(new InstalledPackage(run), run.getLong("answer_millis"), new Launcher(run));
-        Screen.open(run);
+        Launcher launcher = new Launcher(run);
+        AppProcess.start(new InstalledPackage(run), run.getLong("answer_millis"), launcher);
+        Screen.open(run, launcher::onNotResponding);
         ActivityThread.main(new String[0]);
     }
 

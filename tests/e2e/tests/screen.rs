@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+//! `takt run` with a display: AOSP's views in a picture, and what taps, text and keys do. The
+//! pictures of both machines are the same to the last byte.
+
+use std::path::Path;
+
+use e2e::Run;
+use e2e::apps::{WAYS, Way, run, said};
+
+/// Where things lie on a display of 800 by 480.
+const PRESS: &str = "--tap=60,118";
+const NAME: &str = "--tap=200,166";
+const AGREE: &str = "--tap=30,204";
+const THIRD: &str = "--tap=100,342";
+
+fn picture(folder: &Path, name: &str) -> Vec<u8> {
+    let path = folder.join(name);
+    let bytes = std::fs::read(&path);
+    bytes.unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+}
+
+#[test]
+fn a_form_is_drawn_and_does_what_it_is_told() {
+    let pictures = WAYS.map(|way| {
+        let folder = tempfile::tempdir().expect("a temporary directory");
+        let shot = |name: &str| format!("--screenshot={}", folder.path().join(name).display());
+        let (before, pressed, filled) = (shot("before"), shot("pressed"), shot("filled"));
+        let run = run(
+            way,
+            "widgets",
+            &[
+                &before, PRESS, &pressed, NAME, "--text=Ada", "--key=ENTER", AGREE, THIRD, &filled,
+            ],
+        );
+        let expected = ["focus true", "pressed 1", "name Ada", "agreed true", "row third"];
+        let said = said(&run.stderr, "Widgets");
+        assert_eq!(said[..5], expected, "{run:#?}");
+        assert_eq!(run.code, 0, "{run:#?}");
+        ["before", "pressed", "filled"].map(|name| picture(folder.path(), name))
+    });
+    let [ours, hotspot] = &pictures;
+    assert!(ours == hotspot, "the two machines draw differently");
+    let [before, pressed, filled] = ours;
+    assert!(before != pressed, "the tap changed nothing that is seen");
+    assert!(pressed != filled, "the text changed nothing that is seen");
+}
+
+/// A dialog, a menu, a list of choices: windows above the activity's own.
+#[test]
+fn other_windows_lie_above_an_activitys_own() {
+    let run = run(
+        Way::Takt,
+        "dialogs",
+        &[
+            "--tap=100,72", "--tap=560,291", "--tap=100,72", "--key=BACK", "--tap=100,120",
+            "--tap=40,216", "--tap=100,216", "--tap=20,248", "--tap=100,168",
+        ],
+    );
+    let expected = ["colour red", "yes", "cancelled", "chosen Two", "colour blue"];
+    assert_eq!(said(&run.stderr, "Dialogs"), expected, "{run:#?}");
+    assert_eq!(run.code, 0, "{run:#?}");
+}
+
+#[test]
+fn a_step_that_cannot_be_done_says_its_name() {
+    let refused = |options: &[&str], text: &str| {
+        let run: Run = run(Way::Takt, "widgets", options);
+        assert!(run.stderr.contains(text), "{run:#?}");
+        assert_eq!(run.code, 2, "{run:#?}");
+    };
+    refused(&["--text=lost"], "--text lost: no view that takes text has the focus");
+    refused(&["--key=NOKEY"], "--key NOKEY: no key of Android's has this name");
+    let nowhere = "--screenshot=/nowhere/a.png";
+    refused(&[nowhere], "--screenshot /nowhere/a.png: cannot write /nowhere/a.png");
+    refused(&["--tap=1"], "X,Y in pixels is wanted");
+    refused(&["--display=8"], "WIDTHxHEIGHT or WIDTHxHEIGHT@DPI is wanted");
+}
