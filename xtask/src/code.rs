@@ -16,15 +16,16 @@ use crate::inputs::Inputs;
 use crate::stage::target_dir;
 
 /// What runs: words after `takt`, with `APPS` for the folder of packages, and options besides.
-/// `handler-load` and packages of tests/apps but `life` are left out, so that tests can start ones
-/// that the build never ran.
-const RUNS: [(&str, &str); 5] = [
+/// `handler-load` and packages of tests/apps but `life` and `widgets` are left out, so that tests
+/// can start ones that the build never ran.
+const RUNS: [(&str, &str); 6] = [
     ("run APPS/pulse.apk --for 2s", ""),
     (
         "run APPS/heartbeat.apk --service .Heartbeat --extra beats=50",
         "",
     ),
     ("java tests/java/Lambdas.java", ""),
+    ("run APPS/widgets.apk --tap 60,118 --tap 200,166 --text a", ""),
     ("run APPS/life.apk --for 2s", COMPILE_LOADED),
     (
         "run APPS/heartbeat.apk --service .Heartbeat --for 2s",

@@ -68,7 +68,9 @@ impl Framework {
     pub(crate) fn options(&self, front: Front) -> Result<Vec<OsString>> {
         let folders: &[&str] = match front {
             Front::Aosp | Front::AospInLab => &["redirected", "classes"],
-            Front::Realtime | Front::RealtimeInLab | Front::Shown => &["realtime", "redirected", "classes"],
+            Front::Realtime | Front::RealtimeInLab | Front::Shown => {
+                &["realtime", "redirected", "classes"]
+            }
             Front::Hosted => &["headless", "realtime", "redirected", "classes"],
         };
         let mut path: Vec<PathBuf> = folders.iter().map(|it| self.place.join(it)).collect();

@@ -83,7 +83,16 @@ mod tests {
         };
         assert_eq!("800x480".parse(), Ok(Display::PANEL));
         assert_eq!("1080x1920@420".parse(), Ok(panel(1080, 1920, 420)));
-        for wrong in ["", "800", "800x", "0x480", "800x99999", "800x480@9", "-1x4", "8x4@x"] {
+        for wrong in [
+            "",
+            "800",
+            "800x",
+            "0x480",
+            "800x99999",
+            "800x480@9",
+            "-1x4",
+            "8x4@x",
+        ] {
             assert!(wrong.parse::<Display>().is_err(), "{wrong}");
         }
     }

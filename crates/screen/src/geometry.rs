@@ -49,7 +49,10 @@ impl Rect {
 
     /// Does a point lie in it?
     pub fn contains(self, x: f32, y: f32) -> bool {
-        self.left as f32 <= x && x < self.right as f32 && self.top as f32 <= y && y < self.bottom as f32
+        self.left as f32 <= x
+            && x < self.right as f32
+            && self.top as f32 <= y
+            && y < self.bottom as f32
     }
 
     /// What lies in both.

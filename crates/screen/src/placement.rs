@@ -74,8 +74,12 @@ impl Wish {
         };
         let width = length(self.width, self.measured_width, parent.width());
         let height = length(self.height, self.measured_height, parent.height());
-        let x = self.x.saturating_add((self.margin_x * parent.width() as f32) as i32);
-        let y = self.y.saturating_add((self.margin_y * parent.height() as f32) as i32);
+        let x = self
+            .x
+            .saturating_add((self.margin_x * parent.width() as f32) as i32);
+        let y = self
+            .y
+            .saturating_add((self.margin_y * parent.height() as f32) as i32);
         let vertical = self.gravity >> VERTICAL_SHIFT;
         let (left, right) = apply(self.gravity, (parent.left, parent.right), width, x);
         let (top, bottom) = apply(vertical, (parent.top, parent.bottom), height, y);
@@ -106,8 +110,14 @@ fn length(wished: i32, measured: i32, parent: i32) -> i32 {
 /// Gravity.apply, for one axis.
 fn apply(gravity: u32, (low, high): (i32, i32), length: i32, offset: i32) -> (i32, i32) {
     let (mut start, mut end) = match gravity & (BEFORE | AFTER) {
-        BEFORE => (low.saturating_add(offset), low.saturating_add(offset).saturating_add(length)),
-        AFTER => (high.saturating_sub(offset).saturating_sub(length), high.saturating_sub(offset)),
+        BEFORE => (
+            low.saturating_add(offset),
+            low.saturating_add(offset).saturating_add(length),
+        ),
+        AFTER => (
+            high.saturating_sub(offset).saturating_sub(length),
+            high.saturating_sub(offset),
+        ),
         0 => {
             let start = low + (high - low - length) / 2 + offset;
             (start, start + length)

@@ -128,14 +128,19 @@ impl Screen {
         let is_system = |it: &Window| it.kind == WindowKind::System;
         match kind {
             WindowKind::System => Ok(self.windows.len()),
-            WindowKind::Application => {
-                Ok(self.windows.iter().position(is_system).unwrap_or(self.windows.len()))
-            }
+            WindowKind::Application => Ok(self
+                .windows
+                .iter()
+                .position(is_system)
+                .unwrap_or(self.windows.len())),
             WindowKind::Media(parent) => self.index_of(parent),
             WindowKind::Panel(parent) => {
                 let parent_index = self.index_of(parent)?;
                 let above = &self.windows[parent_index + 1..];
-                let children = above.iter().take_while(|it| self.is_above(it, parent)).count();
+                let children = above
+                    .iter()
+                    .take_while(|it| self.is_above(it, parent))
+                    .count();
                 Ok(parent_index + 1 + children)
             }
         }
@@ -197,7 +202,12 @@ impl Screen {
     }
 
     /// Shows or hides it; one that is hidden has no pixels any longer.
-    pub fn set_visible(&mut self, id: WindowId, is_visible: bool, now_ns: u64) -> Result<(), Refusal> {
+    pub fn set_visible(
+        &mut self,
+        id: WindowId,
+        is_visible: bool,
+        now_ns: u64,
+    ) -> Result<(), Refusal> {
         let index = self.index_of(id)?;
         let window = &mut self.windows[index];
         window.is_visible = is_visible;
@@ -219,7 +229,8 @@ impl Screen {
             .collect();
         self.windows.retain(|it| !gone.contains(&it.id));
         self.gesture = self.gesture.filter(|it| !gone.contains(&it.window));
-        self.told.retain(|it| !gone.iter().any(|gone| gone.0 == it.0));
+        self.told
+            .retain(|it| !gone.iter().any(|gone| gone.0 == it.0));
         self.focus = self.focus.filter(|it| !gone.contains(it));
         self.look_for_focus(now_ns);
         Ok(())
@@ -248,7 +259,13 @@ impl Screen {
     }
 
     /// A finger at a place of the display.
-    pub fn touch(&mut self, touch: Touch, x: f32, y: f32, now_ns: u64) -> Result<WindowId, Refusal> {
+    pub fn touch(
+        &mut self,
+        touch: Touch,
+        x: f32,
+        y: f32,
+        now_ns: u64,
+    ) -> Result<WindowId, Refusal> {
         let gesture = match (touch, self.gesture) {
             (Touch::Down, _) => self.begin(x, y, now_ns)?,
             (_, Some(gesture)) => gesture,
@@ -267,7 +284,11 @@ impl Screen {
         let index = touched.ok_or(Refusal::NoTarget)?;
         let window = self.windows[index].id;
         let above = &self.windows[index + 1..];
-        let watchers: Vec<WindowId> = above.iter().filter(|it| it.watches()).map(|it| it.id).collect();
+        let watchers: Vec<WindowId> = above
+            .iter()
+            .filter(|it| it.watches())
+            .map(|it| it.id)
+            .collect();
         for watcher in watchers {
             let input = self.touch_of(watcher, Touch::Outside, (x, y), now_ns)?;
             let _ = self.send(watcher, input, now_ns);
@@ -278,7 +299,13 @@ impl Screen {
         })
     }
 
-    fn touch_of(&self, id: WindowId, touch: Touch, (x, y): (f32, f32), down_ns: u64) -> Result<Input, Refusal> {
+    fn touch_of(
+        &self,
+        id: WindowId,
+        touch: Touch,
+        (x, y): (f32, f32),
+        down_ns: u64,
+    ) -> Result<Input, Refusal> {
         let frame = self.windows[self.index_of(id)?].frames.frame;
         Ok(Input::Touch {
             touch,
@@ -308,7 +335,10 @@ impl Screen {
 
     fn send(&mut self, id: WindowId, input: Input, now_ns: u64) -> Result<(), Refusal> {
         let index = self.index_of(id)?;
-        let channel = self.windows[index].channel.as_mut().ok_or(Refusal::NoTarget)?;
+        let channel = self.windows[index]
+            .channel
+            .as_mut()
+            .ok_or(Refusal::NoTarget)?;
         if !channel.send(input, now_ns) {
             return Err(Refusal::Full);
         }
@@ -368,7 +398,9 @@ impl Screen {
 
     /// Does any window show something?
     pub fn has_picture(&self) -> bool {
-        self.windows.iter().any(|it| it.is_visible && it.has_frame())
+        self.windows
+            .iter()
+            .any(|it| it.is_visible && it.has_frame())
     }
 
     /// The size of a window's surface.

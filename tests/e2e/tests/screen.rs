@@ -29,10 +29,24 @@ fn a_form_is_drawn_and_does_what_it_is_told() {
             way,
             "widgets",
             &[
-                &before, PRESS, &pressed, NAME, "--text=Ada", "--key=ENTER", AGREE, THIRD, &filled,
+                &before,
+                PRESS,
+                &pressed,
+                NAME,
+                "--text=Ada",
+                "--key=ENTER",
+                AGREE,
+                THIRD,
+                &filled,
             ],
         );
-        let expected = ["focus true", "pressed 1", "name Ada", "agreed true", "row third"];
+        let expected = [
+            "focus true",
+            "pressed 1",
+            "name Ada",
+            "agreed true",
+            "row third",
+        ];
         let said = said(&run.stderr, "Widgets");
         assert_eq!(said[..5], expected, "{run:#?}");
         assert_eq!(run.code, 0, "{run:#?}");
@@ -52,11 +66,24 @@ fn other_windows_lie_above_an_activitys_own() {
         Way::Takt,
         "dialogs",
         &[
-            "--tap=100,72", "--tap=560,291", "--tap=100,72", "--key=BACK", "--tap=100,120",
-            "--tap=40,216", "--tap=100,216", "--tap=20,248", "--tap=100,168",
+            "--tap=100,72",
+            "--tap=560,291",
+            "--tap=100,72",
+            "--key=BACK",
+            "--tap=100,120",
+            "--tap=40,216",
+            "--tap=100,216",
+            "--tap=20,248",
+            "--tap=100,168",
         ],
     );
-    let expected = ["colour red", "yes", "cancelled", "chosen Two", "colour blue"];
+    let expected = [
+        "colour red",
+        "yes",
+        "cancelled",
+        "chosen Two",
+        "colour blue",
+    ];
     assert_eq!(said(&run.stderr, "Dialogs"), expected, "{run:#?}");
     assert_eq!(run.code, 0, "{run:#?}");
 }
@@ -68,10 +95,22 @@ fn a_step_that_cannot_be_done_says_its_name() {
         assert!(run.stderr.contains(text), "{run:#?}");
         assert_eq!(run.code, 2, "{run:#?}");
     };
-    refused(&["--text=lost"], "--text lost: no view that takes text has the focus");
-    refused(&["--key=NOKEY"], "--key NOKEY: no key of Android's has this name");
+    refused(
+        &["--text=lost"],
+        "--text lost: no view that takes text has the focus",
+    );
+    refused(
+        &["--key=NOKEY"],
+        "--key NOKEY: no key of Android's has this name",
+    );
     let nowhere = "--screenshot=/nowhere/a.png";
-    refused(&[nowhere], "--screenshot /nowhere/a.png: cannot write /nowhere/a.png");
+    refused(
+        &[nowhere],
+        "--screenshot /nowhere/a.png: cannot write /nowhere/a.png",
+    );
     refused(&["--tap=1"], "X,Y in pixels is wanted");
-    refused(&["--display=8"], "WIDTHxHEIGHT or WIDTHxHEIGHT@DPI is wanted");
+    refused(
+        &["--display=8"],
+        "WIDTHxHEIGHT or WIDTHxHEIGHT@DPI is wanted",
+    );
 }

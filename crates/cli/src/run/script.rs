@@ -90,13 +90,21 @@ impl clap::Args for Script {
             .arg(arg("tap", "X,Y", "Tap the display there").value_parser(place))
             .arg(arg("text", "TEXT", "Give text to the view that takes it").value_parser(text))
             .arg(
-                arg("key", "NAME", "Press a key by Android's name, such as BACK or ENTER")
-                    .value_parser(key),
+                arg(
+                    "key",
+                    "NAME",
+                    "Press a key by Android's name, such as BACK or ENTER",
+                )
+                .value_parser(key),
             )
             .arg(arg("wait", "TIME", "Wait, such as 500ms").value_parser(wait))
             .arg(
-                arg("screenshot", "FILE", "Write what the display shows, as a PNG")
-                    .value_parser(screenshot),
+                arg(
+                    "screenshot",
+                    "FILE",
+                    "Write what the display shows, as a PNG",
+                )
+                .value_parser(screenshot),
             )
     }
 
@@ -156,7 +164,13 @@ mod tests {
         ];
         assert_eq!(script.unwrap().0, expected);
         assert!(parsed(&[]).unwrap().is_empty());
-        for wrong in ["--tap=1", "--tap=a,1", "--tap=1,inf", "--wait=x", "--screenshot="] {
+        for wrong in [
+            "--tap=1",
+            "--tap=a,1",
+            "--tap=1,inf",
+            "--wait=x",
+            "--screenshot=",
+        ] {
             assert!(parsed(&[wrong]).is_err(), "{wrong}");
         }
     }

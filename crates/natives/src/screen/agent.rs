@@ -10,11 +10,8 @@ use jni_sys::{
 use screen::{BackEnd, ChannelId, Display, Event, Input, Message, PictureFile, Rect, Touch};
 use screen::{WindowKind, Wish};
 
-use super::{
-    SHOWN, change, native_object, now_ns, open, or_throw, state, state_or_throw, window,
-};
+use super::{SHOWN, change, native_object, now_ns, open, or_throw, state, state_or_throw, window};
 use crate::env::Env;
-
 
 /// Kinds of windows, as takt.screen.Windows counts them.
 const APPLICATION: jint = 0;
@@ -92,10 +89,25 @@ extern "system" fn Java_takt_screen_Native_place(
     frames: jintArray,
 ) {
     let (ints, floats) = (env.ints(wish), env.floats(shade));
-    let (&[width, height, measured_width, measured_height, x, y, gravity, flags, ref insets @ ..], &[margin_x, margin_y, alpha, dim]) =
-        (&ints[..], &floats[..])
+    let (
+        &[
+            width,
+            height,
+            measured_width,
+            measured_height,
+            x,
+            y,
+            gravity,
+            flags,
+            ref insets @ ..,
+        ],
+        &[margin_x, margin_y, alpha, dim],
+    ) = (&ints[..], &floats[..])
     else {
-        env.throw("java/lang/IllegalArgumentException", "a wish of another form");
+        env.throw(
+            "java/lang/IllegalArgumentException",
+            "a wish of another form",
+        );
         return;
     };
     let wish = Wish {
@@ -286,12 +298,7 @@ extern "system" fn Java_takt_screen_Native_touch(
 }
 
 #[unsafe(no_mangle)]
-extern "system" fn Java_takt_screen_Native_key(
-    env: Env,
-    _: jclass,
-    code: jint,
-    is_down: jboolean,
-) {
+extern "system" fn Java_takt_screen_Native_key(env: Env, _: jclass, code: jint, is_down: jboolean) {
     let now_ns = now_ns();
     let sent = change(env, |it| it.screen.key(code, is_down, now_ns));
     or_throw(env, sent);

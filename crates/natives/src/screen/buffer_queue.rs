@@ -88,7 +88,10 @@ extern "system" fn Java_android_graphics_BLASTBufferQueue_nativeGetSurface(
     _has_handle: jboolean,
 ) -> jobject {
     let Some((window, size)) = *queue.get().target.lock() else {
-        env.throw("java/lang/IllegalStateException", "a queue without a window");
+        env.throw(
+            "java/lang/IllegalStateException",
+            "a queue without a window",
+        );
         return core::ptr::null_mut();
     };
     let Some(number) = change(env, |state| {

@@ -61,7 +61,11 @@ extern "system" fn Java_android_view_InputEventReceiver_nativeInit(
     queue: jobject,
 ) -> jlong {
     let number = env.long_field(input, c"mPtr");
-    let arguments = [jvalue { j: number }, jvalue { l: receiver }, jvalue { l: queue }];
+    let arguments = [
+        jvalue { j: number },
+        jvalue { l: receiver },
+        jvalue { l: queue },
+    ];
     let signature = c"(JLjava/lang/ref/WeakReference;Landroid/os/MessageQueue;)V";
     env.call_static_void("takt/screen/Events", c"addInput", signature, &arguments);
     number

@@ -7,7 +7,6 @@ use jni_sys::{jclass, jint, jlong, jobject, jvalue};
 use super::{change, finalizer, now_ns};
 use crate::env::Env;
 
-
 #[unsafe(no_mangle)]
 extern "system" fn Java_android_view_DisplayEventReceiver_nativeInit(
     env: Env,
@@ -19,7 +18,11 @@ extern "system" fn Java_android_view_DisplayEventReceiver_nativeInit(
     _registration: jint,
     _layer: jlong,
 ) -> jlong {
-    let arguments = [jvalue { l: receiver }, jvalue { l: data }, jvalue { l: queue }];
+    let arguments = [
+        jvalue { l: receiver },
+        jvalue { l: data },
+        jvalue { l: queue },
+    ];
     let signature =
         c"(Ljava/lang/ref/WeakReference;Ljava/lang/ref/WeakReference;Landroid/os/MessageQueue;)J";
     env.call_static_long("takt/screen/Events", c"addReceiver", signature, &arguments)

@@ -218,7 +218,7 @@ final class Session {
     public void performHapticFeedbackAsync(int effect, boolean always, boolean fromIme) {}
 
     /** There are no bars that would come or go. */
-    public void updateRequestedVisibleTypes(IBinder window, int types) {}
+    public void updateRequestedVisibleTypes(IWindow window, int types) {}
 
     /** No gesture is the system's. */
     public void reportSystemGestureExclusionChanged(IWindow window, List<Rect> areas) {}

@@ -1,0 +1,268 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The state machine: who lies above whom, who has the focus, where touches go, what is seen.
+
+use screen::{
+    ChannelId, Display, Event, Input, Message, Picture, Rect, Refusal, Screen, Touch, WindowId,
+    WindowKind, Wish,
+};
+
+const DISPLAY: Display = Display {
+    width: 8,
+    height: 4,
+    ..Display::PANEL
+};
+const MATCH_PARENT: i32 = -1;
+const TOP_LEFT: u32 = 0x33;
+const DIM_BEHIND: u32 = 0x2;
+const NOT_FOCUSABLE: u32 = 0x8;
+const NOT_TOUCHABLE: u32 = 0x10;
+const NOT_TOUCH_MODAL: u32 = 0x20;
+const WATCH_OUTSIDE: u32 = 0x4_0000;
+
+fn shown(screen: &mut Screen, kind: WindowKind, wish: &Wish) -> WindowId {
+    let id = screen.add(kind, true).expect("a window");
+    screen.place(id, wish, Rect::default()).expect("placed");
+    screen.set_visible(id, true, 1).expect("shown");
+    id
+}
+
+fn whole() -> Wish {
+    Wish {
+        width: MATCH_PARENT,
+        height: MATCH_PARENT,
+        ..Wish::default()
+    }
+}
+
+/// Two by two at a place, modal unless the flags say otherwise.
+fn small(x: i32, y: i32, flags: u32) -> Wish {
+    Wish {
+        width: 2,
+        height: 2,
+        measured_width: 2,
+        measured_height: 2,
+        x,
+        y,
+        gravity: TOP_LEFT,
+        flags,
+        ..Wish::default()
+    }
+}
+
+fn channel(screen: &Screen, id: WindowId) -> ChannelId {
+    screen.channel_of(id).expect("a channel")
+}
+
+/// What waits for a window, all of it finished.
+fn drain(screen: &mut Screen, id: WindowId) -> Vec<Input> {
+    let channel = channel(screen, id);
+    let mut inputs = Vec::new();
+    while let Some(Message {
+        sequence, input, ..
+    }) = screen.take(channel)
+    {
+        screen.finish(channel, sequence);
+        inputs.push(input);
+    }
+    inputs
+}
+
+fn fill(screen: &mut Screen, id: WindowId, pixel: [u8; 4]) {
+    let size = screen.surface_size(id).expect("a size");
+    let count = (size.0 * size.1) as usize;
+    screen.post(id, size, &pixel.repeat(count)).expect("posted");
+}
+
+fn pixel(picture: &Picture, x: usize, y: usize) -> [u8; 3] {
+    let at = (y * picture.size().0 as usize + x) * 3;
+    picture.bytes()[at..at + 3].try_into().expect("three")
+}
+
+#[test]
+fn the_focus_goes_to_the_highest_that_can_have_it_and_comes_back() {
+    let mut screen = Screen::new(DISPLAY);
+    let activity = shown(&mut screen, WindowKind::Application, &whole());
+    assert_eq!(screen.focus(), Some(activity));
+    let toast = shown(&mut screen, WindowKind::System, &small(0, 0, NOT_FOCUSABLE));
+    assert_eq!(screen.focus(), Some(activity), "a toast takes no focus");
+    let dialog = shown(&mut screen, WindowKind::Application, &small(1, 1, 0));
+    assert_eq!(screen.focus(), Some(dialog));
+    assert_eq!(drain(&mut screen, dialog), [Input::Focus(true)]);
+    let both = [Input::Focus(true), Input::Focus(false)];
+    assert_eq!(drain(&mut screen, activity), both);
+    screen.key(4, true, 9).expect("a key");
+    assert!(matches!(
+        drain(&mut screen, dialog)[..],
+        [Input::Key { code: 4, .. }]
+    ));
+    screen.remove(dialog, 10).expect("gone");
+    assert_eq!(screen.focus(), Some(activity));
+    assert_eq!(drain(&mut screen, activity), [Input::Focus(true)]);
+    assert!(drain(&mut screen, toast).is_empty());
+}
+
+#[test]
+fn a_gesture_belongs_to_the_window_that_it_began_in() {
+    let mut screen = Screen::new(DISPLAY);
+    let below = shown(&mut screen, WindowKind::Application, &whole());
+    let flags = NOT_TOUCH_MODAL | WATCH_OUTSIDE;
+    let panel = shown(&mut screen, WindowKind::Panel(below), &small(4, 1, flags));
+    let glass = shown(&mut screen, WindowKind::System, &small(0, 0, NOT_TOUCHABLE));
+    assert_eq!(screen.touch(Touch::Up, 0.0, 0.0, 5), Err(Refusal::NoTarget));
+    assert_eq!(screen.touch(Touch::Down, 5.0, 1.5, 6), Ok(panel));
+    assert_eq!(screen.touch(Touch::Move, 0.0, 0.0, 7), Ok(panel));
+    assert_eq!(screen.touch(Touch::Up, 0.0, 0.0, 8), Ok(panel));
+    drain(&mut screen, below);
+    let inputs = drain(&mut screen, panel);
+    let places: Vec<(f32, f32)> = inputs
+        .iter()
+        .filter_map(|it| match it {
+            Input::Touch {
+                window_x, window_y, ..
+            } => Some((*window_x, *window_y)),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(places, [(1.0, 0.5), (-4.0, -1.0), (-4.0, -1.0)]);
+    assert_eq!(screen.touch(Touch::Down, 0.0, 0.0, 9), Ok(below));
+    let watched = drain(&mut screen, panel);
+    let is_outside = |it: &Input| {
+        matches!(
+            it,
+            Input::Touch {
+                touch: Touch::Outside,
+                ..
+            }
+        )
+    };
+    assert!(
+        watched.iter().all(is_outside) && watched.len() == 1,
+        "{watched:?}"
+    );
+    assert!(drain(&mut screen, glass).is_empty());
+}
+
+#[test]
+fn what_is_seen_is_what_lies_above() {
+    let mut screen = Screen::new(DISPLAY);
+    let activity = shown(&mut screen, WindowKind::Application, &whole());
+    fill(&mut screen, activity, [200, 100, 50, 255]);
+    let dialog = shown(
+        &mut screen,
+        WindowKind::Application,
+        &small(2, 1, DIM_BEHIND),
+    );
+    screen.shade(dialog, 1.0, 0.5).expect("shaded");
+    fill(&mut screen, dialog, [9, 9, 9, 255]);
+    let picture = screen.compose();
+    assert_eq!(pixel(&picture, 2, 1), [9, 9, 9]);
+    assert_eq!(pixel(&picture, 3, 2), [9, 9, 9]);
+    assert_eq!(pixel(&picture, 0, 0), [100, 50, 25], "half as bright");
+    screen.set_visible(dialog, false, 3).expect("hidden");
+    assert_eq!(pixel(&screen.compose(), 2, 1), [200, 100, 50]);
+    let clear = [0, 0, 0, 0];
+    fill(&mut screen, activity, clear);
+    screen.set_opaque(activity, true).expect("opaque");
+    assert_eq!(pixel(&screen.compose(), 0, 0), [0, 0, 0]);
+}
+
+#[test]
+fn a_panel_lies_right_above_its_window_and_goes_with_it() {
+    let mut screen = Screen::new(DISPLAY);
+    let first = shown(&mut screen, WindowKind::Application, &whole());
+    let second = shown(&mut screen, WindowKind::Application, &whole());
+    let panel = shown(&mut screen, WindowKind::Panel(first), &whole());
+    for (id, pixel) in [(first, 1), (second, 2), (panel, 3)] {
+        fill(&mut screen, id, [pixel, 0, 0, 255]);
+    }
+    assert_eq!(pixel(&screen.compose(), 0, 0)[0], 2, "below the second");
+    screen.remove(second, 2).expect("gone");
+    assert_eq!(pixel(&screen.compose(), 0, 0)[0], 3);
+    screen.remove(first, 3).expect("gone");
+    assert_eq!(screen.remove(panel, 4), Err(Refusal::NoWindow));
+    assert_eq!(screen.focus(), None);
+    assert_eq!(screen.key(4, true, 5), Err(Refusal::NoFocus));
+    let orphan = screen.add(WindowKind::Panel(first), true);
+    assert_eq!(orphan, Err(Refusal::NoWindow));
+}
+
+#[test]
+fn input_that_is_not_finished_is_overdue() {
+    let mut screen = Screen::new(DISPLAY);
+    let activity = shown(&mut screen, WindowKind::Application, &whole());
+    fill(&mut screen, activity, [0; 4]);
+    drain(&mut screen, activity);
+    while screen.next_event(1).is_some() {}
+    assert!(screen.is_quiet());
+    screen.key(4, true, 100).expect("a key");
+    let id = channel(&screen, activity);
+    assert_eq!(screen.next_event(100), Some(Event::Input(id)));
+    assert_eq!(screen.next_event(100), None, "told once");
+    let message = screen.take(id).expect("a message");
+    assert!(!screen.is_quiet());
+    assert_eq!(screen.overdue(100), None);
+    assert_eq!(screen.overdue(101), Some(activity));
+    assert!(screen.finish(id, message.sequence) && screen.is_quiet());
+    assert_eq!(screen.overdue(u64::MAX), None);
+}
+
+/// Whatever is done: never more than one has the focus, and it is the highest that can have it;
+/// what is named and gone is refused; nothing panics.
+#[test]
+fn random_calls_keep_the_rules() {
+    for seed in 0..200 {
+        let mut random = fastrand::Rng::with_seed(seed);
+        let mut screen = Screen::new(DISPLAY);
+        let mut all: Vec<WindowId> = Vec::new();
+        for now_ns in 0..200 {
+            let any = |random: &mut fastrand::Rng| match all.is_empty() {
+                true => WindowId(77),
+                false => all[random.usize(..all.len())],
+            };
+            let id = any(&mut random);
+            match random.u8(..8) {
+                0 => {
+                    let kind = [
+                        WindowKind::Application,
+                        WindowKind::System,
+                        WindowKind::Panel(id),
+                        WindowKind::Media(id),
+                    ][random.usize(..4)];
+                    all.extend(screen.add(kind, random.bool()));
+                }
+                1 => {
+                    let flags = random.u32(..) & 0x4_003a;
+                    let wish = small(random.i32(-5..12), random.i32(-5..9), flags);
+                    let _ = screen.place(id, &wish, Rect::new(0, 0, 0, random.i32(0..2)));
+                }
+                2 => drop(screen.set_visible(id, random.bool(), now_ns)),
+                3 => drop(screen.remove(id, now_ns)),
+                4 => {
+                    let touch = [Touch::Down, Touch::Move, Touch::Up][random.usize(..3)];
+                    let place = (random.f32() * 10.0 - 1.0, random.f32() * 6.0 - 1.0);
+                    let _ = screen.touch(touch, place.0, place.1, now_ns);
+                }
+                5 => drop(screen.key(random.i32(..), random.bool(), now_ns)),
+                6 => {
+                    if let Ok(size) = screen.surface_size(id) {
+                        let bytes = vec![random.u8(..); (size.0 * size.1 * 4) as usize];
+                        let _ = screen.post(id, size, &bytes);
+                    }
+                }
+                _ => {
+                    if let Some(Event::Input(channel)) = screen.next_event(now_ns)
+                        && let Some(message) = screen.take(channel)
+                    {
+                        screen.finish(channel, message.sequence);
+                    }
+                }
+            }
+            let focus = screen.focus();
+            assert!(
+                focus.is_none_or(|it| screen.surface_size(it).is_ok()),
+                "seed {seed}"
+            );
+        }
+        assert_eq!(screen.compose().size(), (8, 4), "seed {seed}");
+    }
+}
