@@ -387,7 +387,8 @@ impl Screen {
         Some(self.windows.iter().find(is_late)?.id)
     }
 
-    /// Is nothing on its way: no beat asked for, all input finished, and every visible window drawn?
+    /// Is nothing on its way? No beat is asked for, all input is finished, and every visible window
+    /// is drawn.
     pub fn is_quiet(&self) -> bool {
         let is_done = |it: &Window| {
             let has_drawn = !it.is_visible || it.has_frame();

@@ -15,23 +15,23 @@ import org.json.JSONArray;
 import org.json.JSONObject;
 
 /**
- * What `takt run` was told to do at the display, step by step. Each step waits until the application
- * has drawn and has nothing to do at once.
+ * What `takt run` was told to do at the display, step by step. Each step waits until the
+ * application has drawn and has nothing to do at once.
  */
 public final class Script {
     private static final String TAG = "Takt";
     /** Longer than a pressed button stays so, and than a touch that may become a scroll waits. */
     private static final long PRESSED_MILLIS = 250;
+    /** For a first window: the application starts, and may be compiled on its way. */
+    private static final long FIRST_MILLIS = 60_000;
     /** For what moves for ever: a step is taken all the same. */
     private static final long QUIET_MILLIS = 5000;
     private static final long LOOK_MILLIS = 20;
 
     private final JSONArray steps;
-    private final long firstMillis;
 
-    private Script(JSONArray steps, long firstMillis) {
+    private Script(JSONArray steps) {
         this.steps = steps;
-        this.firstMillis = firstMillis;
     }
 
     /** A step that cannot be done. */
@@ -52,7 +52,7 @@ public final class Script {
         if (steps == null || steps.length() == 0) {
             return;
         }
-        Script script = new Script(steps, run.optLong("answer_millis"));
+        Script script = new Script(steps);
         Thread thread = new Thread(() -> {
             try {
                 script.run();
@@ -124,10 +124,10 @@ public final class Script {
     }
 
     private void awaitPicture() throws Failure, InterruptedException {
-        long until = SystemClock.uptimeMillis() + firstMillis;
+        long until = SystemClock.uptimeMillis() + FIRST_MILLIS;
         while (!Native.hasPicture() || Native.focus() == 0) {
             if (SystemClock.uptimeMillis() >= until) {
-                throw new Failure("no window was shown within " + firstMillis + " ms");
+                throw new Failure("no window was shown within " + FIRST_MILLIS + " ms");
             }
             Thread.sleep(LOOK_MILLIS);
         }
