@@ -107,7 +107,8 @@ fn a_gesture_belongs_to_the_window_that_it_began_in() {
     let below = shown(&mut screen, WindowKind::Application, &whole());
     let flags = NOT_TOUCH_MODAL | WATCH_OUTSIDE;
     let panel = shown(&mut screen, WindowKind::Panel(below), &small(4, 1, flags));
-    let glass = shown(&mut screen, WindowKind::System, &small(0, 0, NOT_TOUCHABLE));
+    let flags = NOT_TOUCHABLE | NOT_FOCUSABLE;
+    let glass = shown(&mut screen, WindowKind::System, &small(0, 0, flags));
     assert_eq!(screen.touch(Touch::Up, 0.0, 0.0, 5), Err(Refusal::NoTarget));
     assert_eq!(screen.touch(Touch::Down, 5.0, 1.5, 6), Ok(panel));
     assert_eq!(screen.touch(Touch::Move, 0.0, 0.0, 7), Ok(panel));
