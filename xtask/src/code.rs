@@ -25,7 +25,10 @@ const RUNS: [(&str, &str); 6] = [
         "",
     ),
     ("java tests/java/Lambdas.java", ""),
-    ("run APPS/widgets.apk --tap 60,118 --tap 200,166 --text a", ""),
+    (
+        "run APPS/widgets.apk --tap 60,118 --tap 200,166 --text a",
+        "",
+    ),
     ("run APPS/life.apk --for 2s", COMPILE_LOADED),
     (
         "run APPS/heartbeat.apk --service .Heartbeat --for 2s",
