@@ -65,7 +65,7 @@ static IS_ASKED: AtomicBool = AtomicBool::new(false);
 
 fn ask_if(env: Env, is_much: bool) {
     if is_much && !IS_ASKED.swap(true, Ordering::Relaxed) {
-        env.call_static_void("takt/framework/NativeMemory", c"collect");
+        env.call_static_void("takt/framework/NativeMemory", c"collect", c"()V", &[]);
     }
 }
 

@@ -115,11 +115,11 @@ fn died(recipients: &Recipients, number: u64, of: &Weak<Proxy>) {
             },
             jvalue { l: proxy },
         ];
-        env.call_static_void(&java.proxy, java.send_death_notice, &arguments);
+        env.call_static_void_of(&java.proxy, java.send_death_notice, &arguments);
         let thrown = env.take_exception();
         if !thrown.is_null() {
             let arguments = [jvalue { l: thrown }];
-            env.call_static_void(&java.neighbours, java.uncaught, &arguments);
+            env.call_static_void_of(&java.neighbours, java.uncaught, &arguments);
             env.take_exception();
         }
     });

@@ -88,7 +88,7 @@ impl JavaService {
         let thrown = env.take_exception();
         if !thrown.is_null() {
             let arguments = [jvalue { l: thrown }];
-            env.call_static_void(&java.neighbours, java.uncaught, &arguments);
+            env.call_static_void_of(&java.neighbours, java.uncaught, &arguments);
             env.take_exception();
             return Err(CallError::UnknownTransaction);
         }

@@ -114,7 +114,7 @@ impl Env {
     }
 
     /// As [`Self::call_static_of`], without an answer.
-    pub(crate) fn call_static_void(self, class: &Global, method: Method, arguments: &[jvalue]) {
+    pub(crate) fn call_static_void_of(self, class: &Global, method: Method, arguments: &[jvalue]) {
         jni!(
             self,
             CallStaticVoidMethodA,

@@ -467,7 +467,7 @@ impl Env {
         signature: &CStr,
         arguments: &[jni_sys::jvalue],
     ) -> jobject {
-        let Some((class, method)) = self.static_method(class, name, signature) else {
+        let Some((class, method)) = self.find_static_method(class, name, signature) else {
             return core::ptr::null_mut();
         };
         let arguments = arguments.as_ptr();
@@ -482,7 +482,7 @@ impl Env {
         signature: &CStr,
         arguments: &[jni_sys::jvalue],
     ) -> jlong {
-        let Some((class, method)) = self.static_method(class, name, signature) else {
+        let Some((class, method)) = self.find_static_method(class, name, signature) else {
             return 0;
         };
         let arguments = arguments.as_ptr();
@@ -497,13 +497,13 @@ impl Env {
         signature: &CStr,
         arguments: &[jni_sys::jvalue],
     ) {
-        if let Some((class, method)) = self.static_method(class, name, signature) {
+        if let Some((class, method)) = self.find_static_method(class, name, signature) {
             let arguments = arguments.as_ptr();
             jni!(self, CallStaticVoidMethodA, class, method, arguments);
         }
     }
 
-    fn static_method(
+    fn find_static_method(
         self,
         class: &str,
         name: &CStr,
@@ -513,29 +513,6 @@ impl Env {
         let (name, signature) = (name.as_ptr(), signature.as_ptr());
         let method = jni!(self, GetStaticMethodID, class, name, signature);
         (!method.is_null()).then_some((class, method))
-    }
-
-    /// Calls a static method without arguments and answer; an exception may be pending afterwards.
-    pub(crate) fn call_static_void(self, class: &str, name: &CStr) {
-        let Some(class) = self.find_class(class) else {
-            return;
-        };
-        let method = jni!(
-            self,
-            GetStaticMethodID,
-            class,
-            name.as_ptr(),
-            c"()V".as_ptr()
-        );
-        if !method.is_null() {
-            jni!(
-                self,
-                CallStaticVoidMethodA,
-                class,
-                method,
-                core::ptr::null()
-            );
-        }
     }
 
     /// A class by its binary name, which is not initialised; null, and an exception is pending, if
