@@ -656,11 +656,12 @@ mod tests {
         }
     }
 
-    fn transaction(driver: &Driver, at: u64, size: u64, positions_at: u64, count: u64) -> Returns {
+    fn transaction(driver: &Driver, start: u64, size: u64, positions_at: u64, count: u64) -> Returns {
         let mut returns = Returns::default();
         let mut bytes = BR_TRANSACTION.to_ne_bytes().to_vec();
         let base = driver.start.as_ptr() as u64;
-        for word in [7, 7, 0, 0, size, count * 8, base + at, base + positions_at] {
+        let at = |offset: u64| base.wrapping_add(offset);
+        for word in [7, 7, 0, 0, size, count * 8, at(start), at(positions_at)] {
             bytes.extend_from_slice(&u64::to_ne_bytes(word));
         }
         returns.bytes[..bytes.len()].copy_from_slice(&bytes);
