@@ -53,7 +53,7 @@ impl FromStr for Display {
         let (width, height) = size.split_once('x').ok_or_else(wanted)?;
         let side = |text: &str| text.parse::<u32>().map_err(|_| wanted());
         let (width, height) = (side(width)?, side(height)?);
-        let is_size = |it: u32| 1 <= it && it <= SIDE_MAX;
+        let is_size = |it: u32| (1..=SIDE_MAX).contains(&it);
         if !is_size(width) || !is_size(height) {
             return Err(format!("{text}: a side has 1 to {SIDE_MAX} pixels"));
         }

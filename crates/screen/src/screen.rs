@@ -418,7 +418,7 @@ impl Screen {
         pixels: &[u8],
     ) -> Result<Frame, Refusal> {
         let index = self.index_of(id)?;
-        let is_size = |it: u32| 1 <= it && it <= SIDE_MAX;
+        let is_size = |it: u32| (1..=SIDE_MAX).contains(&it);
         let bytes = width as usize * height as usize * crate::buffers::PIXEL_BYTES;
         if !is_size(width) || !is_size(height) || pixels.len() < bytes {
             return Err(Refusal::Size);

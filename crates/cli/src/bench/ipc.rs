@@ -100,6 +100,7 @@ fn in_lab(args: &Args) -> Result<Vec<Row>> {
 }
 
 /// One way there and back.
+#[allow(clippy::large_enum_variant, reason = "there are a few in a process")]
 enum Way {
     Call(&'static str, Server),
     HandOff(Bare),
