@@ -68,7 +68,11 @@ pub(crate) fn run(only: Option<String>) -> Result<()> {
     for (name, test) in LONG_TESTS {
         stages.run(name, || {
             let test = ["test", "--package", "e2e", "--test", test, "--locked"];
-            cargo([&test[..], &["--", "--ignored", "--nocapture"]].concat())
+            let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+            let mut cargo = Command::new(cargo);
+            cargo.args(test).args(["--", "--ignored", "--nocapture"]);
+            // None of them takes half as long.
+            command(cargo.env("E2E_LONGEST_SECONDS", "14400"))
         })?;
     }
     stages.run("binder", binder)?;

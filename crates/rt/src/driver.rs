@@ -656,7 +656,13 @@ mod tests {
         }
     }
 
-    fn transaction(driver: &Driver, start: u64, size: u64, positions_at: u64, count: u64) -> Returns {
+    fn transaction(
+        driver: &Driver,
+        start: u64,
+        size: u64,
+        positions_at: u64,
+        count: u64,
+    ) -> Returns {
         let mut returns = Returns::default();
         let mut bytes = BR_TRANSACTION.to_ne_bytes().to_vec();
         let base = driver.start.as_ptr() as u64;

@@ -13,11 +13,18 @@ use std::sync::mpsc::{RecvTimeoutError, SyncSender, sync_channel};
 use std::time::Duration;
 
 /// The longest that a command may take: ten times what the slowest needs on a busy machine.
-pub const LONGEST: Duration = Duration::from_secs(600);
+const LONGEST: Duration = Duration::from_secs(600);
+/// Seconds that long runs have instead; `cargo xtask soak` says so.
+const LONGER: &str = "E2E_LONGEST_SECONDS";
 /// How long a machine has to say what its threads do.
 const LAST_WORDS: Duration = Duration::from_secs(5);
 
-/// As [`Command::output`], within [`LONGEST`].
+fn longest() -> Duration {
+    let longer = std::env::var(LONGER).ok().and_then(|it| it.parse().ok());
+    longer.map_or(LONGEST, Duration::from_secs)
+}
+
+/// As [`Command::output`], within ten minutes.
 pub fn output(command: &mut Command) -> io::Result<Output> {
     let command = command.stdout(Stdio::piped()).stderr(Stdio::piped());
     let child = command.stdin(Stdio::null()).process_group(0).spawn()?;
@@ -25,12 +32,12 @@ pub fn output(command: &mut Command) -> io::Result<Output> {
     child.wait_with_output()
 }
 
-/// Ends the process group of this number after [`LONGEST`], unless the answer is dropped before:
+/// Ends the process group of this number after ten minutes, unless the answer is dropped before:
 /// by SIGQUIT, at which a Java machine says what its threads do, then by SIGKILL.
 pub fn guard(group: u32) -> SyncSender<()> {
     let (ended, is_ended) = sync_channel::<()>(0);
     std::thread::spawn(move || {
-        for (signal, after) in [("-QUIT", LONGEST), ("-KILL", LAST_WORDS)] {
+        for (signal, after) in [("-QUIT", longest()), ("-KILL", LAST_WORDS)] {
             if is_ended.recv_timeout(after) == Err(RecvTimeoutError::Disconnected) {
                 return;
             }

@@ -64,7 +64,7 @@ impl Run {
         serde_json::from_str(&self.stdout).unwrap_or_else(|error| panic!("{error}: {self:#?}"))
     }
 
-    /// Runs a command that is already put together, for no longer than [`bound::LONGEST`].
+    /// Runs a command that is already put together, for no longer than [`bound::output`] lets it.
     pub fn of(command: &mut Command) -> Self {
         use std::os::unix::process::ExitStatusExt;
         let output = bound::output(command);
