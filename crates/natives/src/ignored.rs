@@ -34,6 +34,5 @@ ignored! {
     Java_com_android_internal_os_BinderInternal_handleGc();
     Java_android_util_StatsLog_writeImpl(jbyteArray, jint, jint);
     Java_android_os_Process_setCanSelfBackground(jboolean);
-    Java_libcore_io_AsynchronousCloseMonitor_signalBlockedThreads(jobject);
     Java_libcore_io_Linux_android_1fdsan_1exchange_1owner_1tag(jobject, jlong, jlong);
 }

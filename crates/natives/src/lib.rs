@@ -8,6 +8,7 @@
 //! in AOSP's own library for graphics, resources and SQLite.
 
 mod apk_assets;
+mod asynchronous_close;
 mod binder;
 mod debug;
 mod env;

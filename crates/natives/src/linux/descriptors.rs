@@ -13,6 +13,7 @@ use rustix::net::{AddressFamily, Protocol, SocketFlags, SocketType};
 use rustix::pipe::PipeFlags;
 
 use super::{path, stat, vfs};
+use crate::asynchronous_close::Waiting;
 use crate::env::Env;
 
 /// The number of a descriptor for a call; a null one and a closed one are -1, which the kernel
@@ -28,16 +29,60 @@ pub(crate) fn with<T>(
     descriptor: jobject,
     call: impl FnMut(BorrowedFd<'_>) -> Result<T, Errno>,
 ) -> Option<T> {
+    let mut call = call;
+    let outcome = open(number(env, descriptor)).and_then(|it| retry_on_intr(|| call(it)));
+    given(env, name, outcome)
+}
+
+/// What a call throws whose descriptor is closed while it waits, as libcore has it.
+#[derive(Clone, Copy)]
+pub(crate) enum Closed {
+    /// InterruptedIOException
+    File,
+    /// SocketException
+    Socket,
+}
+
+/// As [`with`], for a call that may wait: closing the descriptor ends it.
+pub(crate) fn with_waiting<T>(
+    env: Env,
+    name: &str,
+    descriptor: jobject,
+    closed: Closed,
+    mut call: impl FnMut(BorrowedFd<'_>) -> Result<T, Errno>,
+) -> Option<T> {
     let number = number(env, descriptor);
+    let waiting = Waiting::begin(number);
+    let outcome = open(number).and_then(|it| {
+        loop {
+            match call(it) {
+                Err(Errno::INTR) if !waiting.is_woken() => {}
+                outcome => return outcome,
+            }
+        }
+    });
+    if !waiting.is_woken() {
+        return given(env, name, outcome);
+    }
+    match closed {
+        Closed::File => {
+            let text = format!("{name} interrupted");
+            env.throw("java/io/InterruptedIOException", &text);
+        }
+        Closed::Socket => env.throw("java/net/SocketException", "Socket closed"),
+    }
+    None
+}
+
+/// EBADF for a number that is none.
+pub(crate) fn open<'a>(number: jint) -> Result<BorrowedFd<'a>, Errno> {
     if number < 0 {
-        return given(env, name, Err(Errno::BADF));
+        return Err(Errno::BADF);
     }
     // SAFETY:
     // 1. The number is not -1. An application that closes it meanwhile harms its own files alone:
     //    nothing here keeps it beyond the call.
-    let fd = unsafe { BorrowedFd::borrow_raw(number) };
-    let mut call = call;
-    given(env, name, retry_on_intr(|| call(fd)))
+    Ok(unsafe { BorrowedFd::borrow_raw(number) })
 }
 
 /// What a call gave; none with its ErrnoException pending.
@@ -53,13 +98,7 @@ pub(crate) fn given<T>(env: Env, name: &str, outcome: Result<T, Errno>) -> Optio
 
 /// A copy of an open descriptor, which is ours.
 pub(crate) fn owned_copy(number: jint) -> std::io::Result<OwnedFd> {
-    if number < 0 {
-        return Err(Errno::BADF.into());
-    }
-    // SAFETY:
-    // 1. As in `with`.
-    let fd = unsafe { BorrowedFd::borrow_raw(number) };
-    fd.try_clone_to_owned()
+    open(number)?.try_clone_to_owned()
 }
 
 /// A new object of Java's for a descriptor that Java closes.

@@ -11,8 +11,9 @@ use rustix::net::{
     SocketFlags, SocketType,
 };
 
-use super::descriptors::{given, number, with, wrapped};
+use super::descriptors::{Closed, given, number, with, with_waiting, wrapped};
 use super::transfer::Place;
+use crate::asynchronous_close::{self, Waiting};
 use crate::env::Env;
 use crate::system_clock::now_ns;
 
@@ -166,7 +167,7 @@ fn with_internet(
     call: impl Fn(std::os::fd::BorrowedFd<'_>, &SocketAddrAny) -> Result<(), Errno>,
 ) {
     if let Some(address) = internet(env, socket, to.0, to.1) {
-        with(env, name, socket, |it| call(it, &address));
+        with_waiting(env, name, socket, Closed::Socket, |it| call(it, &address));
     }
 }
 
@@ -216,7 +217,9 @@ extern "system" fn Java_libcore_io_Linux_connect__Ljava_io_FileDescriptor_2Ljava
     to: jobject,
 ) {
     if let Some(to) = address(env, socket, to) {
-        with(env, "connect", socket, |it| rustix::net::connect(it, &to));
+        with_waiting(env, "connect", socket, Closed::Socket, |it| {
+            rustix::net::connect(it, &to)
+        });
     }
 }
 
@@ -238,7 +241,7 @@ extern "system" fn Java_libcore_io_Linux_accept(
     socket: jobject,
     peer: jobject,
 ) -> jobject {
-    let come = with(env, "accept", socket, |it| {
+    let come = with_waiting(env, "accept", socket, Closed::Socket, |it| {
         rustix::net::acceptfrom_with(it, SocketFlags::CLOEXEC)
     });
     let Some((fd, from)) = come else {
@@ -299,7 +302,7 @@ fn send(env: Env, socket: jobject, place: Place, flags: jint, to: Option<SocketA
     // A peer that has gone is an error, not the end of the process.
     let flags = SendFlags::from_bits_retain(flags.cast_unsigned()) | SendFlags::NOSIGNAL;
     let sent = place.take(env, |bytes| {
-        with(env, "sendto", socket, |it| match &to {
+        with_waiting(env, "sendto", socket, Closed::Socket, |it| match &to {
             Some(to) => rustix::net::sendto(it, bytes, flags, to),
             None => rustix::net::send(it, bytes, flags),
         })
@@ -377,7 +380,7 @@ extern "system" fn Java_libcore_io_Linux_recvfromBytes(
     let flags = RecvFlags::from_bits_retain(flags.cast_unsigned());
     let mut sender = None;
     let come = place.fill(env, |bytes| {
-        let (count, _, peer) = with(env, "recvfrom", socket, |it| {
+        let (count, _, peer) = with_waiting(env, "recvfrom", socket, Closed::Socket, |it| {
             rustix::net::recvfrom(it, &mut *bytes, flags)
         })?;
         sender = peer;
@@ -429,8 +432,9 @@ extern "system" fn Java_libcore_io_Linux_poll(
     count
 }
 
-/// As poll; signals do not end it.
+/// As poll; signals do not end it. Of a descriptor that is closed meanwhile it says so.
 fn poll(polled: &mut [libc::pollfd], timeout_millis: jint) -> libc::c_int {
+    let _waiting = Waiting::begin(asynchronous_close::ANY);
     let due_ns = now_ns(libc::CLOCK_MONOTONIC) + i64::from(timeout_millis) * NANOS_PER_MILLI;
     let mut left = timeout_millis;
     loop {

@@ -6,7 +6,7 @@ use std::os::fd::BorrowedFd;
 use jni_sys::{jint, jlong, jobject};
 use rustix::io::Errno;
 
-use super::descriptors::with;
+use super::descriptors::{Closed, with_waiting};
 use crate::env::Env;
 
 /// One call moves at most as much; what is left is for the next one, as with any file.
@@ -22,7 +22,7 @@ fn read(
 ) -> jint {
     place
         .fill(env, |bytes| {
-            with(env, name, descriptor, |it| from(it, bytes))
+            with_waiting(env, name, descriptor, Closed::File, |it| from(it, bytes))
         })
         .map_or(-1, |it| it as jint)
 }
@@ -35,7 +35,9 @@ fn write(
     to: impl Fn(BorrowedFd<'_>, &[u8]) -> Result<usize, Errno>,
 ) -> jint {
     place
-        .take(env, |bytes| with(env, name, descriptor, |it| to(it, bytes)))
+        .take(env, |bytes| {
+            with_waiting(env, name, descriptor, Closed::File, |it| to(it, bytes))
+        })
         .map_or(-1, |it| it as jint)
 }
 

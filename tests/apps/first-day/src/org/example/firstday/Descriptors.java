@@ -2,6 +2,7 @@
 package org.example.firstday;
 
 import android.os.FileObserver;
+import android.os.ParcelFileDescriptor;
 import android.os.StatFs;
 import android.system.Os;
 import android.system.OsConstants;
@@ -11,9 +12,13 @@ import java.io.File;
 import java.io.FileDescriptor;
 import java.io.FileInputStream;
 import java.io.FileOutputStream;
+import java.io.IOException;
 import java.io.InputStream;
 import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.util.concurrent.BlockingQueue;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
 
@@ -127,6 +132,58 @@ public final class Descriptors extends Day {
             Os.close(other);
             return count;
         });
+        say("woken reader", () -> {
+            ParcelFileDescriptor[] ends = ParcelFileDescriptor.createPipe();
+            FileDescriptor reader = ends[0].getFileDescriptor();
+            Waiting waiting = new Waiting(() -> Os.read(reader, new byte[9], 0, 9));
+            return waiting.outcomeAfter(ends[0]::close);
+        });
+        say("woken receiver", () -> {
+            ParcelFileDescriptor[] ends = ParcelFileDescriptor.createSocketPair();
+            FileDescriptor socket = ends[0].getFileDescriptor();
+            Waiting waiting = new Waiting(() -> Os.recvfrom(socket, new byte[9], 0, 9, 0, null));
+            return waiting.outcomeAfter(ends[0]::close);
+        });
+    }
+
+    /** A thread that waits in the kernel, and what became of its call. */
+    private static final class Waiting extends Thread {
+        private final Step call;
+        private final CompletableFuture<Integer> number = new CompletableFuture<>();
+        private Object outcome;
+
+        Waiting(Step call) {
+            this.call = call;
+            start();
+        }
+
+        @Override
+        public void run() {
+            number.complete(Os.gettid());
+            try {
+                outcome = call.run();
+            } catch (Exception e) {
+                outcome = e;
+            }
+        }
+
+        interface Closing {
+            void close() throws IOException;
+        }
+
+        /** Has it closed once the thread waits there, and waits for the thread's end. */
+        Object outcomeAfter(Closing closing) throws Exception {
+            Path state = Path.of("/proc/self/task/" + number.get() + "/syscall");
+            // Elsewhere it waits in a futex, if it waits at all.
+            String futex = "202 ";
+            for (String now = futex; now.startsWith(futex) || now.startsWith("running");) {
+                Thread.sleep(1);
+                now = Files.readString(state);
+            }
+            closing.close();
+            join();
+            return outcome;
+        }
     }
 
     /** Events come on a thread of their own; each is waited for. */
