@@ -18,6 +18,7 @@ mod latency;
 mod load;
 mod manual;
 mod output;
+mod resolve;
 mod run;
 
 use std::process::ExitCode;
@@ -52,6 +53,7 @@ enum Command {
     Lab(lab::Args),
     Latency(latency::Args),
     Man(manual::ManArgs),
+    Resolve(resolve::Args),
     Run(run::Args),
     #[command(hide = true)]
     Load(load::Args),
@@ -86,6 +88,7 @@ fn run(command: Command) -> Result<ExitCode> {
         Command::Lab(args) => lab::run(args),
         Command::Latency(args) => latency::run(&args),
         Command::Man(args) => manual::man(&args, Args::command()),
+        Command::Resolve(args) => resolve::run(&args),
         Command::Run(args) => run::run(&args),
         Command::Load(args) => load::run(&args),
     }

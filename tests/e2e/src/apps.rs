@@ -26,6 +26,17 @@ pub fn folder() -> PathBuf {
     apps
 }
 
+/// Our classes, those of `parts` of target/framework in front, and AOSP's behind them.
+pub fn class_path(parts: &[&str]) -> String {
+    let apps = folder();
+    let place = apps.parent().expect("target/framework");
+    let android = std::fs::read_to_string(place.join("android-all.path")).expect("it is built");
+    let ours = parts.iter().chain(&["redirected", "classes"]);
+    let path = ours.map(|it| place.join(it)).chain([android.trim().into()]);
+    let path = std::env::join_paths(path).expect("no colon in them");
+    path.into_string().expect("our paths are text")
+}
+
 /// `takt run` of an application until it ends, with a data directory of its own.
 pub fn run(way: Way, app: &str, options: &[&str]) -> Run {
     let data = tempfile::tempdir().expect("a temporary directory");

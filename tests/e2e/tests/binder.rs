@@ -25,11 +25,7 @@ impl Program {
     fn start(link: &str, socket: &Path, part: &[&str]) -> Self {
         let place = apps::folder();
         let place = place.parent().expect("target/framework");
-        let android = std::fs::read_to_string(place.join("android-all.path")).expect("it is built");
-        let folders = ["headless", "realtime", "redirected", "classes"].map(|it| place.join(it));
-        let path = folders.into_iter().chain([android.trim().into()]);
-        let path = std::env::join_paths(path).expect("no colon in them");
-        let path = path.to_str().expect("our paths are text");
+        let path = &apps::class_path(&["headless", "realtime"]);
         let child = Command::new(takt_path())
             .arg("java")
             .arg(format!(

@@ -32,6 +32,9 @@ pub(super) const PORT: u32 = 0x0101_0029;
 pub(super) const PATH: u32 = 0x0101_002a;
 pub(super) const PATH_PREFIX: u32 = 0x0101_002b;
 pub(super) const PATH_PATTERN: u32 = 0x0101_002c;
+pub(super) const SSP: u32 = 0x0101_03e3;
+pub(super) const SSP_PREFIX: u32 = 0x0101_03e4;
+pub(super) const SSP_PATTERN: u32 = 0x0101_03e5;
 pub(super) const TARGET_ACTIVITY: u32 = 0x0101_0202;
 pub(super) const MIN_SDK_VERSION: u32 = 0x0101_020c;
 pub(super) const VERSION_CODE: u32 = 0x0101_021b;
@@ -41,6 +44,11 @@ pub(super) const MAX_SDK_VERSION: u32 = 0x0101_0271;
 pub(super) const REQUIRED: u32 = 0x0101_028e;
 pub(super) const VERSION_CODE_MAJOR: u32 = 0x0101_0576;
 pub(super) const APP_COMPONENT_FACTORY: u32 = 0x0101_057a;
+pub(super) const MIME_GROUP: u32 = 0x0101_0615;
+pub(super) const PATH_SUFFIX: u32 = 0x0101_061e;
+pub(super) const SSP_SUFFIX: u32 = 0x0101_061f;
+pub(super) const PATH_ADVANCED_PATTERN: u32 = 0x0101_0620;
+pub(super) const SSP_ADVANCED_PATTERN: u32 = 0x0101_0621;
 
 /// Text that a manifest may give per byte of it and of the table: each use of a string is a copy,
 /// and a string may be used by every attribute.

@@ -209,10 +209,26 @@ pub struct DataPattern {
     pub path: Option<String>,
     /// How the path begins.
     pub path_prefix: Option<String>,
-    /// A pattern for the path.
+    /// A simple pattern for the path.
     pub path_pattern: Option<String>,
+    /// A pattern with sets and counts for the path.
+    pub path_advanced_pattern: Option<String>,
+    /// How the path ends.
+    pub path_suffix: Option<String>,
+    /// All that follows the scheme.
+    pub ssp: Option<String>,
+    /// How that begins.
+    pub ssp_prefix: Option<String>,
+    /// A simple pattern for it.
+    pub ssp_pattern: Option<String>,
+    /// A pattern with sets and counts for it.
+    pub ssp_advanced_pattern: Option<String>,
+    /// How it ends.
+    pub ssp_suffix: Option<String>,
     /// MIME type.
     pub mime_type: Option<String>,
+    /// A group of MIME types that the application fills while it runs.
+    pub mime_group: Option<String>,
 }
 
 impl DataPattern {
@@ -224,7 +240,15 @@ impl DataPattern {
             path: at.text(attribute::PATH)?,
             path_prefix: at.text(attribute::PATH_PREFIX)?,
             path_pattern: at.text(attribute::PATH_PATTERN)?,
+            path_advanced_pattern: at.text(attribute::PATH_ADVANCED_PATTERN)?,
+            path_suffix: at.text(attribute::PATH_SUFFIX)?,
+            ssp: at.text(attribute::SSP)?,
+            ssp_prefix: at.text(attribute::SSP_PREFIX)?,
+            ssp_pattern: at.text(attribute::SSP_PATTERN)?,
+            ssp_advanced_pattern: at.text(attribute::SSP_ADVANCED_PATTERN)?,
+            ssp_suffix: at.text(attribute::SSP_SUFFIX)?,
             mime_type: at.text(attribute::MIME_TYPE)?,
+            mime_group: at.text(attribute::MIME_GROUP)?,
         })
     }
 }
