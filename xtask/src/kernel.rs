@@ -45,8 +45,18 @@ pub(crate) fn build() -> Result<PathBuf> {
     for patch in patches()? {
         println!("kernel: {}", patch.display());
         let text = File::open(&patch)?;
-        let words = ["--strip=1", "--silent", "--fuzz=0", "--no-backup-if-mismatch"];
-        command(Command::new("patch").current_dir(&place).args(words).stdin(text))?;
+        let words = [
+            "--strip=1",
+            "--silent",
+            "--fuzz=0",
+            "--no-backup-if-mismatch",
+        ];
+        command(
+            Command::new("patch")
+                .current_dir(&place)
+                .args(words)
+                .stdin(text),
+        )?;
     }
     std::fs::copy(Path::new(OURS).join("Kbuild"), place.join("Kbuild"))?;
     make(&place, &debian)?;
@@ -57,7 +67,11 @@ pub(crate) fn build() -> Result<PathBuf> {
 
 /// Debian's source and headers of the newest kernel in the cache.
 fn fetched() -> Result<PathBuf> {
-    let from = |name: &str| std::env::var_os(name).filter(|it| !it.is_empty()).map(PathBuf::from);
+    let from = |name: &str| {
+        std::env::var_os(name)
+            .filter(|it| !it.is_empty())
+            .map(PathBuf::from)
+    };
     let cache = from("TAKT_CACHE")
         .or_else(|| from("XDG_CACHE_HOME").map(|it| it.join("takt")))
         .or_else(|| from("HOME").map(|it| it.join(".cache/takt")))
@@ -93,7 +107,9 @@ fn make(place: &Path, debian: &Path) -> Result<()> {
         headers.push(folder?.path());
     }
     let ending = |end: &str| {
-        let found = headers.iter().find(|it| it.to_string_lossy().ends_with(end));
+        let found = headers
+            .iter()
+            .find(|it| it.to_string_lossy().ends_with(end));
         found.with_context(|| format!("no headers '…{end}' in {}", debian.display()))
     };
     let (common, own) = (ending("-common-rt")?, ending("-rt-amd64")?);
