@@ -16,9 +16,7 @@ use rt::clock::{Clock, Monotonic};
 use rt::policy::{Policy, Tid};
 use rt::socket::Socket;
 use rt::thread::Builder;
-use service::{
-    ADD, COMPUTE, HOLD, LOCK, RELAY, RELAY_KEPT, TID, ask, await_that, player,
-};
+use service::{ADD, COMPUTE, HOLD, LOCK, RELAY, RELAY_KEPT, TID, ask, await_that, player};
 
 /// The other program ([`pair`]).
 #[test]

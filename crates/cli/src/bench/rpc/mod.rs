@@ -32,7 +32,8 @@ pub(crate) struct Args {
     /// Numbers of ordinary threads
     #[arg(long, value_delimiter = ',', default_values_t = CALLERS)]
     callers: Vec<u32>,
-    /// What carries the calls [default: lent; with --lab stock as well, and extended if it is built]
+    /// What carries the calls [default: lent; with --lab stock as well, and extended once it is
+    /// built]
     #[arg(long, value_enum, value_delimiter = ',')]
     transport: Vec<Transport>,
     /// Calls that are measured in each window
