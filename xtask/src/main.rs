@@ -14,6 +14,7 @@ mod demo;
 mod framework;
 mod fuzz;
 mod inputs;
+mod kernel;
 mod sanitize;
 mod soak;
 mod stage;
@@ -55,6 +56,8 @@ enum Command {
     /// Measures what of Android's interface is there: framework/api and its section of
     /// docs/compatibility.md
     Api,
+    /// The extended Binder driver for the lab's kernel, into target/kernel
+    Kernel,
     /// The main job on real input; results under out/demo
     Demo,
     /// The long runs; results under out/soak
@@ -77,6 +80,7 @@ fn main() -> Result<()> {
         Command::Test { only } => test::run(only),
         Command::Framework => framework::build(),
         Command::Api => api::write(),
+        Command::Kernel => kernel::build().map(drop),
         Command::Demo => demo::run(),
         Command::Soak { only } => soak::run(only),
     }

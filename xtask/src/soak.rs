@@ -11,6 +11,7 @@ use crate::framework;
 use crate::fuzz;
 use crate::sanitize::{self, Length};
 use crate::stage::{Stages, cargo, command, takt};
+use crate::test;
 
 /// Stages that are a file of tests/e2e with what it leaves out of `make test`.
 const LONG_TESTS: [(&str, &str); 5] = [
@@ -55,6 +56,7 @@ pub(crate) fn run(only: Option<String>) -> Result<()> {
         ])
     })?;
     stages.run("lab-seeds", || lab_seeds(&takt))?;
+    stages.run("stock driver in the lab", test::stock_driver_in_lab)?;
     let whole = Length { steps: 2_000_000 };
     stages.run("asan", || sanitize::address(whole))?;
     stages.run("tsan", || sanitize::thread(whole))?;

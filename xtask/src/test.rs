@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 //! `cargo xtask test`: excerpts of at most 60 s each, fixed seeds, 30 minutes in all.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
 use cargo_metadata::Message;
 
-use crate::framework;
 use crate::sanitize::{self, Length};
 use crate::stage::{Stages, cargo, command, takt, target_dir};
+use crate::{framework, kernel};
 
 /// Of the random graphs, what a sanitizer plays in some ten seconds.
 const EXCERPT: Length = Length { steps: 30_000 };
@@ -38,6 +38,7 @@ pub(crate) fn run(only: Option<String>) -> Result<()> {
     stages.run("lab", || cargo_test(&["--package", "lab"]))?;
     stages.run("locks on PREEMPT_RT", locks_in_lab)?;
     stages.run("binder in the lab", driver_in_lab)?;
+    stages.run("extended driver in the lab", extended_driver_in_lab)?;
     stages.run("framework", framework::test)?;
     stages.run("code", framework::build)?;
     stages.run("e2e", e2e)?;
@@ -120,12 +121,52 @@ fn locks_in_lab() -> Result<()> {
 /// Debian's /dev/binder in a guest: the host has none.
 fn driver_in_lab() -> Result<()> {
     let program = test_program("binder", "driver")?;
+    driver_tests(STOCK, &program, &["--cpus", "2"], &[])
+}
+
+/// The same with the extended driver; and priorities over both, in deterministic guests. Of what
+/// Debian's does not do, two tests stand for all; `soak` runs them.
+fn extended_driver_in_lab() -> Result<()> {
+    let module = kernel::build()?;
+    let extended = module.to_str().context("a path that is not UTF-8")?;
+    let calls = test_program("binder", "driver")?;
+    let priorities = test_program("binder", "extended")?;
+    takt()?;
+    std::thread::scope(|scope| {
+        let ours = scope.spawn(|| driver_tests(extended, &priorities, &EXTENDED, &[]));
+        driver_tests(extended, &calls, &["--cpus", "2"], &[])?;
+        driver_tests(
+            STOCK,
+            &priorities,
+            &CONTROL,
+            &["a_call_does_not", "of_several"],
+        )?;
+        ours.join().expect("a stage does not panic")
+    })
+}
+
+/// All of the control: what the extended driver does, Debian's does not.
+pub(crate) fn stock_driver_in_lab() -> Result<()> {
+    driver_tests(STOCK, &test_program("binder", "extended")?, &CONTROL, &[])
+}
+
+const STOCK: &str = "binder_linux:devices=binder";
+const EXTENDED: [&str; 3] = ["--deterministic", "--env", "TAKT_TEST_DRIVER=extended"];
+const CONTROL: [&str; 3] = ["--deterministic", "--env", "TAKT_TEST_DRIVER=stock"];
+
+/// A test program in a guest with a driver. The kernel must not complain of anything.
+fn driver_tests(module: &str, program: &Path, options: &[&str], tests: &[&str]) -> Result<()> {
+    let guest = std::fs::canonicalize("kernel/tests/guest.sh")?;
     command(
         Command::new(takt()?)
-            .args(["lab", "--cpus", "2", "--quiet", "--module"])
-            .args(["binder_linux:devices=binder", "--"])
+            .args(["lab", "--quiet", "--timeout", "600s"])
+            .args(["--module", module])
+            .args(options)
+            .arg("--")
+            .arg(guest)
             .arg(program)
-            .args(["--include-ignored", "--test-threads", "1"]),
+            .args(["--include-ignored", "--test-threads", "1"])
+            .args(tests),
     )
 }
 

@@ -4,6 +4,7 @@
 //! The other program is this one again, told its part by the environment; its standard input is
 //! the socket.
 
+mod hog;
 mod pair;
 mod service;
 

@@ -2,24 +2,21 @@
 //! Calls between two programs against a hog on the server's CPU, and the order in which callers are
 //! served.
 
+mod hog;
 mod pair;
 mod service;
 
 use std::process::Command;
-use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 use std::sync::atomic::Ordering::SeqCst;
 
 use binder::{Binder, CallError, Options, Parcel, Process, Side};
-use pair::{Pair, due_ns, hogged_cpu, stage, start_as};
-use rt::affinity::CpuSet;
-use rt::clock::{Clock, Monotonic, thread_time_ns};
+use hog::{CALLER, DEADLINE, await_sleep, is_bounded, time, time_by_way};
+use pair::{Pair, due_ns, stage, start_as};
+use rt::clock::{Clock, Monotonic};
 use rt::policy::{Policy, Tid};
 use rt::socket::Socket;
 use rt::thread::Builder;
-use service::{
-    ADD, COMPUTE, HOLD, LOCK, RELAY, RELAY_KEPT, TID, ask, await_that, player, read_time,
-};
+use service::{ADD, COMPUTE, HOLD, LOCK, RELAY, RELAY_KEPT, TID, ask, await_that, player};
 
 /// The other program ([`pair`]).
 #[test]
@@ -27,90 +24,8 @@ fn child() {
     pair::child();
 }
 
-const HOG: Policy = Policy::fifo(50);
-const CALLER: Policy = Policy::fifo(80);
-const DEADLINE: Policy = Policy::Deadline(rt::policy::Reservation {
-    runtime_ns: 5_000_000,
-    deadline_ns: 20_000_000,
-    period_ns: 20_000_000,
-});
-/// Less than the kernel's fair server and its throttling of real-time threads wait.
-const HOG_NS_MAX: u64 = 700_000_000;
 /// More than the 50 ms that the fair server gives ordinary threads in a second of hogging.
 const WORK_US: i32 = 100_000;
-
-/// How long a hog waits for a call: then the caller is not there.
-const IDLE_NS_MAX: u64 = 10_000_000_000;
-
-/// What hog and caller tell each other.
-#[derive(Default)]
-struct Cues {
-    is_running: AtomicBool,
-    is_called: AtomicBool,
-    is_dismissed: AtomicBool,
-}
-
-impl Cues {
-    /// Keeps a CPU busy until it is dismissed, at most for its time from the call on. Says when it
-    /// gave up.
-    fn hog(&self) -> u64 {
-        self.is_running.store(true, SeqCst);
-        let mut end_ns = thread_time_ns() + IDLE_NS_MAX;
-        let mut is_counting = false;
-        while !self.is_dismissed.load(SeqCst) {
-            if self.is_called.load(SeqCst) && !is_counting {
-                is_counting = true;
-                end_ns = thread_time_ns() + HOG_NS_MAX;
-            }
-            if thread_time_ns() >= end_ns {
-                return Monotonic.now_ns();
-            }
-        }
-        u64::MAX
-    }
-}
-
-/// Calls with a hog on the servers' CPU; `call` says when the service was done, and this whether
-/// that was before the hog gave up.
-fn is_bounded(policy: Policy, call: impl FnOnce() -> u64 + Send + 'static) -> bool {
-    let cues = Arc::new(Cues::default());
-    let hog = Builder::new("hog").policy(HOG).affinity(hogged_cpu());
-    let hog = hog.spawn({
-        let cues = Arc::clone(&cues);
-        move || cues.hog()
-    });
-    let hog =
-        hog.unwrap_or_else(|error| panic!("{error}: `takt doctor` tells how to get the right"));
-    await_that("the hog runs", || cues.is_running.load(SeqCst));
-    let mut caller = Builder::new("caller").policy(policy);
-    if !matches!(policy, Policy::Deadline(_)) {
-        // A thread with a reservation may run anywhere, or nowhere.
-        let first = CpuSet::of(Tid::current()).unwrap().iter().next().unwrap();
-        caller = caller.affinity(CpuSet::single(first));
-    }
-    let caller = caller.spawn({
-        let cues = Arc::clone(&cues);
-        move || {
-            cues.is_called.store(true, SeqCst);
-            call()
-        }
-    });
-    let done_ns = caller.unwrap().join();
-    cues.is_dismissed.store(true, SeqCst);
-    done_ns < hog.join()
-}
-
-/// A call, and when its service was done.
-fn time(remote: &Binder, code: u32, value: i32) -> u64 {
-    read_time(&mut ask(remote, code, value).unwrap())
-}
-
-/// The same by way of another node.
-fn time_by_way(remote: &Binder, code: u32, mut data: Parcel) -> u64 {
-    let mut reply = Parcel::new();
-    remote.transact(code, &mut data, &mut reply, None).unwrap();
-    read_time(&mut reply)
-}
 
 #[test]
 fn a_call_does_not_wait_for_a_hog_between_caller_and_server() {
@@ -303,14 +218,4 @@ fn caller(remote: &Binder, level: u8, code: u32, value: i32) -> rt::thread::Thre
         .policy(Policy::fifo(level))
         .spawn(call);
     thread.unwrap_or_else(|error| panic!("{error}: `takt doctor` tells how to get the right"))
-}
-
-fn await_sleep(tid: Tid) {
-    await_that("the caller waits", || {
-        let stat = std::fs::read_to_string(format!("/proc/self/task/{}/stat", tid.raw()));
-        stat.is_ok_and(|it| {
-            it.rsplit_once(')')
-                .is_some_and(|(_, rest)| rest.starts_with(" S"))
-        })
-    });
 }

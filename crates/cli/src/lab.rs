@@ -51,8 +51,8 @@ pub(crate) struct Args {
     /// A file, directory or command that travels along (deterministic); may be repeated
     #[arg(long, value_name = "PATH")]
     with: Vec<OsString>,
-    /// A kernel module to load, with its dependencies, as NAME or NAME:PARAMETER=VALUE; may be
-    /// repeated
+    /// A kernel module to load, with its dependencies, as NAME or NAME:PARAMETER=VALUE; one of
+    /// your own as the path of its .ko; may be repeated
     #[arg(long, value_name = "MODULE")]
     module: Vec<ModuleRequest>,
     /// An environment variable for the command, NAME=VALUE; may be repeated (the host's own do not

@@ -69,6 +69,16 @@ pub enum LabError {
         /// The kernel's release.
         kernel: String,
     },
+    /// A module that was built for another kernel.
+    #[error("{} is built for kernel {built_for}, not for {kernel}", file.display())]
+    ModuleOfOtherKernel {
+        /// The module.
+        file: PathBuf,
+        /// The release that it names.
+        built_for: String,
+        /// The guest's.
+        kernel: String,
+    },
     /// More than one CPU in deterministic mode.
     #[error(
         "--deterministic runs on one CPU, not {0}: the instruction clock serves CPUs in turns, so latencies across them \

@@ -16,11 +16,14 @@ use crate::determinism::digest;
 use crate::error::LabError;
 use crate::kernel::{Kernel, decompress};
 
-/// A module to load, as `name` or `name:parameter=value parameter=value`.
+/// A module to load, as `name` or `name:parameter=value parameter=value`; for one that is not the
+/// kernel's own, the path of its `.ko` in place of the name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ModuleRequest {
     /// Name, with `-` or `_` as one likes.
     pub name: String,
+    /// A file that is not the kernel package's.
+    pub file: Option<PathBuf>,
     /// Parameters, apart by spaces; may be empty.
     pub parameters: String,
 }
@@ -29,16 +32,23 @@ impl FromStr for ModuleRequest {
     type Err = String;
 
     fn from_str(text: &str) -> Result<ModuleRequest, String> {
-        let (name, parameters) = text.split_once(':').unwrap_or((text, ""));
+        let (named, parameters) = text.split_once(':').unwrap_or((text, ""));
         let is_word = |it: char| it.is_ascii_alphanumeric() || it == '_' || it == '-';
+        let path = Path::new(named);
+        let is_file = path.extension().is_some_and(|it| it == "ko");
+        let name = match is_file {
+            true => module_name(path),
+            false => named.to_owned(),
+        };
         if name.is_empty() || !name.chars().all(is_word) {
-            return Err(format!("'{name}' is no module name"));
+            return Err(format!("'{named}' is no module name"));
         }
         if parameters.contains(['\n', '*', '?', '[']) {
             return Err("parameters hold no newlines and no wildcards".to_owned());
         }
         Ok(ModuleRequest {
-            name: name.to_owned(),
+            name,
+            file: is_file.then(|| path.to_owned()),
             parameters: parameters.to_owned(),
         })
     }
@@ -82,9 +92,40 @@ impl<'a> ModuleIndex<'a> {
     pub(crate) fn plan(&self, requests: &[ModuleRequest]) -> Result<Vec<Module>, LabError> {
         let mut plan = Vec::new();
         for request in requests {
-            self.add(&request.name, &request.parameters, &mut plan)?;
+            match &request.file {
+                Some(file) => self.add_file(request, file, &mut plan)?,
+                None => self.add(&request.name, &request.parameters, &mut plan)?,
+            }
         }
         Ok(plan)
+    }
+
+    /// A module that was built apart: for this very kernel, or the guest would refuse it.
+    fn add_file(
+        &self,
+        request: &ModuleRequest,
+        file: &Path,
+        plan: &mut Vec<Module>,
+    ) -> Result<(), LabError> {
+        let bytes = fs::read(file).map_err(LabError::io("read", file))?;
+        let built_for = info(&bytes, "vermagic").into_iter().next();
+        let release = built_for.as_deref().and_then(|it| it.split(' ').next());
+        if release != Some(self.kernel.release.as_str()) {
+            return Err(LabError::ModuleOfOtherKernel {
+                file: file.to_owned(),
+                built_for: release.unwrap_or("nothing").to_owned(),
+                kernel: self.kernel.release.clone(),
+            });
+        }
+        for need in needs(&bytes) {
+            self.add(&need, "", plan)?;
+        }
+        plan.push(Module {
+            name: request.name.clone(),
+            file: file.to_owned(),
+            parameters: request.parameters.clone(),
+        });
+        Ok(())
     }
 
     fn add(&self, name: &str, parameters: &str, plan: &mut Vec<Module>) -> Result<(), LabError> {
@@ -155,6 +196,16 @@ fn module_name(path: &Path) -> String {
 }
 
 fn needs(module: &[u8]) -> Vec<String> {
+    let named = info(module, "depends");
+    let named = named.iter().flat_map(|it| it.split(','));
+    named
+        .filter(|it| !it.is_empty())
+        .map(str::to_owned)
+        .collect()
+}
+
+/// What a module says of itself under this key.
+fn info(module: &[u8], key: &str) -> Vec<String> {
     let Ok(file) = object::File::parse(module) else {
         return Vec::new();
     };
@@ -162,9 +213,7 @@ fn needs(module: &[u8]) -> Vec<String> {
         return Vec::new();
     };
     info.split(|it| *it == 0)
-        .filter_map(|it| it.strip_prefix(b"depends="))
-        .flat_map(|it| it.split(|it| *it == b','))
-        .filter(|it| !it.is_empty())
+        .filter_map(|it| it.strip_prefix(key.as_bytes())?.strip_prefix(b"="))
         .map(|it| String::from_utf8_lossy(it).into_owned())
         .collect()
 }
@@ -179,7 +228,13 @@ mod tests {
         assert_eq!(request.name, "binder_linux");
         assert_eq!(request.parameters, "devices=binder,hwbinder");
         assert_eq!("9p".parse::<ModuleRequest>().unwrap().parameters, "");
+        assert_eq!(request.file, None);
+        let built: ModuleRequest = "../a/my-own.ko:devices=x".parse().unwrap();
+        assert_eq!(built.name, "my_own");
+        assert_eq!(built.file, Some(PathBuf::from("../a/my-own.ko")));
+        assert_eq!(built.parameters, "devices=x");
         assert!("../x".parse::<ModuleRequest>().is_err());
+        assert!(".ko".parse::<ModuleRequest>().is_err());
         assert!("".parse::<ModuleRequest>().is_err());
         assert!("x:a=1\nrm".parse::<ModuleRequest>().is_err());
     }

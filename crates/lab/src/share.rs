@@ -14,6 +14,7 @@ const MODULES: [&str; 4] = ["virtio_pci", "9pnet_virtio", "9p", "overlay"];
 pub(crate) fn modules() -> Vec<ModuleRequest> {
     let request = |name: &&str| ModuleRequest {
         name: (*name).to_owned(),
+        file: None,
         parameters: String::new(),
     };
     MODULES.iter().map(request).collect()

@@ -9,13 +9,13 @@ use std::process::{Child, Command, Stdio};
 use std::sync::LazyLock;
 
 use binder::{Binder, Connection, Options, Process, Side};
-use rt::affinity::CpuSet;
 use rt::clock::{Clock, Monotonic};
 use rt::memory::{LockScope, ProcessLock};
 use rt::policy::Tid;
 use rt::socket::Socket;
 use rt::sync::PiMutex;
 
+use crate::hog::hogged_cpu;
 use crate::service::{ADD, KEEP, ask, give, player};
 
 const PART: &str = "BINDER_TEST_PART";
@@ -36,12 +36,6 @@ pub(crate) fn stage() -> impl Sized {
         LazyLock::new(|| ProcessLock::acquire(LockScope::All).unwrap());
     LazyLock::force(&LOCK);
     STAGE.lock()
-}
-
-/// The CPU that a hog and the servers share.
-pub(crate) fn hogged_cpu() -> CpuSet {
-    let cpus = CpuSet::of(Tid::current()).unwrap();
-    CpuSet::single(cpus.iter().last().unwrap())
 }
 
 /// This program again, in a part of [`child`]; its end of the socket.

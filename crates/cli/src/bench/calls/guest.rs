@@ -2,7 +2,7 @@
 //! Guests in which both ends of an experiment live: this program again, for one window each.
 
 use std::ffi::OsString;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
@@ -93,7 +93,25 @@ fn modules(transport: Transport) -> Result<Vec<ModuleRequest>> {
             let stock = "binder_linux:devices=binder".parse();
             Ok(vec![stock.map_err(anyhow::Error::msg)?])
         }
-        Transport::Extended => bail!("not supported: the extended driver"),
+        Transport::Extended => {
+            let module = extended_module()?;
+            Ok(vec![ModuleRequest {
+                name: "binder_takt".to_owned(),
+                file: Some(module),
+                parameters: String::new(),
+            }])
+        }
+    }
+}
+
+/// Where `cargo xtask kernel` leaves the extended driver: beside this program's own folder.
+pub(crate) fn extended_module() -> Result<PathBuf> {
+    let own = std::env::current_exe().context("cannot find this program's own file")?;
+    let target = own.parent().and_then(Path::parent);
+    let module = target.map(|it| it.join("kernel/rt/binder_takt.ko"));
+    match module {
+        Some(it) if it.is_file() => Ok(it),
+        _ => bail!("the extended driver is not built: `cargo xtask kernel` builds it"),
     }
 }
 

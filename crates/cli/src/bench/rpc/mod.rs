@@ -12,7 +12,7 @@ use report::{Table, TimeBase};
 use serde::{Deserialize, Serialize};
 
 use super::calls::Transport;
-use super::calls::guest::Guests;
+use super::calls::guest::{Guests, extended_module};
 use crate::guest;
 
 /// The paper's numbers of ordinary threads.
@@ -32,7 +32,8 @@ pub(crate) struct Args {
     /// Numbers of ordinary threads
     #[arg(long, value_delimiter = ',', default_values_t = CALLERS)]
     callers: Vec<u32>,
-    /// What carries the calls [default: lent; with --lab stock as well]
+    /// What carries the calls [default: lent; with --lab stock as well, and extended once it is
+    /// built]
     #[arg(long, value_enum, value_delimiter = ',')]
     transport: Vec<Transport>,
     /// Calls that are measured in each window
@@ -98,7 +99,11 @@ impl Args {
         match (self.transport.is_empty(), self.lab) {
             (false, _) => self.transport.clone(),
             (true, false) => vec![Transport::Lent],
-            (true, true) => vec![Transport::Lent, Transport::Stock],
+            (true, true) => {
+                let mut all = vec![Transport::Lent, Transport::Stock];
+                all.extend(extended_module().is_ok().then_some(Transport::Extended));
+                all
+            }
         }
     }
 
