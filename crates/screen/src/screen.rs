@@ -5,10 +5,11 @@ use std::collections::VecDeque;
 
 use rt::shared::SharedError;
 
-use crate::buffers::{Buffers, Frame};
+use crate::buffers::Frame;
 use crate::channel::{Channel, ChannelId, Input, Message, Touch};
-use crate::display::{Display, SIDE_MAX};
+use crate::display::Display;
 use crate::geometry::Rect;
+use crate::layers::{self, Change, LayerId, LayerKind, Layers, Owner, Side};
 use crate::picture::Picture;
 use crate::placement::{Frames, Wish};
 use crate::vsync::{Tick, Vsync};
@@ -35,6 +36,12 @@ pub enum Refusal {
     /// The window does not read its input.
     #[error("the window does not read its input: its channel is full")]
     Full,
+    /// There are too many layers, or layers of layers.
+    #[error("there are too many layers")]
+    TooManyLayers,
+    /// There is no such layer.
+    #[error("there is no such layer")]
+    NoLayer,
     /// A surface has a side of 1 to 16384 pixels.
     #[error("a surface of this size cannot be made")]
     Size,
@@ -65,6 +72,7 @@ pub struct Screen {
     display: Display,
     /// From the lowest to the highest.
     windows: Vec<Window>,
+    layers: Layers,
     vsync: Vsync,
     focus: Option<WindowId>,
     gesture: Option<Gesture>,
@@ -80,6 +88,7 @@ impl Screen {
         Self {
             display,
             windows: Vec::with_capacity(WINDOWS_MAX),
+            layers: Layers::default(),
             vsync: Vsync::new(display.refresh_hz),
             focus: None,
             gesture: None,
@@ -228,6 +237,7 @@ impl Screen {
             .map(|it| it.id)
             .collect();
         self.windows.retain(|it| !gone.contains(&it.id));
+        self.layers.remove_of(&gone);
         self.gesture = self.gesture.filter(|it| !gone.contains(&it.window));
         self.told
             .retain(|it| !gone.iter().any(|gone| gone.0 == it.0));
@@ -418,16 +428,40 @@ impl Screen {
         pixels: &[u8],
     ) -> Result<Frame, Refusal> {
         let index = self.index_of(id)?;
-        let is_size = |it: u32| (1..=SIDE_MAX).contains(&it);
-        let bytes = width as usize * height as usize * crate::buffers::PIXEL_BYTES;
-        if !is_size(width) || !is_size(height) || pixels.len() < bytes {
-            return Err(Refusal::Size);
+        layers::post(&mut self.windows[index].buffers, (width, height), pixels)
+    }
+
+    /// A new layer, shown from its first frame on.
+    pub fn add_layer(&mut self, kind: LayerKind, owner: Owner) -> Result<LayerId, Refusal> {
+        if let Owner::Window(id) = owner {
+            self.index_of(id)?;
         }
-        let slot = &mut self.windows[index].buffers;
-        let kept = slot.take().filter(|it| it.size() == (width, height));
-        let buffers = slot.insert(kept.unwrap_or_else(|| Buffers::new(width, height)));
-        let stride = width as usize * crate::buffers::PIXEL_BYTES;
-        buffers.post(pixels, stride).map_err(Refusal::Memory)
+        self.layers.add(kind, owner)
+    }
+
+    /// Changes a layer.
+    pub fn change_layer(&mut self, id: LayerId, change: Change) -> Result<(), Refusal> {
+        self.layers.change(id, change)
+    }
+
+    /// Takes a layer away, with those of its own.
+    pub fn remove_layer(&mut self, id: LayerId) {
+        self.layers.remove(id);
+    }
+
+    /// Is it there?
+    pub fn has_layer(&self, id: LayerId) -> bool {
+        self.layers.has(id)
+    }
+
+    /// A layer has a frame of so many columns and rows.
+    pub fn post_layer(
+        &mut self,
+        id: LayerId,
+        size: (u32, u32),
+        pixels: &[u8],
+    ) -> Result<Frame, Refusal> {
+        self.layers.post(id, size, pixels)
     }
 
     /// What the display shows.
@@ -443,6 +477,8 @@ impl Screen {
             }
             let (width, height) = buffers.size();
             let corner = window.surface();
+            let (layers, id) = (&self.layers, window.id);
+            layers.draw(id, corner, Side::Under, &mut picture);
             let place = Rect::of_size(width as i32, height as i32).moved(corner.left, corner.top);
             for index in 0..height as usize {
                 if buffers.row(index, &mut row) {
@@ -452,6 +488,7 @@ impl Screen {
                     picture.lay(index, &row, place, window.alpha);
                 }
             }
+            layers.draw(id, corner, Side::Over, &mut picture);
         }
         picture
     }
