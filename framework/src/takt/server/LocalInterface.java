@@ -49,6 +49,24 @@ public final class LocalInterface implements InvocationHandler {
                 answer(server, method);
             }
         }
+        for (Object server : servers) {
+            for (Method method : server.getClass().getDeclaredMethods()) {
+                refuseOther(method);
+            }
+        }
+    }
+
+    /**
+     * A method with the name of a call and with other parameters would never be called. It may be
+     * for another interface if one beside it answers the call.
+     */
+    private void refuseOther(Method method) {
+        String name = method.getName();
+        boolean isCall = Modifier.isPublic(method.getModifiers())
+                && Arrays.stream(type.getMethods()).anyMatch(it -> it.getName().equals(name));
+        if (isCall && answers.keySet().stream().noneMatch(it -> it.getName().equals(name))) {
+            throw new IllegalArgumentException(method + " has other parameters than " + type.getName() + "." + name);
+        }
     }
 
     private void answer(Object server, Method method) {
