@@ -9,14 +9,21 @@ use anyhow::Result;
 use crate::framework;
 use crate::stage::{command, takt, target_dir};
 
-/// An Android application from its package, then wake-up latency of this machine beside
-/// cyclictest's, then of other kernels in the deterministic lab. Tables go to the terminal, files
-/// and pictures to out/demo.
+/// What examples/panel shows after a second.
+const PANEL: &str = "out/demo/panel.png";
+
+/// An Android application from its package, one with a window, then wake-up latency of this machine
+/// beside cyclictest's, then of other kernels in the deterministic lab. Tables go to the terminal,
+/// files and pictures to out/demo.
 pub(crate) fn run() -> Result<()> {
     let takt = takt()?;
     framework::build()?;
     println!("\n== examples/heartbeat from its package: rc, which stops no thread, then stw");
     heartbeat(&takt, "1", "out/demo/heartbeat", &[])?;
+    println!(
+        "\n== examples/panel: a control task at 1 kHz beside a window, whose list then scrolls"
+    );
+    panel(&takt)?;
     println!("\n== this machine, under load, beside cyclictest");
     command(
         Command::new(&takt)
@@ -30,9 +37,20 @@ pub(crate) fn run() -> Result<()> {
             .args(["--out", "out/demo/sched"]),
     )?;
     println!(
-        "\npictures: out/demo/heartbeat/app.png, out/demo/latency/latency.png and out/demo/sched/sched.png"
+        "\npictures: out/demo/heartbeat/app.png, {PANEL}, out/demo/latency/latency.png and out/demo/sched/sched.png"
     );
     Ok(())
+}
+
+/// Three seconds with the list at rest, three while it scrolls; the log says how late the task was.
+fn panel(takt: &Path) -> Result<()> {
+    command(
+        Command::new(takt)
+            .arg("run")
+            .arg(target_dir()?.join("framework/apps/panel.apk"))
+            .args(["--realtime", "--extra", "seconds=3", "--wait", "1s"])
+            .args(["--screenshot", PANEL, "--wait", "6s"]),
+    )
 }
 
 /// The control task of examples/heartbeat, 200 MB of living objects and 200 MB of garbage a second

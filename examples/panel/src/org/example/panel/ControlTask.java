@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+package org.example.panel;
+
+import java.util.Arrays;
+import java.util.Locale;
+import javax.realtime.AbsoluteTime;
+import javax.realtime.Clock;
+import javax.realtime.PeriodicParameters;
+import javax.realtime.PriorityParameters;
+import javax.realtime.RealtimeThread;
+import javax.realtime.RelativeTime;
+
+/**
+ * Holds a value at the set point, once a millisecond, at SCHED_FIFO where that is permitted. A
+ * release allocates nothing and waits for nobody.
+ */
+final class ControlTask extends RealtimeThread {
+    private static final int PRIORITY = 80;
+    private static final long PERIOD_NS = 1_000_000;
+    private static final int NANOS_PER_MILLI = 1_000_000;
+    private static final int MICRO = 1000;
+    /** A minute: later releases are counted and not kept. */
+    private static final int RELEASES_MAX = 60_000;
+    private static final double PLANT = 0.01;
+    private static final double PROPORTIONAL = 2;
+    private static final double INTEGRAL = 0.02;
+    private static final double OUTPUT_MAX = 100;
+
+    private final Readings readings;
+    /** How late each release was, and in which phase it was. */
+    private final long[] lateNs = new long[RELEASES_MAX];
+    private final byte[] phases = new byte[RELEASES_MAX];
+    private final AbsoluteTime first = new AbsoluteTime();
+    private final AbsoluteTime now = new AbsoluteTime();
+    private final RelativeTime sinceFirst = new RelativeTime();
+    private volatile byte phase;
+    private volatile boolean ends;
+    private int releases;
+    private int missed;
+    private double value;
+    private double sum;
+
+    ControlTask(Readings readings) {
+        super(new PriorityParameters(PRIORITY), new PeriodicParameters(new RelativeTime(1, 0)));
+        setName("control");
+        this.readings = readings;
+    }
+
+    @Override
+    public void run() {
+        Clock.getRealtimeClock().getTime(first);
+        for (long index = 0; !ends; index++) {
+            if (releases < RELEASES_MAX) {
+                lateNs[releases] = Math.max(0, sinceFirst() - index * PERIOD_NS);
+                phases[releases++] = phase;
+            }
+            control();
+            while (!waitForNextPeriod()) {
+                missed++;
+                index++;
+            }
+        }
+    }
+
+    private long sinceFirst() {
+        Clock.getRealtimeClock().getTime(now).subtract(first, sinceFirst);
+        return sinceFirst.getMilliseconds() * NANOS_PER_MILLI + sinceFirst.getNanoseconds();
+    }
+
+    private void control() {
+        double error = readings.setPoint() - value;
+        sum = bounded(sum + INTEGRAL * error);
+        double output = bounded(PROPORTIONAL * error + sum);
+        value += (output - value) * PLANT;
+        readings.add(value, output);
+    }
+
+    private static double bounded(double output) {
+        return Math.max(0, Math.min(OUTPUT_MAX, output));
+    }
+
+    /** Releases from now on belong to this phase. */
+    void setPhase(int next) {
+        phase = (byte) next;
+    }
+
+    /** Ends it, and waits until it has ended: by whom may wait. */
+    void end() throws InterruptedException {
+        ends = true;
+        join();
+    }
+
+    /** A row of the table, of the releases of one phase; after the end. */
+    String row(String name, int of) {
+        long[] sorted = new long[releases];
+        int count = 0;
+        for (int index = 0; index < releases; index++) {
+            if (phases[index] == of) {
+                sorted[count++] = lateNs[index];
+            }
+        }
+        sorted = Arrays.copyOf(sorted, count);
+        Arrays.sort(sorted);
+        if (count == 0) {
+            return String.format(Locale.ROOT, "%-10s %8d", name, 0);
+        }
+        return String.format(Locale.ROOT, "%-10s %8d %8d %8d %8d", name, count, sorted[count / 2] / MICRO,
+                sorted[(int) ((count - 1) * 0.999)] / MICRO, sorted[count - 1] / MICRO);
+    }
+
+    /** The table's head. */
+    static String head() {
+        return String.format(Locale.ROOT, "%-10s %8s %8s %8s %8s", "late, us", "releases", "median", "p99.9", "worst");
+    }
+
+    /** Of all phases. */
+    String summary() {
+        String policy = grantedPriority() == PRIORITY ? "FIFO " + PRIORITY : "an ordinary thread: no CAP_SYS_NICE";
+        return policy + ", " + missed + " deadlines missed";
+    }
+}
