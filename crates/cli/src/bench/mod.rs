@@ -7,6 +7,7 @@ mod calls;
 mod classes;
 mod gc;
 mod handler;
+mod input;
 mod ipc;
 mod java;
 mod rpc;
@@ -31,6 +32,7 @@ enum Experiment {
     App(app::Args),
     Gc(gc::Args),
     Handler(handler::Args),
+    Input(input::Args),
     Ipc(ipc::Args),
     Java(java::Args),
     Rpc(rpc::Args),
@@ -46,6 +48,7 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
         Experiment::App(args) => app::run(args),
         Experiment::Gc(args) => gc::run(args),
         Experiment::Handler(args) => handler::run(args),
+        Experiment::Input(args) => input::run(args),
         Experiment::Ipc(args) => ipc::run(args),
         Experiment::Java(args) => java::run(args),
         Experiment::Rpc(args) => rpc::run(args),

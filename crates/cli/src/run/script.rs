@@ -22,6 +22,8 @@ pub(super) enum Step {
     Wait(u64),
     /// Where the picture goes.
     Screenshot(PathBuf),
+    /// So many touches, and where the lines of what came of them go: for `takt bench input`.
+    Measure(u32, PathBuf),
 }
 
 /// Steps in the order in which the options stand.
@@ -41,6 +43,7 @@ impl Script {
                 let whole = whole.with_context(|| format!("--screenshot {}", path.display()))?;
                 Ok(Step::Screenshot(whole))
             }
+            Step::Measure(count, path) => Ok(Step::Measure(*count, std::path::absolute(path)?)),
             other => Ok(other.clone()),
         };
         self.0.iter().map(whole).collect()
@@ -78,7 +81,13 @@ fn screenshot(text: &str) -> Result<Step, String> {
     }
 }
 
-const NAMES: [&str; 5] = ["tap", "text", "key", "wait", "screenshot"];
+fn measure(text: &str) -> Result<Step, String> {
+    let (count, path) = text.split_once(',').ok_or("COUNT,FILE is wanted")?;
+    let count = count.parse().map_err(|_| "COUNT,FILE is wanted")?;
+    Ok(Step::Measure(count, PathBuf::from(path)))
+}
+
+const NAMES: [&str; 6] = ["tap", "text", "key", "wait", "screenshot", "measure-input"];
 
 impl clap::Args for Script {
     fn augment_args(command: Command) -> Command {
@@ -105,6 +114,11 @@ impl clap::Args for Script {
                     "Write what the display shows, as a PNG",
                 )
                 .value_parser(screenshot),
+            )
+            .arg(
+                arg("measure-input", "COUNT,FILE", "Measure touches")
+                    .value_parser(measure)
+                    .hide(true),
             )
     }
 
