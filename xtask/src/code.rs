@@ -16,7 +16,7 @@ use crate::inputs::Inputs;
 use crate::stage::target_dir;
 
 /// What runs: words after `takt`, with `APPS` for the folder of packages, and options besides.
-/// `handler-load` and packages of tests/apps but `life` and `widgets` are left out, so that tests
+/// Other examples, and packages of tests/apps but `life` and `widgets`, are left out, so that tests
 /// can start ones that the build never ran.
 const RUNS: [(&str, &str); 6] = [
     ("run APPS/pulse.apk --for 2s", ""),

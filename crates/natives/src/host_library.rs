@@ -21,7 +21,7 @@ use jni_sys::{
 };
 
 use crate::env::{self, Env, Global};
-use crate::screen::renderer;
+use crate::screen;
 
 /// What a native method of the library must not be given: it knows other ones under these names.
 const OURS: [&str; 2] = ["Landroid/os/Parcel;", "Landroid/os/IBinder;"];
@@ -187,7 +187,7 @@ fn register(env: Env, class: jclass, owner: &str, method: &JNINativeMethod) {
     if OURS.iter().any(|it| signature.contains(it)) || (owner, name) == OF_ART {
         return;
     }
-    let function = renderer::around(owner, name, method.fnPtr);
+    let function = screen::around(owner, name, method.fnPtr);
     if env.register_native(class, name, signature, function) {
         let line = format!("{owner} {} {signature}", name.to_string_lossy());
         let mut registered = REGISTERED.lock().unwrap_or_else(PoisonError::into_inner);

@@ -27,6 +27,7 @@ mod native_memory;
 mod network;
 mod os_constants;
 mod parcel;
+mod performance_hint;
 mod process;
 mod realtime_thread;
 mod screen;

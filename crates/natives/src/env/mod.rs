@@ -209,6 +209,13 @@ impl Env {
         jni!(self, GetLongField, object, field)
     }
 
+    /// Sets a long field of an object, which its class must have.
+    pub(crate) fn set_long_field(self, object: jobject, name: &CStr, value: jlong) {
+        let class = jni!(self, GetObjectClass, object);
+        let field = jni!(self, GetFieldID, class, name.as_ptr(), c"J".as_ptr());
+        jni!(self, SetLongField, object, field, value);
+    }
+
     /// A float field of an object, which its class must have.
     pub(crate) fn float_field(self, object: jobject, name: &CStr) -> f32 {
         let class = jni!(self, GetObjectClass, object);

@@ -236,7 +236,13 @@ extern "system" fn Java_takt_screen_Native_take(
     channel: jlong,
     out: jlongArray,
 ) -> jboolean {
-    let taken = state_or_throw(env).and_then(|mut it| it.screen.take(ChannelId(channel as u32)));
+    let taken = state_or_throw(env).and_then(|mut it| {
+        let message = it.screen.take(ChannelId(channel as u32))?;
+        if let Some(measure) = &mut it.measure {
+            measure.taken(message.at_ns);
+        }
+        Some(message)
+    });
     match taken {
         Some(message) => {
             env.write_longs(out, &numbers_of(&message));
@@ -293,7 +299,12 @@ extern "system" fn Java_takt_screen_Native_touch(
         _ => Touch::Cancel,
     };
     let now_ns = now_ns();
-    let sent = change(env, |it| it.screen.touch(touch, x, y, now_ns));
+    let sent = change(env, |it| {
+        if let Some(measure) = &mut it.measure {
+            measure.came(now_ns);
+        }
+        it.screen.touch(touch, x, y, now_ns)
+    });
     or_throw(env, sent);
 }
 

@@ -3,18 +3,23 @@
 //! buffer of AOSP's library, which takt.screen.Surfaces makes, and is copied into the window's own
 //! buffers when a frame is done: see `renderer`.
 
-use jni_sys::{jboolean, jclass, jint, jlong, jobject, jstring, jvalue};
+use jni_sys::{jboolean, jclass, jint, jlong, jobject, jstring};
 use rt::sync::PiMutex;
-use screen::WindowId;
 
-use super::{Outlet, change, native_field, of_native_object, state_or_throw};
+use super::surface;
+use super::{Outlet, State, Target, change, native_field, state_or_throw, target_of};
 use crate::env::Env;
 use crate::handle::Handle;
 
-/// A window that is drawn with one size.
-struct Queue {
+/// A window or a layer that is drawn with one size.
+pub(super) struct Queue(PiMutex<Drawn>);
+
+#[derive(Clone, Copy, Default)]
+struct Drawn {
     /// None before the first update.
-    target: PiMutex<Option<(WindowId, (u32, u32))>>,
+    target: Option<(Target, (u32, u32))>,
+    /// The outlet's number; zero before a surface was asked for.
+    outlet: jlong,
 }
 
 #[unsafe(no_mangle)]
@@ -24,8 +29,7 @@ extern "system" fn Java_android_graphics_BLASTBufferQueue_nativeCreate(
     _name: jstring,
     _updates_destination: jboolean,
 ) -> jlong {
-    let target = PiMutex::new(None);
-    Handle::new(Queue { target }).into_java()
+    Handle::new(Queue(PiMutex::new(Drawn::default()))).into_java()
 }
 
 #[unsafe(no_mangle)]
@@ -34,24 +38,17 @@ extern "system" fn Java_android_graphics_BLASTBufferQueue_nativeDestroy(
     _: jclass,
     queue: Handle<Queue>,
 ) {
-    let target = queue.get().target.lock().take();
-    if let Some((window, size)) = target {
-        let gone = change(env, |state| {
-            let is_gone = |it: &Outlet| it.window == window && it.size == size;
-            let index = state.outlets.iter().position(is_gone)?;
-            Some(state.outlets.swap_remove(index).number)
-        });
-        if let Some(Some(number)) = gone {
-            let arguments = [jvalue { j: number }];
-            env.call_static_void("takt/screen/Surfaces", c"free", c"(J)V", &arguments);
-        }
+    let drawn = core::mem::take(&mut *queue.get().0.lock());
+    if drawn.outlet != 0 {
+        surface::abandon(env, drawn.outlet);
     }
     queue.free();
 }
 
+/// A window keeps its size: see `isSameSurfaceControl`. A layer changes it.
 #[unsafe(no_mangle)]
 extern "system" fn Java_android_graphics_BLASTBufferQueue_nativeUpdate(
-    _: Env,
+    env: Env,
     _: jclass,
     queue: Handle<Queue>,
     surface: jlong,
@@ -59,8 +56,22 @@ extern "system" fn Java_android_graphics_BLASTBufferQueue_nativeUpdate(
     height: jlong,
     _format: jint,
 ) {
-    let mut target = queue.get().target.lock();
-    target.get_or_insert((of_native_object(surface), (width as u32, height as u32)));
+    let target = target_of(surface);
+    let now = (target, (width as u32, height as u32));
+    let mut drawn = queue.get().0.lock();
+    if drawn.target.is_none() || matches!(target, Target::Layer(_)) {
+        drawn.target = Some(now);
+    }
+    let outlet = drawn.outlet;
+    drop(drawn);
+    if outlet != 0 && matches!(target, Target::Layer(_)) {
+        change(env, |state| {
+            let mut all = state.outlets.iter_mut();
+            if let Some(outlet) = all.find(|it| it.number == outlet) {
+                (outlet.target, outlet.size) = now;
+            }
+        });
+    }
 }
 
 /// A window whose surface has another size by now is another one: its queue is made anew.
@@ -71,12 +82,15 @@ extern "system" fn Java_android_graphics_BLASTBufferQueue_nativeIsSameSurfaceCon
     queue: Handle<Queue>,
     surface: jlong,
 ) -> jboolean {
-    let Some((window, size)) = *queue.get().target.lock() else {
+    let Some((target, size)) = queue.get().0.lock().target else {
         return false;
     };
-    let asked = of_native_object(surface);
-    let now = state_or_throw(env).and_then(|it| it.screen.surface_size(asked).ok());
-    window == asked && now == Some(size)
+    let asked = target_of(surface);
+    let now = match asked {
+        Target::Window(id) => state_or_throw(env).and_then(|it| it.screen.surface_size(id).ok()),
+        Target::Layer(_) | Target::Texture => Some(size),
+    };
+    target == asked && now == Some(size)
 }
 
 /// The surface that the window's renderer draws into.
@@ -87,46 +101,75 @@ extern "system" fn Java_android_graphics_BLASTBufferQueue_nativeGetSurface(
     queue: Handle<Queue>,
     _has_handle: jboolean,
 ) -> jobject {
-    let Some((window, size)) = *queue.get().target.lock() else {
-        env.throw(
-            "java/lang/IllegalStateException",
-            "a queue without a window",
-        );
+    let Some((target, size)) = target_or_throw(env, queue.get()) else {
         return core::ptr::null_mut();
     };
-    let Some(number) = change(env, |state| {
-        state.numbers += 1;
-        state.numbers
-    }) else {
+    let Some(number) = change(env, |state| next_number(state)) else {
         return core::ptr::null_mut();
     };
-    let arguments = [
-        jvalue { j: number },
-        jvalue {
-            i: size.0.cast_signed(),
-        },
-        jvalue {
-            i: size.1.cast_signed(),
-        },
-    ];
-    let signature = c"(JII)Landroid/view/Surface;";
-    let surface = env.call_static("takt/screen/Surfaces", c"make", signature, &arguments);
+    let surface = surface::make(env, number, size);
     if surface.is_null() {
         return surface;
     }
-    let outlet = Outlet {
-        number,
-        window,
-        size,
-        surface: native_field(env, surface),
-        renderer: 0,
-        pixels: None,
-    };
+    let outlet = Outlet::new(number, (target, size), native_field(env, surface));
+    add(env, queue.get(), outlet);
+    surface
+}
+
+pub(super) fn next_number(state: &mut State) -> jlong {
+    state.numbers += 1;
+    state.numbers
+}
+
+fn target_or_throw(env: Env, queue: &Queue) -> Option<(Target, (u32, u32))> {
+    let target = queue.0.lock().target;
+    if target.is_none() {
+        let text = "a queue without a window";
+        env.throw("java/lang/IllegalStateException", text);
+    }
+    target
+}
+
+fn add(env: Env, queue: &Queue, outlet: Outlet) {
+    let number = outlet.number;
     change(env, |state| {
-        state.outlets.retain(|it| it.window != window);
+        state.outlets.retain(|it| it.target != outlet.target);
         state.outlets.push(outlet);
     });
-    surface
+    queue.0.lock().outlet = number;
+}
+
+/// The number of a queue's outlet, which is made if there is none: for a Surface of ours.
+pub(super) fn outlet_of(env: Env, queue: &Queue) -> Option<jlong> {
+    let drawn = *queue.0.lock();
+    if drawn.outlet != 0 {
+        return Some(drawn.outlet);
+    }
+    let target = target_or_throw(env, queue)?;
+    let number = change(env, next_number)?;
+    add(env, queue, Outlet::new(number, target, 0));
+    Some(number)
+}
+
+/// Transactions carry nothing: there is nothing to merge or to apply.
+#[unsafe(no_mangle)]
+extern "system" fn Java_android_graphics_BLASTBufferQueue_nativeMergeWithNextTransaction(
+    _: Env,
+    _: jclass,
+    _: Handle<Queue>,
+    _transaction: jlong,
+    _frame: jlong,
+) {
+}
+
+/// As above.
+#[unsafe(no_mangle)]
+extern "system" fn Java_android_graphics_BLASTBufferQueue_nativeApplyPendingTransactions(
+    _: Env,
+    _: jclass,
+    _: Handle<Queue>,
+    _frame: jlong,
+) {
 }
 
 /// What hangs is a compositor: there is none.

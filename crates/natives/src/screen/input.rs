@@ -91,6 +91,9 @@ extern "system" fn Java_android_view_InputEventReceiver_nativeFinishInputEvent(
     _was_handled: jboolean,
 ) {
     change(env, |it| {
+        if let Some(measure) = &mut it.measure {
+            measure.finished();
+        }
         it.screen.finish(channel(number), sequence.cast_unsigned())
     });
 }

@@ -2,23 +2,30 @@
 //! The display of this process: crate `screen` behind the natives of windows, surfaces and input.
 //!
 //! The agents in `takt.screen` ask by [`agent`]. [`surface_control`], [`buffer_queue`] and
-//! [`renderer`] bring what AOSP's library draws into a window's buffers; [`input`] and [`vsync`]
-//! are what loopers hear. A window's number is its native object in Java: nothing is to be freed.
+//! [`renderer`] bring what AOSP's library draws into a window's buffers, and [`surface`] what an
+//! application draws with a canvas of its own; [`input`] and [`vsync`] are what loopers hear. A
+//! window's number is its native object in Java: nothing is to be freed.
 
 mod agent;
 mod buffer_queue;
 mod input;
+mod measure;
 mod overlay;
-pub(crate) mod renderer;
+mod render_thread;
+mod renderer;
+mod surface;
 mod surface_control;
+mod texture;
 mod vsync;
 
+use std::ffi::{CStr, c_void};
 use std::sync::OnceLock;
+use std::sync::atomic::{AtomicPtr, Ordering};
 
 use jni_sys::{jint, jlong, jobject};
 use rt::clock::{Clock as _, Monotonic};
 use rt::sync::{PiCondvar, PiMutex, PiMutexGuard};
-use screen::{Display, Screen, WindowId};
+use screen::{Display, Frame, LayerId, Refusal, Screen, WindowId};
 
 use crate::env::{Env, Global};
 
@@ -28,20 +35,48 @@ pub(crate) struct State {
     outlets: Vec<Outlet>,
     /// The last number of one.
     numbers: jlong,
+    /// None unless `takt bench input` asks.
+    measure: Option<measure::Measure>,
 }
 
-/// Where AOSP's library draws a window: a buffer of its own, which is copied when a frame is done.
+/// Where a frame goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Target {
+    Window(WindowId),
+    /// A SurfaceView's.
+    Layer(LayerId),
+    /// A TextureView's, which draws it in its window.
+    Texture,
+}
+
+/// Where a window or a layer is drawn: a buffer of AOSP's library, or a bitmap of Java's. It is
+/// copied when a frame is done.
 struct Outlet {
     /// Its own number, by which takt.screen.Surfaces knows it.
     number: jlong,
-    window: WindowId,
+    target: Target,
     size: (u32, u32),
-    /// The native object of the Surface that stands for it.
+    /// The native object of the library's Surface that stands for it; zero if ours does.
     surface: jlong,
     /// The renderer that draws there; zero before it is set.
     renderer: jlong,
     /// The buffer, found after the first frame.
     pixels: Option<Pixels>,
+    canvas: surface::Canvas,
+}
+
+impl Outlet {
+    fn new(number: jlong, (target, size): (Target, (u32, u32)), surface: jlong) -> Self {
+        Self {
+            number,
+            target,
+            size,
+            surface,
+            renderer: 0,
+            pixels: None,
+            canvas: surface::Canvas::default(),
+        }
+    }
 }
 
 /// A direct buffer of Java's, kept as long as it is here.
@@ -64,6 +99,7 @@ fn open(display: Display) -> bool {
         screen: Screen::new(display),
         outlets: Vec::new(),
         numbers: 0,
+        measure: None,
     };
     let shown = Shown {
         state: PiMutex::new(state),
@@ -123,6 +159,57 @@ fn native_object(window: WindowId) -> jlong {
 
 fn of_native_object(number: jlong) -> WindowId {
     WindowId(number as u32)
+}
+
+/// A layer's number as its native object: beside those of windows, which have 32 bits.
+const LAYER: jlong = 1 << 32;
+
+fn target_of(number: jlong) -> Target {
+    match number & LAYER {
+        0 => Target::Window(of_native_object(number)),
+        _ => Target::Layer(LayerId(number as u32)),
+    }
+}
+
+/// Copies a frame to where it is shown.
+fn post(
+    state: &mut State,
+    target: Target,
+    size: (u32, u32),
+    pixels: &[u8],
+) -> Result<Frame, Refusal> {
+    let posted = match target {
+        Target::Window(id) => state.screen.post(id, size, pixels),
+        Target::Layer(id) => state.screen.post_layer(id, size, pixels),
+        // It has no place on the display: see `texture`.
+        Target::Texture => Err(Refusal::NoLayer),
+    };
+    if let Some(measure) = &mut state.measure {
+        measure.posted();
+    }
+    posted
+}
+
+/// What is registered for a function of AOSP's library: itself, or what we put in front of it.
+pub(crate) fn around(owner: &str, name: &CStr, function: *mut c_void) -> *mut c_void {
+    match owner {
+        renderer::CLASS => renderer::around(name, function),
+        surface::CLASS => surface::around(name, function),
+        _ => function,
+    }
+}
+
+/// One of the library's functions.
+///
+/// # Safety
+///
+/// `place` must be filled by [`around`] with the function of type `F`.
+unsafe fn library<F: Copy>(place: &AtomicPtr<c_void>) -> F {
+    let function = place.load(Ordering::Acquire);
+    assert!(!function.is_null(), "the library has registered it");
+    const { assert!(size_of::<F>() == size_of::<*mut c_void>()) };
+    // SAFETY: 1. The caller says that it is an `F`. 2. Both have the size of an address.
+    unsafe { core::mem::transmute_copy(&function) }
 }
 
 /// What frees a native object that is a number: there is nothing to free.

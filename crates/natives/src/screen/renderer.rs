@@ -6,14 +6,14 @@
 //! thread: then the frame is whole.
 
 use std::ffi::{CStr, c_void};
-use std::sync::atomic::{AtomicPtr, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicPtr, Ordering};
 
 use jni_sys::{jboolean, jclass, jint, jlong, jlongArray, jobject, jvalue};
 
-use super::{Pixels, State, native_field, state};
+use super::{Pixels, library, native_field, render_thread, state, surface};
 use crate::env::{Env, Global};
 
-const CLASS: &str = "android.graphics.HardwareRenderer";
+pub(super) const CLASS: &str = "android.graphics.HardwareRenderer";
 
 type SetSurface = extern "system" fn(Env, jclass, jlong, jobject, jboolean);
 type Draw = extern "system" fn(Env, jclass, jlong, jlongArray, jint) -> jint;
@@ -24,10 +24,7 @@ static DRAW: AtomicPtr<c_void> = AtomicPtr::new(core::ptr::null_mut());
 static FENCE: AtomicPtr<c_void> = AtomicPtr::new(core::ptr::null_mut());
 
 /// What is registered for a function of the library: itself, or what we put around it.
-pub(crate) fn around(owner: &str, name: &CStr, function: *mut c_void) -> *mut c_void {
-    if owner != CLASS {
-        return function;
-    }
+pub(super) fn around(name: &CStr, function: *mut c_void) -> *mut c_void {
     let keep = |place: &AtomicPtr<c_void>| place.store(function, Ordering::Release);
     match name.to_bytes() {
         b"nSetSurface" => {
@@ -48,18 +45,7 @@ pub(crate) fn around(owner: &str, name: &CStr, function: *mut c_void) -> *mut c_
     }
 }
 
-/// One of the library's functions.
-///
-/// # Safety
-///
-/// `place` must be filled by [`around`] with the function of type `F`.
-unsafe fn library<F: Copy>(place: &AtomicPtr<c_void>) -> F {
-    let function = place.load(Ordering::Acquire);
-    assert!(!function.is_null(), "the library has registered it");
-    const { assert!(size_of::<F>() == size_of::<*mut c_void>()) };
-    // SAFETY: 1. The caller says that it is an `F`. 2. Both have the size of an address.
-    unsafe { core::mem::transmute_copy(&function) }
-}
+static HAS_DRAWN: AtomicBool = AtomicBool::new(false);
 
 extern "system" fn set_surface_control(_: Env, _: jclass, _renderer: jlong, _surface: jlong) {}
 
@@ -79,11 +65,12 @@ extern "system" fn set_surface(
             if outlet.renderer == renderer {
                 outlet.renderer = 0;
             }
-            if number != 0 && outlet.surface == number {
+            if number != 0 && outlet.is(number) {
                 outlet.renderer = renderer;
             }
         }
     }
+    let surface = surface::for_library(env, surface, number);
     // SAFETY: 1. JNI registered it under this name and signature: `around` kept it.
     let function = unsafe { library::<SetSurface>(&SET_SURFACE) };
     function(env, class, renderer, surface, discards);
@@ -101,6 +88,10 @@ extern "system" fn draw(
     let answer = function(env, class, renderer, frame, count);
     if state().is_some_and(|it| it.outlets.iter().any(|it| it.renderer == renderer)) {
         fence(env, class, renderer);
+        if !HAS_DRAWN.swap(true, Ordering::Relaxed) {
+            // By now it has those that help it.
+            render_thread::find();
+        }
         post(env, renderer);
     }
     answer
@@ -110,13 +101,11 @@ extern "system" fn draw(
 fn post(env: Env, renderer: jlong) {
     find_pixels(env, renderer);
     let Some(mut state) = state() else { return };
-    let State {
-        screen, outlets, ..
-    } = &mut *state;
-    let Some(outlet) = outlets.iter().find(|it| it.renderer == renderer) else {
+    let Some(outlet) = state.outlets.iter().find(|it| it.renderer == renderer) else {
         return;
     };
     let Some(pixels) = &outlet.pixels else { return };
+    let (target, size) = (outlet.target, outlet.size);
     let address = core::ptr::with_exposed_provenance::<u8>(pixels.address);
     // SAFETY:
     // 1. The address and size are a direct buffer's, which `Pixels` keeps, over memory that lives
@@ -125,7 +114,7 @@ fn post(env: Env, renderer: jlong) {
     // 2. Nobody writes there meanwhile: the render thread has come to the fence, and draws for this
     //    renderer only when asked by this thread.
     let drawn = unsafe { core::slice::from_raw_parts(address, pixels.bytes) };
-    let outcome = screen.post(outlet.window, outlet.size, drawn);
+    let outcome = super::post(&mut state, target, size, drawn);
     drop(state);
     if let Err(refusal) = outcome {
         let text = format!("a window's frame is lost: {refusal}");

@@ -1,26 +1,33 @@
 // SPDX-License-Identifier: Apache-2.0
 package takt.framework;
 
+import android.app.ActivityThread;
 import android.app.ListActivity;
 import android.content.res.ApkAssets;
 import android.content.res.AssetManager;
 import android.content.res.Resources;
 import android.graphics.FontListParser;
+import android.graphics.RecordingCanvas;
 import android.graphics.Typeface;
+import android.os.Handler;
 import android.os.ParcelFileDescriptor;
 import android.os.SharedMemory;
 import android.telephony.TelephonyManager;
 import android.text.FontConfig;
 import android.util.Log;
 import android.view.IWindowManager;
+import android.view.SurfaceView;
+import android.view.ThreadedRenderer;
 import android.view.View;
 import android.view.Window;
 import android.view.WindowManagerGlobal;
+import android.webkit.WebViewFactoryProvider;
 import com.android.internal.R;
 import java.io.File;
 import java.io.FileDescriptor;
 import java.io.FileNotFoundException;
 import java.io.IOException;
+import java.lang.reflect.Field;
 import java.net.DatagramSocket;
 import java.net.Socket;
 import java.util.Collections;
@@ -40,6 +47,9 @@ public final class Libcore {
     private static final String TAG = "System";
     /** Descriptors are objects by themselves: the JDK's class has no equality of its own. */
     private static final Map<FileDescriptor, Long> OWNERS = Collections.synchronizedMap(new WeakHashMap<>());
+
+    /** ActivityThread.H.RELAUNCH_ACTIVITY. */
+    private static final int RELAUNCH_ACTIVITY = 160;
 
     private Libcore() {}
 
@@ -195,5 +205,43 @@ public final class Libcore {
             return WindowManagerGlobal.getWindowManagerService();
         }
         throw new UnsupportedOperationException("android.view.View is not supported by Takt yet: there are no windows");
+    }
+
+    /** The view places its surface itself, before each frame: see redirects.txt. */
+    public static boolean isHardwareAccelerated(SurfaceView view) {
+        return false;
+    }
+
+    /** AOSP's own passes over an activity whose token is of this process: here each one's is. */
+    public static void scheduleRelaunchActivityIfPossible(ActivityThread thread,
+            ActivityThread.ActivityClientRecord record, boolean keepsWindow) {
+        Handler handler = mainHandler(thread);
+        handler.removeMessages(RELAUNCH_ACTIVITY, record.token);
+        handler.obtainMessage(RELAUNCH_ACTIVITY, record.token).sendToTarget();
+    }
+
+    /** Its field is not for us. */
+    private static Handler mainHandler(ActivityThread thread) {
+        try {
+            Field field = ActivityThread.class.getDeclaredField("mH");
+            field.setAccessible(true);
+            return (Handler) field.get(thread);
+        } catch (ReflectiveOperationException e) {
+            throw new IllegalStateException("AOSP's ActivityThread has changed", e);
+        }
+    }
+
+    /** What all of android.webkit asks for first. */
+    public static WebViewFactoryProvider getProvider() {
+        throw new UnsupportedOperationException("android.webkit.WebView is not supported by Takt yet");
+    }
+
+    /** A view's own: the renderer has none. */
+    public static TextureLayer createTextureLayer(ThreadedRenderer renderer) {
+        return new TextureLayer();
+    }
+
+    public static void drawTextureLayer(RecordingCanvas canvas, TextureLayer layer) {
+        layer.draw(canvas);
     }
 }

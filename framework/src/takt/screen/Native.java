@@ -3,6 +3,7 @@ package takt.screen;
 
 import android.view.InputChannel;
 import android.view.SurfaceControl;
+import java.nio.ByteBuffer;
 import takt.framework.Natives;
 
 /** The display, whose state is in Rust: crates/screen behind crates/natives/src/screen. */
@@ -44,6 +45,16 @@ final class Native {
 
     static native void remove(int window);
 
+    /** The number of a Surface that nobody but a view shows. */
+    static native long openTexture();
+
+    static native void resizeTexture(long number, int width, int height);
+
+    static native void closeTexture(long number);
+
+    /** In pixels of four bytes of a direct buffer, all of it. */
+    static native void swapRedAndBlue(ByteBuffer pixels);
+
     static native void giveSurface(int window, SurfaceControl control);
 
     static native void giveChannel(int window, InputChannel channel);
@@ -69,6 +80,18 @@ final class Native {
 
     /** A window that has not finished an input for so long, or zero. */
     static native int overdue(long millis);
+
+    /** The caller has begun AOSP's renderer: its threads are named, and are ordinary. */
+    static native void findRenderThreads();
+
+    /** Measures what comes of touches, from now on. */
+    static native void measure();
+
+    /** Of how many touches a frame came. */
+    static native int measuredCount();
+
+    /** Ends that: null, or why the lines are not in the file. */
+    static native String measured(String path);
 
     /** Null, or why there is no picture. */
     static native String picture(String path);

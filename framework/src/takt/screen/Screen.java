@@ -80,6 +80,11 @@ public final class Screen {
         ServiceRegistry.add(Context.INPUT_SERVICE, LocalInterface.binder(IInputManager.class, new InputDevices()));
     }
 
+    /** The caller has begun AOSP's renderer, and AOSP asks for its thread to be kept apart. */
+    public static void beginRendering() {
+        Native.findRenderThreads();
+    }
+
     static Rect bounds() {
         return new Rect(0, 0, width, height);
     }

@@ -27,6 +27,12 @@ public final class Script {
     /** For what moves for ever: a step is taken all the same. */
     private static final long QUIET_MILLIS = 5000;
     private static final long LOOK_MILLIS = 20;
+    /** As a touch screen says where a finger is: the thesis's phone did so often. */
+    private static final long TOUCHES_PER_SECOND = 80;
+    private static final long NANOS_PER_SECOND = 1_000_000_000;
+    /** Where the finger moves while that is measured, to and fro. */
+    private static final float FIRST_PLACE = 200;
+    private static final int PLACES = 100;
 
     private final JSONArray steps;
 
@@ -113,7 +119,31 @@ public final class Script {
                     throw new Failure(fault);
                 }
             }
+            case "measure" -> measure(step.optJSONArray(what));
             default -> throw new Failure("not supported by Takt yet");
+        }
+    }
+
+    /** So many touches, {@link #TOUCHES_PER_SECOND}; what came of them is in the file. */
+    private static void measure(JSONArray wanted) throws Failure, InterruptedException {
+        int count = wanted.optInt(0);
+        Native.measure();
+        long begun = System.nanoTime();
+        for (int index = 0; index < count; index++) {
+            int action = index == 0 ? MotionEvent.ACTION_DOWN
+                    : index == count - 1 ? MotionEvent.ACTION_UP : MotionEvent.ACTION_MOVE;
+            Native.touch(action, FIRST_PLACE + index % PLACES, FIRST_PLACE);
+            long due = begun + (index + 1) * NANOS_PER_SECOND / TOUCHES_PER_SECOND;
+            TimeUnit.NANOSECONDS.sleep(due - System.nanoTime());
+        }
+        long until = SystemClock.uptimeMillis() + QUIET_MILLIS;
+        while (Native.measuredCount() < count && SystemClock.uptimeMillis() < until) {
+            Thread.sleep(LOOK_MILLIS);
+        }
+        int measured = Native.measuredCount();
+        String fault = Native.measured(wanted.optString(1));
+        if (measured < count || fault != null) {
+            throw new Failure(fault != null ? fault : measured + " of " + count + " touches came to a frame");
         }
     }
 

@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 package takt.screen;
 
+import android.graphics.Bitmap;
+import android.graphics.Canvas;
+import android.graphics.Color;
 import android.graphics.PixelFormat;
+import android.graphics.Rect;
 import android.media.Image;
 import android.media.ImageReader;
 import android.view.Surface;
@@ -10,13 +14,31 @@ import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 
 /**
- * What AOSP's library draws into: it knows surfaces of image readers alone. Natives call this, by
- * numbers of their own.
+ * What AOSP's library draws into: it knows surfaces of image readers alone; and what a locked
+ * canvas draws into. Natives call this, by numbers of their own.
  */
 final class Surfaces {
     private static final Map<Long, ImageReader> READERS = new ConcurrentHashMap<>();
     private static final Map<Long, Image> IMAGES = new ConcurrentHashMap<>();
+    private static final Map<Long, Drawing> DRAWINGS = new ConcurrentHashMap<>();
     private static final int PIXEL_BYTES = 4;
+
+    /** Does the library's bitmap begin with blue, where a window's pixels begin with red? */
+    private static final boolean IS_BLUE_FIRST = isBlueFirst();
+
+    /** What a locked canvas draws into, and its pixels as they are shown. */
+    private record Drawing(Bitmap bitmap, ByteBuffer pixels) {
+        static Drawing of(int width, int height) {
+            Bitmap bitmap = Bitmap.createBitmap(width, height, Bitmap.Config.ARGB_8888);
+            // As Android's: what is drawn there is not scaled by densities.
+            bitmap.setDensity(Bitmap.DENSITY_NONE);
+            return new Drawing(bitmap, ByteBuffer.allocateDirect(width * height * PIXEL_BYTES));
+        }
+
+        boolean has(int width, int height) {
+            return bitmap.getWidth() == width && bitmap.getHeight() == height;
+        }
+    }
 
     private Surfaces() {}
 
@@ -38,8 +60,64 @@ final class Surfaces {
         return plane.getBuffer();
     }
 
+    /**
+     * Gives a canvas what was drawn last, to draw over {@code dirty}, or over all of it if that is
+     * null. All of a new one is dirty.
+     */
+    static void lock(long number, int width, int height, Canvas canvas, Rect dirty) {
+        Drawing drawing = DRAWINGS.get(number);
+        boolean isNew = drawing == null || !drawing.has(width, height);
+        if (isNew) {
+            drawing = Drawing.of(width, height);
+            DRAWINGS.put(number, drawing);
+        }
+        canvas.setBitmap(drawing.bitmap());
+        if (dirty == null) {
+            return;
+        }
+        if (isNew) {
+            dirty.set(0, 0, width, height);
+        } else if (!dirty.intersect(0, 0, width, height)) {
+            dirty.setEmpty();
+        }
+        canvas.clipRect(dirty);
+    }
+
+    /** Its pixels; the canvas draws nowhere from now on. */
+    static ByteBuffer unlock(long number, Canvas canvas) {
+        canvas.setBitmap(null);
+        Drawing drawing = DRAWINGS.get(number);
+        if (drawing == null) {
+            return null;
+        }
+        drawing.pixels().rewind();
+        drawing.bitmap().copyPixelsToBuffer(drawing.pixels());
+        if (IS_BLUE_FIRST) {
+            Native.swapRedAndBlue(drawing.pixels());
+        }
+        return drawing.pixels();
+    }
+
+    /** The same for what a view shows: it is not a window's. */
+    static void unlockTexture(long number, long texture, Canvas canvas) {
+        canvas.setBitmap(null);
+        Drawing drawing = DRAWINGS.get(number);
+        if (drawing != null) {
+            Textures.draw(texture, drawing.bitmap());
+        }
+    }
+
+    private static boolean isBlueFirst() {
+        Bitmap bitmap = Bitmap.createBitmap(1, 1, Bitmap.Config.ARGB_8888);
+        bitmap.eraseColor(Color.BLUE);
+        ByteBuffer pixel = ByteBuffer.allocate(PIXEL_BYTES);
+        bitmap.copyPixelsToBuffer(pixel);
+        return pixel.get(0) != 0;
+    }
+
     /** Nobody draws there any longer. */
     static void free(long number) {
+        DRAWINGS.remove(number);
         Image image = IMAGES.remove(number);
         if (image != null) {
             image.close();

@@ -177,6 +177,9 @@ final class Activities {
     /** For a list of recent tasks, which nobody shows. */
     public void setTaskDescription(IBinder token, ActivityManager.TaskDescription description) {}
 
+    /** An activity begins anew by itself, and is resumed as it was. */
+    public void activityLocalRelaunch(IBinder token) {}
+
     /** For a screen that changes its size: there is none. */
     public void reportSizeConfigurations(IBinder token, SizeConfigurationBuckets sizes) {}
 

@@ -176,7 +176,9 @@ public final class AppProcess {
     }
 
     /** The thread that draws is ordinary, and stays so. */
-    public void setRenderThread(int thread) {}
+    public void setRenderThread(int thread) {
+        Screen.beginRendering();
+    }
 
     /** The one application uses it. */
     public void addPackageDependency(String name) {}
@@ -212,7 +214,7 @@ public final class AppProcess {
     }
 
     /** Starts an activity as a launcher would. */
-    public void startActivity(Intent intent) throws RemoteException {
+    void startActivity(Intent intent) throws RemoteException {
         intent.addFlags(Intent.FLAG_ACTIVITY_NEW_TASK);
         int outcome = activities.startActivity(thread, null, null, intent, null, null, null, -1, 0, null, null);
         if (outcome != ActivityManager.START_SUCCESS) {
@@ -221,7 +223,7 @@ public final class AppProcess {
     }
 
     /** Starts a service. */
-    public void startService(Intent intent) throws RemoteException {
+    void startService(Intent intent) throws RemoteException {
         if (services.startService(thread, intent, null, false, null, null, USER) == null) {
             throw new IllegalArgumentException("no service for " + intent);
         }
