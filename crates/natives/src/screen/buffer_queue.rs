@@ -104,7 +104,7 @@ extern "system" fn Java_android_graphics_BLASTBufferQueue_nativeGetSurface(
     let Some((target, size)) = target_or_throw(env, queue.get()) else {
         return core::ptr::null_mut();
     };
-    let Some(number) = change(env, |state| next_number(state)) else {
+    let Some(number) = change(env, next_number) else {
         return core::ptr::null_mut();
     };
     let surface = surface::make(env, number, size);
