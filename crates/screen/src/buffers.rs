@@ -8,7 +8,7 @@ use crate::geometry::Rect;
 
 /// Shown, being read, being written.
 const COUNT: usize = 3;
-/// Red, green, blue, alpha; premultiplied.
+/// Blue, green, red, alpha, premultiplied: as AOSP's library for hosts draws.
 pub(crate) const PIXEL_BYTES: usize = 4;
 /// Of memory that is mapped, and of the longest word that is copied.
 const PAGE_BYTES: usize = 4096;

@@ -328,7 +328,7 @@ impl Layer {
 
     fn fill(&self, place: Place, into: &mut Picture) {
         let [red, green, blue] = self.color;
-        let row = [red, green, blue, u8::MAX].repeat(place.clip.width() as usize);
+        let row = [blue, green, red, u8::MAX].repeat(place.clip.width() as usize);
         for y in place.clip.top..place.clip.bottom {
             let there = Rect::new(place.clip.left, y, place.clip.right, y + 1);
             into.lay(0, &row, there, place.alpha);

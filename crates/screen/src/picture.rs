@@ -67,7 +67,7 @@ impl Picture {
         let sources = pixels[from..to].chunks(PIXEL_BYTES);
         for (below, above) in self.bytes[start..end].chunks_mut(OPAQUE_BYTES).zip(sources) {
             let cover = u32::from(scaled(above[3], whole));
-            for (below, above) in below.iter_mut().zip(above) {
+            for (below, above) in below.iter_mut().zip(above[..OPAQUE_BYTES].iter().rev()) {
                 *below = scaled(*below, 255 - cover).saturating_add(scaled(*above, whole));
             }
         }
@@ -88,9 +88,9 @@ mod tests {
     fn what_is_opaque_covers_and_what_is_clear_does_not() {
         let mut picture = Picture::black(2, 1);
         let place = Rect::of_size(2, 1);
-        picture.lay(0, &[9, 8, 7, 255, 0, 0, 0, 0], place, 1.0);
+        picture.lay(0, &[7, 8, 9, 255, 0, 0, 0, 0], place, 1.0);
         assert_eq!(picture.bytes(), [9, 8, 7, 0, 0, 0]);
-        picture.lay(0, &[100, 0, 0, 128, 0, 0, 0, 0], place, 1.0);
+        picture.lay(0, &[0, 0, 100, 128, 0, 0, 0, 0], place, 1.0);
         assert_eq!(picture.bytes(), [104, 4, 3, 0, 0, 0]);
         picture.darken(1.0);
         assert_eq!(picture.bytes(), [0; 6]);

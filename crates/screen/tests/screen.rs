@@ -67,7 +67,9 @@ fn drain(screen: &mut Screen, id: WindowId) -> Vec<Input> {
     inputs
 }
 
-fn fill(screen: &mut Screen, id: WindowId, pixel: [u8; 4]) {
+/// With red, green, blue and alpha.
+fn fill(screen: &mut Screen, id: WindowId, [red, green, blue, alpha]: [u8; 4]) {
+    let pixel = [blue, green, red, alpha];
     let size = screen.surface_size(id).expect("a size");
     let count = (size.0 * size.1) as usize;
     screen.post(id, size, &pixel.repeat(count)).expect("posted");

@@ -2,22 +2,8 @@
 //! Surfaces that an application draws itself: SurfaceView below and above its window, its
 //! callbacks, canvases of threads, and a game that is played to a landing and to a crash.
 
-use std::path::Path;
-
 use e2e::Run;
-use e2e::apps::{WAYS, Way, run, said};
-
-/// A colour of a picture at a place.
-fn colour(path: &Path, x: usize, y: usize) -> [u8; 3] {
-    let file = std::fs::File::open(path);
-    let file = file.unwrap_or_else(|error| panic!("{}: {error}", path.display()));
-    let decoder = png::Decoder::new(std::io::BufReader::new(file));
-    let mut reader = decoder.read_info().expect("a PNG");
-    let mut bytes = vec![0; reader.output_buffer_size().expect("a size")];
-    let info = reader.next_frame(&mut bytes).expect("a picture");
-    let start = (y * info.width as usize + x) * 3;
-    [bytes[start], bytes[start + 1], bytes[start + 2]]
-}
+use e2e::apps::{WAYS, Way, colour, run, said};
 
 const RED: [u8; 3] = [255, 0, 0];
 const GREEN: [u8; 3] = [0, 255, 0];

@@ -353,18 +353,3 @@ pub(super) fn release(env: Env, surface: jlong) -> Option<()> {
     }
     Some(())
 }
-
-#[unsafe(no_mangle)]
-extern "system" fn Java_takt_screen_Native_swapRedAndBlue(env: Env, _: jclass, pixels: jobject) {
-    let Some((start, bytes)) = env.direct_buffer(pixels) else {
-        return;
-    };
-    // SAFETY:
-    // 1. The memory is a direct buffer's, which `pixels` keeps until this function returns.
-    // 2. takt.screen.Surfaces alone has it, and is in `unlock`, which AOSP's Surface calls under
-    //    its lock.
-    let pixels = unsafe { core::slice::from_raw_parts_mut(start, bytes) };
-    for pixel in pixels.chunks_exact_mut(4) {
-        pixel.swap(0, 2);
-    }
-}

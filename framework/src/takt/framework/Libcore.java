@@ -9,6 +9,7 @@ import android.content.res.Resources;
 import android.graphics.FontListParser;
 import android.graphics.RecordingCanvas;
 import android.graphics.Typeface;
+import android.graphics.drawable.AnimatedImageDrawable;
 import android.os.Handler;
 import android.os.ParcelFileDescriptor;
 import android.os.SharedMemory;
@@ -28,6 +29,7 @@ import java.io.FileDescriptor;
 import java.io.FileNotFoundException;
 import java.io.IOException;
 import java.lang.reflect.Field;
+import java.lang.reflect.Method;
 import java.net.DatagramSocket;
 import java.net.Socket;
 import java.util.Collections;
@@ -243,5 +245,16 @@ public final class Libcore {
 
     public static void drawTextureLayer(RecordingCanvas canvas, TextureLayer layer) {
         layer.draw(canvas);
+    }
+
+    /** The library says it on a thread of its own: who listens hears of it on the main one. */
+    public static void onAnimationEnd(AnimatedImageDrawable drawable) {
+        try {
+            Method post = AnimatedImageDrawable.class.getDeclaredMethod("postOnAnimationEnd");
+            post.setAccessible(true);
+            post.invoke(drawable);
+        } catch (ReflectiveOperationException e) {
+            throw new IllegalStateException("AOSP's AnimatedImageDrawable has changed", e);
+        }
     }
 }

@@ -3,7 +3,6 @@ package takt.screen;
 
 import android.view.InputChannel;
 import android.view.SurfaceControl;
-import java.nio.ByteBuffer;
 import takt.framework.Natives;
 
 /** The display, whose state is in Rust: crates/screen behind crates/natives/src/screen. */
@@ -51,9 +50,6 @@ final class Native {
     static native void resizeTexture(long number, int width, int height);
 
     static native void closeTexture(long number);
-
-    /** In pixels of four bytes of a direct buffer, all of it. */
-    static native void swapRedAndBlue(ByteBuffer pixels);
 
     static native void giveSurface(int window, SurfaceControl control);
 

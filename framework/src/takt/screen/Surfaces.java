@@ -3,7 +3,6 @@ package takt.screen;
 
 import android.graphics.Bitmap;
 import android.graphics.Canvas;
-import android.graphics.Color;
 import android.graphics.PixelFormat;
 import android.graphics.Rect;
 import android.media.Image;
@@ -22,9 +21,6 @@ final class Surfaces {
     private static final Map<Long, Image> IMAGES = new ConcurrentHashMap<>();
     private static final Map<Long, Drawing> DRAWINGS = new ConcurrentHashMap<>();
     private static final int PIXEL_BYTES = 4;
-
-    /** Does the library's bitmap begin with blue, where a window's pixels begin with red? */
-    private static final boolean IS_BLUE_FIRST = isBlueFirst();
 
     /** What a locked canvas draws into, and its pixels as they are shown. */
     private record Drawing(Bitmap bitmap, ByteBuffer pixels) {
@@ -92,9 +88,6 @@ final class Surfaces {
         }
         drawing.pixels().rewind();
         drawing.bitmap().copyPixelsToBuffer(drawing.pixels());
-        if (IS_BLUE_FIRST) {
-            Native.swapRedAndBlue(drawing.pixels());
-        }
         return drawing.pixels();
     }
 
@@ -105,14 +98,6 @@ final class Surfaces {
         if (drawing != null) {
             Textures.draw(texture, drawing.bitmap());
         }
-    }
-
-    private static boolean isBlueFirst() {
-        Bitmap bitmap = Bitmap.createBitmap(1, 1, Bitmap.Config.ARGB_8888);
-        bitmap.eraseColor(Color.BLUE);
-        ByteBuffer pixel = ByteBuffer.allocate(PIXEL_BYTES);
-        bitmap.copyPixelsToBuffer(pixel);
-        return pixel.get(0) != 0;
     }
 
     /** Nobody draws there any longer. */

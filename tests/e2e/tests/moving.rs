@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Drawables that move: a vector ends at once, since animations do; pictures and lists of frames
+//! take their time.
+
+use e2e::apps::{WAYS, colour, run, said};
+
+#[test]
+fn drawables_move_and_come_to_their_end() {
+    for way in WAYS {
+        let folder = tempfile::tempdir().expect("a temporary directory");
+        let path = folder.path().join("ended.png");
+        let shot = format!("--screenshot={}", path.display());
+        let run = run(way, "moving", &["--key=S", "--wait=1s", &shot]);
+        assert_eq!(run.code, 0, "{run:#?}");
+        let mut said = said(&run.stderr, "Moving");
+        said.sort();
+        let expected = [
+            "frame 0",
+            "frame 0",
+            "frame 1",
+            "picture ended",
+            "vector ended",
+        ];
+        assert_eq!(said, expected, "{run:#?}");
+        let colours = [(50, 75), (150, 50), (250, 50)].map(|(x, y)| colour(&path, x, y));
+        assert_eq!(
+            colours,
+            [[255, 0, 0], [0, 0, 255], [255, 255, 0]],
+            "{way:?}"
+        );
+    }
+}
