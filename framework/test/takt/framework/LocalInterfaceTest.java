@@ -7,11 +7,17 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import android.os.RemoteException;
 import android.view.IWindowId;
+import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 import takt.server.LocalInterface;
 
 /** A server's methods are calls of its interface, with the interface's own parameters. */
 final class LocalInterfaceTest {
+    @BeforeAll
+    static void load() {
+        Natives.load();
+    }
+
     private static final class Right {
         public boolean isFocused() {
             return true;
