@@ -10,7 +10,9 @@ use std::sync::atomic::{AtomicPtr, Ordering};
 
 use jni_sys::{jboolean, jclass, jint, jlong, jlongArray, jobject, jvalue};
 
-use super::{Pixels, State, native_field, state};
+use screen::Refusal;
+
+use super::{Pixels, State, change_quietly, native_field, state};
 use crate::env::{Env, Global};
 
 const CLASS: &str = "android.graphics.HardwareRenderer";
@@ -109,14 +111,24 @@ extern "system" fn draw(
 /// Copies what a renderer has drawn.
 fn post(env: Env, renderer: jlong) {
     find_pixels(env, renderer);
-    let Some(mut state) = state() else { return };
+    let posted = change_quietly(|state| post_locked(state, renderer));
+    if let Some(Err(refusal)) = posted {
+        let text = format!("a window's frame is lost: {refusal}");
+        env.throw("java/lang/IllegalStateException", &text);
+    }
+}
+
+/// The caller holds the state's lock.
+fn post_locked(state: &mut State, renderer: jlong) -> Result<(), Refusal> {
     let State {
         screen, outlets, ..
-    } = &mut *state;
+    } = state;
     let Some(outlet) = outlets.iter().find(|it| it.renderer == renderer) else {
-        return;
+        return Ok(());
     };
-    let Some(pixels) = &outlet.pixels else { return };
+    let Some(pixels) = &outlet.pixels else {
+        return Ok(());
+    };
     let address = core::ptr::with_exposed_provenance::<u8>(pixels.address);
     // SAFETY:
     // 1. The address and size are a direct buffer's, which `Pixels` keeps, over memory that lives
@@ -125,12 +137,7 @@ fn post(env: Env, renderer: jlong) {
     // 2. Nobody writes there meanwhile: the render thread has come to the fence, and draws for this
     //    renderer only when asked by this thread.
     let drawn = unsafe { core::slice::from_raw_parts(address, pixels.bytes) };
-    let outcome = screen.post(outlet.window, outlet.size, drawn);
-    drop(state);
-    if let Err(refusal) = outcome {
-        let text = format!("a window's frame is lost: {refusal}");
-        env.throw("java/lang/IllegalStateException", &text);
-    }
+    screen.post(outlet.window, outlet.size, drawn).map(drop)
 }
 
 /// Asks for the buffer behind a renderer's surface: it is there from the first frame on.

@@ -196,6 +196,13 @@ public final class AppProcess {
         return configuration;
     }
 
+    /** The display is another one: so is the configuration, for the process and its activities. */
+    public void displayChanged() throws RemoteException {
+        if (thread != null) {
+            activities.configurationChanged(configuration());
+        }
+    }
+
     /** What ActivityThread gets the life cycle of its components by. */
     public Handler components() throws ReflectiveOperationException {
         Field handler = ActivityThread.class.getDeclaredField("mH");
