@@ -3,7 +3,9 @@
 //!
 //! The agents in `takt.screen` ask by [`agent`]. [`surface_control`], [`buffer_queue`] and
 //! [`renderer`] bring what AOSP's library draws into a window's buffers; [`input`] and [`vsync`]
-//! are what loopers hear. [`web`] shows all of it in browsers. A window's number is its native object in Java: nothing is to be freed.
+//! are what loopers hear. [`web`] shows all of it in browsers.
+//!
+//! A window's number is its native object in Java: nothing is to be freed.
 
 mod agent;
 mod buffer_queue;

@@ -68,10 +68,10 @@ final class Native {
     /** The display has another size; windows are placed anew when they ask. */
     static native void resize(int width, int height);
 
-    /** Shows the display in browsers; null, or why not. The address with its token goes to a file. */
+    /** Shows the display in browsers; null, or why not. A file gets the address and its token. */
     static native String serve(String address, String file, String name);
 
-    /** What was done in a browser: its kind and three numbers, and its text; kind zero after a second without. */
+    /** What a browser did: kind, three numbers, text. The kind is zero after a second without. */
     static native String deed(long[] out);
 
     /** A text for the browsers' clipboards. */
