@@ -76,7 +76,7 @@ final class Activities {
     private final IActivityClientController controller;
     private int idents;
     /** What the process was told last. */
-    private Configuration configuration = AppProcess.configuration();
+    private Configuration configuration;
 
     Activities(AppProcess process) {
         this.process = process;
@@ -190,6 +190,11 @@ final class Activities {
         if (record != null) {
             record.sizes = sizes;
         }
+    }
+
+    /** The process is bound with this. */
+    synchronized void bound(Configuration first) {
+        configuration = first;
     }
 
     /** It was made anew for another configuration; that it is resumed is told apart. */

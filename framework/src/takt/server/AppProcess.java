@@ -115,9 +115,11 @@ public final class AppProcess {
                 .toList();
         long now = SystemClock.uptimeMillis();
         watchdog.ask(this, "start of the application");
+        Configuration configuration = configuration();
+        activities.bound(configuration);
         thread.bindApplication(installed.application.processName, installed.application, null, null, false,
                 ProviderInfoList.fromList(own), null, null, null, null, null, 0, false, false, false, false,
-                configuration(), COMPATIBILITY, Map.of(), new Bundle(), "", null, null,
+                configuration, COMPATIBILITY, Map.of(), new Bundle(), "", null, null,
                 Changes.disabledFor(installed.application.targetSdkVersion), new long[0], null, now, now);
         owner.onBound(this);
     }
