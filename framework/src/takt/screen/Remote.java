@@ -10,6 +10,7 @@ import android.os.RemoteException;
 import android.os.ServiceManager;
 import android.os.SystemClock;
 import android.util.Log;
+import android.view.KeyEvent;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import org.json.JSONObject;
@@ -72,8 +73,10 @@ final class Remote {
     private void take(int kind, long[] numbers, String text) throws RemoteException, InterruptedException {
         switch (kind) {
             case Native.CODE -> {
-                awaitText();
-                Native.key((int) numbers[1], (int) numbers[2], numbers[3] != 0);
+                if (!erase((int) numbers[1], (int) numbers[2], numbers[3] != 0)) {
+                    awaitText();
+                    Native.key((int) numbers[1], (int) numbers[2], numbers[3] != 0);
+                }
             }
             case Native.TEXT -> type(text, (int) numbers[1]);
             case Native.CLIP -> {
@@ -87,18 +90,36 @@ final class Remote {
         }
     }
 
+    /** Keys have no characters here, so a view's own listener does not know these two. */
+    private boolean erase(int code, int meta, boolean isDown) throws RemoteException, InterruptedException {
+        boolean isBefore = code == KeyEvent.KEYCODE_DEL;
+        if (meta != 0 || !isBefore && code != KeyEvent.KEYCODE_FORWARD_DEL) {
+            return false;
+        }
+        if (!isDown) {
+            return wasText;
+        }
+        awaitKeys();
+        wasText = TextInput.INSTANCE.delete(isBefore ? 1 : 0, isBefore ? 0 : 1);
+        return wasText;
+    }
+
     /** A character, or its key if no view takes text. */
     private void type(String text, int code) throws RemoteException, InterruptedException {
-        long until = SystemClock.uptimeMillis() + ORDER_MILLIS;
-        while (Native.overdue(0) != 0 && SystemClock.uptimeMillis() < until) {
-            Thread.sleep(LOOK_MILLIS);
-        }
+        awaitKeys();
         if (TextInput.INSTANCE.commit(text)) {
             wasText = true;
         } else if (code != 0) {
             awaitText();
             Native.key(code, 0, true);
             Native.key(code, 0, false);
+        }
+    }
+
+    private static void awaitKeys() throws InterruptedException {
+        long until = SystemClock.uptimeMillis() + ORDER_MILLIS;
+        while (Native.overdue(0) != 0 && SystemClock.uptimeMillis() < until) {
+            Thread.sleep(LOOK_MILLIS);
         }
     }
 
