@@ -25,6 +25,10 @@ pub enum Touch {
     Cancel = 3,
     /// It came down in another window.
     Outside = 4,
+    /// Another one comes down beside those that are.
+    PointerDown = 5,
+    /// One of several goes up.
+    PointerUp = 6,
 }
 
 /// What happened.
@@ -32,30 +36,101 @@ pub enum Touch {
 pub enum Input {
     /// The window has the focus, or has no longer.
     Focus(bool),
-    /// A finger.
+    /// Fingers.
     Touch {
-        /// What it does.
+        /// What one of them does.
         touch: Touch,
-        /// On the display.
-        x: f32,
-        /// On the display.
-        y: f32,
-        /// In the window.
-        window_x: f32,
-        /// In the window.
-        window_y: f32,
-        /// When it came down.
+        /// Which one that is, counted among those that are down.
+        index: u8,
+        /// All that are down, and the one that goes up.
+        pointers: Pointers,
+        /// Where the window lies on the display.
+        corner: (f32, f32),
+        /// When the first one came down.
         down_ns: u64,
+    },
+    /// A wheel, or two fingers on a pad.
+    Scroll {
+        /// On the display.
+        place: (f32, f32),
+        /// Where the window lies on the display.
+        corner: (f32, f32),
+        /// Notches to the right.
+        right: f32,
+        /// Notches up.
+        up: f32,
     },
     /// A key.
     Key {
         /// KeyEvent's code.
         code: i32,
+        /// KeyEvent's bits of the keys that are held meanwhile.
+        meta: i32,
         /// Down, not up.
         is_down: bool,
         /// When it went down.
         down_ns: u64,
     },
+}
+
+/// Fingers that one gesture may have.
+pub const POINTERS_MAX: usize = 10;
+
+/// A finger that is down.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Pointer {
+    /// Its own number for as long as it is down.
+    pub id: u8,
+    /// On the display.
+    pub x: f32,
+    /// On the display.
+    pub y: f32,
+}
+
+/// Fingers in the order in which MotionEvent counts them: by their numbers.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Pointers {
+    all: [Pointer; POINTERS_MAX],
+    count: usize,
+}
+
+impl Pointers {
+    /// One finger.
+    pub fn one(pointer: Pointer) -> Self {
+        let mut pointers = Self::default();
+        pointers.all[0] = pointer;
+        pointers.count = 1;
+        pointers
+    }
+
+    /// All of them.
+    pub fn as_slice(&self) -> &[Pointer] {
+        &self.all[..self.count]
+    }
+
+    /// Takes one more to its place; that place, or none if there are too many.
+    pub(crate) fn insert(&mut self, pointer: Pointer) -> Option<usize> {
+        if self.count == POINTERS_MAX {
+            return None;
+        }
+        let place = self.as_slice().iter().take_while(|it| it.id < pointer.id);
+        let place = place.count();
+        self.all.copy_within(place..self.count, place + 1);
+        self.all[place] = pointer;
+        self.count += 1;
+        Some(place)
+    }
+
+    pub(crate) fn remove(&mut self, index: usize) {
+        assert!(index < self.count, "a finger that is down");
+        self.all.copy_within(index + 1..self.count, index);
+        self.count -= 1;
+    }
+
+    pub(crate) fn move_to(&mut self, index: usize, (x, y): (f32, f32)) {
+        let pointer = &mut self.all[index];
+        (pointer.x, pointer.y) = (x, y);
+    }
 }
 
 /// An input on its way.
@@ -90,9 +165,17 @@ impl Channel {
         }
     }
 
-    /// False, and counted, when the channel is full.
+    /// False, and counted, when the channel is full. Messages keep their order; in a full channel
+    /// a move takes the place of the move that waits last.
     pub(crate) fn send(&mut self, input: Input, at_ns: u64) -> bool {
         if self.waiting.len() + self.taken.len() == MESSAGES_MAX {
+            if let Some(last) = self.waiting.back_mut()
+                && is_move(&last.input)
+                && is_move(&input)
+            {
+                (last.input, last.at_ns) = (input, at_ns);
+                return true;
+            }
             self.dropped += 1;
             return false;
         }
@@ -135,12 +218,18 @@ impl Channel {
     }
 }
 
+fn is_move(input: &Input) -> bool {
+    let touch = Touch::Move;
+    matches!(input, Input::Touch { touch: it, .. } if *it == touch)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     const KEY: Input = Input::Key {
         code: 1,
+        meta: 0,
         is_down: true,
         down_ns: 0,
     };

@@ -23,12 +23,12 @@ mod window;
 
 pub use back_end::{BackEnd, Fault, PictureFile};
 pub use buffers::{Buffers, Frame};
-pub use channel::{ChannelId, Input, Message, Touch};
+pub use channel::{ChannelId, Input, Message, POINTERS_MAX, Pointer, Pointers, Touch};
 pub use display::Display;
 pub use geometry::Rect;
 pub use layers::{Change, LayerId, LayerKind, Owner};
 pub use picture::Picture;
 pub use placement::{Frames, Wish};
-pub use screen::{Event, Refusal, Screen};
+pub use screen::{Event, FingerId, Refusal, Screen};
 pub use vsync::{Tick, Vsync};
 pub use window::{WindowId, WindowKind};

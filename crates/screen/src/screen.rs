@@ -6,8 +6,8 @@ use std::collections::VecDeque;
 use rt::shared::SharedError;
 
 use crate::buffers::Frame;
-use crate::channel::{Channel, ChannelId, Input, Message, Touch};
-use crate::display::Display;
+use crate::channel::{Channel, ChannelId, Input, Message, POINTERS_MAX, Pointer, Pointers, Touch};
+use crate::display::{Display, SIDE_MAX};
 use crate::geometry::Rect;
 use crate::layers::{self, Change, LayerId, LayerKind, Layers, Owner, Side};
 use crate::picture::Picture;
@@ -33,6 +33,9 @@ pub enum Refusal {
     /// No window has the focus.
     #[error("no window has the focus")]
     NoFocus,
+    /// A gesture has so many fingers at most.
+    #[error("there are {POINTERS_MAX} fingers already")]
+    TooManyFingers,
     /// The window does not read its input.
     #[error("the window does not read its input: its channel is full")]
     Full,
@@ -59,12 +62,45 @@ pub enum Event {
     Input(ChannelId),
 }
 
-/// A finger that is down: all of its touches go to one window.
+/// Fingers that are down: all of their touches go to one window.
 #[derive(Clone, Copy, Debug)]
 struct Gesture {
     window: WindowId,
     down_ns: u64,
+    pointers: Pointers,
+    /// The name of each finger, by its number.
+    names: [Option<FingerId>; POINTERS_MAX],
 }
+
+impl Gesture {
+    /// Where a finger stands among those that are down.
+    fn index_of(&self, finger: FingerId) -> Option<usize> {
+        let id = self.names.iter().position(|it| *it == Some(finger))?;
+        let mut pointers = self.pointers.as_slice().iter();
+        pointers.position(|it| usize::from(it.id) == id)
+    }
+
+    /// Another one comes down; where it stands, or none if there are too many.
+    fn insert(&mut self, finger: FingerId, (x, y): (f32, f32)) -> Option<usize> {
+        let free = self.names.iter().position(Option::is_none)?;
+        let id = free as u8;
+        let place = self.pointers.insert(Pointer { id, x, y })?;
+        self.names[free] = Some(finger);
+        Some(place)
+    }
+
+    /// The one that stands there has gone up; false if it was the last.
+    fn remove(&mut self, index: usize) -> bool {
+        let id = self.pointers.as_slice()[index].id;
+        self.names[usize::from(id)] = None;
+        self.pointers.remove(index);
+        !self.pointers.as_slice().is_empty()
+    }
+}
+
+/// A finger's name, given by who has it: a back end's own count.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FingerId(pub u32);
 
 /// The state of one display.
 #[derive(Debug)]
@@ -80,6 +116,8 @@ pub struct Screen {
     told: VecDeque<ChannelId>,
     key_down_ns: u64,
     names: u32,
+    /// Counts what may change the picture.
+    revision: u64,
 }
 
 impl Screen {
@@ -95,7 +133,27 @@ impl Screen {
             told: VecDeque::with_capacity(WINDOWS_MAX),
             key_down_ns: 0,
             names: 0,
+            revision: 0,
         }
+    }
+
+    /// Another size: windows are placed anew as they ask for it. What is down goes nowhere.
+    pub fn resize(&mut self, width: u32, height: u32, now_ns: u64) -> Result<(), Refusal> {
+        let is_size = |it: u32| (1..=SIDE_MAX).contains(&it);
+        if !is_size(width) || !is_size(height) {
+            return Err(Refusal::Size);
+        }
+        if let Some(lost) = self.gesture.take() {
+            let _ = self.send_touch(&lost, Touch::Cancel, 0, now_ns);
+        }
+        (self.display.width, self.display.height) = (width, height);
+        self.revision += 1;
+        Ok(())
+    }
+
+    /// A number that changes whenever the picture may have.
+    pub fn revision(&self) -> u64 {
+        self.revision
     }
 
     /// The display.
@@ -187,6 +245,7 @@ impl Screen {
             _ => None,
         };
         let frames = wish.place(self.display.bounds(), attached);
+        self.revision += 1;
         let window = &mut self.windows[index];
         window.frames = frames;
         window.insets = insets;
@@ -197,6 +256,7 @@ impl Screen {
     /// How it looks as a whole: its own alpha, and how dark it is behind it.
     pub fn shade(&mut self, id: WindowId, alpha: f32, dim: f32) -> Result<(), Refusal> {
         let index = self.index_of(id)?;
+        self.revision += 1;
         let window = &mut self.windows[index];
         window.alpha = alpha;
         window.dim = dim;
@@ -207,6 +267,7 @@ impl Screen {
     pub fn set_opaque(&mut self, id: WindowId, is_opaque: bool) -> Result<(), Refusal> {
         let index = self.index_of(id)?;
         self.windows[index].is_opaque = is_opaque;
+        self.revision += 1;
         Ok(())
     }
 
@@ -220,6 +281,7 @@ impl Screen {
         let index = self.index_of(id)?;
         let window = &mut self.windows[index];
         window.is_visible = is_visible;
+        self.revision += 1;
         if !is_visible {
             window.buffers = None;
         }
@@ -238,6 +300,7 @@ impl Screen {
             .collect();
         self.windows.retain(|it| !gone.contains(&it.id));
         self.layers.remove_of(&gone);
+        self.revision += 1;
         self.gesture = self.gesture.filter(|it| !gone.contains(&it.window));
         self.told
             .retain(|it| !gone.iter().any(|gone| gone.0 == it.0));
@@ -268,7 +331,7 @@ impl Screen {
         }
     }
 
-    /// A finger at a place of the display.
+    /// The one finger of a script, at a place of the display.
     pub fn touch(
         &mut self,
         touch: Touch,
@@ -276,20 +339,88 @@ impl Screen {
         y: f32,
         now_ns: u64,
     ) -> Result<WindowId, Refusal> {
-        let gesture = match (touch, self.gesture) {
-            (Touch::Down, _) => self.begin(x, y, now_ns)?,
-            (_, Some(gesture)) => gesture,
-            _ => return Err(Refusal::NoTarget),
+        self.finger(FingerId(0), touch, (x, y), now_ns)
+    }
+
+    /// One of several fingers. A finger that comes down beside others joins their gesture.
+    pub fn finger(
+        &mut self,
+        finger: FingerId,
+        touch: Touch,
+        place: (f32, f32),
+        now_ns: u64,
+    ) -> Result<WindowId, Refusal> {
+        if touch == Touch::Down {
+            return self.finger_down(finger, place, now_ns);
+        }
+        let mut gesture = self.gesture.ok_or(Refusal::NoTarget)?;
+        let index = gesture.index_of(finger).ok_or(Refusal::NoTarget)?;
+        gesture.pointers.move_to(index, place);
+        let all = gesture;
+        let touch = match touch {
+            Touch::Up => {
+                let has_more = gesture.remove(index);
+                self.gesture = has_more.then_some(gesture);
+                if has_more {
+                    Touch::PointerUp
+                } else {
+                    Touch::Up
+                }
+            }
+            Touch::Cancel => {
+                self.gesture = None;
+                Touch::Cancel
+            }
+            _ => {
+                self.gesture = Some(gesture);
+                Touch::Move
+            }
         };
-        let is_end = matches!(touch, Touch::Up | Touch::Cancel);
-        self.gesture = (!is_end).then_some(gesture);
-        let input = self.touch_of(gesture.window, touch, (x, y), gesture.down_ns)?;
+        self.send_touch(&all, touch, index, now_ns)
+    }
+
+    fn finger_down(
+        &mut self,
+        finger: FingerId,
+        place: (f32, f32),
+        now_ns: u64,
+    ) -> Result<WindowId, Refusal> {
+        // One that is down already has lost its end: what it did is over.
+        let known = self.gesture.filter(|it| it.index_of(finger).is_some());
+        if let Some(lost) = known {
+            self.gesture = None;
+            let _ = self.send_touch(&lost, Touch::Cancel, 0, now_ns);
+        }
+        let (mut gesture, touch) = match self.gesture {
+            Some(gesture) => (gesture, Touch::PointerDown),
+            None => (self.begin(place, now_ns)?, Touch::Down),
+        };
+        let index = gesture.insert(finger, place);
+        let index = index.ok_or(Refusal::TooManyFingers)?;
+        self.gesture = Some(gesture);
+        self.send_touch(&gesture, touch, index, now_ns)
+    }
+
+    fn send_touch(
+        &mut self,
+        gesture: &Gesture,
+        touch: Touch,
+        index: usize,
+        now_ns: u64,
+    ) -> Result<WindowId, Refusal> {
+        let input = Input::Touch {
+            touch,
+            index: index as u8,
+            pointers: gesture.pointers,
+            corner: self.corner_of(gesture.window)?,
+            down_ns: gesture.down_ns,
+        };
         self.send(gesture.window, input, now_ns)?;
         Ok(gesture.window)
     }
 
     /// Finds whose touches these are; who watches what lies outside hears of it.
-    fn begin(&mut self, x: f32, y: f32, now_ns: u64) -> Result<Gesture, Refusal> {
+    fn begin(&mut self, (x, y): (f32, f32), now_ns: u64) -> Result<Gesture, Refusal> {
         let touched = self.windows.iter().rposition(|it| it.is_touched(x, y));
         let index = touched.ok_or(Refusal::NoTarget)?;
         let window = self.windows[index].id;
@@ -300,35 +431,55 @@ impl Screen {
             .map(|it| it.id)
             .collect();
         for watcher in watchers {
-            let input = self.touch_of(watcher, Touch::Outside, (x, y), now_ns)?;
+            let input = Input::Touch {
+                touch: Touch::Outside,
+                index: 0,
+                pointers: Pointers::one(Pointer { id: 0, x, y }),
+                corner: self.corner_of(watcher)?,
+                down_ns: now_ns,
+            };
             let _ = self.send(watcher, input, now_ns);
         }
         Ok(Gesture {
             window,
             down_ns: now_ns,
+            pointers: Pointers::default(),
+            names: [None; POINTERS_MAX],
         })
     }
 
-    fn touch_of(
-        &self,
-        id: WindowId,
-        touch: Touch,
+    /// A wheel turns over a place of the display: so many notches to the right and up.
+    pub fn scroll(
+        &mut self,
         (x, y): (f32, f32),
-        down_ns: u64,
-    ) -> Result<Input, Refusal> {
-        let frame = self.windows[self.index_of(id)?].frames.frame;
-        Ok(Input::Touch {
-            touch,
-            x,
-            y,
-            window_x: x - frame.left as f32,
-            window_y: y - frame.top as f32,
-            down_ns,
-        })
+        (right, up): (f32, f32),
+        now_ns: u64,
+    ) -> Result<WindowId, Refusal> {
+        let touched = self.windows.iter().rfind(|it| it.is_touched(x, y));
+        let window = touched.ok_or(Refusal::NoTarget)?.id;
+        let input = Input::Scroll {
+            place: (x, y),
+            corner: self.corner_of(window)?,
+            right,
+            up,
+        };
+        self.send(window, input, now_ns)?;
+        Ok(window)
     }
 
-    /// A key, for who has the focus.
-    pub fn key(&mut self, code: i32, is_down: bool, now_ns: u64) -> Result<WindowId, Refusal> {
+    fn corner_of(&self, id: WindowId) -> Result<(f32, f32), Refusal> {
+        let frame = self.windows[self.index_of(id)?].frames.frame;
+        Ok((frame.left as f32, frame.top as f32))
+    }
+
+    /// A key, for who has the focus. `meta` says which keys are held meanwhile, as KeyEvent does.
+    pub fn key(
+        &mut self,
+        code: i32,
+        meta: i32,
+        is_down: bool,
+        now_ns: u64,
+    ) -> Result<WindowId, Refusal> {
         let focus = self.focus.ok_or(Refusal::NoFocus)?;
         if is_down {
             self.key_down_ns = now_ns;
@@ -336,6 +487,7 @@ impl Screen {
         let down_ns = self.key_down_ns;
         let key = Input::Key {
             code,
+            meta,
             is_down,
             down_ns,
         };
@@ -428,7 +580,9 @@ impl Screen {
         pixels: &[u8],
     ) -> Result<Frame, Refusal> {
         let index = self.index_of(id)?;
-        layers::post(&mut self.windows[index].buffers, (width, height), pixels)
+        let frame = layers::post(&mut self.windows[index].buffers, (width, height), pixels)?;
+        self.revision += u64::from(!frame.damage.is_empty());
+        Ok(frame)
     }
 
     /// A new layer, shown from its first frame on.
@@ -436,16 +590,19 @@ impl Screen {
         if let Owner::Window(id) = owner {
             self.index_of(id)?;
         }
+        self.revision += 1;
         self.layers.add(kind, owner)
     }
 
     /// Changes a layer.
     pub fn change_layer(&mut self, id: LayerId, change: Change) -> Result<(), Refusal> {
+        self.revision += 1;
         self.layers.change(id, change)
     }
 
     /// Takes a layer away, with those of its own.
     pub fn remove_layer(&mut self, id: LayerId) {
+        self.revision += 1;
         self.layers.remove(id);
     }
 
@@ -461,7 +618,9 @@ impl Screen {
         size: (u32, u32),
         pixels: &[u8],
     ) -> Result<Frame, Refusal> {
-        self.layers.post(id, size, pixels)
+        let frame = self.layers.post(id, size, pixels)?;
+        self.revision += u64::from(!frame.damage.is_empty());
+        Ok(frame)
     }
 
     /// What the display shows.

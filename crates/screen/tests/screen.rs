@@ -2,8 +2,8 @@
 //! The state machine: who lies above whom, who has the focus, where touches go, what is seen.
 
 use screen::{
-    ChannelId, Display, Event, Input, Message, Picture, Rect, Refusal, Screen, Touch, WindowId,
-    WindowKind, Wish,
+    ChannelId, Display, Event, FingerId, Input, Message, Picture, Rect, Refusal, Screen, Touch,
+    WindowId, WindowKind, Wish,
 };
 
 const DISPLAY: Display = Display {
@@ -92,7 +92,7 @@ fn the_focus_goes_to_the_highest_that_can_have_it_and_comes_back() {
     assert_eq!(drain(&mut screen, dialog), [Input::Focus(true)]);
     let both = [Input::Focus(true), Input::Focus(false)];
     assert_eq!(drain(&mut screen, activity), both);
-    screen.key(4, true, 9).expect("a key");
+    screen.key(4, 0, true, 9).expect("a key");
     assert!(matches!(
         drain(&mut screen, dialog)[..],
         [Input::Key { code: 4, .. }]
@@ -121,8 +121,11 @@ fn a_gesture_belongs_to_the_window_that_it_began_in() {
         .iter()
         .filter_map(|it| match it {
             Input::Touch {
-                window_x, window_y, ..
-            } => Some((*window_x, *window_y)),
+                pointers, corner, ..
+            } => {
+                let first = pointers.as_slice()[0];
+                Some((first.x - corner.0, first.y - corner.1))
+            }
             _ => None,
         })
         .collect();
@@ -143,6 +146,106 @@ fn a_gesture_belongs_to_the_window_that_it_began_in() {
         "{watched:?}"
     );
     assert!(drain(&mut screen, glass).is_empty());
+}
+
+/// What a window hears of fingers: what is done, which one does it, and all with their places.
+fn heard(screen: &mut Screen, id: WindowId) -> Vec<(Touch, u8, Vec<(u8, f32)>)> {
+    let inputs = drain(screen, id).into_iter();
+    let touches = inputs.filter_map(|it| match it {
+        Input::Touch {
+            touch,
+            index,
+            pointers,
+            ..
+        } => {
+            let all = pointers.as_slice().iter().map(|it| (it.id, it.x));
+            Some((touch, index, all.collect()))
+        }
+        _ => None,
+    });
+    touches.collect()
+}
+
+#[test]
+fn several_fingers_are_one_gesture() {
+    let mut screen = Screen::new(DISPLAY);
+    let window = shown(&mut screen, WindowKind::Application, &whole());
+    let [first, second, third] = [7, 8, 9].map(FingerId);
+    let mut done = |finger, touch, x| screen.finger(finger, touch, (x, 1.0), 5).is_ok();
+    assert!(done(first, Touch::Down, 1.0) && done(second, Touch::Down, 2.0));
+    assert!(done(second, Touch::Move, 3.0) && done(first, Touch::Up, 1.0));
+    assert!(!done(first, Touch::Move, 1.0), "it is up");
+    assert!(
+        done(third, Touch::Down, 4.0),
+        "it gets the number that is free"
+    );
+    assert!(done(second, Touch::Up, 3.0) && done(third, Touch::Up, 5.0));
+    let expected = [
+        (Touch::Down, 0, vec![(0, 1.0)]),
+        (Touch::PointerDown, 1, vec![(0, 1.0), (1, 2.0)]),
+        (Touch::Move, 1, vec![(0, 1.0), (1, 3.0)]),
+        (Touch::PointerUp, 0, vec![(0, 1.0), (1, 3.0)]),
+        (Touch::PointerDown, 0, vec![(0, 4.0), (1, 3.0)]),
+        (Touch::PointerUp, 1, vec![(0, 4.0), (1, 3.0)]),
+        (Touch::Up, 0, vec![(0, 5.0)]),
+    ];
+    assert_eq!(heard(&mut screen, window), expected);
+}
+
+#[test]
+fn fingers_are_bounded_and_end_together() {
+    let mut screen = Screen::new(DISPLAY);
+    let window = shown(&mut screen, WindowKind::Application, &whole());
+    for finger in 0..10 {
+        let down = screen.finger(FingerId(finger), Touch::Down, (0.0, 0.0), 5);
+        assert_eq!(down, Ok(window));
+    }
+    let more = screen.finger(FingerId(10), Touch::Down, (0.0, 0.0), 5);
+    assert_eq!(more, Err(Refusal::TooManyFingers));
+    screen.resize(4, 8, 6).expect("another size");
+    assert_eq!(
+        heard(&mut screen, window).last().map(|it| it.0),
+        Some(Touch::Cancel)
+    );
+    let gone = screen.finger(FingerId(1), Touch::Up, (0.0, 0.0), 7);
+    assert_eq!(gone, Err(Refusal::NoTarget));
+    assert_eq!(screen.resize(0, 8, 6), Err(Refusal::Size));
+}
+
+#[test]
+fn a_full_channel_keeps_the_order_and_the_latest_move() {
+    let mut screen = Screen::new(DISPLAY);
+    let window = shown(&mut screen, WindowKind::Application, &whole());
+    screen.touch(Touch::Down, 0.0, 0.0, 5).expect("down");
+    for x in 0..400 {
+        screen.touch(Touch::Move, x as f32, 0.0, 6).expect("moved");
+    }
+    assert_eq!(screen.touch(Touch::Up, 0.0, 0.0, 7), Err(Refusal::Full));
+    let all = heard(&mut screen, window);
+    let places: Vec<f32> = all[1..].iter().map(|it| it.2[0].1).collect();
+    assert!(
+        places.is_sorted() && places.last() == Some(&399.0),
+        "{places:?}"
+    );
+}
+
+#[test]
+fn a_wheel_goes_to_the_window_below_it() {
+    let mut screen = Screen::new(DISPLAY);
+    let window = shown(&mut screen, WindowKind::Application, &whole());
+    drain(&mut screen, window);
+    let before = screen.revision();
+    assert_eq!(screen.scroll((3.0, 1.0), (0.0, -1.0), 5), Ok(window));
+    let expected = Input::Scroll {
+        place: (3.0, 1.0),
+        corner: (0.0, 0.0),
+        right: 0.0,
+        up: -1.0,
+    };
+    assert_eq!(drain(&mut screen, window), [expected]);
+    assert_eq!(screen.revision(), before, "input changes no picture");
+    fill(&mut screen, window, [1, 2, 3, 255]);
+    assert_ne!(screen.revision(), before);
 }
 
 #[test]
@@ -184,7 +287,7 @@ fn a_panel_lies_right_above_its_window_and_goes_with_it() {
     screen.remove(first, 3).expect("gone");
     assert_eq!(screen.remove(panel, 4), Err(Refusal::NoWindow));
     assert_eq!(screen.focus(), None);
-    assert_eq!(screen.key(4, true, 5), Err(Refusal::NoFocus));
+    assert_eq!(screen.key(4, 0, true, 5), Err(Refusal::NoFocus));
     let orphan = screen.add(WindowKind::Panel(first), true);
     assert_eq!(orphan, Err(Refusal::NoWindow));
 }
@@ -197,7 +300,7 @@ fn input_that_is_not_finished_is_overdue() {
     drain(&mut screen, activity);
     while screen.next_event(1).is_some() {}
     assert!(screen.is_quiet());
-    screen.key(4, true, 100).expect("a key");
+    screen.key(4, 0, true, 100).expect("a key");
     let id = channel(&screen, activity);
     assert_eq!(screen.next_event(100), Some(Event::Input(id)));
     assert_eq!(screen.next_event(100), None, "told once");
@@ -243,9 +346,10 @@ fn random_calls_keep_the_rules() {
                 4 => {
                     let touch = [Touch::Down, Touch::Move, Touch::Up][random.usize(..3)];
                     let place = (random.f32() * 10.0 - 1.0, random.f32() * 6.0 - 1.0);
-                    let _ = screen.touch(touch, place.0, place.1, now_ns);
+                    let finger = FingerId(random.u32(..12));
+                    let _ = screen.finger(finger, touch, place, now_ns);
                 }
-                5 => drop(screen.key(random.i32(..), random.bool(), now_ns)),
+                5 => drop(screen.key(random.i32(..), 0, random.bool(), now_ns)),
                 6 => {
                     if let Ok(size) = screen.surface_size(id) {
                         let bytes = vec![random.u8(..); (size.0 * size.1 * 4) as usize];

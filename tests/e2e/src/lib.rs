@@ -4,6 +4,7 @@
 
 pub mod apps;
 pub mod bound;
+pub mod browser;
 
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::CommandExt;

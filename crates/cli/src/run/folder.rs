@@ -26,6 +26,7 @@ const ANDROID_ID: &str = "android-id";
 /// In hexadecimal, as Android has it.
 const ANDROID_ID_BYTES: usize = 16;
 const LIBRARIES: &str = "lib";
+const SCREEN_ADDRESS: &str = "screen-address";
 const NEW_LIBRARIES: &str = "lib.new";
 /// A package has at most ten signers.
 const RECORD_BYTES_MAX: u64 = 64 << 10;
@@ -260,6 +261,11 @@ impl DataFolder {
 
     pub(super) fn path(&self) -> &Path {
         &self.path
+    }
+
+    /// Where `--screen web` leaves its address and token.
+    pub(super) fn screen_address(&self) -> PathBuf {
+        self.path.join(OWN).join(SCREEN_ADDRESS)
     }
 
     pub(super) fn libraries(&self) -> PathBuf {

@@ -10,9 +10,11 @@ mod sealed;
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
+use std::str::FromStr;
 use std::time::Duration;
 
 use anyhow::{Context, Result, anyhow, bail};
@@ -39,7 +41,7 @@ const ROOT_WARNING: &str = "running as root: the package may do everything to th
 /// that nothing caught, 2 refused, 3 ended because it did not respond.
 #[derive(clap::Args)]
 #[command(
-    after_help = "Example:\n  takt run target/framework/apps/heartbeat.apk --service .Heartbeat --for 10s --report\n  takt run target/framework/apps/widgets.apk --tap 150,130 --screenshot out/widgets.png"
+    after_help = "Example:\n  takt run target/framework/apps/heartbeat.apk --service .Heartbeat --for 10s --report\n  takt run target/framework/apps/widgets.apk --tap 150,130 --screenshot out/widgets.png\n  takt run target/framework/apps/widgets.apk --screen web"
 )]
 pub(crate) struct Args {
     /// The package
@@ -94,7 +96,7 @@ pub(crate) struct Args {
     framework: Option<PathBuf>,
     /// Give activities windows, and show them here; without it, and without steps at the display,
     /// they live without windows
-    #[arg(long, value_enum)]
+    #[arg(long, value_name = "picture|web[=ADDR:PORT]")]
     screen: Option<BackEnd>,
     /// The display: its size in pixels, and its density in dots an inch
     #[arg(long, value_name = "WIDTHxHEIGHT[@DPI]", default_value = "800x480")]
@@ -104,10 +106,42 @@ pub(crate) struct Args {
 }
 
 /// Who shows what the display has.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum BackEnd {
     /// Nobody but --screenshot.
     Picture,
+    /// Browsers that come to this address.
+    Web(SocketAddr),
+}
+
+impl FromStr for BackEnd {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text.split_once('=') {
+            None if text == "picture" => Ok(Self::Picture),
+            None if text == "web" => Ok(Self::Web(LOOPBACK)),
+            Some(("web", address)) => address
+                .parse()
+                .map(Self::Web)
+                .map_err(|_| "an address and a port are wanted: web=127.0.0.1:8080".to_owned()),
+            _ if matches!(text, "wayland" | "drm") => Err(format!(
+                "{text} is not supported yet: picture and web are there"
+            )),
+            _ => Err("picture, web or web=ADDR:PORT is wanted".to_owned()),
+        }
+    }
+}
+
+/// Nobody but programs of this machine comes there, at a port that is free.
+const LOOPBACK: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 0);
+
+/// What the launcher lets browsers in by.
+#[derive(Serialize)]
+struct Web {
+    address: SocketAddr,
+    /// Where the address goes, with the token.
+    file: PathBuf,
 }
 
 /// What the launcher makes the display of.
@@ -217,6 +251,7 @@ struct Run<'a> {
     /// None: activities live without windows.
     display: Option<Size>,
     script: Vec<Step>,
+    web: Option<Web>,
 }
 
 #[derive(Debug, PartialEq, Serialize)]
@@ -279,6 +314,13 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
             density: args.display.density,
         }),
         script: args.script.steps()?,
+        web: match args.screen {
+            Some(BackEnd::Web(address)) => Some(Web {
+                address,
+                file: data.screen_address(),
+            }),
+            _ => None,
+        },
     };
     let description = Sealed::of("run.json", &serde_json::to_vec(&run)?)?;
     start(args, &framework, &description.path())
@@ -404,6 +446,17 @@ fn starts<'a>(intents: &'a Intents, manifest: &'a Manifest) -> Vec<Start<'a>> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_screen_is_a_picture_or_an_address() {
+        assert_eq!("picture".parse(), Ok(BackEnd::Picture));
+        assert_eq!("web".parse(), Ok(BackEnd::Web(LOOPBACK)));
+        let address = "[::1]:80".parse().unwrap();
+        assert_eq!("web=[::1]:80".parse(), Ok(BackEnd::Web(address)));
+        for wrong in ["", "web=", "web=80", "web=host:80", "picture=1", "drm"] {
+            assert!(wrong.parse::<BackEnd>().is_err(), "{wrong}");
+        }
+    }
 
     #[test]
     fn an_extra_is_a_name_and_a_value() {

@@ -18,6 +18,8 @@ pub(super) enum Step {
     Text(String),
     /// A key goes down and up.
     Key(String),
+    /// The display turns by a quarter.
+    Rotate(bool),
     /// Milliseconds.
     Wait(u64),
     /// Where the picture goes.
@@ -74,6 +76,10 @@ fn key(text: &str) -> Result<Step, String> {
     Ok(Step::Key(text.to_uppercase()))
 }
 
+fn rotate(_: &str) -> Result<Step, String> {
+    Ok(Step::Rotate(true))
+}
+
 fn screenshot(text: &str) -> Result<Step, String> {
     match text {
         "" => Err("a file is wanted".to_owned()),
@@ -87,7 +93,15 @@ fn measure(text: &str) -> Result<Step, String> {
     Ok(Step::Measure(count, PathBuf::from(path)))
 }
 
-const NAMES: [&str; 6] = ["tap", "text", "key", "wait", "screenshot", "measure-input"];
+const NAMES: [&str; 7] = [
+    "tap",
+    "text",
+    "key",
+    "rotate",
+    "wait",
+    "screenshot",
+    "measure-input",
+];
 
 impl clap::Args for Script {
     fn augment_args(command: Command) -> Command {
@@ -105,6 +119,12 @@ impl clap::Args for Script {
                     "Press a key by Android's name, such as BACK or ENTER",
                 )
                 .value_parser(key),
+            )
+            .arg(
+                arg("rotate", "", "Turn the display by a quarter")
+                    .num_args(0)
+                    .default_missing_value("")
+                    .value_parser(rotate),
             )
             .arg(arg("wait", "TIME", "Wait, such as 500ms").value_parser(wait))
             .arg(
@@ -165,6 +185,7 @@ mod tests {
             "--screenshot=a.png",
             "--text=x",
             "--tap=3,4",
+            "--rotate",
             "--key=enter",
             "--wait=2s",
         ]);
@@ -173,6 +194,7 @@ mod tests {
             Step::Screenshot("a.png".into()),
             Step::Text("x".to_owned()),
             Step::Tap(3.0, 4.0),
+            Step::Rotate(true),
             Step::Key("ENTER".to_owned()),
             Step::Wait(2000),
         ];

@@ -7,8 +7,8 @@ use jni_sys::{
     jboolean, jclass, jfloat, jfloatArray, jint, jintArray, jlong, jlongArray, jobject, jstring,
     jvalue,
 };
-use screen::{BackEnd, ChannelId, Display, Event, Input, Message, PictureFile, Rect, Touch};
-use screen::{WindowKind, Wish};
+use screen::{BackEnd, ChannelId, Display, Event, Input, Message, POINTERS_MAX, PictureFile};
+use screen::{Rect, Touch, WindowKind, Wish};
 
 use super::{SHOWN, change, native_object, now_ns, open, or_throw, state, state_or_throw, window};
 use crate::env::Env;
@@ -25,6 +25,7 @@ const INPUT: jint = 2;
 const FOCUS: jlong = 0;
 const TOUCH: jlong = 1;
 const KEY: jlong = 2;
+const SCROLL: jlong = 3;
 /// So long a thread waits for an event before it comes back without one.
 const WAIT_NS: u64 = 1_000_000_000;
 
@@ -252,35 +253,63 @@ extern "system" fn Java_takt_screen_Native_take(
     }
 }
 
-fn numbers_of(message: &Message) -> [jlong; 9] {
-    let head = (jlong::from(message.sequence), message.at_ns.cast_signed());
+/// How many numbers a message has at most: what all have, then three for each finger.
+const NUMBERS: usize = 8 + 3 * POINTERS_MAX;
+
+fn numbers_of(message: &Message) -> [jlong; NUMBERS] {
     let bits = |it: f32| jlong::from(it.to_bits());
+    let mut numbers = [0; NUMBERS];
+    numbers[0] = message.sequence.into();
+    numbers[1] = message.at_ns.cast_signed();
     let (kind, rest) = match message.input {
-        Input::Focus(has) => (FOCUS, [jlong::from(has), 0, 0, 0, 0, 0]),
+        Input::Focus(has) => (FOCUS, [has.into(), 0, 0, 0, 0]),
         Input::Touch {
             touch,
-            x,
-            y,
-            window_x,
-            window_y,
+            index,
+            pointers,
+            corner,
             down_ns,
         } => {
-            let down_ns = down_ns.cast_signed();
-            let place = [bits(x), bits(y), bits(window_x), bits(window_y)];
-            let [x, y, window_x, window_y] = place;
-            (TOUCH, [touch as jlong, x, y, window_x, window_y, down_ns])
+            let pointers = pointers.as_slice();
+            for (pointer, out) in pointers.iter().zip(numbers[8..].chunks_exact_mut(3)) {
+                out.copy_from_slice(&[pointer.id.into(), bits(pointer.x), bits(pointer.y)]);
+            }
+            let action = touch as jlong | jlong::from(index_of(touch, index)) << 8;
+            let (left, top) = (bits(corner.0), bits(corner.1));
+            let count = pointers.len() as jlong;
+            (TOUCH, [action, down_ns.cast_signed(), left, top, count])
+        }
+        Input::Scroll {
+            place,
+            corner,
+            right,
+            up,
+        } => {
+            numbers[8..10].copy_from_slice(&[bits(place.0), bits(place.1)]);
+            let (left, top) = (bits(corner.0), bits(corner.1));
+            (SCROLL, [bits(right), bits(up), left, top, 0])
         }
         Input::Key {
             code,
+            meta,
             is_down,
             down_ns,
         } => {
             let down_ns = down_ns.cast_signed();
-            (KEY, [code.into(), is_down.into(), down_ns, 0, 0, 0])
+            (KEY, [code.into(), is_down.into(), down_ns, meta.into(), 0])
         }
     };
-    let [a, b, c, d, e, f] = rest;
-    [head.0, head.1, kind, a, b, c, d, e, f]
+    numbers[2] = kind;
+    numbers[3..8].copy_from_slice(&rest);
+    numbers
+}
+
+/// Only a finger beside others has its place in the action.
+fn index_of(touch: Touch, index: u8) -> u8 {
+    match touch {
+        Touch::PointerDown | Touch::PointerUp => index,
+        _ => 0,
+    }
 }
 
 /// A finger, in MotionEvent's own numbers.
@@ -309,9 +338,15 @@ extern "system" fn Java_takt_screen_Native_touch(
 }
 
 #[unsafe(no_mangle)]
-extern "system" fn Java_takt_screen_Native_key(env: Env, _: jclass, code: jint, is_down: jboolean) {
+extern "system" fn Java_takt_screen_Native_key(
+    env: Env,
+    _: jclass,
+    code: jint,
+    meta: jint,
+    is_down: jboolean,
+) {
     let now_ns = now_ns();
-    let sent = change(env, |it| it.screen.key(code, is_down, now_ns));
+    let sent = change(env, |it| it.screen.key(code, meta, is_down, now_ns));
     or_throw(env, sent);
 }
 
@@ -338,6 +373,14 @@ extern "system" fn Java_takt_screen_Native_overdue(_: Env, _: jclass, millis: jl
     let before_ns = now_ns().saturating_sub(millis.cast_unsigned().saturating_mul(1_000_000));
     let overdue = state().and_then(|it| it.screen.overdue(before_ns));
     overdue.map_or(0, |it| it.0.cast_signed())
+}
+
+#[unsafe(no_mangle)]
+extern "system" fn Java_takt_screen_Native_resize(env: Env, _: jclass, width: jint, height: jint) {
+    let now_ns = now_ns();
+    let (width, height) = (width.cast_unsigned(), height.cast_unsigned());
+    let resized = change(env, |it| it.screen.resize(width, height, now_ns));
+    or_throw(env, resized);
 }
 
 /// Null, or why the picture is not there.

@@ -3,8 +3,10 @@
 //!
 //! The agents in `takt.screen` ask by [`agent`]. [`surface_control`], [`buffer_queue`] and
 //! [`renderer`] bring what AOSP's library draws into a window's buffers, and [`surface`] what an
-//! application draws with a canvas of its own; [`input`] and [`vsync`] are what loopers hear. A
-//! window's number is its native object in Java: nothing is to be freed.
+//! application draws with a canvas of its own; [`input`] and [`vsync`] are what loopers hear.
+//! [`web`] shows all of it in browsers.
+//!
+//! A window's number is its native object in Java: nothing is to be freed.
 
 mod agent;
 mod buffer_queue;
@@ -17,6 +19,7 @@ mod surface;
 mod surface_control;
 mod texture;
 mod vsync;
+mod web;
 
 use std::ffi::{CStr, c_void};
 use std::sync::OnceLock;
@@ -90,6 +93,8 @@ struct Pixels {
 struct Shown {
     state: PiMutex<State>,
     changed: PiCondvar,
+    /// The picture may be another one.
+    pictured: PiCondvar,
 }
 
 static SHOWN: OnceLock<Shown> = OnceLock::new();
@@ -104,6 +109,7 @@ fn open(display: Display) -> bool {
     let shown = Shown {
         state: PiMutex::new(state),
         changed: PiCondvar::new(),
+        pictured: PiCondvar::new(),
     };
     SHOWN.set(shown).is_ok()
 }
@@ -124,10 +130,21 @@ fn state_or_throw(env: Env) -> Option<PiMutexGuard<'static, State>> {
 
 /// Changes the state, and wakes who waits for events.
 fn change<R>(env: Env, run: impl FnOnce(&mut State) -> R) -> Option<R> {
-    let mut state = state_or_throw(env)?;
+    drop(state_or_throw(env)?);
+    change_quietly(run)
+}
+
+/// The same, by a thread that Java does not know; none without a display.
+fn change_quietly<R>(run: impl FnOnce(&mut State) -> R) -> Option<R> {
+    let shown = SHOWN.get()?;
+    let mut state = shown.state.lock();
+    let before = state.screen.revision();
     let answer = run(&mut state);
     if state.screen.has_event() || !state.screen.vsync().is_quiet() {
-        SHOWN.get()?.changed.notify_all(&state);
+        shown.changed.notify_all(&state);
+    }
+    if state.screen.revision() != before {
+        shown.pictured.notify_all(&state);
     }
     Some(answer)
 }

@@ -10,8 +10,9 @@ use std::sync::atomic::{AtomicBool, AtomicPtr, Ordering};
 
 use jni_sys::{jboolean, jclass, jint, jlong, jlongArray, jobject, jvalue};
 
-use super::{Pixels, library, native_field, render_thread, state, surface};
+use super::{Pixels, State, change_quietly, library, native_field, render_thread, state, surface};
 use crate::env::{Env, Global};
+use screen::Refusal;
 
 pub(super) const CLASS: &str = "android.graphics.HardwareRenderer";
 
@@ -100,11 +101,21 @@ extern "system" fn draw(
 /// Copies what a renderer has drawn.
 fn post(env: Env, renderer: jlong) {
     find_pixels(env, renderer);
-    let Some(mut state) = state() else { return };
+    let posted = change_quietly(|state| post_locked(state, renderer));
+    if let Some(Err(refusal)) = posted {
+        let text = format!("a window's frame is lost: {refusal}");
+        env.throw("java/lang/IllegalStateException", &text);
+    }
+}
+
+/// The caller holds the state's lock.
+fn post_locked(state: &mut State, renderer: jlong) -> Result<(), Refusal> {
     let Some(outlet) = state.outlets.iter().find(|it| it.renderer == renderer) else {
-        return;
+        return Ok(());
     };
-    let Some(pixels) = &outlet.pixels else { return };
+    let Some(pixels) = &outlet.pixels else {
+        return Ok(());
+    };
     let (target, size) = (outlet.target, outlet.size);
     let address = core::ptr::with_exposed_provenance::<u8>(pixels.address);
     // SAFETY:
@@ -114,12 +125,7 @@ fn post(env: Env, renderer: jlong) {
     // 2. Nobody writes there meanwhile: the render thread has come to the fence, and draws for this
     //    renderer only when asked by this thread.
     let drawn = unsafe { core::slice::from_raw_parts(address, pixels.bytes) };
-    let outcome = super::post(&mut state, target, size, drawn);
-    drop(state);
-    if let Err(refusal) = outcome {
-        let text = format!("a window's frame is lost: {refusal}");
-        env.throw("java/lang/IllegalStateException", &text);
-    }
+    super::post(state, target, size, drawn).map(drop)
 }
 
 /// Asks for the buffer behind a renderer's surface: it is there from the first frame on.

@@ -145,30 +145,62 @@ final class Events {
                 case Native.FOCUS -> receiver.onFocusEvent(numbers[3] != 0);
                 case Native.TOUCH -> dispatch(receiver, numbers, touch(numbers));
                 case Native.KEY -> dispatch(receiver, numbers, key(numbers));
+                case Native.SCROLL -> dispatch(receiver, numbers, scroll(numbers));
                 default -> throw new IllegalStateException("input of kind " + numbers[2]);
             }
         }
     }
 
+    /** Numbers: action, time of the first finger, the window's corner, how many, and each one. */
     private static MotionEvent touch(long[] numbers) {
-        MotionEvent.PointerProperties finger = new MotionEvent.PointerProperties();
-        finger.id = 0;
-        finger.toolType = MotionEvent.TOOL_TYPE_FINGER;
-        MotionEvent.PointerCoords place = new MotionEvent.PointerCoords();
-        place.x = bits(numbers[4]);
-        place.y = bits(numbers[5]);
-        place.pressure = 1;
-        place.size = 1;
-        MotionEvent event = MotionEvent.obtain(millis(numbers[8]), millis(numbers[1]), (int) numbers[3], 1,
-                new MotionEvent.PointerProperties[] {finger}, new MotionEvent.PointerCoords[] {place}, 0, 0, 1, 1, 0, 0,
-                InputDevice.SOURCE_TOUCHSCREEN, Display.DEFAULT_DISPLAY, 0);
-        event.offsetLocation(bits(numbers[6]) - place.x, bits(numbers[7]) - place.y);
+        int count = (int) numbers[7];
+        MotionEvent.PointerProperties[] fingers = new MotionEvent.PointerProperties[count];
+        MotionEvent.PointerCoords[] places = new MotionEvent.PointerCoords[count];
+        for (int index = 0; index < count; index++) {
+            int first = 8 + 3 * index;
+            fingers[index] = pointer((int) numbers[first], MotionEvent.TOOL_TYPE_FINGER);
+            places[index] = place(numbers[first + 1], numbers[first + 2]);
+            places[index].pressure = 1;
+            places[index].size = 1;
+        }
+        return motion(numbers, millis(numbers[4]), (int) numbers[3], fingers, places, InputDevice.SOURCE_TOUCHSCREEN);
+    }
+
+    /** Numbers: notches to the right and up, the window's corner, and the place. */
+    private static MotionEvent scroll(long[] numbers) {
+        MotionEvent.PointerCoords place = place(numbers[8], numbers[9]);
+        place.setAxisValue(MotionEvent.AXIS_HSCROLL, bits(numbers[3]));
+        place.setAxisValue(MotionEvent.AXIS_VSCROLL, bits(numbers[4]));
+        return motion(numbers, millis(numbers[1]), MotionEvent.ACTION_SCROLL,
+                new MotionEvent.PointerProperties[] {pointer(0, MotionEvent.TOOL_TYPE_MOUSE)},
+                new MotionEvent.PointerCoords[] {place}, InputDevice.SOURCE_MOUSE);
+    }
+
+    private static MotionEvent motion(long[] numbers, long downMillis, int action,
+            MotionEvent.PointerProperties[] pointers, MotionEvent.PointerCoords[] places, int source) {
+        MotionEvent event = MotionEvent.obtain(downMillis, millis(numbers[1]), action, pointers.length, pointers, places,
+                0, 0, 1, 1, 0, 0, source, Display.DEFAULT_DISPLAY, 0);
+        event.offsetLocation(-bits(numbers[5]), -bits(numbers[6]));
         return event;
+    }
+
+    private static MotionEvent.PointerProperties pointer(int id, int tool) {
+        MotionEvent.PointerProperties pointer = new MotionEvent.PointerProperties();
+        pointer.id = id;
+        pointer.toolType = tool;
+        return pointer;
+    }
+
+    private static MotionEvent.PointerCoords place(long x, long y) {
+        MotionEvent.PointerCoords place = new MotionEvent.PointerCoords();
+        place.x = bits(x);
+        place.y = bits(y);
+        return place;
     }
 
     private static KeyEvent key(long[] numbers) {
         int action = numbers[4] != 0 ? KeyEvent.ACTION_DOWN : KeyEvent.ACTION_UP;
-        return new KeyEvent(millis(numbers[5]), millis(numbers[1]), action, (int) numbers[3], 0, 0,
+        return new KeyEvent(millis(numbers[5]), millis(numbers[1]), action, (int) numbers[3], 0, (int) numbers[6],
                 KeyCharacterMap.VIRTUAL_KEYBOARD, 0, KeyEvent.FLAG_FROM_SYSTEM, InputDevice.SOURCE_KEYBOARD);
     }
 

@@ -2,8 +2,10 @@
 package takt.screen;
 
 import android.hardware.input.IInputDevicesChangedListener;
+import android.os.IBinder;
 import android.view.InputDevice;
 import android.view.KeyCharacterMap;
+import android.view.PointerIcon;
 
 /** IInputManager of a machine whose keys and fingers are a script's. */
 final class InputDevices {
@@ -28,6 +30,11 @@ final class InputDevices {
     /** Of a fling: AOSP's own choice. */
     public String getVelocityTrackerStrategy() {
         return null;
+    }
+
+    /** A browser draws its own pointer. */
+    public boolean setPointerIcon(PointerIcon icon, int display, int device, int pointer, IBinder token) {
+        return false;
     }
 
     /** As AOSP's pointer without a setting. */

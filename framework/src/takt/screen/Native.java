@@ -19,8 +19,15 @@ final class Native {
     static final int FOCUS = 0;
     static final int TOUCH = 1;
     static final int KEY = 2;
-    /** How many numbers an event or an input has at most. */
-    static final int NUMBERS = 9;
+    static final int SCROLL = 3;
+    /** How many numbers an event or an input has at most: ten fingers have three each. */
+    static final int NUMBERS = 38;
+    /** Kinds of deeds: {@link #deed}. */
+    static final int CODE = 1;
+    static final int TEXT = 2;
+    static final int CLIP = 3;
+    static final int RESIZE = 4;
+    static final int ROTATE = 5;
 
     static {
         Natives.load();
@@ -63,7 +70,19 @@ final class Native {
 
     static native void touch(int action, float x, float y);
 
-    static native void key(int code, boolean isDown);
+    static native void key(int code, int meta, boolean isDown);
+
+    /** The display has another size; windows are placed anew when they ask. */
+    static native void resize(int width, int height);
+
+    /** Shows the display in browsers; null, or why not. A file gets the address and its token. */
+    static native String serve(String address, String file, String name);
+
+    /** What a browser did: kind, three numbers, text. The kind is zero after a second without. */
+    static native String deed(long[] out);
+
+    /** A text for the browsers' clipboards. */
+    static native void copied(String text);
 
     /** Nobody waits for a beat, all input is finished, all that is visible is drawn. */
     static native boolean isQuiet();

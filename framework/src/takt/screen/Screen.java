@@ -8,6 +8,7 @@ import android.graphics.Rect;
 import android.hardware.display.IDisplayManager;
 import android.hardware.input.IInputManager;
 import android.os.IBinder;
+import android.os.RemoteException;
 import android.view.Display;
 import android.view.DisplayInfo;
 import android.view.ISensitiveContentProtectionManager;
@@ -34,12 +35,20 @@ public final class Screen {
     private static final long NANOS_PER_SECOND = 1_000_000_000;
     private static final int DP = 160;
 
-    private static int width;
-    private static int height;
+    /** Changed by {@link #resize} alone. */
+    private static volatile int width;
+    private static volatile int height;
+    private static volatile int rotation = Surface.ROTATION_0;
     private static int density;
     private static int refresh;
+    private static Changed changed;
 
     private Screen() {}
+
+    /** Who tells the application that its display is another one. */
+    public interface Changed {
+        void changed() throws RemoteException;
+    }
 
     /** Are there windows? Otherwise activities live without them. */
     public static boolean isOn() {
@@ -48,13 +57,15 @@ public final class Screen {
 
     /**
      * Makes the display, before an application asks. Does nothing if there is none. {@code stuck}
-     * hears of a window that does not finish its input in time.
+     * hears of a window that does not finish its input in time, {@code changed} of another size.
+     * Null, or why the display cannot be shown where it should be.
      */
-    public static void open(JSONObject run, Consumer<String> stuck) {
+    public static String open(JSONObject run, Consumer<String> stuck, Changed changed) {
         JSONObject display = run.optJSONObject("display");
         if (display == null || !IS_ON) {
-            return;
+            return null;
         }
+        Screen.changed = changed;
         Native.open(display.optInt("width"), display.optInt("height"), display.optInt("density"));
         int[] numbers = new int[4];
         Native.display(numbers);
@@ -64,6 +75,37 @@ public final class Screen {
         refresh = numbers[3];
         register();
         Events.start(run.optLong("answer_millis"), stuck);
+        return Remote.start(run);
+    }
+
+    /** A quarter turn to the left, as a device's. */
+    static void rotate() throws RemoteException {
+        change(height, width, (rotation + 1) % 4);
+    }
+
+    /** The display as large as this; what is shown already is told. */
+    static void resize(int newWidth, int newHeight) throws RemoteException {
+        change(newWidth, newHeight, rotation);
+    }
+
+    private static synchronized void change(int newWidth, int newHeight, int newRotation) throws RemoteException {
+        if (newWidth == width && newHeight == height && newRotation == rotation) {
+            return;
+        }
+        Native.resize(newWidth, newHeight);
+        width = newWidth;
+        height = newHeight;
+        rotation = newRotation;
+        Displays.changed();
+        changed.changed();
+        Session.INSTANCE.changed();
+    }
+
+    /** The application has copied a text. */
+    public static void copied(String text) {
+        if (IS_ON) {
+            Native.copied(text);
+        }
     }
 
     /** Takes the place of the services that answer where there is no display. */
@@ -83,6 +125,10 @@ public final class Screen {
     /** The caller has begun AOSP's renderer, and AOSP asks for its thread to be kept apart. */
     public static void beginRendering() {
         Native.findRenderThreads();
+    }
+
+    static int rotation() {
+        return rotation;
     }
 
     static Rect bounds() {
@@ -144,8 +190,8 @@ public final class Screen {
         configuration.windowConfiguration.setBounds(bounds());
         configuration.windowConfiguration.setAppBounds(bounds());
         configuration.windowConfiguration.setMaxBounds(bounds());
-        configuration.windowConfiguration.setDisplayRotation(Surface.ROTATION_0);
-        configuration.windowConfiguration.setRotation(Surface.ROTATION_0);
+        configuration.windowConfiguration.setDisplayRotation(rotation);
+        configuration.windowConfiguration.setRotation(rotation);
         configuration.windowConfiguration.setWindowingMode(WindowConfiguration.WINDOWING_MODE_FULLSCREEN);
         configuration.windowConfiguration.setActivityType(WindowConfiguration.ACTIVITY_TYPE_STANDARD);
     }
@@ -168,6 +214,7 @@ public final class Screen {
         info.smallestNominalAppHeight = Math.min(width, height);
         info.largestNominalAppWidth = Math.max(width, height);
         info.largestNominalAppHeight = Math.max(width, height);
+        info.rotation = rotation;
         info.logicalDensityDpi = density;
         info.physicalXDpi = density;
         info.physicalYDpi = density;

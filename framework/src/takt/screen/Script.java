@@ -108,10 +108,11 @@ public final class Script {
                 if (code == KeyEvent.KEYCODE_UNKNOWN) {
                     throw new Failure("no key of Android's has this name");
                 }
-                Native.key(code, true);
-                Native.key(code, false);
+                Native.key(code, 0, true);
+                Native.key(code, 0, false);
                 pressed();
             }
+            case "rotate" -> Screen.rotate();
             case "wait" -> SystemClock.sleep(step.optLong(what));
             case "screenshot" -> {
                 String fault = Native.picture(step.optString(what));

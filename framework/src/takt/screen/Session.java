@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 package takt.screen;
 
+import android.content.res.Configuration;
 import android.graphics.Rect;
 import android.graphics.Region;
 import android.os.Bundle;
 import android.os.IBinder;
+import android.os.RemoteException;
 import android.util.MergedConfiguration;
+import android.view.Display;
 import android.view.Gravity;
 import android.view.IWindow;
 import android.view.IWindowId;
@@ -17,6 +20,7 @@ import android.view.View;
 import android.view.WindowManager.LayoutParams;
 import android.view.WindowManagerGlobal;
 import android.view.WindowRelayoutResult;
+import android.window.ActivityWindowInfo;
 import android.window.ClientWindowFrames;
 import android.window.OnBackInvokedCallbackInfo;
 import java.util.List;
@@ -29,16 +33,36 @@ import takt.server.LocalInterface;
 final class Session {
     private static final int RECT_NUMBERS = 4;
 
+    static final Session INSTANCE = new Session();
+
     private final Map<IBinder, Record> windows = new ConcurrentHashMap<>();
 
+    private Session() {}
+
+    /** The display has another size: each window that is seen is told where it lies now. */
+    void changed() throws RemoteException {
+        Configuration now = AppProcess.configuration();
+        MergedConfiguration both = new MergedConfiguration(now, now);
+        InsetsState insets = new InsetsState();
+        insets.setDisplayFrame(Screen.bounds());
+        for (Record record : windows.values()) {
+            if (record.isVisible) {
+                record.window.resized(place(record), false, both, insets, true, false, Display.DEFAULT_DISPLAY, -1,
+                        false, new ActivityWindowInfo());
+            }
+        }
+    }
+
     private static final class Record {
+        final IWindow window;
         final int number;
         final LayoutParams attributes = new LayoutParams();
         int measuredWidth = View.MEASURED_SIZE_MASK;
         int measuredHeight;
         boolean isVisible;
 
-        Record(int number) {
+        Record(IWindow window, int number) {
+            this.window = window;
             this.number = number;
         }
     }
@@ -57,7 +81,8 @@ final class Session {
             return WindowManagerGlobal.ADD_BAD_SUBWINDOW_TOKEN;
         }
         boolean hasInput = channel != null;
-        Record record = new Record(Native.addWindow(kind(attributes.type), isPart ? parent.number : 0, hasInput));
+        Record record = new Record(window,
+                Native.addWindow(kind(attributes.type), isPart ? parent.number : 0, hasInput));
         record.attributes.copyFrom(attributes);
         if (hasInput) {
             Native.giveChannel(record.number, channel);

@@ -46,6 +46,16 @@ final class TextInput {
         return true;
     }
 
+    /** Characters around the cursor; false if no view takes text. */
+    boolean delete(int before, int after) throws RemoteException {
+        IRemoteInputConnection taker = connection;
+        if (taker == null) {
+            return false;
+        }
+        taker.deleteSurroundingText(new InputConnectionCommandHeader(0), before, after);
+        return true;
+    }
+
     public void addClient(IInputMethodClient client, IRemoteInputConnection fallback, int display) {}
 
     public InputBindResult startInputOrWindowGainedFocus(int reason, IInputMethodClient client, IBinder window,

@@ -11,14 +11,13 @@ import android.view.IRotationWatcher;
 import android.view.IWindowSession;
 import android.view.IWindowSessionCallback;
 import android.view.InsetsState;
-import android.view.Surface;
 import android.window.WindowContextInfo;
 import takt.server.AppProcess;
 import takt.server.LocalInterface;
 
-/** IWindowManager of one display without bars, which does not turn. */
+/** IWindowManager of one display without bars. */
 final class Windows {
-    private final IWindowSession session = LocalInterface.of(IWindowSession.class, new Session());
+    private final IWindowSession session = LocalInterface.of(IWindowSession.class, Session.INSTANCE);
     private boolean isInTouchMode = true;
 
     /** There is one process, and one session. */
@@ -57,12 +56,12 @@ final class Windows {
     }
 
     public int getDefaultDisplayRotation() {
-        return Surface.ROTATION_0;
+        return Screen.rotation();
     }
 
-    /** It never turns, so nobody is called back; its rotation now. */
+    /** Its rotation now; another one comes as a new configuration, and nobody is called back. */
     public int watchRotation(IRotationWatcher watcher, int display) {
-        return Surface.ROTATION_0;
+        return Screen.rotation();
     }
 
     public void removeRotationWatcher(IRotationWatcher watcher) {}

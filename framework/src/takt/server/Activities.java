@@ -7,10 +7,13 @@ import android.app.IActivityClientController;
 import android.app.IApplicationThread;
 import android.app.ProfilerInfo;
 import android.app.ResultInfo;
+import android.app.servertransaction.ActivityConfigurationChangeItem;
 import android.app.servertransaction.ActivityLifecycleItem;
+import android.app.servertransaction.ActivityRelaunchItem;
 import android.app.servertransaction.ActivityResultItem;
 import android.app.servertransaction.ClientTransaction;
 import android.app.servertransaction.ClientTransactionItem;
+import android.app.servertransaction.ConfigurationChangeItem;
 import android.app.servertransaction.DestroyActivityItem;
 import android.app.servertransaction.LaunchActivityItem;
 import android.app.servertransaction.PauseActivityItem;
@@ -26,6 +29,7 @@ import android.os.IBinder;
 import android.os.PersistableBundle;
 import android.os.RemoteException;
 import android.util.Log;
+import android.util.MergedConfiguration;
 import android.window.ActivityWindowInfo;
 import android.window.SizeConfigurationBuckets;
 import java.util.ArrayList;
@@ -51,6 +55,7 @@ final class Activities {
         final List<ResultInfo> results = new ArrayList<>();
         /** What the process was last asked for: a state of ActivityLifecycleItem. */
         int state = ActivityLifecycleItem.PRE_ON_CREATE;
+        SizeConfigurationBuckets sizes;
         boolean isFinishing;
 
         Record(Intent intent, ActivityInfo info, IBinder resultTo, int requestCode) {
@@ -70,6 +75,8 @@ final class Activities {
     private final List<Record> task = new ArrayList<>();
     private final IActivityClientController controller;
     private int idents;
+    /** What the process was told last. */
+    private Configuration configuration;
 
     Activities(AppProcess process) {
         this.process = process;
@@ -180,8 +187,59 @@ final class Activities {
     /** An activity begins anew by itself, and is resumed as it was. */
     public void activityLocalRelaunch(IBinder token) {}
 
-    /** For a screen that changes its size: there is none. */
-    public void reportSizeConfigurations(IBinder token, SizeConfigurationBuckets sizes) {}
+    /** Which sizes make a difference to its resources. */
+    public synchronized void reportSizeConfigurations(IBinder token, SizeConfigurationBuckets sizes) {
+        Record record = byToken(token);
+        if (record != null) {
+            record.sizes = sizes;
+        }
+    }
+
+    /** The process is bound with this. */
+    synchronized void bound(Configuration first) {
+        configuration = first;
+    }
+
+    /** It was made anew for another configuration; that it is resumed is told apart. */
+    public void activityRelaunched(IBinder token) {}
+
+    /**
+     * The process and its activities get a new configuration. As on Android, an activity that does
+     * not handle what differs is made anew.
+     */
+    synchronized void configurationChanged(Configuration next) throws RemoteException {
+        int differs = configuration.diffPublicOnly(next);
+        Configuration before = configuration;
+        configuration = next;
+        ClientTransaction transaction = ClientTransaction.obtain(process.thread());
+        transaction.addTransactionItem(ConfigurationChangeItem.obtain(next, 0));
+        transaction.schedule();
+        for (Record record : List.copyOf(task)) {
+            if (record.state == ActivityLifecycleItem.PRE_ON_CREATE || record.isFinishing) {
+                continue;
+            }
+            int concerns = SizeConfigurationBuckets.filterDiff(differs, before, next, record.sizes);
+            int left = concerns & ~record.info.getRealConfigChanged();
+            if (left == 0) {
+                ClientTransaction told = ClientTransaction.obtain(process.thread());
+                told.addTransactionItem(
+                        ActivityConfigurationChangeItem.obtain(record.token, next, new ActivityWindowInfo()));
+                told.schedule();
+            } else {
+                relaunch(record, left, new MergedConfiguration(next, next));
+            }
+        }
+    }
+
+    private void relaunch(Record record, int differs, MergedConfiguration next) throws RemoteException {
+        ActivityLifecycleItem state = switch (record.state) {
+            case ActivityLifecycleItem.ON_RESUME -> ResumeActivityItem.obtain(record.token, true, false);
+            case ActivityLifecycleItem.ON_PAUSE -> PauseActivityItem.obtain(record.token);
+            default -> StopActivityItem.obtain(record.token);
+        };
+        send(record, ActivityRelaunchItem.obtain(record.token, null, null, differs, next, false,
+                new ActivityWindowInfo()), state, "relaunch");
+    }
 
     /** Without windows the process makes no views for it. */
     public boolean willActivityBeVisible(IBinder token) {

@@ -115,9 +115,11 @@ public final class AppProcess {
                 .toList();
         long now = SystemClock.uptimeMillis();
         watchdog.ask(this, "start of the application");
+        Configuration configuration = configuration();
+        activities.bound(configuration);
         thread.bindApplication(installed.application.processName, installed.application, null, null, false,
                 ProviderInfoList.fromList(own), null, null, null, null, null, 0, false, false, false, false,
-                configuration(), COMPATIBILITY, Map.of(), new Bundle(), "", null, null,
+                configuration, COMPATIBILITY, Map.of(), new Bundle(), "", null, null,
                 Changes.disabledFor(installed.application.targetSdkVersion), new long[0], null, now, now);
         owner.onBound(this);
     }
@@ -196,6 +198,13 @@ public final class AppProcess {
         configuration.fontScale = 1;
         Screen.configure(configuration);
         return configuration;
+    }
+
+    /** The display is another one: so is the configuration, for the process and its activities. */
+    public void displayChanged() throws RemoteException {
+        if (thread != null) {
+            activities.configurationChanged(configuration());
+        }
     }
 
     /** What ActivityThread gets the life cycle of its components by. */

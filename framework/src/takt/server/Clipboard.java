@@ -10,6 +10,7 @@ import android.os.RemoteException;
 import android.text.TextUtils;
 import java.util.ArrayList;
 import java.util.List;
+import takt.screen.Screen;
 
 /** IClipboard: what the one application cut or copied. It is gone with the process. */
 final class Clipboard {
@@ -66,6 +67,10 @@ final class Clipboard {
         synchronized (this) {
             clip = next;
             told = List.copyOf(listeners);
+        }
+        CharSequence text = next == null ? null : next.getItemAt(0).getText();
+        if (text != null) {
+            Screen.copied(text.toString());
         }
         for (IOnPrimaryClipChangedListener listener : told) {
             listener.dispatchPrimaryClipChanged();

@@ -58,8 +58,12 @@ public final class Launcher implements AppProcess.Owner {
         ApplicationCode.install(run);
         UncaughtExceptions.install(run.getJSONObject("manifest").getString("package"));
         Launcher launcher = new Launcher(run);
-        AppProcess.start(new InstalledPackage(run), run.getLong("answer_millis"), launcher);
-        Screen.open(run, launcher::onNotResponding);
+        AppProcess process = AppProcess.start(new InstalledPackage(run), run.getLong("answer_millis"), launcher);
+        String fault = Screen.open(run, launcher::onNotResponding, process::displayChanged);
+        if (fault != null) {
+            Log.e(TAG, fault);
+            exit(EXIT_REFUSED);
+        }
         ActivityThread.main(new String[0]);
     }
 

@@ -27,7 +27,12 @@ pub(super) fn all(machine: &Machine) -> Vec<Finding> {
     ];
     if machine.is_here() {
         findings.extend(rights::all(machine));
-        findings.extend([tools::jdk(), tools::qemu(), kernel::transports(machine)]);
+        findings.extend([
+            tools::jdk(),
+            tools::qemu(),
+            tools::screens(),
+            kernel::transports(machine),
+        ]);
     }
     findings.push(kernel::binder(machine));
     findings

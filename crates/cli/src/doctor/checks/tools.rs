@@ -19,6 +19,15 @@ pub(super) fn jdk() -> Finding {
     }
 }
 
+/// Each of these works on every machine; what does not says so.
+pub(super) fn screens() -> Finding {
+    Finding::fit(
+        "screens",
+        "picture, web; wayland and drm: not supported",
+        "where `takt run --screen` can show an application's windows",
+    )
+}
+
 pub(super) fn qemu() -> Finding {
     const NAME: &str = "QEMU";
     let output = Command::new("qemu-system-x86_64")

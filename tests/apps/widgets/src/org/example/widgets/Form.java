@@ -17,6 +17,7 @@ public final class Form extends Activity {
     private static final String TAG = "Widgets";
 
     private int presses;
+    private int top;
 
     @Override
     protected void onCreate(Bundle state) {
@@ -37,9 +38,19 @@ public final class Form extends Activity {
             Log.i(TAG, "name " + field.getText());
             return true;
         });
-        String[] lines = {"first", "second", "third", "fourth", "fifth"};
+        String[] lines = {"first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth"};
         rows.setAdapter(new ArrayAdapter<>(this, android.R.layout.simple_list_item_1, lines));
         rows.setOnItemClickListener((list, row, index, key) -> Log.i(TAG, "row " + lines[index]));
+        rows.setOnScrollChangeListener((list, x, y, oldX, oldY) -> {
+            int first = rows.getFirstVisiblePosition();
+            if (first != top) {
+                top = first;
+                Log.i(TAG, "top " + lines[first]);
+            }
+        });
+        if (state != null) {
+            Log.i(TAG, "again, " + getResources().getConfiguration().screenWidthDp + " wide");
+        }
     }
 
     @Override

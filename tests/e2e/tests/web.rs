@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: Apache-2.0
+//! `takt run --screen web` in headless Chromium: what a person does in the page, the application's
+//! own log says.
+
+use std::io::{BufRead as _, BufReader};
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::time::Duration;
+
+use e2e::apps::{Way, command};
+use e2e::bound;
+use e2e::browser::Browser;
+
+/// For one line of the log, on a busy machine.
+const PATIENCE: Duration = Duration::from_secs(120);
+/// The page's bar, above the display.
+const BAR: u32 = 32;
+
+/// An application that runs until it is told to end.
+struct Application {
+    child: Child,
+    lines: Receiver<String>,
+    seen: Vec<String>,
+    _guard: SyncSender<()>,
+}
+
+impl Application {
+    fn start(command: &mut Command) -> Self {
+        use std::os::unix::process::CommandExt as _;
+        let command = command.stdin(Stdio::null()).stdout(Stdio::null());
+        let command = command.stderr(Stdio::piped()).process_group(0);
+        let mut child = command.spawn().expect("takt starts");
+        let guard = bound::guard(child.id());
+        let log = BufReader::new(child.stderr.take().expect("a pipe"));
+        let (sender, lines) = sync_channel(4096);
+        std::thread::Builder::new()
+            .spawn(move || {
+                log.lines()
+                    .map_while(Result::ok)
+                    .try_for_each(|it| sender.send(it))
+            })
+            .expect("a thread");
+        Self {
+            child,
+            lines,
+            seen: Vec::new(),
+            _guard: guard,
+        }
+    }
+
+    /// Waits for a line with this text.
+    fn await_line(&mut self, text: &str) -> String {
+        loop {
+            let line = self.lines.recv_timeout(PATIENCE);
+            let line = line.unwrap_or_else(|_| panic!("no {text:?} in {:#?}", self.seen));
+            self.seen.push(line.clone());
+            if line.contains(text) {
+                return line;
+            }
+        }
+    }
+}
+
+impl Drop for Application {
+    fn drop(&mut self) {
+        let group = format!("-{}", self.child.id());
+        let _ = Command::new("kill")
+            .args(["-KILL", "--", &group])
+            .stderr(Stdio::null())
+            .status();
+        let _ = self.child.wait();
+    }
+}
+
+fn address(data: &Path) -> String {
+    let file = data.join(".takt/screen-address");
+    let mode = std::fs::metadata(&file).expect("the address").permissions();
+    assert_eq!(mode.mode() & 0o777, 0o600);
+    std::fs::read_to_string(&file)
+        .expect("ours")
+        .trim()
+        .to_owned()
+}
+
+#[test]
+fn a_form_in_a_browser_does_what_a_person_does() {
+    let data = tempfile::tempdir().expect("a temporary directory");
+    let mut run = command(Way::Takt, "widgets", data.path());
+    let mut application = Application::start(run.arg("--screen=web"));
+    application.await_line("the display's address is in ");
+    let address = address(data.path());
+    let token = address.split('#').nth(1).expect("a token");
+    application.await_line("focus true");
+    let mut browser = Browser::open(&address, 900, 700);
+    browser.await_true("document.body.dataset.state === 'connected'");
+    browser.await_true("document.body.dataset.updates >= 1");
+    assert_eq!(
+        browser.value("location.hash"),
+        "",
+        "the token is in no address line"
+    );
+    let before = browser.screenshot();
+
+    browser.click(60, BAR + 118);
+    application.await_line("pressed 1");
+    browser.click(200, BAR + 166);
+    for (name, text) in [
+        ("A", "A"),
+        ("d", "d"),
+        ("x", "x"),
+        ("Backspace", ""),
+        ("a", "a"),
+    ] {
+        browser.key(name, text);
+    }
+    browser.key("Enter", "\r");
+    application.await_line("name Ada");
+    assert!(before != browser.screenshot(), "nothing of it is seen");
+    browser.wheel(100, BAR + 400, 300);
+    application.await_line("top ");
+
+    browser.value("document.getElementById('rotate').click()");
+    application.await_line("again, 480 wide");
+    browser.await_true("document.getElementById('display').width === 480");
+    browser.value("document.getElementById('fit').click()");
+    browser.await_true("document.getElementById('display').width === innerWidth");
+
+    let pid = application.child.id().to_string();
+    let ended = Command::new("kill").args(["-INT", &pid]).status();
+    assert!(ended.expect("kill").success());
+    browser.await_true("document.body.dataset.state === 'the application has ended'");
+    let status = application.child.wait().expect("it ends");
+    assert_eq!(status.code(), Some(0), "{:#?}", application.seen);
+    while let Ok(line) = application.lines.recv_timeout(PATIENCE) {
+        application.seen.push(line);
+    }
+    let told = application.seen.iter().any(|it| it.contains(token));
+    assert!(!told, "the token is in the log");
+}
