@@ -148,8 +148,11 @@ fn a_gesture_belongs_to_the_window_that_it_began_in() {
     assert!(drain(&mut screen, glass).is_empty());
 }
 
+/// What happened to which finger, and where all of them are.
+type Heard = (Touch, u8, Vec<(u8, f32)>);
+
 /// What a window hears of fingers: what is done, which one does it, and all with their places.
-fn heard(screen: &mut Screen, id: WindowId) -> Vec<(Touch, u8, Vec<(u8, f32)>)> {
+fn heard(screen: &mut Screen, id: WindowId) -> Vec<Heard> {
     let inputs = drain(screen, id).into_iter();
     let touches = inputs.filter_map(|it| match it {
         Input::Touch {
