@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Loom models of the words that two processes share, on the modelled kernel of `rt`.
+//! Loom models of the words that two processes share, on the modelled kernel of `rt`; and of the
+//! calls that are out while a node goes.
 //!
 //! Loans are `rt`'s own, modelled there; here is what a call makes of them. Run by
 //! `cargo xtask test --only loom`.
@@ -16,6 +17,7 @@ use rt::sys::futex::Private;
 use rt::sys::{model, tid};
 
 use crate::lent::words;
+use crate::out::{CallsOut, GRACE};
 
 /// A due time; `model::pass_time` says when it passes.
 const SOME_TIME: u64 = 1;
@@ -233,5 +235,117 @@ fn a_looper_that_dies_in_a_call_is_told() {
         assert_eq!(offer.wait(), Err(LendError::BorrowerDied));
         assert!(!room.lock.is_out(), "the slot is retired");
         looper.join().unwrap();
+    });
+}
+
+/// A node that the other program holds until it lets go, as `Exports` keeps it.
+#[derive(Default)]
+struct Kept {
+    is_exported: bool,
+    /// The epoch in which its last count went down, until it goes for good.
+    went: Option<u64>,
+}
+
+/// One node, and the calls whose answers may name it.
+struct Naming {
+    calls: CallsOut,
+    /// The other program holds the node: its answers may name it.
+    is_held: Mutex<bool>,
+    kept: Mutex<Kept>,
+}
+
+impl Naming {
+    fn new() -> Self {
+        Self {
+            calls: CallsOut::default(),
+            is_held: Mutex::new(true),
+            kept: Mutex::new(Kept {
+                is_exported: true,
+                went: None,
+            }),
+        }
+    }
+
+    /// A call; where its answer names the node, the node is there.
+    fn call(&self) {
+        let out = self.calls.begin();
+        let is_named = *self.is_held.lock().unwrap();
+        if is_named {
+            let kept = self.kept.lock().unwrap();
+            assert!(
+                kept.is_exported || kept.went.is_some(),
+                "an answer names a node that is gone"
+            );
+        }
+        self.end(out);
+    }
+
+    fn end(&self, out: crate::out::Out) {
+        if self.calls.end(out) {
+            self.collect(&mut self.kept.lock().unwrap());
+        }
+    }
+
+    /// The other program lets go, and its message arrives.
+    fn let_go(&self) {
+        *self.is_held.lock().unwrap() = false;
+        let mut kept = self.kept.lock().unwrap();
+        kept.is_exported = false;
+        kept.went = Some(self.calls.epoch());
+        self.collect(&mut kept);
+    }
+
+    /// `Exports::collect`, for one node.
+    fn collect(&self, kept: &mut Kept) {
+        self.calls.set_leaving(usize::from(kept.went.is_some()));
+        let epoch = self.calls.advance();
+        kept.went = kept.went.filter(|went| went + GRACE > epoch);
+        self.calls.set_leaving(usize::from(kept.went.is_some()));
+    }
+
+    fn assert_gone(&self) {
+        let kept = self.kept.lock().unwrap();
+        assert!(
+            !kept.is_exported && kept.went.is_none(),
+            "it stays for ever"
+        );
+    }
+}
+
+#[test]
+fn a_node_outlives_the_calls_that_may_name_it() {
+    check_within(3, || {
+        let naming = Arc::new(Naming::new());
+        let caller = {
+            let naming = Arc::clone(&naming);
+            thread::spawn(move || naming.call())
+        };
+        let other = {
+            let naming = Arc::clone(&naming);
+            thread::spawn(move || naming.call())
+        };
+        naming.let_go();
+        caller.join().unwrap();
+        other.join().unwrap();
+        naming.assert_gone();
+    });
+}
+
+#[test]
+fn epochs_go_on_beside_a_call_that_begins() {
+    check_within(3, || {
+        let naming = Arc::new(Naming::new());
+        // The epoch has moved on by what went before, and moves on with each call that ends.
+        let earlier = naming.calls.begin();
+        naming.calls.set_leaving(1);
+        naming.calls.advance();
+        let caller = {
+            let naming = Arc::clone(&naming);
+            thread::spawn(move || naming.call())
+        };
+        naming.end(earlier);
+        naming.let_go();
+        caller.join().unwrap();
+        naming.assert_gone();
     });
 }
