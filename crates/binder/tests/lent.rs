@@ -276,6 +276,41 @@ fn threads() -> usize {
     std::fs::read_dir("/proc/self/task").unwrap().count()
 }
 
+/// Files of links that are mapped.
+fn mapped() -> usize {
+    let maps = std::fs::read_to_string("/proc/self/maps").unwrap();
+    maps.lines().filter(|it| it.contains("memfd:")).count()
+}
+
+/// What this program holds of the machine.
+#[derive(Clone, Copy, Debug)]
+struct Left {
+    fds: usize,
+    threads: usize,
+    mapped: usize,
+}
+
+impl Left {
+    fn now() -> Self {
+        Self {
+            fds: open_fds(),
+            threads: threads(),
+            mapped: mapped(),
+        }
+    }
+
+    /// Waits until nothing is more than it was.
+    fn await_no_more(self) {
+        await_that(
+            "descriptors, threads and mapped files are as before",
+            || {
+                let now = Self::now();
+                now.fds <= self.fds && now.threads <= self.threads && now.mapped <= self.mapped
+            },
+        );
+    }
+}
+
 /// Kills the other program at random moments of calls under load: nothing is left here.
 #[test]
 fn a_killed_server_leaves_nothing() {
@@ -284,6 +319,7 @@ fn a_killed_server_leaves_nothing() {
     let (own, played) = player(&near);
     let seed = std::env::var("SEED").map_or(7, |it| it.parse().unwrap());
     let mut random = fastrand::Rng::with_seed(seed);
+    let mut before = None;
     for round in 0..rounds() {
         let (mut child, socket) = start("serve", false);
         let connection = near.connect(socket, Side::Caller, due_ns()).unwrap();
@@ -321,8 +357,16 @@ fn a_killed_server_leaves_nothing() {
             );
         }
         await_that("its recipient is told", || told.load(SeqCst) == 1);
-        drop(remote);
+        drop((remote, connection));
         await_that("no reference is left", || near.references() == (0, 0));
+        // What the first death leaves is the start: threads begin with the first link.
+        let left = *before.get_or_insert_with(Left::now);
+        left.await_no_more();
+        assert_eq!(
+            told.load(SeqCst),
+            1,
+            "seed {seed}, round {round}: told once"
+        );
     }
     played.own.lock().take();
     assert_eq!(near.counters().deaths, rounds());
@@ -334,7 +378,7 @@ fn a_killed_server_leaves_nothing() {
 
 /// An excerpt, or as many as the environment says.
 fn rounds() -> u64 {
-    std::env::var("BINDER_TEST_KILLS").map_or(20, |it| it.parse().unwrap())
+    std::env::var("BINDER_TEST_KILLS").map_or(250, |it| it.parse().unwrap())
 }
 
 fn down(remote: &Binder, own: &Binder) -> Result<Parcel, CallError> {
@@ -345,7 +389,7 @@ fn down(remote: &Binder, own: &Binder) -> Result<Parcel, CallError> {
     Ok(reply)
 }
 
-/// The same with the caller killed: descriptors and threads are counted as well.
+/// The same with the caller killed: what is left is counted as well.
 #[test]
 fn a_killed_caller_leaves_nothing() {
     let _stage = STAGE.lock();
@@ -368,10 +412,8 @@ fn a_killed_caller_leaves_nothing() {
             drop(kept.lock().take());
             near.references() == (0, 0)
         });
-        let left = *before.get_or_insert_with(|| (open_fds(), threads()));
-        await_that("descriptors and threads are as before", || {
-            left >= (open_fds(), threads())
-        });
+        let left = *before.get_or_insert_with(Left::now);
+        left.await_no_more();
     }
     assert_eq!(near.counters().deaths, rounds());
     assert_eq!(near.counters().broken, 0);
