@@ -12,7 +12,7 @@ use std::sync::atomic::AtomicBool;
 use std::sync::atomic::Ordering::SeqCst;
 
 use rt::clock::{Clock, Monotonic};
-use rt::policy::Tid;
+use rt::policy::{Policy, Tid};
 use rt::shared::Region;
 use rt::socket::Socket;
 use rt::thread::Builder;
@@ -80,8 +80,11 @@ fn a_claim_that_the_kernel_does_not_confirm_gains_nothing() {
     let (near, far) = (process("near"), process("far"));
     let (connection, _other) = join(&near, &far);
     let own = Tid::current().raw().unsigned_abs();
-    // Itself at 99, and init's thread, which may be anything.
-    for tid in [own, 1] {
+    let mut urgent = Command::new("sleep").arg("60").spawn().unwrap();
+    let stranger = Tid::new(urgent.id().cast_signed()).unwrap();
+    Policy::fifo(99).apply(stranger).unwrap();
+    // Itself at 99; init's thread, which may be anything; and one of which the kernel confirms it.
+    for tid in [own, 1, urgent.id()] {
         let request = Header {
             target: 0,
             code: crate::link::CODE_ROOT,
@@ -92,7 +95,9 @@ fn a_claim_that_the_kernel_does_not_confirm_gains_nothing() {
         let heard = connection.lent().claim_for_test(connection.link(), request);
         assert!(heard, "the looper that is kept declines");
     }
-    assert_eq!(far.counters().declined, 2);
+    urgent.kill().unwrap();
+    urgent.wait().unwrap();
+    assert_eq!(far.counters().declined, 3);
     assert_eq!(far.counters().broken, 0);
     assert!(connection.root().unwrap().is_some());
 }
