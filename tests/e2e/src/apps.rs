@@ -66,14 +66,20 @@ pub fn said(log: &str, tag: &str) -> Vec<String> {
         .collect()
 }
 
-/// The red, green and blue of a picture at a place.
-pub fn colour(path: &Path, x: usize, y: usize) -> [u8; 3] {
+/// A picture's width, height, and red, green and blue of each pixel.
+pub fn picture(path: &Path) -> (usize, usize, Vec<u8>) {
     let file = std::fs::File::open(path);
     let file = file.unwrap_or_else(|error| panic!("{}: {error}", path.display()));
     let decoder = png::Decoder::new(std::io::BufReader::new(file));
     let mut reader = decoder.read_info().expect("a PNG");
     let mut bytes = vec![0; reader.output_buffer_size().expect("a size")];
     let info = reader.next_frame(&mut bytes).expect("a picture");
-    let start = (y * info.width as usize + x) * 3;
+    (info.width as usize, info.height as usize, bytes)
+}
+
+/// The red, green and blue of a picture at a place.
+pub fn colour(path: &Path, x: usize, y: usize) -> [u8; 3] {
+    let (width, _, bytes) = picture(path);
+    let start = (y * width + x) * 3;
     [bytes[start], bytes[start + 1], bytes[start + 2]]
 }

@@ -9,12 +9,14 @@ use std::process::{Child, Command, Stdio};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::time::Duration;
 
-use e2e::apps::{Way, command};
-use e2e::bound;
+use e2e::apps::{Way, command, picture};
 use e2e::browser::Browser;
+use e2e::{Run, bound};
 
 /// For one line of the log, on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(120);
+/// Of so many pixels one is looked at.
+const SAMPLE: usize = 13;
 /// The page's bar, above the display.
 const BAR: u32 = 32;
 
@@ -84,6 +86,43 @@ fn address(data: &Path) -> String {
         .to_owned()
 }
 
+/// The page shows what a screenshot without a browser shows, but for a cursor that blinks.
+fn shows_the_picture(browser: &mut Browser) {
+    let data = tempfile::tempdir().expect("a temporary directory");
+    let file = data.path().join("form.png");
+    let mut run = command(Way::Takt, "widgets", data.path());
+    let run = Run::of(run.arg("--screenshot").arg(&file));
+    assert_eq!(run.code, 0, "{run:#?}");
+    let (width, height, picture) = picture(&file);
+    let sampled = format!(
+        "(() => {{
+            const page = document.getElementById('display');
+            const at = page.getContext('2d').getImageData(0, 0, {width}, {height}).data;
+            const seen = [];
+            for (let i = 0; i < at.length; i += 4 * {SAMPLE})
+                seen.push(at[i] << 16 | at[i + 1] << 8 | at[i + 2]);
+            return seen;
+        }})()"
+    );
+    let seen = browser.value(&sampled);
+    let seen: Vec<u64> = serde_json::from_value(seen).expect("numbers");
+    let colour = |it: &[u8]| it.iter().fold(0, |all, byte| all << 8 | u64::from(*byte));
+    let wanted: Vec<u64> = picture.chunks(3).step_by(SAMPLE).map(colour).collect();
+    assert_eq!(seen.len(), wanted.len());
+    let differ = seen
+        .iter()
+        .zip(&wanted)
+        .filter(|(seen, wanted)| seen != wanted);
+    let differ = differ.count();
+    assert!(
+        differ * 100 < seen.len(),
+        "{differ} of {} pixels differ",
+        seen.len()
+    );
+    let colours: std::collections::BTreeSet<_> = wanted.iter().collect();
+    assert!(colours.len() > 20, "a picture of a form has more colours");
+}
+
 #[test]
 fn a_form_in_a_browser_does_what_a_person_does() {
     let data = tempfile::tempdir().expect("a temporary directory");
@@ -101,6 +140,7 @@ fn a_form_in_a_browser_does_what_a_person_does() {
         "",
         "the token is in no address line"
     );
+    shows_the_picture(&mut browser);
     let before = browser.screenshot();
 
     browser.click(60, BAR + 118);
