@@ -8,7 +8,7 @@
 
 use std::io;
 use std::os::unix::process::CommandExt as _;
-use std::process::{Command, Output, Stdio};
+use std::process::{Child, Command, Output, Stdio};
 use std::sync::mpsc::{RecvTimeoutError, SyncSender, sync_channel};
 use std::time::Duration;
 
@@ -47,4 +47,15 @@ pub fn guard(group: u32) -> SyncSender<()> {
         }
     });
     ended
+}
+
+/// Ends a child that leads a process group, with all of that group.
+pub fn end_group(child: &mut Child) {
+    let group = format!("-{}", child.id());
+    // A group that has just ended is no fault, nor is a child that was waited for.
+    let _ = Command::new("kill")
+        .args(["-KILL", "--", &group])
+        .stderr(Stdio::null())
+        .status();
+    let _ = child.wait();
 }

@@ -67,12 +67,7 @@ impl Application {
 
 impl Drop for Application {
     fn drop(&mut self) {
-        let group = format!("-{}", self.child.id());
-        let _ = Command::new("kill")
-            .args(["-KILL", "--", &group])
-            .stderr(Stdio::null())
-            .status();
-        let _ = self.child.wait();
+        bound::end_group(&mut self.child);
     }
 }
 
