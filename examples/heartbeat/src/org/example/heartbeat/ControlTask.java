@@ -23,7 +23,8 @@ final class ControlTask extends RealtimeThread {
     private final int perMessage;
     private final Handler main;
     private final Consumer<ControlTask> whenDone;
-    private final long[] lateNs;
+    /** How long after its place in the row of periods each release came. */
+    private final long[] offsetNs;
     private final AbsoluteTime first = new AbsoluteTime();
     private final AbsoluteTime now = new AbsoluteTime();
     private final RelativeTime sinceFirst = new RelativeTime();
@@ -38,7 +39,7 @@ final class ControlTask extends RealtimeThread {
         this.perMessage = perMessage;
         this.main = main;
         this.whenDone = whenDone;
-        lateNs = new long[count];
+        offsetNs = new long[count];
     }
 
     private static RelativeTime length(long nanos) {
@@ -49,7 +50,7 @@ final class ControlTask extends RealtimeThread {
     public void run() {
         Clock.getRealtimeClock().getTime(first);
         for (int index = 0; index < count; index++) {
-            lateNs[index] = Math.max(0, sinceFirst() - index * periodNs);
+            offsetNs[index] = sinceFirst() - (index + missed) * periodNs;
             state = 0.9 * state + 0.1 * (index & 7);
             if (index % perMessage == 0) {
                 main.sendEmptyMessage(index);
@@ -66,13 +67,18 @@ final class ControlTask extends RealtimeThread {
         return sinceFirst.getMilliseconds() * NANOS_PER_MILLI + sinceFirst.getNanoseconds();
     }
 
-    /** How late the releases were: the middle one and the worst, in microseconds. */
+    /**
+     * How late the releases were: the middle one and the worst, in microseconds. A release is late by
+     * what it came after the earliest of all, which came when the timer said.
+     */
     String result() {
-        long[] sorted = lateNs.clone();
+        long[] sorted = offsetNs.clone();
         java.util.Arrays.sort(sorted);
         boolean isRealtime = grantedPriority() == PRIORITY;
         String policy = isRealtime ? "FIFO " + PRIORITY : "an ordinary thread: no CAP_SYS_NICE";
-        return count + " releases (" + policy + "), late by " + sorted[count / 2] / 1000 + " us (median), "
-                + sorted[count - 1] / 1000 + " us (worst), " + missed + " deadlines missed";
+        long median = sorted[count / 2] - sorted[0];
+        long worst = sorted[count - 1] - sorted[0];
+        return count + " releases (" + policy + "), late by " + median / 1000 + " us (median), "
+                + worst / 1000 + " us (worst), " + missed + " deadlines missed";
     }
 }

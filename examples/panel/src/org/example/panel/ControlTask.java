@@ -27,8 +27,8 @@ final class ControlTask extends RealtimeThread {
     private static final double OUTPUT_MAX = 100;
 
     private final Readings readings;
-    /** How late each release was, and in which phase it was. */
-    private final long[] lateNs = new long[RELEASES_MAX];
+    /** How long after its place in the row of periods each release came, and in which phase. */
+    private final long[] offsetNs = new long[RELEASES_MAX];
     private final byte[] phases = new byte[RELEASES_MAX];
     private final AbsoluteTime first = new AbsoluteTime();
     private final AbsoluteTime now = new AbsoluteTime();
@@ -51,7 +51,7 @@ final class ControlTask extends RealtimeThread {
         Clock.getRealtimeClock().getTime(first);
         for (long index = 0; !ends; index++) {
             if (releases < RELEASES_MAX) {
-                lateNs[releases] = Math.max(0, sinceFirst() - index * PERIOD_NS);
+                offsetNs[releases] = sinceFirst() - index * PERIOD_NS;
                 phases[releases++] = phase;
             }
             control();
@@ -90,13 +90,17 @@ final class ControlTask extends RealtimeThread {
         join();
     }
 
-    /** A row of the table, of the releases of one phase; after the end. */
+    /**
+     * A row of the table, of the releases of one phase; after the end. A release is late by what it
+     * came after the earliest of all, which came when the timer said.
+     */
     String row(String name, int of) {
+        long earliest = Arrays.stream(offsetNs, 0, releases).min().orElse(0);
         long[] sorted = new long[releases];
         int count = 0;
         for (int index = 0; index < releases; index++) {
             if (phases[index] == of) {
-                sorted[count++] = lateNs[index];
+                sorted[count++] = offsetNs[index] - earliest;
             }
         }
         sorted = Arrays.copyOf(sorted, count);
