@@ -68,8 +68,8 @@ final class ControlTask extends RealtimeThread {
     }
 
     /**
-     * How late the releases were: the middle one and the worst, in microseconds. A release is late by
-     * what it came after the earliest of all, which came when the timer said.
+     * How late the releases were: the middle one and the worst, in microseconds. A release is late
+     * by what it came after the earliest of all, which came when the timer said.
      */
     String result() {
         long[] sorted = offsetNs.clone();
