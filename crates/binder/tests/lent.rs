@@ -5,6 +5,7 @@
 //! the socket.
 
 mod hog;
+mod left;
 mod pair;
 mod service;
 
@@ -15,6 +16,7 @@ use std::sync::atomic::AtomicU32;
 use std::sync::atomic::Ordering::SeqCst;
 
 use binder::{Binder, CallError, Options, Parcel, Process, Side};
+use left::{Left, alone};
 use pair::{Pair, STAGE, due_ns, start};
 use rt::clock::{Clock, Monotonic};
 use rt::policy::Tid;
@@ -268,58 +270,19 @@ fn all_are_stopped(pid: i32) -> bool {
     })
 }
 
-fn open_fds() -> usize {
-    std::fs::read_dir("/proc/self/fd").unwrap().count()
-}
-
-fn threads() -> usize {
-    std::fs::read_dir("/proc/self/task").unwrap().count()
-}
-
-/// Files of links that are mapped.
-fn mapped() -> usize {
-    let maps = std::fs::read_to_string("/proc/self/maps").unwrap();
-    maps.lines().filter(|it| it.contains("memfd:")).count()
-}
-
-/// What this program holds of the machine.
-#[derive(Clone, Copy, Debug)]
-struct Left {
-    fds: usize,
-    threads: usize,
-    mapped: usize,
-}
-
-impl Left {
-    fn now() -> Self {
-        Self {
-            fds: open_fds(),
-            threads: threads(),
-            mapped: mapped(),
-        }
-    }
-
-    /// Waits until nothing is more than it was.
-    fn await_no_more(self) {
-        await_that(
-            "descriptors, threads and mapped files are as before",
-            || {
-                let now = Self::now();
-                now.fds <= self.fds && now.threads <= self.threads && now.mapped <= self.mapped
-            },
-        );
-    }
-}
-
 /// Kills the other program at random moments of calls under load: nothing is left here.
 #[test]
 fn a_killed_server_leaves_nothing() {
     let _stage = STAGE.lock();
+    alone("a_killed_server_leaves_nothing", kill_servers);
+}
+
+fn kill_servers() {
     let near = Process::start(&Options::new("near")).unwrap();
     let (own, played) = player(&near);
     let seed = std::env::var("SEED").map_or(7, |it| it.parse().unwrap());
     let mut random = fastrand::Rng::with_seed(seed);
-    let mut before = None;
+    let before = Left::now();
     for round in 0..rounds() {
         let (mut child, socket) = start("serve", false);
         let connection = near.connect(socket, Side::Caller, due_ns()).unwrap();
@@ -359,12 +322,7 @@ fn a_killed_server_leaves_nothing() {
         await_that("its recipient is told", || told.load(SeqCst) == 1);
         drop((remote, connection));
         await_that("no reference is left", || near.references() == (0, 0));
-        // What the first death leaves is the start: threads begin with the first link.
-        // Open: once in 5,000 rounds something stays, so only `make soak` asks.
-        if std::env::var_os("BINDER_TEST_KILLS").is_some() {
-            let left = *before.get_or_insert_with(Left::now);
-            left.await_no_more();
-        }
+        before.await_no_more(&(seed, round), || ());
         assert_eq!(
             told.load(SeqCst),
             1,
@@ -396,12 +354,16 @@ fn down(remote: &Binder, own: &Binder) -> Result<Parcel, CallError> {
 #[test]
 fn a_killed_caller_leaves_nothing() {
     let _stage = STAGE.lock();
+    alone("a_killed_caller_leaves_nothing", kill_callers);
+}
+
+fn kill_callers() {
     let near = Process::start(&Options::new("near")).unwrap();
     let (own, played) = player(&near);
     near.set_root(Some(own));
     let mut random = fastrand::Rng::with_seed(3);
-    let mut before = None;
-    for _ in 0..rounds() {
+    let before = Left::now();
+    for round in 0..rounds() {
         let (mut child, socket) = start("call", false);
         let connection = near.connect(socket, Side::Caller, due_ns()).unwrap();
         let served = near.counters().served;
@@ -410,13 +372,15 @@ fn a_killed_caller_leaves_nothing() {
         child.kill().unwrap();
         child.wait().unwrap();
         drop(connection);
-        let kept = &played.kept;
+        let let_go = || {
+            let kept = played.kept.lock().take();
+            drop(kept);
+        };
         await_that("no reference is left", || {
-            drop(kept.lock().take());
+            let_go();
             near.references() == (0, 0)
         });
-        let left = *before.get_or_insert_with(Left::now);
-        left.await_no_more();
+        before.await_no_more(&round, let_go);
     }
     assert_eq!(near.counters().deaths, rounds());
     assert_eq!(near.counters().broken, 0);
