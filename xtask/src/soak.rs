@@ -22,10 +22,11 @@ const LONG_TESTS: [(&str, &str); 5] = [
     ("mutation", "mutation"),
 ];
 
-/// What makes the excerpts of `binder`'s tests long: programs killed, calls with references,
-/// seconds of a hostile peer.
-const BINDER: [(&str, &str); 3] = [
+/// What makes the excerpts of `binder`'s tests long: programs killed at random and at steps of a
+/// call, calls with references, seconds of a hostile peer.
+const BINDER: [(&str, &str); 4] = [
     ("BINDER_TEST_KILLS", "5000"),
+    ("BINDER_TEST_STEPS", "10000"),
     ("BINDER_TEST_CALLS", "1000000"),
     ("BINDER_TEST_SECONDS", "600"),
 ];

@@ -21,6 +21,7 @@ use crate::lent::face;
 use crate::lent::inbox::Gone;
 use crate::lent::layout::{Area, Header, Kind, looper_sleeps};
 use crate::lent::message::{self, Lent};
+use crate::lent::steps::{self, Step};
 use crate::lent::words;
 use crate::link::{Link, OWN, Release, Transport};
 use crate::node::Call;
@@ -170,12 +171,14 @@ impl Lent {
             Ok(offer) => offer,
             Err(error) => return Heard::Answer(Err(error)),
         };
+        steps::reach(Step::Lent);
         words::post(
             self.posted(self.side, looper),
             slot,
             || self.face.load(looper_sleeps(looper), SeqCst) != 0,
             || self.bells[looper].ring(),
         );
+        steps::reach(Step::Posted);
         self.listen(link, slot, tid, offer, reply, due_ns)
     }
 
@@ -233,6 +236,7 @@ impl Lent {
                 }
                 Err(error) => return Heard::Answer(Err(error)),
             }
+            steps::reach(Step::Heard);
             let heard = self.header(Area::Answers, slot);
             let sequence = self.sequences[slot].load(Relaxed);
             let Some(header) = heard.filter(|it| it.sequence == sequence) else {
@@ -243,7 +247,9 @@ impl Lent {
                 Kind::Answer => {
                     let outcome = CallError::of_status(header.status);
                     let mut read = || self.read(link, Area::Answers, slot, &header, reply);
-                    return Heard::Answer(outcome.and_then(|()| read()));
+                    let outcome = outcome.and_then(|()| read());
+                    steps::reach(Step::Read);
+                    return Heard::Answer(outcome);
                 }
                 Kind::Request => {
                     let waiting = Waiting {
@@ -288,6 +294,7 @@ impl Lent {
             }
             said => said?,
         };
+        steps::reach(Step::HandedOver);
         if !self.back(self.side, slot).give_back() {
             return Err(self.broken(link, Gone::Broken));
         }
@@ -400,9 +407,11 @@ impl Lent {
         }
         let offer = self.back(side, slot).offer(tid);
         let offer = offer.map_err(|_| self.broken(link, Gone::Broken))?;
+        steps::reach(Step::LentBack);
         if !self.lock(side, slot).give_back() {
             return Err(self.broken(link, Gone::Broken));
         }
+        steps::reach(Step::CalledBack);
         Ok(offer)
     }
 
@@ -420,6 +429,7 @@ impl Lent {
     ) -> Header {
         let mut data = message::take_parcel();
         let read = self.read(link, area, slot, header, &mut data);
+        steps::reach(Step::Copied);
         let outcome = read.and_then(|()| {
             let _scope = serving::enter(Serving {
                 caller: link.peer,
@@ -436,6 +446,7 @@ impl Lent {
             let node = link.target(header.target)?;
             node.run(&call, header.code, &mut data, answer)
         });
+        steps::reach(Step::Served);
         message::give_parcel(data);
         if outcome.is_err() {
             answer.clear();
@@ -469,6 +480,8 @@ impl Lent {
                     }
                 }
                 Err(LendError::BorrowerDied) => return Err(self.broken(link, Gone::Closed)),
+                // A number that was used again may close a circle that nobody opens.
+                Err(LendError::Circle) if link.is_dead() => return Err(CallError::DeadObject),
                 Err(LendError::Circle) => {
                     // Threads that wait for each other: one of them may give up.
                     let again_ns = Monotonic.now_ns() + CIRCLE_NS;

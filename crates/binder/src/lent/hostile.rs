@@ -5,7 +5,7 @@
 //! The hostile peer is another program: this one again, told its part by the environment, with the
 //! socket as its standard input.
 
-use std::os::fd::AsFd;
+use std::os::fd::{AsFd, OwnedFd};
 use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -43,7 +43,7 @@ impl Service for Mirror {
     }
 }
 
-fn due_ns() -> u64 {
+pub(super) fn due_ns() -> u64 {
     Monotonic.now_ns() + 10_000_000_000
 }
 
@@ -140,20 +140,23 @@ fn random_words_end_one_link_and_nothing_else() {
     assert_eq!(client.counters().broken, 0);
 }
 
+/// This program again, in the part of one test, and our end of the socket that is its input.
+pub(super) fn program(part: &str) -> (Command, OwnedFd) {
+    let (near, far) = Socket::pair().unwrap();
+    let mut command = Command::new(std::env::current_exe().unwrap());
+    command.args(["--exact", part, "--nocapture", "--quiet"]);
+    command.stdin(Stdio::from(far.into_fd()));
+    (command, near.into_fd())
+}
+
 /// One hostile peer, until its link has ended.
 fn attack(server: &Process, seed: u64) {
-    let (near, far) = Socket::pair().unwrap();
-    let mut child = Command::new(std::env::current_exe().unwrap())
-        .args(["--exact", "lent::hostile::child", "--nocapture", "--quiet"])
-        .env(SEED, seed.to_string())
-        .stdin(Stdio::from(far.into_fd()))
-        .stdout(Stdio::null())
-        .stderr(Stdio::null())
-        .spawn()
-        .unwrap();
-    let connection = server
-        .connect(near.into_fd(), Side::Caller, due_ns())
-        .unwrap();
+    let (mut command, socket) = program("lent::hostile::child");
+    command.env(SEED, seed.to_string());
+    command.stdout(Stdio::null()).stderr(Stdio::null());
+    let mut child = command.spawn().unwrap();
+    drop(command);
+    let connection = server.connect(socket, Side::Caller, due_ns()).unwrap();
     let end_ns = due_ns();
     while connection.is_alive() && child.try_wait().unwrap().is_none() {
         assert!(

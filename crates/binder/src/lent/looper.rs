@@ -13,6 +13,7 @@ use crate::lent::inbox::Gone;
 use crate::lent::layout::{Area, Header, Kind, SLOTS};
 use crate::lent::lents::Known;
 use crate::lent::message::{self, Lent};
+use crate::lent::steps::{self, Step};
 use crate::lent::words;
 use crate::link::Link;
 use crate::oneway;
@@ -145,6 +146,7 @@ fn serve(inner: &Inner, request: Request, is_declined: bool) {
         return;
     };
     lent.heard[slot].store(header.sequence, Relaxed);
+    steps::reach(Step::Taken);
     let mut answer = message::take_parcel();
     let message = if is_declined {
         inner.counters.declined.add();
@@ -183,5 +185,6 @@ fn serve(inner: &Inner, request: Request, is_declined: bool) {
     if !lock.give_back() {
         lent.broken(&link, Gone::Broken);
     }
+    steps::reach(Step::GivenBack);
     message::give_parcel(answer);
 }

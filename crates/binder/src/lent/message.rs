@@ -20,9 +20,11 @@ use crate::Parcel;
 use crate::error::CallError;
 use crate::lent::inbox::{self, Gone, Inbox};
 use crate::lent::layout::{
-    self, Area, FDS_MAX, HEADER_BYTES, Header, MESSAGE_BYTES, ONEWAYS_MAX, PAGE, SERVED, SLOTS,
+    self, Area, FDS_MAX, HEADER_BYTES, Header, Kind, MESSAGE_BYTES, ONEWAYS_MAX, PAGE, SERVED,
+    SLOTS,
 };
 use crate::lent::slots::Slots;
+use crate::lent::steps::{self, Step};
 use crate::link::{Link, Release};
 use crate::process::{Inner, Looper};
 
@@ -171,8 +173,16 @@ impl Lent {
             let fds = borrow(apart.as_ref(), &scratch.fds);
             let note = inbox::write_beside(area, slot, header.sequence);
             self.socket.try_send(&note, &fds).map_err(of_socket)?;
+            steps::reach(match header.kind {
+                Kind::Request => Step::RequestBeside,
+                _ => Step::AnswerBeside,
+            });
         }
         self.ours.write(at, &header.to_bytes());
+        steps::reach(match header.kind {
+            Kind::Request => Step::RequestWritten,
+            _ => Step::AnswerWritten,
+        });
         Ok(())
     }
 

@@ -18,6 +18,8 @@ mod face;
 mod hostile;
 #[cfg(not(loom))]
 mod inbox;
+#[cfg(all(test, not(loom)))]
+mod killed;
 #[cfg(not(loom))]
 mod layout;
 #[cfg(not(loom))]
@@ -30,6 +32,8 @@ mod message;
 mod models;
 #[cfg(not(loom))]
 mod slots;
+#[cfg(not(loom))]
+mod steps;
 mod words;
 
 #[cfg(not(loom))]
