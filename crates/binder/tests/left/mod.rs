@@ -13,8 +13,8 @@ use rt::clock::{Clock, Monotonic};
 const ALONE: &str = "BINDER_TEST_ALONE";
 const WAIT_NS: u64 = 10_000_000_000;
 const LOOK_NS: u64 = 200_000;
-/// Looks after the time is over: the machine may have stood still until then.
-const LAST_LOOKS: u32 = 50;
+/// So many looks at least: the machine may stand still for most of the time.
+const LOOKS_MIN: u32 = 2_000;
 
 /// Runs `body`, a test's, in a program where no other test runs. `name` is the test's.
 pub(crate) fn alone(name: &str, body: impl FnOnce()) {
@@ -51,14 +51,13 @@ impl Left {
     #[track_caller]
     pub(crate) fn await_no_more(self, of: &dyn std::fmt::Debug, let_go: impl Fn()) {
         let end_ns = Monotonic.now_ns() + WAIT_NS;
-        let mut looks = LAST_LOOKS;
+        let mut looks = 0;
         while !self.is_no_more() {
             let_go();
-            if Monotonic.now_ns() >= end_ns {
-                looks -= 1;
-            }
+            looks += 1;
             let now = Self::now();
-            assert!(looks > 0, "{of:?}: {self:?} became {now:?}\n{}", details());
+            let is_over = looks > LOOKS_MIN && Monotonic.now_ns() >= end_ns;
+            assert!(!is_over, "{of:?}: {self:?} became {now:?}\n{}", details());
             Monotonic.sleep_until(Monotonic.now_ns() + LOOK_NS);
         }
     }
