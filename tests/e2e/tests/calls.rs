@@ -24,13 +24,15 @@ fn calls_are_measured_beside_ordinary_callers_and_a_hog() {
 }
 
 #[test]
-fn the_extended_driver_is_refused_by_name() {
-    let run = Run::takt(&["bench", "rpc", "--lab", "--transport", "extended"]);
-    assert_eq!(run.code, 2, "{run:#?}");
-    assert!(
-        run.stderr.contains("not supported: the extended driver"),
-        "{run:#?}"
-    );
+fn the_extended_driver_is_measured_in_a_guest() {
+    let words = "bench rpc --lab --transport extended --callers 0 --calls 10 --seeds 1 --json";
+    let run = Run::takt(&words.split(' ').collect::<Vec<_>>());
+    assert_eq!(run.code, 0, "{run:#?}");
+    let rows = run.json();
+    for row in rows.as_array().expect("rows") {
+        assert_eq!(row["transport"], "extended");
+        assert!(row["call"]["max_ns"].as_u64() > Some(0), "{row:#}");
+    }
 }
 
 #[test]
