@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Stubs that `crates/aidl` makes: that they speak over `direct`, what lies in their parcels, and
-//! what they say to parcels that are not theirs.
+//! Stubs that `crates/aidl` makes: that they speak over `direct` and `lent`, what lies in their
+//! parcels, and what they say to parcels that are not theirs.
 
 mod golden;
+mod hog;
+mod pair;
+mod service;
 
 /// What `crates/aidl` makes of ITypes.aidl.
 #[allow(unreachable_pub, reason = "stubs are made for crates that others use")]
@@ -10,12 +13,15 @@ mod types {
     include!("golden/types.rs");
 }
 
+use std::os::fd::AsFd;
 use std::sync::Arc;
 
 use binder::stub::{Answer, Exception, Failure, OUT_ITEMS_MAX, Read, Write};
-use binder::{Binder, CallError, Options, Parcel, Process};
+use binder::{Binder, CallError, Options, Parcel, Process, Side};
 use golden::Golden;
 use golden::stubs::{IGoldenProxy, IGoldenStub};
+use pair::Pair;
+use rt::clock::{Clock, Monotonic};
 use types::{Colour, ITypes, ITypesProxy, ITypesStub, Point};
 
 /// A service for ITypes.
@@ -123,6 +129,31 @@ fn the_golden_interface_is_spoken_inside_a_program() {
     assert_eq!(root.descriptor().unwrap(), "takt.test.IGolden");
     assert_eq!(IGoldenProxy::VERSION, 1);
     golden::check(&IGoldenProxy(root), &near).unwrap();
+}
+
+/// The other program: without a part it returns.
+#[test]
+fn child() {
+    if std::env::var_os(pair::PART).is_none() {
+        return;
+    }
+    let socket = std::io::stdin().as_fd().try_clone_to_owned().unwrap();
+    let process = Process::start(&Options::new("child")).unwrap();
+    process.set_root(Some(process.add(IGoldenStub(Golden::default()))));
+    let connection = process.connect(socket, Side::Listener, pair::due_ns());
+    let connection = connection.unwrap();
+    while connection.is_alive() {
+        Monotonic.sleep_until(Monotonic.now_ns() + 1_000_000);
+    }
+}
+
+#[test]
+fn the_golden_interface_is_spoken_between_two_programs() {
+    let pair = Pair::new("golden", false);
+    let golden = IGoldenProxy(pair.remote.clone());
+    golden::check(&golden, &pair.near).unwrap();
+    drop(golden);
+    pair.end();
 }
 
 fn pipe_end() -> std::os::fd::OwnedFd {
