@@ -37,6 +37,9 @@ pub enum CallError {
 const UNKNOWN: i32 = i32::MIN;
 
 impl CallError {
+    /// Null came where the interface has none.
+    pub const UNEXPECTED_NULL: Self = Self::Status(UNKNOWN + 8);
+
     const NUMBERED: [(Self, i32); 7] = [
         (Self::DeadObject, -32),
         (Self::UnknownTransaction, -74),

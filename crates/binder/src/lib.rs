@@ -37,6 +37,8 @@ mod process;
 mod proxy;
 #[cfg(not(loom))]
 mod serving;
+#[cfg(not(loom))]
+pub mod stub;
 
 #[cfg(not(loom))]
 pub use {

@@ -18,7 +18,7 @@ use rt::sync::PiMutex;
 use crate::hog::hogged_cpu;
 use crate::service::{ADD, KEEP, ask, give, player};
 
-const PART: &str = "BINDER_TEST_PART";
+pub(crate) const PART: &str = "BINDER_TEST_PART";
 const PINNED: &str = "BINDER_TEST_PINNED";
 const SECOND_NS: u64 = 1_000_000_000;
 

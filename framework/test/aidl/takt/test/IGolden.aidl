@@ -11,12 +11,12 @@ interface IGolden {
     int negative(int value);
     long twice(long value);
     double half(double value);
-    String greet(String name);
+    @nullable String greet(@nullable String name);
     byte[] reversed(in byte[] bytes);
     void fill(out int[] numbers);
     void sort(inout int[] numbers);
     List<String> words(String text);
-    String[] joined(in String[] left, in String[] right);
+    @nullable String[] joined(in @nullable String[] left, in @nullable String[] right);
     android.os.Bundle with(in android.os.Bundle bundle, String key, String value);
     IBinder same(IBinder binder);
     void watch(IGoldenCallback callback);
