@@ -2,12 +2,20 @@
 //! Java programs that call each other: two `takt` processes over the transport `lent`. What they
 //! do is in framework/test/takt/framework/binder; each says a line for each thing that it saw.
 
+#[path = "../../../crates/binder/tests/golden/mod.rs"]
+mod golden;
+
 use std::io::{BufRead, BufReader};
 use std::os::unix::net::UnixListener;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
+use binder::stub::Outgoing;
+use binder::{Binder, Options, Process, Side};
 use e2e::{apps, takt_path};
+use golden::stubs::IGoldenProxy;
+use rt::clock::{Clock, Monotonic};
+use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType, connect, socket_with};
 
 /// A program that is ended with its test.
 struct Program(Child);
@@ -73,6 +81,35 @@ fn two_java_programs_call_each_other() {
     let mut client = Program::start("join", &socket, &["call"]);
     check(client.lines().collect(), 38);
     assert!(client.0.wait().expect("it ends").success());
+}
+
+/// What a Java program that listens has under a name, as `IServiceManager.getService` says.
+fn service(root: &Binder, name: &str) -> Binder {
+    let mut call = Outgoing::new("android.os.IServiceManager").expect("a small parcel");
+    call.write(name).expect("a small parcel");
+    call.call(root, 1).expect("it answers");
+    let found: Option<Binder> = call.read().expect("a binder");
+    found.expect("it is there")
+}
+
+#[test]
+fn stubs_in_rust_call_a_service_in_java() {
+    let folder = tempfile::tempdir().expect("a directory");
+    let socket = folder.path().join("names");
+    let mut server = Program::start("listen", &socket, &["serve"]);
+    assert_eq!(server.lines().next().as_deref(), Some("ready"));
+    let flags = SocketFlags::CLOEXEC;
+    let near = socket_with(AddressFamily::UNIX, SocketType::SEQPACKET, flags, None);
+    let near = near.expect("a socket");
+    let address = SocketAddrUnix::new(&socket).expect("a short path");
+    connect(&near, &address).expect("it listens");
+    let process = Process::start(&Options::new("rust")).expect("threads");
+    let due_ns = Monotonic.now_ns() + 20_000_000_000;
+    let connection = process.connect(near, Side::Caller, due_ns);
+    let connection = connection.expect("it says hello");
+    let root = connection.root().expect("it answers").expect("a root");
+    let golden = IGoldenProxy(service(&root, "golden"));
+    golden::check(&golden, &process).expect("each call is answered");
 }
 
 /// One program calls others, each of which is killed in the middle of it.
