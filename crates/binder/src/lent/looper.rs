@@ -148,8 +148,10 @@ fn serve(inner: &Inner, request: Request, is_declined: bool) {
     lent.heard[slot].store(header.sequence, Relaxed);
     steps::reach(Step::Taken);
     let mut answer = message::take_parcel();
-    let message = if is_declined {
+    if is_declined {
         inner.counters.declined.add();
+    }
+    let message = if is_declined || words::is_abandoned(lent.turn(lent.other(), slot)) {
         // What it names is counted, and let go.
         let _ = lent.read(&link, Area::Requests, slot, &header, &mut answer);
         answer.clear();

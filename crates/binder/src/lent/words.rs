@@ -7,7 +7,8 @@
 //! sleeping  looper: 1, then looks at `posted`; 0 when awake            caller: reads alone
 //! turn      OPEN: the caller waits for an answer
 //!           OPEN → TAKEN      looper, before it calls back: the caller will listen
-//!           OPEN → ABANDONED  caller, when its time is over: nobody calls back
+//!           OPEN → ABANDONED  caller, when its time is over: nobody calls back, and a looper that
+//!                             has not begun does not begin
 //! ```
 //!
 //! `posted` and `sleeping` are Dekker's pair: one of the two sides sees the other. The bell is
@@ -84,4 +85,9 @@ pub(crate) fn take_turn(turn: &AtomicU32) -> bool {
 pub(crate) fn abandon(turn: &AtomicU32) -> bool {
     turn.compare_exchange(OPEN, ABANDONED, SeqCst, SeqCst)
         .is_ok()
+}
+
+/// Looper: whether the caller has given up. One that has may still be served: it looked too early.
+pub(crate) fn is_abandoned(turn: &AtomicU32) -> bool {
+    turn.load(SeqCst) == ABANDONED
 }
