@@ -10,6 +10,7 @@
 mod apk_assets;
 mod asynchronous_close;
 mod binder;
+mod camera;
 mod debug;
 mod env;
 mod event_log;

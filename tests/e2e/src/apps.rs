@@ -66,20 +66,45 @@ pub fn said(log: &str, tag: &str) -> Vec<String> {
         .collect()
 }
 
-/// A picture's width, height, and red, green and blue of each pixel.
-pub fn picture(path: &Path) -> (usize, usize, Vec<u8>) {
+/// A picture: three bytes for each pixel.
+#[derive(Debug)]
+pub struct Picture {
+    /// In pixels.
+    pub width: usize,
+    /// In pixels.
+    pub height: usize,
+    /// Red, green and blue of each pixel, row by row.
+    pub bytes: Vec<u8>,
+}
+
+impl Picture {
+    /// Red, green and blue at a place.
+    pub fn colour(&self, x: usize, y: usize) -> [u8; 3] {
+        let start = (y * self.width + x) * 3;
+        [
+            self.bytes[start],
+            self.bytes[start + 1],
+            self.bytes[start + 2],
+        ]
+    }
+}
+
+/// The picture in a file.
+pub fn picture(path: &Path) -> Picture {
     let file = std::fs::File::open(path);
     let file = file.unwrap_or_else(|error| panic!("{}: {error}", path.display()));
     let decoder = png::Decoder::new(std::io::BufReader::new(file));
     let mut reader = decoder.read_info().expect("a PNG");
     let mut bytes = vec![0; reader.output_buffer_size().expect("a size")];
     let info = reader.next_frame(&mut bytes).expect("a picture");
-    (info.width as usize, info.height as usize, bytes)
+    Picture {
+        width: info.width as usize,
+        height: info.height as usize,
+        bytes,
+    }
 }
 
 /// The red, green and blue of a picture at a place.
 pub fn colour(path: &Path, x: usize, y: usize) -> [u8; 3] {
-    let (width, _, bytes) = picture(path);
-    let start = (y * width + x) * 3;
-    [bytes[start], bytes[start + 1], bytes[start + 2]]
+    picture(path).colour(x, y)
 }

@@ -1,27 +1,33 @@
 // SPDX-License-Identifier: Apache-2.0
-//! `takt run` over other people's packages on our machine: each ends as tests/apk/run.txt says. The
-//! list may only grow: more ways to start a package, and "started" where an unsupported feature
-//! stood.
+//! `takt run` over other people's packages on our machine: each ends as tests/apk/run.txt says, and
+//! with a display as tests/apk/screen.txt says. The lists may only grow: more ways to start a
+//! package, and "started" where an unsupported feature stood.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use e2e::apps::{Picture, picture};
 use e2e::{Run, cache, lines};
 
 const PACKAGES: &str = "apks/fdroidserver-2.4.5/tests";
 /// Packages that run at once.
 const WORKERS: usize = 2;
 
-/// How `takt run NAME OPTIONS` ends, in the words of the list's head.
-fn outcome(name: &str, options: &str) -> String {
+/// `takt run NAME OPTIONS MORE` with data of its own.
+fn start(name: &str, options: &str, more: &[&str]) -> Run {
     let data = tempfile::tempdir().expect("a temporary directory");
     let file = cache().join(PACKAGES).join(name);
     assert!(file.exists(), "{}: run tools/setup", file.display());
     let (file, data) = (file.to_string_lossy(), data.path().to_string_lossy());
-    let mut words = vec!["run", &file, "--until-started", "--data", &data];
+    let mut words = vec!["run", &file, "--data", &data];
+    words.extend(more);
     words.extend(options.split_whitespace());
-    let run = Run::takt(&words);
+    Run::takt(&words)
+}
+
+/// How a run ends, in the words of the list's head.
+fn outcome(run: Run) -> String {
     let log = |start: &str| {
         let of = |line: &str| Some(line.split_once(start)?.1.to_owned());
         run.stderr.lines().rev().find_map(of)
@@ -54,8 +60,92 @@ fn first_after_process(log: &str) -> Option<String> {
     Some(lines.next()??.1.to_owned())
 }
 
-fn list() -> Vec<String> {
-    let all = lines(&Path::new(env!("CARGO_MANIFEST_DIR")).join("../apk/run.txt"));
+/// What a package shows, and its picture in short; or how it ends without a window.
+fn shown(name: &str, options: &str) -> String {
+    let folder = tempfile::tempdir().expect("a temporary directory");
+    let (views, file) = (folder.path().join("views"), folder.path().join("shot.png"));
+    let steps = [
+        "--display=480x320",
+        &format!("--views={}", views.display()),
+        &format!("--screenshot={}", file.display()),
+    ];
+    let run = start(name, options, &steps);
+    let Ok(views) = std::fs::read_to_string(&views) else {
+        let is_over = run.code == 0 && run.stderr.contains(": no activity, service or broadcast");
+        return match is_over {
+            true => "ends by itself\t".to_owned(),
+            false => outcome(run) + "\t",
+        };
+    };
+    let picture = picture(&file);
+    let text = views.lines().find_map(|line| drawn_text(line, &picture));
+    let what = text.map_or_else(|| "no text".to_owned(), |it| format!("shows {it}"));
+    format!("{what}\t{}", in_short(&picture))
+}
+
+/// A view's text, if it has one, and the picture more than one colour where the view is.
+fn drawn_text(node: &str, picture: &Picture) -> Option<String> {
+    let value = |name: &str| {
+        let (_, rest) = node.split_once(&format!(" {name}=\""))?;
+        Some(rest.split_once('"')?.0.to_owned())
+    };
+    let text = value("text").filter(|it| !it.is_empty())?;
+    let bounds = value("bounds")?;
+    let numbers = bounds.split(|it: char| !it.is_ascii_digit());
+    let numbers: Vec<usize> = numbers.filter_map(|it| it.parse().ok()).collect();
+    let [left, top, right, bottom] = numbers.try_into().expect("two corners");
+    let mut places = (top..bottom).flat_map(|y| (left..right).map(move |x| (x, y)));
+    let first = picture.colour(left, top);
+    let is_drawn = places.any(|(x, y)| picture.colour(x, y) != first);
+    is_drawn.then_some(text)
+}
+
+/// Fields of a picture in short: so many in a row, and rows.
+const FIELDS: (usize, usize) = (12, 8);
+/// How much brighter or darker a field may be, of sixteen.
+const TOLERANCE: u32 = 1;
+
+/// How bright each field of a picture is, in hexadecimal.
+fn in_short(picture: &Picture) -> String {
+    let (width, height) = (picture.width / FIELDS.0, picture.height / FIELDS.1);
+    let fields = (0..FIELDS.1).flat_map(|row| (0..FIELDS.0).map(move |column| (column, row)));
+    let brightness = |(column, row): (usize, usize)| {
+        let lines = row * height..(row + 1) * height;
+        let places = lines.flat_map(|y| (0..width).map(move |x| (column * width + x, y)));
+        let sum: u32 = places
+            .flat_map(|(x, y)| picture.colour(x, y))
+            .map(u32::from)
+            .sum();
+        let mean = sum as usize / (3 * width * height);
+        char::from_digit(mean as u32 / 16, 16).expect("a digit")
+    };
+    fields.map(brightness).collect()
+}
+
+/// Whether a line of screen.txt says the same, and the picture but for the tolerance.
+fn is_alike(found: &str, listed: &str) -> bool {
+    let halves = |it: &'_ str| {
+        it.split_once('\t')
+            .map(|it| (it.0.to_owned(), it.1.to_owned()))
+    };
+    let (Some(found), Some(listed)) = (halves(found), halves(listed)) else {
+        return false;
+    };
+    let digits = |it: &str| it.chars().map(|it| it.to_digit(16)).collect::<Vec<_>>();
+    let (left, right) = (digits(&found.1), digits(&listed.1));
+    let is_near = |(left, right): (&Option<u32>, &Option<u32>)| match (left, right) {
+        (Some(left), Some(right)) => left.abs_diff(*right) <= TOLERANCE,
+        _ => false,
+    };
+    found.0 == listed.0 && left.len() == right.len() && left.iter().zip(&right).all(is_near)
+}
+
+fn list(name: &str) -> Vec<String> {
+    let all = lines(
+        &Path::new(env!("CARGO_MANIFEST_DIR"))
+            .join("../apk")
+            .join(name),
+    );
     all.into_iter().filter(|it| !it.starts_with('#')).collect()
 }
 
@@ -65,36 +155,48 @@ fn fields(line: &str) -> [&str; 3] {
     fields.try_into().expect("three fields")
 }
 
-#[test]
-fn packages_end_as_listed() {
-    let (list, next) = (list(), AtomicUsize::new(0));
+/// What of a list is not as `found` says; several packages run at once.
+fn others(list: &[String], is_wrong: impl Fn(&str) -> Option<String> + Sync) -> Vec<String> {
+    let next = AtomicUsize::new(0);
     let work = || {
-        let mut wrong = Vec::new();
-        while let Some(line) = list.get(next.fetch_add(1, Ordering::Relaxed)) {
-            let [name, options, expected] = fields(line);
-            let outcome = outcome(name, options);
-            if outcome != expected {
-                wrong.push(format!("{name}\t{options}\t{outcome}"));
-            }
-        }
-        wrong
+        let take = || list.get(next.fetch_add(1, Ordering::Relaxed));
+        let all = std::iter::from_fn(take);
+        all.filter_map(|line| is_wrong(line)).collect::<Vec<_>>()
     };
-    let wrong: Vec<String> = std::thread::scope(|scope| {
+    std::thread::scope(|scope| {
         let workers: Vec<_> = (0..WORKERS).map(|_| scope.spawn(work)).collect();
         let results = workers.into_iter().map(|it| it.join().expect("no panic"));
         results.flatten().collect()
+    })
+}
+
+#[test]
+fn packages_end_as_listed() {
+    let wrong = others(&list("run.txt"), |line| {
+        let [name, options, expected] = fields(line);
+        let outcome = outcome(start(name, options, &["--until-started"]));
+        (outcome != expected).then(|| format!("{name}\t{options}\t{outcome}"))
     });
-    assert!(
-        wrong.is_empty(),
-        "these end otherwise:\n{}",
-        wrong.join("\n")
-    );
+    let wrong = wrong.join("\n");
+    assert!(wrong.is_empty(), "these end otherwise:\n{wrong}");
+}
+
+#[test]
+fn packages_show_what_is_listed() {
+    let wrong = others(&list("screen.txt"), |line| {
+        let mut fields = line.splitn(3, '\t');
+        let [name, options, expected] = [(); 3].map(|()| fields.next().expect("four fields"));
+        let shown = shown(name, options);
+        (!is_alike(&shown, expected)).then(|| format!("{name}\t{options}\t{shown}"))
+    });
+    let wrong = wrong.join("\n");
+    assert!(wrong.is_empty(), "these show something else:\n{wrong}");
 }
 
 #[test]
 fn every_package_is_listed() {
     let place = cache().join(PACKAGES);
-    let listed: BTreeSet<PathBuf> = list()
+    let listed: BTreeSet<PathBuf> = list("run.txt")
         .iter()
         .map(|line| place.join(fields(line)[0]))
         .collect();

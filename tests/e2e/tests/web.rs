@@ -9,7 +9,7 @@ use std::process::{Child, Command, Stdio};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::time::Duration;
 
-use e2e::apps::{Way, command, picture};
+use e2e::apps::{Picture, Way, command, picture};
 use e2e::browser::Browser;
 use e2e::{Run, bound};
 
@@ -88,7 +88,11 @@ fn shows_the_picture(browser: &mut Browser) {
     let mut run = command(Way::Takt, "widgets", data.path());
     let run = Run::of(run.arg("--screenshot").arg(&file));
     assert_eq!(run.code, 0, "{run:#?}");
-    let (width, height, picture) = picture(&file);
+    let Picture {
+        width,
+        height,
+        bytes,
+    } = picture(&file);
     let sampled = format!(
         "(() => {{
             const page = document.getElementById('display');
@@ -102,7 +106,7 @@ fn shows_the_picture(browser: &mut Browser) {
     let seen = browser.value(&sampled);
     let seen: Vec<u64> = serde_json::from_value(seen).expect("numbers");
     let colour = |it: &[u8]| it.iter().fold(0, |all, byte| all << 8 | u64::from(*byte));
-    let wanted: Vec<u64> = picture.chunks(3).step_by(SAMPLE).map(colour).collect();
+    let wanted: Vec<u64> = bytes.chunks(3).step_by(SAMPLE).map(colour).collect();
     assert_eq!(seen.len(), wanted.len());
     let differ = seen
         .iter()

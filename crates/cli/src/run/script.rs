@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! [`Script`]: what `takt run` does at the display, in the order of its options.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::{Context as _, Result};
@@ -24,6 +24,8 @@ pub(super) enum Step {
     Wait(u64),
     /// Where the picture goes.
     Screenshot(PathBuf),
+    /// Where the list of views goes.
+    Views(PathBuf),
     /// So many touches, and where the lines of what came of them go: for `takt bench input`.
     Measure(u32, PathBuf),
 }
@@ -40,16 +42,17 @@ impl Script {
     /// The steps with whole paths: the application's process may be elsewhere.
     pub(super) fn steps(&self) -> Result<Vec<Step>> {
         let whole = |step: &Step| match step {
-            Step::Screenshot(path) => {
-                let whole = std::path::absolute(path);
-                let whole = whole.with_context(|| format!("--screenshot {}", path.display()))?;
-                Ok(Step::Screenshot(whole))
-            }
+            Step::Screenshot(path) => whole_path("screenshot", path).map(Step::Screenshot),
+            Step::Views(path) => whole_path("views", path).map(Step::Views),
             Step::Measure(count, path) => Ok(Step::Measure(*count, std::path::absolute(path)?)),
             other => Ok(other.clone()),
         };
         self.0.iter().map(whole).collect()
     }
+}
+
+fn whole_path(option: &str, path: &Path) -> Result<PathBuf> {
+    std::path::absolute(path).with_context(|| format!("--{option} {}", path.display()))
 }
 
 fn place(text: &str) -> Result<Step, String> {
@@ -80,11 +83,19 @@ fn rotate(_: &str) -> Result<Step, String> {
     Ok(Step::Rotate(true))
 }
 
-fn screenshot(text: &str) -> Result<Step, String> {
+fn file(text: &str) -> Result<PathBuf, String> {
     match text {
         "" => Err("a file is wanted".to_owned()),
-        path => Ok(Step::Screenshot(PathBuf::from(path))),
+        path => Ok(PathBuf::from(path)),
     }
+}
+
+fn screenshot(text: &str) -> Result<Step, String> {
+    file(text).map(Step::Screenshot)
+}
+
+fn views(text: &str) -> Result<Step, String> {
+    file(text).map(Step::Views)
 }
 
 fn measure(text: &str) -> Result<Step, String> {
@@ -93,13 +104,14 @@ fn measure(text: &str) -> Result<Step, String> {
     Ok(Step::Measure(count, PathBuf::from(path)))
 }
 
-const NAMES: [&str; 7] = [
+const NAMES: [&str; 8] = [
     "tap",
     "text",
     "key",
     "rotate",
     "wait",
     "screenshot",
+    "views",
     "measure-input",
 ];
 
@@ -134,6 +146,14 @@ impl clap::Args for Script {
                     "Write what the display shows, as a PNG",
                 )
                 .value_parser(screenshot),
+            )
+            .arg(
+                arg(
+                    "views",
+                    "FILE",
+                    "Write the views that are shown, as XML like `uiautomator dump`",
+                )
+                .value_parser(views),
             )
             .arg(
                 arg("measure-input", "COUNT,FILE", "Measure touches")
@@ -187,6 +207,7 @@ mod tests {
             "--tap=3,4",
             "--rotate",
             "--key=enter",
+            "--views=a.xml",
             "--wait=2s",
         ]);
         let expected = [
@@ -196,6 +217,7 @@ mod tests {
             Step::Tap(3.0, 4.0),
             Step::Rotate(true),
             Step::Key("ENTER".to_owned()),
+            Step::Views("a.xml".into()),
             Step::Wait(2000),
         ];
         assert_eq!(script.unwrap().0, expected);

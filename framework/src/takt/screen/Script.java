@@ -9,6 +9,7 @@ import android.os.SystemClock;
 import android.util.Log;
 import android.view.KeyEvent;
 import android.view.MotionEvent;
+import java.io.IOException;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import org.json.JSONArray;
@@ -82,13 +83,14 @@ public final class Script {
             String what = step.keys().next();
             try {
                 take(what, step);
-            } catch (Failure | IllegalStateException | RemoteException e) {
+            } catch (Failure | IllegalStateException | IOException | RemoteException e) {
                 throw new Failure("--" + what + " " + step.opt(what) + ": " + e.getMessage());
             }
         }
     }
 
-    private void take(String what, JSONObject step) throws Failure, InterruptedException, RemoteException {
+    private void take(String what, JSONObject step)
+            throws Failure, InterruptedException, IOException, RemoteException {
         switch (what) {
             case "tap" -> {
                 JSONArray place = step.optJSONArray(what);
@@ -120,6 +122,7 @@ public final class Script {
                     throw new Failure(fault);
                 }
             }
+            case "views" -> Views.write(step.optString(what));
             case "measure" -> measure(step.optJSONArray(what));
             default -> throw new Failure("not supported by Takt yet");
         }
