@@ -8,7 +8,8 @@ shift 2
 mkdir -p /dev/binderfs
 "$hub" --insecure-allow-all --device ../binder &
 name=android.aidl.tests.ITestService
-sleep 3600 | "$peer" serve "$name" types &
+# Until the service manager is there, a service ends at once.
+sleep 3600 | while ! "$peer" serve "$name" types 2> /dev/null; do sleep 0.2; done &
 tries=0
 until "$peer" ask "$name" < /dev/null > /dev/null 2>&1; do
     tries=$((tries + 1))

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Another Binder library, rsbinder: its programs that speak with ours, and its own tests. All of it
-//! is built apart from the workspace, into target/peers.
+//! Another Binder library, rsbinder: its programs that speak with ours, and its own tests. It is
+//! built apart from the workspace, into target/peers.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
