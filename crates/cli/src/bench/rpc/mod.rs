@@ -49,8 +49,13 @@ pub(crate) struct Args {
     /// Leave the rows with the hog out
     #[arg(long)]
     no_hog: bool,
+    /// Leave the control out: the same thread beside the same callers, but handing over by a bare
+    /// futex to a process that knows no Binder
+    #[arg(long)]
+    no_control: bool,
     /// Exit code 2 if the worst with the most threads, or beside the hog, is above 1.1 times that
-    /// with the fewest and more than 5 µs above it; of the stock driver nothing is asked
+    /// with the fewest and more than 5 µs above it, what the control grew by added; of the stock
+    /// driver nothing is asked
     #[arg(long)]
     check: bool,
     /// Print JSON instead of the table
@@ -62,6 +67,9 @@ pub(crate) struct Args {
     /// That window has the hog
     #[arg(long, hide = true)]
     hog: bool,
+    /// That window is the control's
+    #[arg(long, hide = true)]
+    control: bool,
 }
 
 /// What stands beside the measured thread.
@@ -70,6 +78,8 @@ struct Setup {
     transport: Transport,
     callers: u32,
     has_hog: bool,
+    /// The callers use the transport, the measured thread does not.
+    is_control: bool,
 }
 
 /// One window.
@@ -114,8 +124,17 @@ impl Args {
                 transport,
                 callers,
                 has_hog,
+                is_control: false,
             };
             setups.extend(self.callers.iter().map(|&callers| with(callers, false)));
+            if !self.no_control && transport != Transport::Stock {
+                let mut ends = self.ends();
+                ends.dedup();
+                setups.extend(ends.into_iter().map(|callers| Setup {
+                    is_control: true,
+                    ..with(callers, false)
+                }));
+            }
             if !self.no_hog {
                 setups.push(with(0, true));
             }
@@ -123,10 +142,15 @@ impl Args {
         setups
     }
 
+    /// The fewest and the most threads.
+    fn ends(&self) -> Vec<u32> {
+        let ends = [self.callers.iter().min(), self.callers.iter().max()];
+        ends.into_iter().flatten().copied().collect()
+    }
+
     /// The ends want several samples of their worst.
     fn seeds_of(&self, setup: Setup) -> u64 {
-        let ends = [self.callers.iter().min(), self.callers.iter().max()];
-        match setup.has_hog || ends.contains(&Some(&setup.callers)) {
+        match setup.has_hog || self.ends().contains(&setup.callers) {
             true => self.seeds,
             false => 1,
         }
@@ -141,6 +165,7 @@ impl Args {
         words.extend(["--callers".into(), setup.callers.to_string()]);
         words.extend(["--calls".into(), self.calls.to_string()]);
         words.extend(setup.has_hog.then(|| "--hog".into()));
+        words.extend(setup.is_control.then(|| "--control".into()));
         words
     }
 }
@@ -155,6 +180,7 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
             transport,
             callers,
             has_hog: args.hog,
+            is_control: args.control,
         };
         let row = window::measure(setup, args.calls)?;
         println!("{}", serde_json::to_string(&row)?);
@@ -200,9 +226,10 @@ fn in_lab(args: &Args) -> Result<Vec<Row>> {
 
 fn title(setup: Setup) -> String {
     let name = setup.transport.name();
-    match setup.has_hog {
-        true => format!("{name}, hog"),
-        false => format!("{name}, k = {}", setup.callers),
+    match (setup.is_control, setup.has_hog) {
+        (true, _) => format!("{name}'s control, k = {}", setup.callers),
+        (false, true) => format!("{name}, hog"),
+        (false, false) => format!("{name}, k = {}", setup.callers),
     }
 }
 
