@@ -459,8 +459,8 @@ impl Link {
         told
     }
 
-    /// What the other end names by a ticket. With an end this waits for the owner, and has the other
-    /// end bring both together. An owner that has ended, or never said so, is a dead proxy.
+    /// What the other end names by a ticket. With an end this waits for the owner, and has the
+    /// other end bring both together. An owner that has ended, or never said so, is a dead proxy.
     pub(crate) fn claim(
         self: &Arc<Self>,
         ticket: Ticket,

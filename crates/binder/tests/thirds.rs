@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! References to nodes of third processes over `lent`: A passes B's node to C, which calls B itself.
+//! References to nodes of third processes over `lent`: A passes C's node to B, which calls
+//! C itself.
 //!
 //! The others are this program again, told their part by the environment; their standard input is
 //! the socket.

@@ -136,27 +136,9 @@ impl Service for Player {
             FD => Ok(reply.write_fd(data.read_fd()?)?),
             DOWN => self.down(data, reply),
             DIE => std::process::abort(),
-            GIVE => {
-                let target = data.read_binder()?.ok_or(CallError::BadParcel)?;
-                let code = number(data)?.cast_unsigned();
-                let kept = self.0.kept.lock().clone();
-                *reply = give(&target, code, kept.as_ref())?;
-                Ok(())
-            }
-            SAME => {
-                let kept = self.0.kept.lock().clone().ok_or(CallError::BadParcel)?;
-                let is_same = data.read_binder()?.is_some_and(|it| it.is_same(&kept));
-                Ok(reply.write_i32(i32::from(is_same))?)
-            }
-            WATCH => {
-                let kept = self.0.kept.lock().clone().ok_or(CallError::BadParcel)?;
-                let told = Arc::clone(&self.0.told);
-                let count = move || {
-                    told.fetch_add(1, SeqCst);
-                };
-                let token = kept.link_to_death(count);
-                Ok(reply.write_i32(i32::from(token.is_some()))?)
-            }
+            GIVE => self.hand_on(data, reply),
+            SAME => self.compare(data, reply),
+            WATCH => self.watch(reply),
             TOLD => Ok(reply.write_i32(self.0.told.load(SeqCst) as i32)?),
             FAIL => Err(CallError::Status(number(data)?)),
             _ => Err(CallError::UnknownTransaction),
@@ -178,6 +160,33 @@ impl Player {
         builder.spawn(hold).map_err(|_| CallError::Failed)?;
         await_that("it is held", || self.0.is_held.load(SeqCst));
         Ok(())
+    }
+
+    fn hand_on(&self, data: &mut Parcel, reply: &mut Parcel) -> Result<(), CallError> {
+        let target = data.read_binder()?.ok_or(CallError::BadParcel)?;
+        let code = number(data)?.cast_unsigned();
+        let kept = self.0.kept.lock().clone();
+        *reply = give(&target, code, kept.as_ref())?;
+        Ok(())
+    }
+
+    fn kept(&self) -> Result<Binder, CallError> {
+        self.0.kept.lock().clone().ok_or(CallError::BadParcel)
+    }
+
+    fn compare(&self, data: &mut Parcel, reply: &mut Parcel) -> Result<(), CallError> {
+        let kept = self.kept()?;
+        let is_same = data.read_binder()?.is_some_and(|it| it.is_same(&kept));
+        Ok(reply.write_i32(i32::from(is_same))?)
+    }
+
+    fn watch(&self, reply: &mut Parcel) -> Result<(), CallError> {
+        let told = Arc::clone(&self.0.told);
+        let count = move || {
+            told.fetch_add(1, SeqCst);
+        };
+        let token = self.kept()?.link_to_death(count);
+        Ok(reply.write_i32(i32::from(token.is_some()))?)
     }
 
     /// Each step is one call deeper, and says on which threads it was.
