@@ -8,7 +8,9 @@ use std::sync::{Arc, Weak};
 use parcel::Wire;
 
 use crate::error::CallError;
-use crate::link::{Link, OWN, Release, Transport};
+use crate::introduce::{Grant, Pass, Ticket, Who};
+use crate::lent::Side;
+use crate::link::{Finds, Link, OWN, Release, Thirds, Transport};
 use crate::node::Call;
 use crate::oneway::{self, Task};
 use crate::serving::{self, Serving};
@@ -94,6 +96,36 @@ impl Transport for Direct {
         }
     }
 
+    fn introduces(&self) -> bool {
+        true
+    }
+
+    fn pass(&self, pass: Pass) -> Result<(), CallError> {
+        let passed = self.other()?.passed_on(&pass);
+        passed.ok_or(CallError::BadParcel)
+    }
+
+    fn meet(&self, socket: OwnedFd, who: Who, side: Side) -> Result<(), CallError> {
+        let other = self.other()?;
+        let home = other.home.upgrade().ok_or(CallError::DeadObject)?;
+        home.door.bring(other.number, socket, who, side);
+        Ok(())
+    }
+
+    fn grant(&self, grant: Grant) -> Result<(), CallError> {
+        let other = self.other()?;
+        let home = other.home.upgrade().ok_or(CallError::DeadObject)?;
+        let binder = Binder::Remote(other.proxy(grant.number));
+        home.passed.keep(grant.from, grant.ticket, binder);
+        Ok(())
+    }
+
+    fn forget(&self, ticket: Ticket) {
+        if let Ok(other) = self.other() {
+            other.forgotten(ticket);
+        }
+    }
+
     fn end(&self, _: &Link) {
         if let Some(other) = self.0.upgrade()
             && other.die()
@@ -107,6 +139,7 @@ impl Transport for Direct {
 struct Scratch {
     wire: Wire,
     fds: Vec<OwnedFd>,
+    thirds: Vec<Binder>,
 }
 
 impl Scratch {
@@ -118,8 +151,11 @@ impl Scratch {
         parcel: &Parcel,
         target: &mut parcel::Parcel<Binder>,
     ) -> Result<(), CallError> {
-        from.name(parcel, &mut self.wire, &mut self.fds)?;
+        self.thirds.clear();
+        let mut thirds = Thirds::Handed(&mut self.thirds);
+        from.name_with(parcel, &mut self.wire, &mut self.fds, &mut thirds)?;
         let mut fds: Vec<_> = self.fds.drain(..).map(|it| Some(Arc::new(it))).collect();
-        to.find(&self.wire, &mut fds, target)
+        let thirds = Finds::Handed(&self.thirds);
+        to.find_with(&self.wire, &mut fds, target, &thirds)
     }
 }

@@ -23,6 +23,8 @@ mod driver;
 mod error;
 #[cfg(not(loom))]
 mod exports;
+#[cfg(not(loom))]
+mod introduce;
 mod lent;
 #[cfg(not(loom))]
 mod link;

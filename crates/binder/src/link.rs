@@ -19,6 +19,8 @@ use crate::Parcel;
 use crate::binder::Binder;
 use crate::error::CallError;
 use crate::exports::Exports;
+use crate::introduce::{Grant, Pass, Ticket, Who};
+use crate::lent::Side;
 use crate::node::Node;
 use crate::out::CallsOut;
 use crate::process::Inner;
@@ -30,6 +32,9 @@ pub(crate) const OWN: u64 = 0;
 /// Codes of [`OWN`]: the other end's first node; a node by a weak reference's number.
 pub(crate) const CODE_ROOT: u32 = 1;
 pub(crate) const CODE_REVIVE: u32 = 2;
+/// A node of its own, given to a third process; a third process, brought together with the asker.
+pub(crate) const CODE_GRANT: u32 = 3;
+pub(crate) const CODE_MEET: u32 = 4;
 
 /// References that one end lets go.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -53,6 +58,29 @@ const FOUND_MAX: usize = 8;
 
 thread_local! {
     static FOUND: RefCell<[Found; FOUND_MAX]> = RefCell::default();
+}
+
+/// What becomes of references to third processes in a parcel that goes. A ticket travels as a
+/// [`Kind::WeakBinder`]: flags, number and cookie; what is handed on as a [`Kind::WeakHandle`].
+pub(crate) enum Thirds<'a> {
+    /// They are refused.
+    Refused,
+    /// They have tickets, in order.
+    Ticketed(&'a [Ticket]),
+    /// The proxies themselves go: both ends are in one program.
+    Handed(&'a mut Vec<Binder>),
+}
+
+/// How the same are found.
+pub(crate) enum Finds<'a> {
+    /// There are none.
+    None,
+    /// What is not there by now never will be.
+    AtOnce,
+    /// Who waits for the parcel waits for them, until then.
+    Until(u64),
+    /// As they were handed on.
+    Handed(&'a [Binder]),
 }
 
 /// How calls travel.
@@ -92,14 +120,46 @@ pub(crate) trait Transport: Send + Sync {
     /// It goes, or does not want to any more.
     fn unwatch(&self, _number: u64) {}
 
+    /// Whether the other end introduces third processes.
+    fn introduces(&self) -> bool {
+        false
+    }
+
+    /// The other end is to give a node of its own to a third process. Never waits.
+    fn pass(&self, _pass: Pass) -> Result<(), CallError> {
+        Err(CallError::NotSupported(BEHIND))
+    }
+
+    /// The other end is to find a third process at a socket. Never waits.
+    fn meet(&self, _socket: OwnedFd, _who: Who, _side: Side) -> Result<(), CallError> {
+        Err(CallError::NotSupported(BEHIND))
+    }
+
+    /// The other end was given a node that somebody passed on. Never waits.
+    fn grant(&self, _grant: Grant) -> Result<(), CallError> {
+        Err(CallError::NotSupported(BEHIND))
+    }
+
+    /// The other end forgets a ticket. Never waits.
+    fn forget(&self, _ticket: Ticket) {}
+
     /// The link is dead: the other end is told, and sleepers wake.
     fn end(&self, link: &Link);
 }
+
+/// What a transport refuses by default.
+pub(crate) const BEHIND: &str = "a reference to a node behind another transport";
 
 pub(crate) struct Link {
     pub(crate) number: u64,
     pub(crate) home: Weak<Inner>,
     pub(crate) peer: Caller,
+    /// The same, as third processes name it.
+    pub(crate) who: Who,
+    /// The link whose other end brought both together.
+    pub(crate) introducer: Option<u64>,
+    /// Whether the other end hears what is told it.
+    is_ready: AtomicBool,
     transport: OnceLock<Box<dyn Transport>>,
     pub(crate) exports: PiMutex<Exports>,
     /// Apart from the lock: an urgent call waits for no other's look at it.
@@ -118,11 +178,20 @@ struct Proxies {
 }
 
 impl Link {
-    pub(crate) fn new(number: u64, home: Weak<Inner>, peer: Caller) -> Arc<Self> {
+    pub(crate) fn new(
+        number: u64,
+        home: Weak<Inner>,
+        peer: Caller,
+        who: Who,
+        introducer: Option<u64>,
+    ) -> Arc<Self> {
         Arc::new(Self {
             number,
             home,
             peer,
+            who,
+            introducer,
+            is_ready: AtomicBool::new(false),
             transport: OnceLock::new(),
             exports: PiMutex::default(),
             calls: CallsOut::default(),
@@ -131,6 +200,14 @@ impl Link {
             is_dead: AtomicBool::new(false),
             is_buried: AtomicBool::new(false),
         })
+    }
+
+    /// A proxy of a node whose process had ended before there was a link with it.
+    pub(crate) fn dead(home: &Weak<Inner>) -> Arc<Proxy> {
+        let link = Self::new(OWN, home.clone(), Caller::own(), Who::default(), None);
+        link.is_dead.store(true, Relaxed);
+        link.is_buried.store(true, Relaxed);
+        Arc::new(Proxy::new(link, OWN))
     }
 
     /// Once, before anything travels.
@@ -158,6 +235,42 @@ impl Link {
 
     pub(crate) fn is_dead(&self) -> bool {
         self.is_dead.load(Acquire)
+    }
+
+    /// Whether what is told the other end is heard.
+    pub(crate) fn is_ready(&self) -> bool {
+        self.is_ready.load(Acquire) && !self.is_dead()
+    }
+
+    /// The other end hears from now on.
+    pub(crate) fn set_ready(&self) {
+        self.is_ready.store(true, SeqCst);
+    }
+
+    pub(crate) fn introduces(&self) -> bool {
+        self.is_dead() || self.transport().introduces()
+    }
+
+    pub(crate) fn pass(&self, pass: Pass) -> Result<(), CallError> {
+        match self.is_dead() {
+            true => Err(CallError::DeadObject),
+            false => self.transport().pass(pass),
+        }
+    }
+
+    pub(crate) fn meet(&self, socket: OwnedFd, who: Who, side: Side) -> Result<(), CallError> {
+        match self.is_dead() {
+            true => Err(CallError::DeadObject),
+            false => self.transport().meet(socket, who, side),
+        }
+    }
+
+    pub(crate) fn tell_of_grant(&self, grant: Grant) -> Result<(), CallError> {
+        self.transport().grant(grant)
+    }
+
+    pub(crate) fn tell_to_forget(&self, ticket: Ticket) {
+        self.transport().forget(ticket);
     }
 
     pub(crate) fn call(
@@ -224,7 +337,11 @@ impl Link {
         data.set_position(0);
         reply.clear();
         let found = match code {
+            // Who was introduced has what it was given, and no more.
+            CODE_ROOT if self.introducer.is_some() => None,
             CODE_ROOT => self.home.upgrade().and_then(|it| it.root()),
+            CODE_GRANT => return self.answer_grant(data, reply),
+            CODE_MEET => return self.answer_meet(data, reply),
             CODE_REVIVE => {
                 let number = data.read_array().ok_or(CallError::BadParcel)?;
                 let node = self.exports.lock().revive(u64::from_le_bytes(number));
@@ -243,10 +360,21 @@ impl Link {
         wire: &mut Wire,
         fds: &mut Vec<OwnedFd>,
     ) -> Result<(), CallError> {
+        self.name_with(parcel, wire, fds, &mut Thirds::Refused)
+    }
+
+    /// The same, with references to third processes.
+    pub(crate) fn name_with(
+        &self,
+        parcel: &Parcel,
+        wire: &mut Wire,
+        fds: &mut Vec<OwnedFd>,
+        thirds: &mut Thirds<'_>,
+    ) -> Result<(), CallError> {
         fds.clear();
         let mut named = Vec::new();
         let outcome = parcel.to_wire(wire, |object| {
-            let flat = self.name_object(object, fds)?;
+            let flat = self.name_object(object, fds, thirds)?;
             if flat.kind == Kind::Binder {
                 named.push(flat.number);
             }
@@ -262,18 +390,17 @@ impl Link {
         &self,
         object: &Object<Binder>,
         fds: &mut Vec<OwnedFd>,
+        thirds: &mut Thirds<'_>,
     ) -> Result<FlatObject, CallError> {
         let (kind, flags, number) = match object {
             Object::Binder(Binder::Local(node)) => {
                 let number = self.exports.lock().add(node).ok_or(CallError::QueueFull)?;
                 (Kind::Binder, flags::ACCEPTS_FDS | flags::INHERIT_RT, number)
             }
+            Object::Binder(third @ Binder::Remote(proxy)) if proxy.link.number != self.number => {
+                return thirds.name(third);
+            }
             Object::Binder(Binder::Remote(proxy)) => {
-                if proxy.link.number != self.number {
-                    return Err(CallError::NotSupported(
-                        "a reference to a node of a third process",
-                    ));
-                }
                 let number = u32::try_from(proxy.number).map_err(|_| CallError::TooLarge)?;
                 (Kind::Handle, 0, u64::from(number))
             }
@@ -303,7 +430,7 @@ impl Link {
         self.unname(&named);
     }
 
-    fn unname(&self, named: &[u64]) {
+    pub(crate) fn unname(&self, named: &[u64]) {
         for &number in named {
             self.let_go.fetch_add(1, SeqCst);
             let gone = self.exports.lock().uncount(number, &self.calls);
@@ -318,10 +445,21 @@ impl Link {
         fds: &mut [Option<Arc<OwnedFd>>],
         parcel: &mut Parcel,
     ) -> Result<(), CallError> {
+        self.find_with(wire, fds, parcel, &Finds::None)
+    }
+
+    /// The same, with references to third processes.
+    pub(crate) fn find_with(
+        self: &Arc<Self>,
+        wire: &Wire,
+        fds: &mut [Option<Arc<OwnedFd>>],
+        parcel: &mut Parcel,
+        thirds: &Finds<'_>,
+    ) -> Result<(), CallError> {
         let mut count = 0;
         let outcome = parcel.from_wire(wire, |flat| {
             count += 1;
-            self.find_object(flat, fds)
+            self.find_object(flat, fds, thirds)
         });
         if outcome.is_err() && count > 0 {
             // What was not looked for is counted all the same, and let go.
@@ -331,7 +469,7 @@ impl Link {
                     .get(*at as usize..)
                     .and_then(|it| it.first_chunk());
                 let flat = bytes.and_then(|it| FlatObject::parse(it).ok());
-                drop(flat.map(|it| self.find_object(it, fds)));
+                drop(flat.map(|it| self.find_object(it, fds, &Finds::AtOnce)));
             }
         }
         outcome
@@ -341,12 +479,13 @@ impl Link {
         self: &Arc<Self>,
         flat: FlatObject,
         fds: &mut [Option<Arc<OwnedFd>>],
+        thirds: &Finds<'_>,
     ) -> Result<Object<Binder>, CallError> {
         match flat.kind {
             Kind::Binder if flat.number != OWN => {
                 Ok(Object::Binder(Binder::Remote(self.proxy(flat.number))))
             }
-            Kind::Handle if flat.number == OWN => {
+            Kind::Handle if flat.number == OWN && self.introducer.is_none() => {
                 // Everybody is given the root who asks for it.
                 let root = self.home.upgrade().and_then(|it| it.root());
                 root.map(Object::Binder).ok_or(CallError::BadParcel)
@@ -363,7 +502,8 @@ impl Link {
                 let fd = fds.get_mut(index).and_then(Option::take);
                 fd.map(Object::Fd).ok_or(CallError::BadParcel)
             }
-            _ => Err(CallError::BadParcel),
+            Kind::WeakBinder | Kind::WeakHandle => thirds.find(self, flat).map(Object::Binder),
+            Kind::Binder => Err(CallError::BadParcel),
         }
     }
 
@@ -529,5 +669,55 @@ impl Link {
         let proxies = self.proxies.lock();
         let live = proxies.live.values().filter(|it| it.strong_count() > 0);
         (nodes, references, live.count())
+    }
+}
+
+impl Thirds<'_> {
+    fn name(&mut self, third: &Binder) -> Result<FlatObject, CallError> {
+        match self {
+            Self::Refused => Err(CallError::NotSupported(BEHIND)),
+            Self::Ticketed(tickets) => {
+                // One for each was made of this very parcel.
+                let (ticket, rest) = tickets.split_first().ok_or(CallError::BadParcel)?;
+                *tickets = rest;
+                Ok(FlatObject {
+                    kind: Kind::WeakBinder,
+                    flags: ticket.who.pid.cast_unsigned(),
+                    number: ticket.number,
+                    cookie: ticket.who.key,
+                })
+            }
+            Self::Handed(binders) => {
+                binders.push(third.clone());
+                Ok(FlatObject {
+                    kind: Kind::WeakHandle,
+                    flags: 0,
+                    number: binders.len() as u64 - 1,
+                    cookie: 0,
+                })
+            }
+        }
+    }
+}
+
+impl Finds<'_> {
+    fn find(&self, link: &Arc<Link>, flat: FlatObject) -> Result<Binder, CallError> {
+        let who = Who {
+            pid: flat.flags.cast_signed(),
+            key: flat.cookie,
+        };
+        let ticket = Ticket {
+            who,
+            number: flat.number,
+        };
+        match (self, flat.kind) {
+            (Self::AtOnce, Kind::WeakBinder) => link.claim(ticket, None),
+            (Self::Until(end_ns), Kind::WeakBinder) => link.claim(ticket, Some(*end_ns)),
+            (Self::Handed(binders), Kind::WeakHandle) => {
+                let binder = binders.get(flat.number as usize);
+                binder.cloned().ok_or(CallError::BadParcel)
+            }
+            _ => Err(CallError::BadParcel),
+        }
     }
 }

@@ -4,6 +4,7 @@
 // Lock order: links, due nodes.
 
 use std::fmt::Write;
+use std::hash::{BuildHasher, RandomState};
 use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release, SeqCst};
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, fence};
 use std::sync::{Arc, Weak};
@@ -18,6 +19,7 @@ use rt::thread::{Builder, SpawnError, Thread};
 
 use crate::binder::Binder;
 use crate::direct::Direct;
+use crate::introduce::{Passed, Who};
 use crate::lent::{Door, Face, LOOPERS_MAX, Lents, looper};
 use crate::link::Link;
 use crate::node::{Node, Service};
@@ -140,6 +142,9 @@ pub struct Process {
 
 pub(crate) struct Inner {
     pub(crate) name: String,
+    /// What tells it from other processes of this program, and from later ones of its number.
+    pub(crate) key: u64,
+    pub(crate) passed: Passed,
     root: PiMutex<Option<Binder>>,
     links: PiMutex<Vec<Arc<Link>>>,
     pub(crate) lents: Lents,
@@ -188,6 +193,8 @@ impl Process {
         let loopers = loopers.collect::<Result<Vec<_>, StartError>>()?;
         let inner = Arc::new(Inner {
             name: options.name.clone(),
+            key: RandomState::new().hash_one(std::process::id()),
+            passed: Passed::default(),
             root: PiMutex::default(),
             links: PiMutex::default(),
             lents: Lents::default(),
@@ -260,10 +267,12 @@ impl Process {
     /// other.
     pub fn join(left: &Self, right: &Self) -> (End, End) {
         let caller = Caller::own();
-        let near = left.inner.link(caller);
-        let far = right.inner.link(caller);
+        let near = left.inner.link_with(caller, right.inner.who(), None);
+        let far = right.inner.link_with(caller, left.inner.who(), None);
         near.set_transport(Box::new(Direct(Arc::downgrade(&far))));
         far.set_transport(Box::new(Direct(Arc::downgrade(&near))));
+        near.set_ready();
+        far.set_ready();
         left.inner.links.lock().push(Arc::clone(&near));
         right.inner.links.lock().push(Arc::clone(&far));
         (End { link: near }, End { link: far })
@@ -335,7 +344,8 @@ impl Drop for Process {
         }
         let root = self.inner.root.lock().take();
         let due = self.inner.due.take();
-        drop((root, due));
+        let passed = self.inner.passed.take_all();
+        drop((root, due, passed));
         self.inner.wake_all();
         self.inner.door.ring();
         let own = rt::policy::Tid::current();
@@ -360,8 +370,39 @@ impl Inner {
 
     /// A new end; it is entered when its transport is there.
     pub(crate) fn link(self: &Arc<Self>, peer: Caller) -> Arc<Link> {
+        self.link_with(peer, Who::default(), None)
+    }
+
+    /// The same, with a process that others may name.
+    pub(crate) fn link_with(
+        self: &Arc<Self>,
+        peer: Caller,
+        who: Who,
+        introducer: Option<u64>,
+    ) -> Arc<Link> {
         let home: Weak<Self> = Arc::downgrade(self);
-        Link::new(LINKS.fetch_add(1, AcqRel), home, peer)
+        Link::new(LINKS.fetch_add(1, AcqRel), home, peer, who, introducer)
+    }
+
+    /// The link with a process over which it is told things: the first of several.
+    pub(crate) fn ready_link(&self, who: Who) -> Option<Arc<Link>> {
+        let links = self.links.lock();
+        let ready = links.iter().filter(|it| it.who == who && it.is_ready());
+        ready.min_by_key(|it| it.number).cloned()
+    }
+
+    /// Whether there is such a link.
+    pub(crate) fn any_link(&self, is_such: impl Fn(&Link) -> bool) -> bool {
+        self.links.lock().iter().any(|it| is_such(it))
+    }
+
+    /// Links with processes that the other end of a link brought here.
+    pub(crate) fn introduced_by(&self, link: u64) -> usize {
+        let links = self.links.lock();
+        links
+            .iter()
+            .filter(|it| it.introducer == Some(link))
+            .count()
     }
 
     pub(crate) fn enter(&self, link: Arc<Link>) {

@@ -235,15 +235,19 @@ fn calls_without_an_answer_keep_their_order_and_have_a_bound() {
 }
 
 #[test]
-fn a_third_processs_node_is_not_passed_on() {
+fn a_third_processs_node_is_handed_on() {
     let pair = pair();
     let third = Process::start(&Options::new("third")).unwrap();
-    let (node, _) = player(&third);
+    let (node, played) = player(&third);
     third.set_root(Some(node));
     let (end, _) = Process::join(&pair.near, &third);
     let foreign = end.root().unwrap().unwrap();
-    assert_eq!(
-        give(&pair.remote, RELAY, Some(&foreign)).unwrap_err(),
-        CallError::NotSupported("a reference to a node of a third process")
-    );
+    let (mut data, mut reply) = (Parcel::new(), Parcel::new());
+    data.write_binder(Some(foreign)).unwrap();
+    data.write_i32(ADD.cast_signed()).unwrap();
+    data.write_i32(5).unwrap();
+    pair.remote
+        .transact(RELAY, &mut data, &mut reply, None)
+        .unwrap();
+    assert_eq!(played.sum.load(SeqCst), 5);
 }

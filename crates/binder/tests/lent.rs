@@ -10,14 +10,13 @@ mod pair;
 mod service;
 
 use std::os::fd::{AsFd, AsRawFd};
-use std::process::Command;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU32;
 use std::sync::atomic::Ordering::SeqCst;
 
 use binder::{Binder, CallError, Options, Parcel, Process, Side};
 use left::{Left, alone};
-use pair::{Pair, STAGE, due_ns, start};
+use pair::{Pair, STAGE, all_are_stopped, due_ns, signal, start};
 use rt::clock::{Clock, Monotonic};
 use rt::policy::Tid;
 use rt::socket::Socket;
@@ -251,23 +250,6 @@ fn a_server_that_dies_in_a_call_or_before_it_is_told() {
         assert_eq!(pair.remote.ping(), Err(CallError::DeadObject));
         assert_eq!(pair.near.references(), (0, 0));
     }
-}
-
-fn signal(pid: i32, name: &str) {
-    let words = format!("kill -{name} {pid}");
-    let status = Command::new("sh").args(["-c", &words]).status();
-    assert!(status.unwrap().success());
-}
-
-fn all_are_stopped(pid: i32) -> bool {
-    let mut tasks = std::fs::read_dir(format!("/proc/{pid}/task")).unwrap();
-    tasks.all(|task| {
-        let stat = std::fs::read_to_string(task.unwrap().path().join("stat"));
-        stat.is_ok_and(|it| {
-            it.rsplit_once(')')
-                .is_some_and(|(_, rest)| rest.starts_with(" T"))
-        })
-    })
 }
 
 /// Kills the other program at random moments of calls under load: nothing is left here.

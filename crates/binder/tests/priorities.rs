@@ -10,14 +10,16 @@ use std::process::Command;
 use std::sync::atomic::Ordering::SeqCst;
 
 use binder::{Binder, CallError, Options, Parcel, Process, Side};
-use hog::{CALLER, DEADLINE, await_sleep, is_bounded, time, time_by_way};
-use pair::{Pair, due_ns, stage, start_as};
+use hog::{CALLER, DEADLINE, await_sleep, hogged_cpu, is_bounded, time, time_by_way};
+use pair::{Other, Pair, due_ns, join, stage, start, start_as};
 use rt::affinity::CpuSet;
 use rt::clock::{Clock, Monotonic};
 use rt::policy::{Policy, Tid};
 use rt::socket::Socket;
 use rt::thread::Builder;
-use service::{ADD, COMPUTE, HOLD, LOCK, RELAY, RELAY_KEPT, TID, ask, await_that, player};
+use service::{
+    ADD, COMPUTE, HOLD, KEEP, LOCK, RELAY, RELAY_KEPT, TID, ask, await_that, give, player,
+};
 
 /// The other program ([`pair`]).
 #[test]
@@ -137,6 +139,81 @@ fn a_chain_does_not_wait_for_a_hog() {
     let is_bounded = is_bounded(CALLER, move || time_by_way(&remote, RELAY_KEPT, data));
     assert!(is_bounded);
     pair.end();
+}
+
+/// Three others in a row, behind the hog; and the last of the row is this process again.
+#[test]
+fn a_chain_of_third_processes_does_not_wait_for_a_hog() {
+    let _stage = stage();
+    let near = Process::start(&Options::new("near")).unwrap();
+    let others = [(); 3].map(|()| Other::of(&near, start("serve", true)));
+    for two in others.windows(2) {
+        give(&two[0].root, KEEP, Some(&two[1].root)).unwrap();
+    }
+    let is_bounded = |codes: &[u32]| {
+        let mut data = Parcel::new();
+        for code in codes {
+            data.write_i32(code.cast_signed()).unwrap();
+        }
+        data.write_i32(1_000).unwrap();
+        let remote = others[0].root.clone();
+        is_bounded(CALLER, move || time_by_way(&remote, RELAY_KEPT, data))
+    };
+    assert!(is_bounded(&[RELAY_KEPT, COMPUTE]));
+    // Its loopers are behind the hog as well.
+    let all = CpuSet::of(Tid::current()).unwrap();
+    hogged_cpu().apply(Tid::current()).unwrap();
+    let home = Process::start(&Options::new("home")).unwrap();
+    all.apply(Tid::current()).unwrap();
+    let (own, _) = player(&home);
+    home.set_root(Some(own));
+    let (end, _other) = join(&near, &home);
+    let to_home = end.root().unwrap().unwrap();
+    give(&others[2].root, KEEP, Some(&to_home)).unwrap();
+    assert!(is_bounded(&[RELAY_KEPT, RELAY_KEPT, COMPUTE]));
+    for other in others {
+        other.end();
+    }
+}
+
+/// A service that loops at what was lent to it: the caller's time-out ends the lending.
+#[test]
+fn what_is_lent_ends_with_the_callers_time() {
+    let _stage = stage();
+    let is_in_time = ends_waits_in_time();
+    for policy in [CALLER, DEADLINE] {
+        let mut pair = Pair::new("serve", false);
+        let (remote, pid) = (pair.remote.clone(), pair.child.id());
+        let call = move || {
+            let (mut data, mut reply) = (Parcel::new(), Parcel::new());
+            let work_us = if is_in_time { 60_000_000 } else { 300_000 };
+            data.write_i32(work_us).unwrap();
+            let due_ns = Monotonic.now_ns() + 50_000_000;
+            remote.transact(COMPUTE, &mut data, &mut reply, Some(due_ns))
+        };
+        let caller = Builder::new("caller").policy(policy).spawn(call).unwrap();
+        await_that("it is lent", || caller.is_finished() || is_urgent(pid));
+        let outcome = caller.join();
+        if is_in_time || outcome.is_err() {
+            assert_eq!(outcome, Err(CallError::TimedOut), "{policy}");
+        }
+        await_that("it is lent no more", || !is_urgent(pid));
+        assert_eq!(pair.remote.ping(), Ok(()), "by another looper");
+        pair.child.kill().unwrap();
+        pair.child.wait().unwrap();
+    }
+}
+
+/// Whether a thread of a program runs at a real-time priority, by the kernel's word.
+fn is_urgent(pid: u32) -> bool {
+    let mut tasks = std::fs::read_dir(format!("/proc/{pid}/task")).unwrap();
+    tasks.any(|task| {
+        let stat = std::fs::read_to_string(task.unwrap().path().join("stat"));
+        let stat = stat.unwrap_or_default();
+        let fields = stat.rsplit_once(')').map(|(_, rest)| rest);
+        let priority = fields.and_then(|it| it.split_whitespace().nth(15));
+        priority.is_some_and(|it| it.starts_with('-'))
+    })
 }
 
 #[test]

@@ -111,6 +111,11 @@ impl<B: Clone> Parcel<B> {
         !self.entries.is_empty()
     }
 
+    /// Its binders and file descriptors, in order.
+    pub fn objects(&self) -> impl Iterator<Item = &Object<B>> {
+        self.entries.iter().map(|it| &it.object)
+    }
+
     /// Whether there are file descriptors among `size` bytes from `offset` on.
     pub fn has_fds_within(&self, offset: usize, size: usize) -> bool {
         self.within(offset, size)

@@ -79,7 +79,20 @@ fn two_java_programs_call_each_other() {
     let mut server = Program::start("listen", &socket, &["serve"]);
     assert_eq!(server.lines().next().as_deref(), Some("ready"));
     let mut client = Program::start("join", &socket, &["call"]);
-    check(client.lines().collect(), 38);
+    check(client.lines().collect(), 39);
+    assert!(client.0.wait().expect("it ends").success());
+}
+
+/// The same calls to a service of a third process, which the client was given by the listener.
+#[test]
+fn a_java_program_calls_a_third_one() {
+    let folder = tempfile::tempdir().expect("a directory");
+    let socket = folder.path().join("names");
+    let mut listener = Program::start("listen", &socket, &["serve"]);
+    assert_eq!(listener.lines().next().as_deref(), Some("ready"));
+    let _third = Program::start("join", &socket, &["victim", "third"]);
+    let mut client = Program::start("join", &socket, &["call", "third"]);
+    check(client.lines().collect(), 39);
     assert!(client.0.wait().expect("it ends").success());
 }
 

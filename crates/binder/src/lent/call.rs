@@ -15,12 +15,16 @@ use rt::policy::Tid;
 use rt::sync::lend::{LendError, Offer};
 use rt::sys::futex::Shared;
 
+use std::os::fd::{AsFd, OwnedFd};
+
 use crate::Parcel;
 use crate::error::CallError;
+use crate::introduce::{Grant, Pass, Ticket, Who};
+use crate::lent::connect::Side;
 use crate::lent::face;
-use crate::lent::inbox::Gone;
+use crate::lent::inbox::{self, Gone};
 use crate::lent::layout::{Area, Header, Kind, looper_sleeps};
-use crate::lent::message::{self, Lent};
+use crate::lent::message::{self, Lent, Load};
 use crate::lent::steps::{self, Step};
 use crate::lent::words;
 use crate::link::{Link, OWN, Release, Transport};
@@ -74,7 +78,14 @@ impl Transport for End {
         };
         let lent = &self.0;
         match serving::waiting(link.number) {
-            Some(waiting) => lent.call_back(link, waiting, request, data, reply),
+            Some(waiting) => {
+                let tickets = link.introduce(data, due_ns)?;
+                let load = Load {
+                    parcel: data,
+                    tickets: &tickets,
+                };
+                lent.call_back(link, waiting, request, load, reply)
+            }
             None => lent.call(link, request, data, reply, due_ns),
         }
     }
@@ -105,6 +116,28 @@ impl Transport for End {
         self.0.count_served();
     }
 
+    fn introduces(&self) -> bool {
+        true
+    }
+
+    fn pass(&self, pass: Pass) -> Result<(), CallError> {
+        self.0.note(&inbox::write_pass(pass), &[])
+    }
+
+    fn meet(&self, socket: OwnedFd, who: Who, side: Side) -> Result<(), CallError> {
+        let note = inbox::write_meet(who, side);
+        self.0.note(&note, &[socket.as_fd()])
+    }
+
+    fn grant(&self, grant: Grant) -> Result<(), CallError> {
+        self.0.note(&inbox::write_grant(grant), &[])
+    }
+
+    fn forget(&self, ticket: Ticket) {
+        // Where the socket is full the other end keeps it until this one ends, or makes many more.
+        let _ = self.0.note(&inbox::write_forget(ticket), &[]);
+    }
+
     fn end(&self, _: &Link) {
         self.0.socket.shut_down();
         self.0.slots.wake_all();
@@ -126,11 +159,17 @@ impl Lent {
         let is_urgent = Urgency::new(request.claim).is_real_time();
         // Twice: the one whom this thread serves may have been on its way to the kernel.
         for is_real_time in [is_urgent, is_urgent, false] {
+            let tickets = link.introduce(data, due_ns)?;
+            let load = Load {
+                parcel: data,
+                tickets: &tickets,
+            };
             let is_out = |slot| self.lock(self.side, slot).is_out();
-            let slot = self
+            let taken = self
                 .slots
-                .take(is_real_time, due_ns, is_out, || link.is_dead())?;
-            let heard = self.call_in(link, slot, request, data, reply, is_real_time, due_ns);
+                .take(is_real_time, due_ns, is_out, || link.is_dead());
+            let slot = taken.inspect_err(|_| link.forget(&tickets))?;
+            let heard = self.call_in(link, slot, request, load, reply, is_real_time, due_ns);
             match heard {
                 Heard::Late => {
                     self.slots.park(slot);
@@ -157,7 +196,7 @@ impl Lent {
         link: &Arc<Link>,
         slot: usize,
         request: Header,
-        data: &Parcel,
+        load: Load<'_>,
         reply: &mut Parcel,
         is_real_time: bool,
         due_ns: Option<u64>,
@@ -167,7 +206,7 @@ impl Lent {
         let Some((looper, tid)) = chosen else {
             return Heard::Answer(Err(self.broken(link, Gone::Broken)));
         };
-        let offer = match self.say(link, slot, tid, request, data) {
+        let offer = match self.say(link, slot, tid, request, load) {
             Ok(offer) => offer,
             Err(error) => return Heard::Answer(Err(error)),
         };
@@ -186,7 +225,8 @@ impl Lent {
     #[cfg(test)]
     pub(super) fn claim_for_test(&self, link: &Arc<Link>, request: Header) -> bool {
         let mut reply = Parcel::new();
-        let heard = self.call_in(link, 0, request, &Parcel::new(), &mut reply, true, None);
+        let data = Parcel::new();
+        let heard = self.call_in(link, 0, request, Load::of(&data), &mut reply, true, None);
         matches!(heard, Heard::Declined)
     }
 
@@ -197,14 +237,14 @@ impl Lent {
         slot: usize,
         tid: Tid,
         message: Header,
-        parcel: &Parcel,
+        load: Load<'_>,
     ) -> Result<Offer<'_, Shared>, CallError> {
         let sequence = self.sequences[slot].load(Relaxed).wrapping_add(1);
         let message = Header {
             sequence,
             ..message
         };
-        self.write(link, Area::Requests, slot, message, parcel)?;
+        self.write(link, Area::Requests, slot, message, load)?;
         self.sequences[slot].store(sequence, Relaxed);
         words::open(self.turn(self.side, slot));
         let offer = self.lock(self.side, slot).offer(tid);
@@ -246,7 +286,7 @@ impl Lent {
                 Kind::Declined => return Heard::Declined,
                 Kind::Answer => {
                     let outcome = CallError::of_status(header.status);
-                    let mut read = || self.read(link, Area::Answers, slot, &header, reply);
+                    let mut read = || self.read(link, Area::Answers, slot, &header, reply, due_ns);
                     let outcome = outcome.and_then(|()| read());
                     steps::reach(Step::Read);
                     return Heard::Answer(outcome);
@@ -266,7 +306,7 @@ impl Lent {
                         serving::claim(),
                         &mut answer,
                     );
-                    match self.hand_to_looper(link, slot, tid, message, &answer) {
+                    match self.hand_to_looper(link, slot, tid, message, Load::of(&answer)) {
                         Ok(next) => offer = next,
                         Err(error) => return Heard::Answer(Err(error)),
                     }
@@ -282,15 +322,15 @@ impl Lent {
         slot: usize,
         tid: Tid,
         message: Header,
-        parcel: &Parcel,
+        load: Load<'_>,
     ) -> Result<Offer<'_, Shared>, CallError> {
-        let offer = match self.say(link, slot, tid, message, parcel) {
+        let offer = match self.say(link, slot, tid, message, load) {
             Err(error) if !link.is_dead() && message.kind == Kind::Answer => {
                 let message = Header {
                     status: error.status(),
                     ..message
                 };
-                self.say(link, slot, tid, message, &Parcel::new())?
+                self.say(link, slot, tid, message, Load::of(&Parcel::new()))?
             }
             said => said?,
         };
@@ -307,19 +347,19 @@ impl Lent {
         link: &Arc<Link>,
         waiting: Waiting,
         request: Header,
-        data: &Parcel,
+        load: Load<'_>,
         reply: &mut Parcel,
     ) -> Result<(), CallError> {
         match waiting.conversation {
             Conversation::Caller(slot) => {
-                let offer = self.hand_to_looper(link, slot, waiting.tid, request, data)?;
+                let offer = self.hand_to_looper(link, slot, waiting.tid, request, load)?;
                 match self.listen(link, slot, waiting.tid, offer, reply, None) {
                     Heard::Answer(outcome) => outcome,
                     Heard::Declined | Heard::Late => Err(self.broken(link, Gone::Broken)),
                 }
             }
             Conversation::Looper(slot) => {
-                self.call_caller(link, slot, waiting.tid, request, data, reply)
+                self.call_caller(link, slot, waiting.tid, request, load, reply)
             }
         }
     }
@@ -331,10 +371,10 @@ impl Lent {
         slot: usize,
         tid: Tid,
         request: Header,
-        data: &Parcel,
+        load: Load<'_>,
         reply: &mut Parcel,
     ) -> Result<(), CallError> {
-        let mut offer = self.hand_to_caller(link, slot, tid, request, data)?;
+        let mut offer = self.hand_to_caller(link, slot, tid, request, load)?;
         let mut answer = Parcel::new();
         loop {
             self.wait(link, &offer, tid, None)?;
@@ -348,7 +388,7 @@ impl Lent {
             match header.kind {
                 Kind::Answer => {
                     CallError::of_status(header.status)?;
-                    return self.read(link, Area::Requests, slot, &header, reply);
+                    return self.read(link, Area::Requests, slot, &header, reply, None);
                 }
                 Kind::Request => {
                     let waiting = Waiting {
@@ -365,7 +405,7 @@ impl Lent {
                         Urgency::new(header.claim),
                         &mut answer,
                     );
-                    offer = self.hand_to_caller(link, slot, tid, message, &answer)?;
+                    offer = self.hand_to_caller(link, slot, tid, message, Load::of(&answer))?;
                 }
                 Kind::Declined => return Err(self.broken(link, Gone::Broken)),
             }
@@ -379,21 +419,25 @@ impl Lent {
         slot: usize,
         tid: Tid,
         message: Header,
-        parcel: &Parcel,
+        load: Load<'_>,
     ) -> Result<Offer<'_, Shared>, CallError> {
         let side = self.other();
+        let refused = |error| {
+            link.forget(load.tickets);
+            Err(error)
+        };
         // Or our priority would go to whomever the other end names.
         if !self.peer.has_thread(tid) {
-            return Err(CallError::DeadObject);
+            return refused(CallError::DeadObject);
         }
         if !words::take_turn(self.turn(side, slot)) {
-            return Err(CallError::TimedOut);
+            return refused(CallError::TimedOut);
         }
         let message = Header {
             sequence: self.heard[slot].load(Relaxed),
             ..message
         };
-        let mut written = self.write(link, Area::Answers, slot, message, parcel);
+        let mut written = self.write(link, Area::Answers, slot, message, load);
         if let Err(error) = written
             && message.kind == Kind::Answer
         {
@@ -428,7 +472,7 @@ impl Lent {
         answer: &mut Parcel,
     ) -> Header {
         let mut data = message::take_parcel();
-        let read = self.read(link, area, slot, header, &mut data);
+        let read = self.read(link, area, slot, header, &mut data, None);
         steps::reach(Step::Copied);
         let outcome = read.and_then(|()| {
             let _scope = serving::enter(Serving {

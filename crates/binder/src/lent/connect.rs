@@ -15,18 +15,19 @@ use rt::sys::Errno;
 
 use crate::binder::Binder;
 use crate::error::CallError;
+use crate::introduce::Who;
 use crate::lent::call::End;
-use crate::lent::inbox::Inbox;
+use crate::lent::inbox::{self, Inbox};
 use crate::lent::layout::{DATA_BYTES, FACE_BYTES, LOOPERS_MAX, SLOTS, WORDS_BYTES};
 use crate::lent::message::Lent;
 use crate::lent::slots::Slots;
 use crate::link::Link;
-use crate::process::Process;
+use crate::process::{Inner, Process};
 use crate::serving::Caller;
 
 const MAGIC: u32 = u32::from_le_bytes(*b"Takt");
-const VERSION: u32 = 1;
-const HELLO_BYTES: usize = 20;
+const VERSION: u32 = 2;
+pub(super) const HELLO_BYTES: usize = 24;
 
 /// Which end of the socket a process is: the two must differ.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -102,13 +103,6 @@ impl Connection {
     }
 }
 
-/// What one end sends.
-struct Ours {
-    data: Memfd,
-    region: Region,
-    bells: Vec<Bell>,
-}
-
 impl Process {
     /// Joins this process with the one at the other end of `socket`, which calls this as well, with
     /// the other [`Side`]. Each has until `due_ns`.
@@ -119,91 +113,93 @@ impl Process {
         due_ns: u64,
     ) -> Result<Connection, ConnectError> {
         let socket = Socket::adopt(socket).map_err(ConnectError::Refused)?;
-        let ours = self.make()?;
-        // The words are the listener's to make; the caller learns first that the other end hears.
-        let made = match side {
-            Side::Listener => {
-                expect(&socket, due_ns, 0)?;
-                Some(Memfd::new(c"binder words", WORDS_BYTES)?)
+        let mut handshake = Handshake::begin(self.inner(), socket, side)?;
+        loop {
+            let mut bytes = [0; HELLO_BYTES];
+            let received = handshake.socket.receive_until(&mut bytes, due_ns)?;
+            if handshake.hear(self.inner(), Hello::parse(&bytes, received)?)? {
+                return handshake.enter(self.inner(), None);
             }
-            Side::Caller => {
-                socket.try_send(&self.hello(0), &[])?;
-                None
-            }
-        };
-        let mut theirs = match &made {
-            Some(words) => {
-                self.send(&socket, &ours, Some(words))?;
-                expect(&socket, due_ns, 2)?
-            }
-            None => {
-                let theirs = expect(&socket, due_ns, 3)?;
-                self.send(&socket, &ours, None)?;
-                theirs
-            }
-        };
-        let words = match made {
-            Some(words) => words,
-            None => Memfd::adopt(theirs.fds.remove(0), WORDS_BYTES)?,
-        };
-        let peer = PidFd::open(theirs.sender.pid).map_err(ConnectError::Refused)?;
-        // The number was the sender's when it sent, and is now, or the next message has another.
-        socket.try_send(&self.hello(0), &[])?;
-        let again = expect(&socket, due_ns, 0)?;
-        if again.sender != theirs.sender || peer.has_ended() {
-            return Err(ConnectError::Foreign);
         }
-        let side = usize::from(side == Side::Listener);
-        self.enter(socket, side, words, ours, theirs, peer)
     }
+}
 
-    fn make(&self) -> Result<Ours, ConnectError> {
-        let data = Memfd::new(c"binder data", DATA_BYTES)?;
-        let region = data.map()?;
-        data.seal_writes()?;
-        let loopers = &self.inner().loopers;
-        let bells = loopers.iter().map(|_| Bell::new());
-        let bells: Result<_, _> = bells.collect();
-        Ok(Ours {
-            data,
-            region,
-            bells: bells.map_err(ConnectError::Refused)?,
+/// How far two ends have come that are to be joined.
+pub(super) struct Handshake {
+    pub(super) socket: Socket,
+    side: Side,
+    /// None before the other end is seen to speak.
+    ours: Option<Ours>,
+    theirs: Option<Theirs>,
+}
+
+impl Handshake {
+    pub(super) fn begin(inner: &Inner, socket: Socket, side: Side) -> Result<Self, ConnectError> {
+        if side == Side::Caller {
+            socket.try_send(&hello(inner, 0), &[])?;
+        }
+        Ok(Self {
+            socket,
+            side,
+            ours: None,
+            theirs: None,
         })
     }
 
-    fn hello(&self, loopers: usize) -> [u8; HELLO_BYTES] {
-        let mut bytes = [0; HELLO_BYTES];
-        let words = [MAGIC, VERSION, loopers as u32, std::process::id(), 0];
-        for (chunk, word) in bytes.chunks_exact_mut(4).zip(words) {
-            chunk.copy_from_slice(&word.to_le_bytes());
+    /// The other end's next hello; whether it was the last one. Never waits.
+    ///
+    /// The words are the listener's to make; the caller learns first that the other end hears.
+    pub(super) fn hear(&mut self, inner: &Inner, hello: Hello) -> Result<bool, ConnectError> {
+        if let Some(theirs) = &self.theirs {
+            // The number was the sender's when it sent, and is now, or this message has another.
+            let is_same = hello.has(0) && hello.sender == theirs.hello.sender;
+            if !is_same || theirs.peer.has_ended() {
+                return Err(ConnectError::Foreign);
+            }
+            return Ok(true);
         }
-        bytes
+        match (self.side, &self.ours) {
+            (Side::Listener, None) if hello.has(0) => {
+                let ours = Ours::make(inner, Some(Memfd::new(c"binder words", WORDS_BYTES)?))?;
+                ours.send(inner, &self.socket)?;
+                self.ours = Some(ours);
+                return Ok(false);
+            }
+            (Side::Listener, Some(_)) if hello.has(2) => {}
+            (Side::Caller, None) if hello.has(3) => {
+                let ours = Ours::make(inner, None)?;
+                ours.send(inner, &self.socket)?;
+                self.ours = Some(ours);
+            }
+            _ => return Err(ConnectError::Foreign),
+        }
+        let peer = PidFd::open(hello.sender.pid).map_err(ConnectError::Refused)?;
+        self.socket.try_send(&self::hello(inner, 0), &[])?;
+        self.theirs = Some(Theirs { hello, peer });
+        Ok(false)
     }
 
-    fn send(
-        &self,
-        socket: &Socket,
-        ours: &Ours,
-        words: Option<&Memfd>,
-    ) -> Result<(), ConnectError> {
-        let words = words.map(AsFd::as_fd);
-        let made = [ours.data.as_fd(), self.inner().face.as_fd()];
-        let bells = ours.bells.iter().map(AsFd::as_fd);
-        let fds: Vec<_> = words.into_iter().chain(made).chain(bells).collect();
-        Ok(socket.try_send(&self.hello(ours.bells.len()), &fds)?)
+    /// Who the other end is, once it has said so.
+    pub(super) fn who(&self) -> Option<Who> {
+        self.theirs.as_ref().map(|it| it.hello.who())
     }
 
-    fn enter(
-        &self,
-        socket: Socket,
-        side: usize,
-        words: Memfd,
-        ours: Ours,
-        theirs: Theirs,
-        peer: PidFd,
+    /// After the last hello.
+    pub(super) fn enter(
+        self,
+        inner: &Arc<Inner>,
+        introducer: Option<u64>,
     ) -> Result<Connection, ConnectError> {
-        let inner = self.inner();
-        let mut fds = theirs.fds.into_iter();
+        let (Some(mut ours), Some(theirs)) = (self.ours, self.theirs) else {
+            return Err(ConnectError::Foreign);
+        };
+        let Theirs { hello, peer } = theirs;
+        let (sender, who) = (hello.sender, hello.who());
+        let mut fds = hello.fds.into_iter();
+        let words = match ours.words.take() {
+            Some(words) => words,
+            None => Memfd::adopt(fds.next().ok_or(ConnectError::Foreign)?, WORDS_BYTES)?,
+        };
         let mut view = |bytes| -> Result<View, ConnectError> {
             let fd = fds.next().ok_or(ConnectError::Foreign)?;
             Ok(Memfd::adopt(fd, bytes)?.map_to_read()?)
@@ -211,10 +207,10 @@ impl Process {
         let (data, face) = (view(DATA_BYTES)?, view(FACE_BYTES)?);
         let bells: Option<Vec<Bell>> = fds.map(Bell::adopt).collect();
         let lent = Arc::new(Lent {
-            inbox: PiMutex::new(Inbox::new(theirs.sender.pid)),
-            socket,
+            inbox: PiMutex::new(Inbox::new(sender.pid)),
+            socket: self.socket,
             peer,
-            side,
+            side: usize::from(self.side == Side::Listener),
             words: words.map()?,
             ours: ours.region,
             theirs: data,
@@ -229,52 +225,137 @@ impl Process {
             oneways: AtomicU64::new(0),
             turns: AtomicU32::new(0),
         });
-        let link = inner.link(Caller {
-            pid: theirs.sender.pid,
-            uid: theirs.sender.uid,
-        });
-        link.set_transport(Box::new(End(Arc::clone(&lent))));
-        for (bell, looper) in lent.own_bells.iter().zip(&inner.loopers) {
-            let heard = looper
-                .bells
-                .add(bell.as_fd(), link.number, Hearing::EachRing);
-            heard.map_err(ConnectError::Refused)?;
-        }
-        inner.enter(Arc::clone(&link));
-        inner.lents.add(Arc::clone(&link), Arc::clone(&lent));
-        let heard = inner.door.add(&link, &lent);
+        let caller = Caller {
+            pid: sender.pid,
+            uid: sender.uid,
+        };
+        let link = inner.link_with(caller, who, introducer);
+        join(inner, link, lent)
+    }
+}
+
+/// A link that is there, from now on heard by this end's threads.
+fn join(inner: &Inner, link: Arc<Link>, lent: Arc<Lent>) -> Result<Connection, ConnectError> {
+    link.set_transport(Box::new(End(Arc::clone(&lent))));
+    for (bell, looper) in lent.own_bells.iter().zip(&inner.loopers) {
+        let heard = looper
+            .bells
+            .add(bell.as_fd(), link.number, Hearing::EachRing);
         heard.map_err(ConnectError::Refused)?;
-        // What came before the door heard this link.
-        inner.door.ring();
-        inner.wake_all();
-        Ok(Connection { link, lent })
+    }
+    inner.enter(Arc::clone(&link));
+    inner.lents.add(Arc::clone(&link), Arc::clone(&lent));
+    let heard = inner.door.add(&link, &lent);
+    heard.map_err(ConnectError::Refused)?;
+    // An end that is gone already is heard of by the door.
+    let _ = lent.note(&inbox::write_ready(), &[]);
+    // What came before the door heard this link.
+    inner.door.ring();
+    inner.wake_all();
+    Ok(Connection { link, lent })
+}
+
+/// What one end makes.
+struct Ours {
+    data: Memfd,
+    region: Region,
+    bells: Vec<Bell>,
+    /// The listener's to make.
+    words: Option<Memfd>,
+}
+
+impl Ours {
+    fn make(inner: &Inner, words: Option<Memfd>) -> Result<Self, ConnectError> {
+        let data = Memfd::new(c"binder data", DATA_BYTES)?;
+        let region = data.map()?;
+        data.seal_writes()?;
+        let bells = inner.loopers.iter().map(|_| Bell::new());
+        let bells: Result<_, _> = bells.collect();
+        Ok(Self {
+            data,
+            region,
+            bells: bells.map_err(ConnectError::Refused)?,
+            words,
+        })
+    }
+
+    fn send(&self, inner: &Inner, socket: &Socket) -> Result<(), ConnectError> {
+        let words = self.words.iter().map(AsFd::as_fd);
+        let made = [self.data.as_fd(), inner.face.as_fd()];
+        let bells = self.bells.iter().map(AsFd::as_fd);
+        let fds: Vec<_> = words.chain(made).chain(bells).collect();
+        Ok(socket.try_send(&hello(inner, self.bells.len()), &fds)?)
     }
 }
 
-/// What the other end sent.
+/// What the other end sent with its files, and what tells it from later ones of its number.
 struct Theirs {
-    fds: Vec<OwnedFd>,
-    sender: Sender,
+    hello: Hello,
+    peer: PidFd,
 }
 
-/// The other end's next hello, with `files` files and then a bell for each of its loopers.
-fn expect(socket: &Socket, due_ns: u64, files: usize) -> Result<Theirs, ConnectError> {
+pub(super) fn hello(inner: &Inner, loopers: usize) -> [u8; HELLO_BYTES] {
+    let Who { pid, key } = inner.who();
+    let (low, high) = (key as u32, (key >> 32) as u32);
+    let words = [
+        MAGIC,
+        VERSION,
+        loopers as u32,
+        pid.cast_unsigned(),
+        low,
+        high,
+    ];
     let mut bytes = [0; HELLO_BYTES];
-    let Received { size, fds, sender } = socket.receive_until(&mut bytes, due_ns)?;
-    let word = |index: usize| {
-        let word = bytes[index * 4..].first_chunk().expect("five words");
-        u32::from_le_bytes(*word)
-    };
-    if size != HELLO_BYTES || word(0) != MAGIC || word(1) != VERSION {
-        return Err(ConnectError::Foreign);
+    for (chunk, word) in bytes.chunks_exact_mut(4).zip(words) {
+        chunk.copy_from_slice(&word.to_le_bytes());
     }
-    if word(3) != sender.pid.cast_unsigned() {
-        return Err(ConnectError::Namespace);
+    bytes
+}
+
+/// What an end says, with files and then a bell for each of its loopers.
+pub(super) struct Hello {
+    loopers: usize,
+    key: u64,
+    pub(super) fds: Vec<OwnedFd>,
+    pub(super) sender: Sender,
+}
+
+impl Hello {
+    pub(super) fn parse(
+        bytes: &[u8; HELLO_BYTES],
+        received: Received,
+    ) -> Result<Self, ConnectError> {
+        let Received { size, fds, sender } = received;
+        let word = |index: usize| {
+            let word = bytes[index * 4..].first_chunk().expect("six words");
+            u32::from_le_bytes(*word)
+        };
+        if size != HELLO_BYTES || word(0) != MAGIC || word(1) != VERSION {
+            return Err(ConnectError::Foreign);
+        }
+        if word(3) != sender.pid.cast_unsigned() {
+            return Err(ConnectError::Namespace);
+        }
+        let loopers = word(2) as usize;
+        (loopers <= LOOPERS_MAX)
+            .then_some(Self {
+                loopers,
+                key: u64::from(word(5)) << 32 | u64::from(word(4)),
+                fds,
+                sender,
+            })
+            .ok_or(ConnectError::Foreign)
     }
-    let loopers = word(2) as usize;
-    let count = files + loopers;
-    let is_whole = fds.len() == count && loopers <= LOOPERS_MAX && (files == 0 || loopers > 0);
-    is_whole
-        .then_some(Theirs { fds, sender })
-        .ok_or(ConnectError::Foreign)
+
+    /// Whether it came with so many files, and a bell for each looper if it has files.
+    fn has(&self, files: usize) -> bool {
+        self.fds.len() == files + self.loopers && (files == 0) == (self.loopers == 0)
+    }
+
+    pub(super) fn who(&self) -> Who {
+        Who {
+            pid: self.sender.pid,
+            key: self.key,
+        }
+    }
 }

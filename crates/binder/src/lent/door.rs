@@ -2,14 +2,19 @@
 //! [`Door`]: the thread of a process that hears its sockets and its peers' ends: references let go,
 //! calls without an answer, deaths. No call with an answer waits for it.
 
-use std::os::fd::AsFd;
+use std::os::fd::{AsFd, OwnedFd};
 use std::sync::Arc;
 
 use rt::bell::{Bell, Bells, Hearing};
 use rt::clock::{Clock, Monotonic};
+use rt::socket::Socket;
+use rt::sync::PiMutex;
 use rt::sys::Errno;
 
+use crate::introduce::Who;
+use crate::lent::connect::Side;
 use crate::lent::inbox::{self, Gone, Note, RELEASES_MAX};
+use crate::lent::meeting::Meeting;
 use crate::lent::message::Lent;
 use crate::link::{Link, Release};
 use crate::oneway::{self, Task};
@@ -24,17 +29,60 @@ const AGAIN_NS: u64 = 1_000_000;
 pub(crate) struct Door {
     bells: Bells,
     bell: Bell,
+    /// Whom others have brought since it looked.
+    brought: PiMutex<Vec<Brought>>,
+}
+
+/// Brought that the thread has not looked at: what comes beyond is refused.
+const BROUGHT_MAX: usize = 64;
+
+struct Brought {
+    introducer: u64,
+    socket: OwnedFd,
+    who: Who,
+    side: Side,
 }
 
 impl Door {
     pub(crate) fn new() -> Result<Self, Errno> {
         let (bells, bell) = (Bells::new()?, Bell::new()?);
         bells.add(bell.as_fd(), 0, Hearing::EachRing)?;
-        Ok(Self { bells, bell })
+        Ok(Self {
+            bells,
+            bell,
+            brought: PiMutex::default(),
+        })
     }
 
     pub(crate) fn ring(&self) {
         self.bell.ring();
+    }
+
+    /// Somebody brings a process, which is at a socket.
+    pub(crate) fn bring(&self, introducer: u64, socket: OwnedFd, who: Who, side: Side) {
+        let mut brought = self.brought.lock();
+        if brought.len() < BROUGHT_MAX {
+            brought.push(Brought {
+                introducer,
+                socket,
+                who,
+                side,
+            });
+        }
+        drop(brought);
+        self.ring();
+    }
+
+    /// Hears a socket that is not a link's yet; `false` if it cannot.
+    pub(super) fn hear_at(&self, socket: &Socket) -> bool {
+        let heard = self.bells.add(socket.as_fd(), 0, Hearing::WhileReadable);
+        heard.is_ok()
+    }
+
+    /// No more.
+    pub(super) fn silence(&self, socket: &Socket) {
+        // Fails only where it was never added.
+        let _ = self.bells.remove(socket.as_fd());
     }
 
     /// Hears a new link.
@@ -56,6 +104,7 @@ impl Door {
 /// The thread; until the process ends.
 pub(crate) fn watch(inner: &Arc<Inner>) {
     let mut again_ns = None;
+    let mut meetings = Vec::new();
     while !inner.has_ended() {
         inner.door.bells.wait_until(again_ns);
         let lents = inner.lents.all();
@@ -69,8 +118,30 @@ pub(crate) fn watch(inner: &Arc<Inner>) {
                 is_full |= !tell(&link, &lent);
             }
         }
-        again_ns = is_full.then(|| Monotonic.now_ns() + AGAIN_NS);
+        meet(inner, &mut meetings);
+        inner.drop_stale_grants();
+        let full_ns = is_full.then(|| Monotonic.now_ns() + AGAIN_NS);
+        let met_ns = meetings.iter().map(|it| it.due_ns).min();
+        let pending_ns = inner.grant_pending();
+        again_ns = [full_ns, met_ns, pending_ns].into_iter().flatten().min();
     }
+}
+
+/// Goes on with those that others brought.
+fn meet(inner: &Arc<Inner>, meetings: &mut Vec<Meeting>) {
+    let brought = std::mem::take(&mut *inner.door.brought.lock());
+    for Brought {
+        introducer,
+        socket,
+        who,
+        side,
+    } in brought
+    {
+        let meeting = Meeting::begin(inner, meetings, introducer, socket, who, side);
+        meetings.extend(meeting.filter(|it| inner.door.hear_at(it.socket())));
+    }
+    let going = std::mem::take(meetings).into_iter();
+    meetings.extend(going.filter_map(|it| it.hear(inner)));
 }
 
 /// Reads what came. What came before a death is done first.
@@ -105,6 +176,15 @@ fn take(link: &Arc<Link>, lent: &Lent, note: Note) -> Option<()> {
                 link.released(number, release).ok()?;
             }
         }
+        Note::Ready => link.set_ready(),
+        Note::Pass(pass) => link.passed_on(&pass)?,
+        Note::Meet { socket, who, side } => {
+            if let Some(home) = link.home.upgrade() {
+                home.door.bring(link.number, socket, who, side);
+            }
+        }
+        Note::Forget(ticket) => link.forgotten(ticket),
+        Note::Replaced(number) => drop(link.proxy(number)),
         Note::Oneway { header, bytes, fds } => {
             let data = lent.read_oneway(link, &header, bytes, fds);
             let served = data.and_then(|data| {

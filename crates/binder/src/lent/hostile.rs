@@ -18,6 +18,8 @@ use rt::socket::Socket;
 use rt::thread::Builder;
 
 use super::layout::{DATA_BYTES, Header, MESSAGE_BYTES, SLOTS, WORDS_BYTES};
+use super::{connect, inbox};
+use crate::introduce::{Grant, Pass, Ticket, Who};
 use crate::lent::message::Lent;
 use crate::{Binder, Call, CallError, Connection, Options, Parcel, Process, Service, Side};
 
@@ -102,6 +104,74 @@ fn a_claim_that_the_kernel_does_not_confirm_gains_nothing() {
     assert!(connection.root().unwrap().is_some());
 }
 
+/// Silent ones, closed ones, such as say something else, and one in another's name.
+#[test]
+fn hostile_introductions_end_nothing_but_themselves() {
+    let [server, hostile, friend, third] = ["server", "hostile", "friend", "third"].map(process);
+    let (bad, far) = join(&hostile, &server);
+    let (good, _good) = join(&friend, &server);
+    let (known, _known) = join(&friend, &third);
+    let who = third.inner().who();
+    let bring = |bad: &Connection, side| {
+        let (near, far) = Socket::pair().unwrap();
+        let note = inbox::write_meet(who, side);
+        bad.lent().note(&note, &[far.as_fd()]).unwrap();
+        Socket::adopt(near.into_fd()).unwrap()
+    };
+    // The same program, so it has the right number; what it drew is another's.
+    let near = bring(&bad, Side::Listener);
+    near.try_send(&connect::hello(hostile.inner(), 0), &[])
+        .unwrap();
+    let mut received = near.receive_until(&mut [0; 64], due_ns()).unwrap();
+    let own = received.fds.pop().unwrap();
+    // It may not have been told yet that nobody is there.
+    let stranger = hostile.connect(own, Side::Caller, due_ns());
+    await_end(|| stranger.as_ref().is_ok_and(Connection::is_alive));
+    assert_eq!(server.inner().introduced_by(far.link().number), 0);
+    let mut kept = Vec::new();
+    for round in 0..60 {
+        let side = [Side::Caller, Side::Listener][round % 2];
+        let near = bring(&bad, side);
+        match round % 3 {
+            0 => kept.push(near),
+            1 => {
+                let _ = near.try_send(b"something else", &[]);
+                kept.push(near);
+            }
+            _ => drop(near),
+        }
+        mirror(&good.root().unwrap().unwrap(), 0).unwrap();
+    }
+    // The friend's introduction is not behind those.
+    let remote = good.root().unwrap().unwrap();
+    let foreign = known.root().unwrap().unwrap();
+    let (mut data, mut reply) = (Parcel::new(), Parcel::new());
+    data.write_binder(Some(foreign.clone())).unwrap();
+    remote
+        .transact(1, &mut data, &mut reply, Some(due_ns()))
+        .unwrap();
+    assert!(reply.read_binder().unwrap().unwrap().is_same(&foreign));
+    assert_eq!(server.counters().broken, 0);
+    // What it cannot have passed on ends its own link.
+    let pass = Pass {
+        number: 999,
+        to: who,
+        ticket: 1,
+    };
+    bad.lent().note(&inbox::write_pass(pass), &[]).unwrap();
+    await_end(|| server.counters().broken == 0);
+    assert_eq!(remote.ping(), Ok(()));
+    bad.close();
+}
+
+fn await_end(goes_on: impl Fn() -> bool) {
+    let end_ns = due_ns();
+    while goes_on() {
+        assert!(Monotonic.now_ns() < end_ns, "it lives on");
+        Monotonic.sleep_until(Monotonic.now_ns() + 500_000);
+    }
+}
+
 #[test]
 fn random_words_end_one_link_and_nothing_else() {
     let server = process("server");
@@ -125,7 +195,7 @@ fn random_words_end_one_link_and_nothing_else() {
     let end_ns = Monotonic.now_ns() + seconds * 1_000_000_000;
     let mut seed = 0;
     // Each kind at least twice.
-    while seed < 14 || Monotonic.now_ns() < end_ns {
+    while seed < 16 || Monotonic.now_ns() < end_ns {
         attack(&server, seed);
         seed += 1;
     }
@@ -197,7 +267,7 @@ fn child() {
     let mut random = fastrand::Rng::with_seed(seed);
     let end_ns = Monotonic.now_ns() + 200_000_000;
     while connection.is_alive() && Monotonic.now_ns() < end_ns {
-        scribble(connection.lent(), seed % 7, &mut random);
+        scribble(connection.lent(), seed % 8, &mut random);
     }
     std::process::abort();
 }
@@ -234,14 +304,47 @@ fn scribble(lent: &Lent, what: u64, random: &mut fastrand::Rng) {
             word(&lent.words, half + random.usize(0..24), random);
             lent.bells.iter().for_each(rt::bell::Bell::ring);
         }
+        // Introductions.
+        6 => introduce(lent, random),
         // Messages.
         _ => {
             let size = random.usize(1..200);
             let mut bytes: Vec<u8> = (0..size).map(|_| random.u8(..)).collect();
-            bytes[0] = random.u8(1..4);
+            bytes[0] = random.u8(1..9);
             let _ = lent.socket.try_send(&bytes, &[]);
         }
     }
+}
+
+/// Introductions that may be nearly sound.
+fn introduce(lent: &Lent, random: &mut fastrand::Rng) {
+    let own = std::process::id().cast_signed();
+    let who = Who {
+        pid: [own, lent.peer.pid(), random.i32(..)][random.usize(0..3)],
+        key: random.u64(0..3),
+    };
+    let number = random.u64(0..3);
+    let note = match random.u8(0..4) {
+        0 => inbox::write_meet(who, [Side::Caller, Side::Listener][random.usize(0..2)]),
+        1 => inbox::write_pass(Pass {
+            number,
+            to: who,
+            ticket: random.u64(0..9),
+        }),
+        2 => inbox::write_grant(Grant {
+            number: number + 1,
+            from: who.pid,
+            ticket: random.u64(0..9),
+        }),
+        _ => inbox::write_forget(Ticket {
+            who,
+            number: random.u64(0..9),
+        }),
+    };
+    let (near, far) = Socket::pair().unwrap();
+    let fds = [far.as_fd()];
+    let _ = lent.socket.try_send(&note, &fds[..random.usize(0..2)]);
+    let _ = near.try_send(&note, &[]);
 }
 
 /// A word that may be nearly sound.

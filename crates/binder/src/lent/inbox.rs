@@ -7,19 +7,28 @@ use std::os::fd::OwnedFd;
 
 use rt::socket::{Socket, SocketError};
 
+use crate::introduce::{Grant, Grants, PASS_BYTES, Pass, Ticket, WHO_BYTES, Who};
+use crate::lent::connect::Side;
 use crate::lent::layout::{Area, FDS_MAX, HEADER_BYTES, Header, PARCEL_BYTES_MAX};
-use crate::link::Release;
+use crate::link::{OWN, Release};
 
 /// Bytes of one message: below what a socket holds by default.
 pub(crate) const NOTE_BYTES_MAX: usize = 48 << 10;
 /// Messages for the door that others may find before it.
 const BACKLOG_MAX: usize = 1024;
+/// Messages that one look goes through: who sends without end holds nobody.
+const LOOK_MAX: usize = 4096;
 /// Parcels whose call was given up before they were taken.
 const BESIDE_MAX: usize = 64;
 
 const BESIDE: u8 = 1;
 const RELEASE: u8 = 2;
 const ONEWAY: u8 = 3;
+const READY: u8 = 4;
+const PASS: u8 = 5;
+const MEET: u8 = 6;
+const GRANT: u8 = 7;
+const FORGET: u8 = 8;
 
 /// The other end broke the protocol, or is gone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,6 +45,20 @@ pub(crate) enum Note {
         bytes: Vec<u8>,
         fds: Vec<OwnedFd>,
     },
+    /// The other end hears this link.
+    Ready,
+    /// It passes a node of ours on.
+    Pass(Pass),
+    /// It brings a third process, which is at a socket.
+    Meet {
+        socket: OwnedFd,
+        who: Who,
+        side: Side,
+    },
+    /// It made a ticket in vain.
+    Forget(Ticket),
+    /// A grant that was replaced: the number is let go.
+    Replaced(u64),
 }
 
 /// Descriptors beside a message: the file of its bytes first, if it has one.
@@ -50,6 +73,7 @@ pub(crate) struct Inbox {
     buffer: Vec<u8>,
     beside: Vec<Beside>,
     backlog: VecDeque<Note>,
+    grants: Grants,
     pid: i32,
 }
 
@@ -60,6 +84,7 @@ impl Inbox {
             buffer: vec![0; NOTE_BYTES_MAX],
             beside: Vec::new(),
             backlog: VecDeque::new(),
+            grants: Grants::default(),
             pid,
         }
     }
@@ -72,7 +97,7 @@ impl Inbox {
         slot: usize,
         sequence: u32,
     ) -> Result<Vec<OwnedFd>, Gone> {
-        loop {
+        for _ in 0..LOOK_MAX {
             let is_it = |it: &Beside| it.area == area && it.slot == slot && it.sequence == sequence;
             if let Some(index) = self.beside.iter().position(is_it) {
                 return Ok(self.beside.swap_remove(index).fds);
@@ -85,6 +110,39 @@ impl Inbox {
                 Some(Some(_)) | None => return Err(Gone::Broken),
             }
         }
+        Err(Gone::Broken)
+    }
+
+    /// The number that a ticket is for, if the other end has granted it: it says so before anybody
+    /// is told of the ticket.
+    pub(crate) fn take_grant(
+        &mut self,
+        socket: &Socket,
+        from: i32,
+        ticket: u64,
+    ) -> Result<Option<u64>, Gone> {
+        for _ in 0..LOOK_MAX {
+            if let Some(number) = self.grants.take(from, ticket) {
+                return Ok(Some(number));
+            }
+            match self.receive(socket)? {
+                Some(Some(note)) if self.backlog.len() < BACKLOG_MAX => {
+                    self.backlog.push_back(note);
+                }
+                Some(None) => {}
+                Some(Some(_)) => return Err(Gone::Broken),
+                None => return Ok(None),
+            }
+        }
+        Ok(None)
+    }
+
+    /// Numbers that were granted for introducers that are no more.
+    pub(crate) fn take_stale_grants(&mut self, is_known: impl Fn(i32) -> bool) -> Vec<u64> {
+        match self.grants.is_empty() {
+            true => Vec::new(),
+            false => self.grants.take_stale(is_known),
+        }
     }
 
     /// The next thing for the door.
@@ -92,13 +150,15 @@ impl Inbox {
         if let Some(note) = self.backlog.pop_front() {
             return Ok(Some(note));
         }
-        loop {
+        for _ in 0..LOOK_MAX {
             match self.receive(socket)? {
                 Some(Some(note)) => return Ok(Some(note)),
                 Some(None) => {}
                 None => return Ok(None),
             }
         }
+        // The socket is readable still: the door comes again.
+        Ok(None)
     }
 
     /// One message: `Some(None)` if it was kept for its taker.
@@ -129,6 +189,13 @@ impl Inbox {
             }
             RELEASE => parse_releases(rest)
                 .map(|it| Some(Some(Note::Release(it))))
+                .ok_or(Gone::Broken),
+            GRANT => {
+                let grant = parse_grant(rest).ok_or(Gone::Broken)?;
+                Ok(Some(self.grants.add(grant).map(Note::Replaced)))
+            }
+            kind @ (READY | PASS | MEET | FORGET) => parse_introduction(kind, rest, received.fds)
+                .map(|it| Some(Some(it)))
                 .ok_or(Gone::Broken),
             ONEWAY => {
                 let (head, bytes) = rest
@@ -189,6 +256,70 @@ fn parse_beside(rest: &[u8], fds: Vec<OwnedFd>) -> Option<Beside> {
         sequence: u32::from_le_bytes(sequence.try_into().ok()?),
         fds,
     })
+}
+
+const GRANT_BYTES: usize = 20;
+
+pub(crate) fn write_ready() -> [u8; 1] {
+    [READY]
+}
+
+pub(crate) fn write_pass(pass: Pass) -> Vec<u8> {
+    [&[PASS][..], &pass.to_bytes()].concat()
+}
+
+pub(crate) fn write_meet(who: Who, side: Side) -> Vec<u8> {
+    let side = u8::from(side == Side::Listener);
+    [&[MEET, side][..], &who.to_bytes()].concat()
+}
+
+pub(crate) fn write_forget(ticket: Ticket) -> Vec<u8> {
+    let number = ticket.number.to_le_bytes();
+    [&[FORGET][..], &ticket.who.to_bytes(), &number].concat()
+}
+
+pub(crate) fn write_grant(grant: Grant) -> Vec<u8> {
+    let (number, ticket) = (grant.number.to_le_bytes(), grant.ticket.to_le_bytes());
+    [&[GRANT][..], &number, &ticket, &grant.from.to_le_bytes()].concat()
+}
+
+fn parse_grant(rest: &[u8]) -> Option<Grant> {
+    let bytes: &[u8; GRANT_BYTES] = rest.try_into().ok()?;
+    let grant = Grant {
+        number: u64::from_le_bytes(*bytes.first_chunk()?),
+        ticket: u64::from_le_bytes(*bytes[8..].first_chunk()?),
+        from: i32::from_le_bytes(*bytes[16..].first_chunk()?),
+    };
+    (grant.number != OWN).then_some(grant)
+}
+
+fn parse_introduction(kind: u8, rest: &[u8], mut fds: Vec<OwnedFd>) -> Option<Note> {
+    match kind {
+        READY => rest.is_empty().then_some(Note::Ready),
+        PASS => {
+            let bytes: &[u8; PASS_BYTES] = rest.try_into().ok()?;
+            Some(Note::Pass(Pass::parse(bytes)))
+        }
+        MEET => {
+            let (side, who) = rest.split_first()?;
+            let who: &[u8; WHO_BYTES] = who.try_into().ok()?;
+            Some(Note::Meet {
+                socket: fds.pop()?,
+                who: Who::parse(who),
+                side: match side {
+                    0 => Side::Caller,
+                    _ => Side::Listener,
+                },
+            })
+        }
+        _ => {
+            let (who, number) = rest.split_first_chunk()?;
+            Some(Note::Forget(Ticket {
+                who: Who::parse(who),
+                number: u64::from_le_bytes(number.try_into().ok()?),
+            }))
+        }
+    }
 }
 
 /// References in one message.
@@ -281,5 +412,30 @@ mod tests {
         assert!(write_releases(&vec![releases[0]; RELEASES_MAX]).len() <= NOTE_BYTES_MAX);
         assert_eq!(parse_releases(&bytes[1..]), Some(releases));
         assert_eq!(parse_releases(&bytes[2..]), None);
+    }
+
+    #[test]
+    fn introductions_are_read_as_they_were_written() {
+        let who = Who {
+            pid: 9,
+            key: 1 << 50,
+        };
+        let grant = Grant {
+            number: 5,
+            from: 7,
+            ticket: 1 << 33,
+        };
+        let bytes = write_grant(grant);
+        assert_eq!(parse_grant(&bytes[1..]), Some(grant));
+        assert_eq!(parse_grant(&bytes[2..]), None);
+        let ticket = Ticket { who, number: 3 };
+        let bytes = write_forget(ticket);
+        let note = parse_introduction(bytes[0], &bytes[1..], Vec::new());
+        assert!(matches!(note, Some(Note::Forget(it)) if it == ticket));
+        let bytes = write_meet(who, Side::Listener);
+        assert!(
+            parse_introduction(bytes[0], &bytes[1..], Vec::new()).is_none(),
+            "no socket"
+        );
     }
 }

@@ -38,7 +38,7 @@ impl Lents {
     }
 
     /// All, now.
-    pub(super) fn all(&self) -> Vec<One> {
+    pub(crate) fn all(&self) -> Vec<One> {
         self.all.lock().clone()
     }
 }

@@ -12,7 +12,7 @@ use crate::lent::call::Conversation;
 use crate::lent::inbox::Gone;
 use crate::lent::layout::{Area, Header, Kind, SLOTS};
 use crate::lent::lents::Known;
-use crate::lent::message::{self, Lent};
+use crate::lent::message::{self, Lent, Load};
 use crate::lent::steps::{self, Step};
 use crate::lent::words;
 use crate::link::Link;
@@ -153,7 +153,7 @@ fn serve(inner: &Inner, request: Request, is_declined: bool) {
     }
     let message = if is_declined || words::is_abandoned(lent.turn(lent.other(), slot)) {
         // What it names is counted, and let go.
-        let _ = lent.read(&link, Area::Requests, slot, &header, &mut answer);
+        let _ = lent.read(&link, Area::Requests, slot, &header, &mut answer, None);
         answer.clear();
         Header {
             kind: Kind::Declined,
@@ -180,7 +180,7 @@ fn serve(inner: &Inner, request: Request, is_declined: bool) {
         sequence: lent.heard[slot].load(Relaxed),
         ..message
     };
-    if let Err(error) = lent.write(&link, Area::Answers, slot, message, &answer) {
+    if let Err(error) = lent.write(&link, Area::Answers, slot, message, Load::of(&answer)) {
         let status = error.status();
         lent.write_status(Area::Answers, slot, Header { status, ..message });
     }

@@ -17,7 +17,9 @@ use rt::sync::{Loan, PiMutex};
 use rt::sys::futex::Shared;
 
 use crate::Parcel;
+use crate::binder::Binder;
 use crate::error::CallError;
+use crate::introduce::{Ticket, patience};
 use crate::lent::inbox::{self, Gone, Inbox};
 use crate::lent::layout::{
     self, Area, FDS_MAX, HEADER_BYTES, Header, Kind, MESSAGE_BYTES, ONEWAYS_MAX, PAGE, SERVED,
@@ -25,7 +27,7 @@ use crate::lent::layout::{
 };
 use crate::lent::slots::Slots;
 use crate::lent::steps::{self, Step};
-use crate::link::{Link, Release};
+use crate::link::{Finds, Link, Release, Thirds};
 use crate::process::{Inner, Looper};
 
 /// See the module.
@@ -54,6 +56,24 @@ pub(crate) struct Lent {
     pub(super) oneways: AtomicU64,
     /// For callers that find no looper asleep.
     pub(super) turns: AtomicU32,
+}
+
+/// A parcel that goes, and tickets for what it names of third processes: of a request. Those of an
+/// answer are made as it is written.
+#[derive(Clone, Copy)]
+pub(super) struct Load<'a> {
+    pub(super) parcel: &'a Parcel,
+    pub(super) tickets: &'a [Ticket],
+}
+
+impl<'a> Load<'a> {
+    /// One without tickets.
+    pub(super) fn of(parcel: &'a Parcel) -> Self {
+        Self {
+            parcel,
+            tickets: &[],
+        }
+    }
 }
 
 /// What a message is made of, with room that stays.
@@ -144,17 +164,32 @@ impl Lent {
         area: Area,
         slot: usize,
         header: Header,
-        parcel: &Parcel,
+        load: Load<'_>,
     ) -> Result<(), CallError> {
-        with_scratch(|scratch| {
-            link.name(parcel, &mut scratch.wire, &mut scratch.fds)?;
+        let parcel = load.parcel;
+        let made = match header.kind {
+            Kind::Answer => link.tickets(parcel)?,
+            _ => Vec::new(),
+        };
+        let mut thirds = Thirds::Ticketed(match header.kind {
+            Kind::Answer => &made,
+            _ => load.tickets,
+        });
+        let written = with_scratch(|scratch| {
+            link.name_with(parcel, &mut scratch.wire, &mut scratch.fds, &mut thirds)?;
             let written = self.write_named(area, slot, header, scratch);
             scratch.fds.clear();
+            // Behind the writing: of an answer that did not go nobody is told.
+            let written = written.and_then(|()| link.announce(parcel, &made));
             if written.is_err() {
                 link.unname_wire(&scratch.wire);
             }
             written
-        })
+        });
+        if written.is_err() {
+            link.forget(load.tickets);
+        }
+        written
     }
 
     fn write_named(
@@ -199,7 +234,7 @@ impl Lent {
     }
 
     /// Reads the parcel of a message. What is no parcel is refused; what shows that the other end
-    /// broke the protocol ends the link.
+    /// broke the protocol ends the link. Of an answer: until when what it names is waited for.
     pub(super) fn read(
         &self,
         link: &Arc<Link>,
@@ -207,6 +242,7 @@ impl Lent {
         slot: usize,
         header: &Header,
         parcel: &mut Parcel,
+        due_ns: Option<u64>,
     ) -> Result<(), CallError> {
         parcel.clear();
         let mut fds = Vec::new();
@@ -231,7 +267,12 @@ impl Lent {
             }
             inbox::split(header, &scratch.bytes, &mut scratch.wire).ok_or(CallError::BadParcel)?;
             let mut fds: Vec<_> = fds.drain(..).map(|it| Some(Arc::new(it))).collect();
-            link.find(&scratch.wire, &mut fds, parcel)
+            // Who asked waits for third processes; who serves does not.
+            let thirds = match header.kind {
+                Kind::Answer => Finds::Until(patience(due_ns)),
+                _ => Finds::AtOnce,
+            };
+            link.find_with(&scratch.wire, &mut fds, parcel, &thirds)
         })
     }
 
@@ -249,10 +290,26 @@ impl Lent {
     /// Sends a call without an answer.
     pub(super) fn send_oneway(
         &self,
+        link: &Arc<Link>,
+        target: u64,
+        code: u32,
+        data: &Parcel,
+    ) -> Result<(), CallError> {
+        let tickets = link.introduce(data, None)?;
+        let sent = self.send_ticketed(link, target, code, data, &tickets);
+        if sent.is_err() {
+            link.forget(&tickets);
+        }
+        sent
+    }
+
+    fn send_ticketed(
+        &self,
         link: &Link,
         target: u64,
         code: u32,
         data: &Parcel,
+        tickets: &[Ticket],
     ) -> Result<(), CallError> {
         let served = self.theirs.load_long(SERVED, Acquire);
         // One that writes nonsense there has more sent to it, up to what its socket holds.
@@ -266,7 +323,8 @@ impl Lent {
             ..Header::default()
         };
         let sent = with_scratch(|scratch| {
-            link.name(data, &mut scratch.wire, &mut scratch.fds)?;
+            let mut thirds = Thirds::Ticketed(tickets);
+            link.name_with(data, &mut scratch.wire, &mut scratch.fds, &mut thirds)?;
             let sent = self.send_named(header, scratch);
             scratch.fds.clear();
             if sent.is_err() {
@@ -306,8 +364,33 @@ impl Lent {
         let (mut wire, mut parcel) = (Wire::default(), Parcel::new());
         inbox::split(header, &bytes, &mut wire).ok_or(CallError::BadParcel)?;
         let mut fds: Vec<_> = fds.drain(..).map(|it| Some(Arc::new(it))).collect();
-        link.find(&wire, &mut fds, &mut parcel)?;
+        link.find_with(&wire, &mut fds, &mut parcel, &Finds::AtOnce)?;
         Ok(parcel)
+    }
+
+    /// What the other end has granted under a ticket.
+    pub(crate) fn claim(&self, link: &Arc<Link>, from: i32, ticket: u64) -> Option<Binder> {
+        let taken = self.inbox.lock().take_grant(&self.socket, from, ticket);
+        // What the door has to do may lie there now.
+        if let Some(home) = self.home.upgrade() {
+            home.door.ring();
+        }
+        match taken {
+            Ok(number) => number.map(|it| Binder::Remote(link.proxy(it))),
+            Err(gone) => {
+                self.broken(link, gone);
+                None
+            }
+        }
+    }
+
+    pub(crate) fn take_stale_grants(&self, is_known: impl Fn(i32) -> bool) -> Vec<u64> {
+        self.inbox.lock().take_stale_grants(is_known)
+    }
+
+    /// Sends a note that is not to wait.
+    pub(super) fn note(&self, bytes: &[u8], fds: &[BorrowedFd<'_>]) -> Result<(), CallError> {
+        self.socket.try_send(bytes, fds).map_err(of_socket)
     }
 
     pub(super) fn count_served(&self) {

@@ -27,6 +27,8 @@ mod lents;
 #[cfg(not(loom))]
 pub(crate) mod looper;
 #[cfg(not(loom))]
+mod meeting;
+#[cfg(not(loom))]
 mod message;
 #[cfg(all(test, loom))]
 mod models;

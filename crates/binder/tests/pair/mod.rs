@@ -133,3 +133,65 @@ impl Pair {
         assert!(self.child.wait().unwrap().success());
     }
 }
+
+/// Another program beside others, and its root.
+pub(crate) struct Other {
+    child: Child,
+    connection: Connection,
+    pub(crate) root: Binder,
+}
+
+impl Other {
+    pub(crate) fn of(near: &Process, (child, socket): (Child, OwnedFd)) -> Self {
+        let connection = near.connect(socket, Side::Caller, due_ns()).unwrap();
+        let root = connection.root().unwrap().unwrap();
+        Self {
+            child,
+            connection,
+            root,
+        }
+    }
+
+    pub(crate) fn pid(&self) -> i32 {
+        self.child.id().cast_signed()
+    }
+
+    pub(crate) fn end(mut self) {
+        drop(self.root);
+        self.connection.close();
+        assert!(self.child.wait().unwrap().success());
+    }
+
+    pub(crate) fn kill(&mut self) {
+        self.child.kill().unwrap();
+        self.child.wait().unwrap();
+    }
+}
+
+/// Joins two processes of this program by `lent`.
+pub(crate) fn join(left: &Process, right: &Process) -> (Connection, Connection) {
+    let (near, far) = Socket::pair().unwrap();
+    std::thread::scope(|scope| {
+        let listen = || right.connect(far.into_fd(), Side::Listener, due_ns());
+        let listener = scope.spawn(listen);
+        let caller = left.connect(near.into_fd(), Side::Caller, due_ns());
+        (caller.unwrap(), listener.join().unwrap().unwrap())
+    })
+}
+
+pub(crate) fn signal(pid: i32, name: &str) {
+    let words = format!("kill -{name} {pid}");
+    let status = Command::new("sh").args(["-c", &words]).status();
+    assert!(status.unwrap().success());
+}
+
+pub(crate) fn all_are_stopped(pid: i32) -> bool {
+    let mut tasks = std::fs::read_dir(format!("/proc/{pid}/task")).unwrap();
+    tasks.all(|task| {
+        let stat = std::fs::read_to_string(task.unwrap().path().join("stat"));
+        stat.is_ok_and(|it| {
+            it.rsplit_once(')')
+                .is_some_and(|(_, rest)| rest.starts_with(" T"))
+        })
+    })
+}

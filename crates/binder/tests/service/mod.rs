@@ -43,12 +43,21 @@ pub(crate) const RELAY_KEPT: u32 = 14;
 pub(crate) const HOLD: u32 = 15;
 /// An ordinary thread takes the lock that `ADD` needs, and computes for so many µs.
 pub(crate) const LOCK: u32 = 16;
+/// Calls `data`'s binder with a code and the binder that is kept; gives back what it gives back.
+pub(crate) const GIVE: u32 = 17;
+/// Whether `data`'s binder is the one that is kept.
+pub(crate) const SAME: u32 = 18;
+/// Watches the binder that is kept.
+pub(crate) const WATCH: u32 = 19;
+/// How often it was told of that one's death.
+pub(crate) const TOLD: u32 = 20;
 
 #[derive(Default)]
 pub(crate) struct Played {
     pub(crate) sum: AtomicU64,
     pub(crate) order: PiMutex<Vec<i32>>,
     pub(crate) kept: PiMutex<Option<Binder>>,
+    pub(crate) told: Arc<AtomicU64>,
     pub(crate) is_held: std::sync::atomic::AtomicBool,
     pub(crate) is_let_go: std::sync::atomic::AtomicBool,
     /// Itself, for `DOWN`.
@@ -127,6 +136,10 @@ impl Service for Player {
             FD => Ok(reply.write_fd(data.read_fd()?)?),
             DOWN => self.down(data, reply),
             DIE => std::process::abort(),
+            GIVE => self.hand_on(data, reply),
+            SAME => self.compare(data, reply),
+            WATCH => self.watch(reply),
+            TOLD => Ok(reply.write_i32(self.0.told.load(SeqCst) as i32)?),
             FAIL => Err(CallError::Status(number(data)?)),
             _ => Err(CallError::UnknownTransaction),
         }
@@ -147,6 +160,33 @@ impl Player {
         builder.spawn(hold).map_err(|_| CallError::Failed)?;
         await_that("it is held", || self.0.is_held.load(SeqCst));
         Ok(())
+    }
+
+    fn hand_on(&self, data: &mut Parcel, reply: &mut Parcel) -> Result<(), CallError> {
+        let target = data.read_binder()?.ok_or(CallError::BadParcel)?;
+        let code = number(data)?.cast_unsigned();
+        let kept = self.0.kept.lock().clone();
+        *reply = give(&target, code, kept.as_ref())?;
+        Ok(())
+    }
+
+    fn kept(&self) -> Result<Binder, CallError> {
+        self.0.kept.lock().clone().ok_or(CallError::BadParcel)
+    }
+
+    fn compare(&self, data: &mut Parcel, reply: &mut Parcel) -> Result<(), CallError> {
+        let kept = self.kept()?;
+        let is_same = data.read_binder()?.is_some_and(|it| it.is_same(&kept));
+        Ok(reply.write_i32(i32::from(is_same))?)
+    }
+
+    fn watch(&self, reply: &mut Parcel) -> Result<(), CallError> {
+        let told = Arc::clone(&self.0.told);
+        let count = move || {
+            told.fetch_add(1, SeqCst);
+        };
+        let token = self.kept()?.link_to_death(count);
+        Ok(reply.write_i32(i32::from(token.is_some()))?)
     }
 
     /// Each step is one call deeper, and says on which threads it was.

@@ -37,7 +37,7 @@ fn of_status(status: i32) -> (&'static str, String) {
         -12 => ("java/lang/OutOfMemoryError", ""),
         -38 => (
             UNSUPPORTED,
-            "the other process cannot answer, as with a reference to a third process",
+            "the other process cannot answer, as with a reference from behind /dev/binder",
         ),
         -22 => (ARGUMENT, ""),
         -75 => ("java/lang/IndexOutOfBoundsException", ""),

@@ -57,7 +57,7 @@ public final class Peer {
         Natives.load();
         switch (arguments[0]) {
             case "serve" -> serve();
-            case "call" -> call();
+            case "call" -> call(arguments.length > 1 ? arguments[1] : NAME);
             case "keep" -> Keeper.keep(Integer.parseInt(arguments[1]));
             case "victim" -> victim(arguments[1]);
             default -> throw new IllegalArgumentException(arguments[0]);
@@ -77,14 +77,15 @@ public final class Peer {
         System.in.read();
     }
 
-    private static void call() throws RemoteException, InterruptedException {
-        IBinder player = await(NAME);
+    /** The service of this name may be a third process's. */
+    private static void call(String name) throws RemoteException, InterruptedException {
+        IBinder player = await(name);
         Player own = new Player();
         check("echo", isEchoed(player));
         check("ping", player.pingBinder() && player.isBinderAlive());
         check("descriptor", Player.DESCRIPTOR.equals(player.getInterfaceDescriptor()));
         check("no local interface", player.queryLocalInterface(Player.DESCRIPTOR) == null);
-        check("same proxy", player == ServiceManager.getService(NAME));
+        check("same proxy", player == ServiceManager.getService(name));
         check("same proxy out of a parcel", player == Calls.same(player, player));
         check("own object comes back", own == Calls.same(player, own));
         check("null comes back", Calls.same(player, null) == null);
@@ -93,6 +94,7 @@ public final class Peer {
         exceptions(player);
         check("caller", isCaller(player));
         check("oneway in order", isInOrder(player));
+        check("an interrupted thread's call", isAnsweredAllTheSame(player));
         check("too large", isTooLarge(player));
         check("references are let go", areLetGo(player));
         check("priority", isLent(player));
@@ -111,6 +113,13 @@ public final class Peer {
             }
         }
         return true;
+    }
+
+    /** No call ends because its thread is interrupted, as on Android. */
+    private static boolean isAnsweredAllTheSame(IBinder player) throws RemoteException {
+        Thread.currentThread().interrupt();
+        boolean isAnswered = Calls.echo(player, 1, "x").equals("1x");
+        return Thread.interrupted() && isAnswered;
     }
 
     /** Threads take turns: all calls to one end arrive on one thread of it. */
