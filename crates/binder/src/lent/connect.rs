@@ -228,6 +228,7 @@ impl Process {
             releases: PiMutex::default(),
             oneways: AtomicU64::new(0),
             turns: AtomicU32::new(0),
+            spin_ns: inner.spin_ns,
         });
         let link = inner.link(Caller {
             pid: theirs.sender.pid,
