@@ -13,6 +13,7 @@ use serde::{Deserialize, Serialize};
 
 use super::calls::Transport;
 use super::calls::guest::{Guests, extended_module};
+use super::calls::java::Java;
 use crate::guest;
 
 /// The paper's numbers of ordinary threads.
@@ -46,6 +47,10 @@ pub(crate) struct Args {
     /// one
     #[arg(long, default_value_t = 4, value_parser = clap::value_parser!(u64).range(1..), requires = "lab")]
     seeds: u64,
+    /// Rows with both ends in Java as well, over `lent`, for the fewest and the most threads: after
+    /// `cargo xtask framework`
+    #[arg(long)]
+    java: bool,
     /// Leave the rows with the hog out
     #[arg(long)]
     no_hog: bool,
@@ -59,6 +64,9 @@ pub(crate) struct Args {
     /// One window alone, here; for a guest
     #[arg(long, hide = true)]
     window: bool,
+    /// That window is Java's
+    #[arg(long, hide = true)]
+    in_java: bool,
     /// That window has the hog
     #[arg(long, hide = true)]
     hog: bool,
@@ -70,6 +78,7 @@ struct Setup {
     transport: Transport,
     callers: u32,
     has_hog: bool,
+    is_java: bool,
 }
 
 /// One window.
@@ -114,19 +123,33 @@ impl Args {
                 transport,
                 callers,
                 has_hog,
+                is_java: false,
             };
             setups.extend(self.callers.iter().map(|&callers| with(callers, false)));
             if !self.no_hog {
                 setups.push(with(0, true));
             }
         }
+        let mut ends = self.ends();
+        ends.dedup();
+        setups.extend(ends.into_iter().filter(|_| self.java).map(|callers| Setup {
+            transport: Transport::Lent,
+            callers,
+            has_hog: false,
+            is_java: true,
+        }));
         setups
+    }
+
+    /// The fewest and the most threads.
+    fn ends(&self) -> Vec<u32> {
+        let ends = [self.callers.iter().min(), self.callers.iter().max()];
+        ends.into_iter().flatten().copied().collect()
     }
 
     /// The ends want several samples of their worst.
     fn seeds_of(&self, setup: Setup) -> u64 {
-        let ends = [self.callers.iter().min(), self.callers.iter().max()];
-        match setup.has_hog || ends.contains(&Some(&setup.callers)) {
+        match setup.has_hog || self.ends().contains(&setup.callers) {
             true => self.seeds,
             false => 1,
         }
@@ -141,6 +164,7 @@ impl Args {
         words.extend(["--callers".into(), setup.callers.to_string()]);
         words.extend(["--calls".into(), self.calls.to_string()]);
         words.extend(setup.has_hog.then(|| "--hog".into()));
+        words.extend(setup.is_java.then(|| "--in-java".into()));
         words
     }
 }
@@ -155,8 +179,12 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
             transport,
             callers,
             has_hog: args.hog,
+            is_java: args.in_java,
         };
-        let row = window::measure(setup, args.calls)?;
+        let row = match setup.is_java {
+            true => window::measure_java(&Java::made()?, setup, args.calls)?,
+            false => window::measure(setup, args.calls)?,
+        };
         println!("{}", serde_json::to_string(&row)?);
         return Ok(ExitCode::SUCCESS);
     }
@@ -181,25 +209,36 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
 fn here(args: &Args) -> Result<Vec<Row>> {
     let measure = |setup: Setup| {
         eprintln!("bench rpc: {}", title(setup));
-        window::measure(setup, args.calls)
+        match setup.is_java {
+            true => window::measure_java(&Java::find()?, setup, args.calls),
+            false => window::measure(setup, args.calls),
+        }
     };
     args.setups().into_iter().map(measure).collect()
 }
 
 fn in_lab(args: &Args) -> Result<Vec<Row>> {
     let guests = Guests::open()?;
+    let java = args.java.then(|| guests.java()).transpose()?;
     let mut rows = Vec::new();
     for setup in args.setups() {
         let seeds = args.seeds_of(setup);
         eprintln!("bench rpc: {}, {seeds} seeds in the lab", title(setup));
-        let found = guests.sweep::<Row>(&args.words(setup), setup.transport, seeds)?;
+        let words = args.words(setup);
+        let found: Vec<(u64, Row)> = match &java {
+            Some(java) if setup.is_java => guests.sweep_java(&words, java, seeds)?,
+            _ => guests.sweep(&words, setup.transport, seeds)?,
+        };
         rows.extend(found.into_iter().map(|(seed, row)| Row { seed, ..row }));
     }
     Ok(rows)
 }
 
 fn title(setup: Setup) -> String {
-    let name = setup.transport.name();
+    let name = match setup.is_java {
+        true => "lent, Java",
+        false => setup.transport.name(),
+    };
     match setup.has_hog {
         true => format!("{name}, hog"),
         false => format!("{name}, k = {}", setup.callers),
