@@ -15,6 +15,7 @@ mod framework;
 mod fuzz;
 mod inputs;
 mod kernel;
+mod peers;
 mod sanitize;
 mod soak;
 mod stage;

@@ -9,6 +9,7 @@ use anyhow::Result;
 use crate::demo;
 use crate::framework;
 use crate::fuzz;
+use crate::peers;
 use crate::sanitize::{self, Length};
 use crate::stage::{Stages, cargo, command, takt};
 use crate::test;
@@ -58,6 +59,7 @@ pub(crate) fn run(only: Option<String>) -> Result<()> {
     })?;
     stages.run("lab-seeds", || lab_seeds(&takt))?;
     stages.run("stock driver in the lab", test::stock_driver_in_lab)?;
+    stages.run("rsbinder's own tests in the lab", peers::own_tests_in_lab)?;
     let whole = Length { steps: 2_000_000 };
     stages.run("asan", || sanitize::address(whole))?;
     stages.run("tsan", || sanitize::thread(whole))?;

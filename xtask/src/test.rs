@@ -10,7 +10,7 @@ use cargo_metadata::Message;
 
 use crate::sanitize::{self, Length};
 use crate::stage::{Stages, cargo, command, takt, target_dir};
-use crate::{framework, kernel};
+use crate::{framework, kernel, peers};
 
 /// Of the random graphs, what a sanitizer plays in some ten seconds.
 const EXCERPT: Length = Length { steps: 30_000 };
@@ -39,6 +39,7 @@ pub(crate) fn run(only: Option<String>) -> Result<()> {
     stages.run("locks on PREEMPT_RT", locks_in_lab)?;
     stages.run("binder in the lab", driver_in_lab)?;
     stages.run("extended driver in the lab", extended_driver_in_lab)?;
+    stages.run("peers in the lab", peers::in_lab)?;
     stages.run("framework", framework::test)?;
     stages.run("code", framework::build)?;
     stages.run("e2e", e2e)?;
@@ -150,12 +151,17 @@ pub(crate) fn stock_driver_in_lab() -> Result<()> {
     driver_tests(STOCK, &test_program("binder", "extended")?, &CONTROL, &[])
 }
 
-const STOCK: &str = "binder_linux:devices=binder";
+pub(crate) const STOCK: &str = "binder_linux:devices=binder";
 const EXTENDED: [&str; 3] = ["--deterministic", "--env", "TAKT_TEST_DRIVER=extended"];
 const CONTROL: [&str; 3] = ["--deterministic", "--env", "TAKT_TEST_DRIVER=stock"];
 
 /// A test program in a guest with a driver. The kernel must not complain of anything.
-fn driver_tests(module: &str, program: &Path, options: &[&str], tests: &[&str]) -> Result<()> {
+pub(crate) fn driver_tests(
+    module: &str,
+    program: &Path,
+    options: &[&str],
+    tests: &[&str],
+) -> Result<()> {
     let guest = std::fs::canonicalize("kernel/tests/guest.sh")?;
     command(
         Command::new(takt()?)
@@ -171,22 +177,38 @@ fn driver_tests(module: &str, program: &Path, options: &[&str], tests: &[&str]) 
 }
 
 /// Builds one test program of a crate and says where it lies.
-fn test_program(package: &str, test: &str) -> Result<PathBuf> {
-    let output = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()))
-        .args(["test", "--package", package, "--test", test, "--no-run"])
-        .args(["--locked", "--quiet", "--message-format", "json"])
+pub(crate) fn test_program(package: &str, test: &str) -> Result<PathBuf> {
+    let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    cargo.args(["test", "--package", package, "--test", test, "--no-run"]);
+    cargo.args(["--locked", "--quiet"]);
+    let programs = test_programs(cargo)?.into_iter();
+    let mut programs = programs.filter(|(name, _)| name == test);
+    let (_, program) = programs
+        .next()
+        .with_context(|| format!("cargo built no test program '{test}' of '{package}'"))?;
+    Ok(program)
+}
+
+/// Names and places of what a `cargo test --no-run` builds.
+pub(crate) fn test_programs(mut cargo: Command) -> Result<Vec<(String, PathBuf)>> {
+    let output = cargo
+        .args(["--message-format", "json"])
         .stderr(Stdio::inherit())
         .output()
         .context("cannot start cargo")?;
+    if !output.status.success() {
+        bail!("{cargo:?} ended with {}", output.status);
+    }
+    let mut programs = Vec::new();
     for message in Message::parse_stream(output.stdout.as_slice()) {
         if let Message::CompilerArtifact(artifact) = message?
-            && artifact.target.name == test
+            && artifact.profile.test
             && let Some(program) = artifact.executable
         {
-            return Ok(program.into_std_path_buf());
+            programs.push((artifact.target.name, program.into_std_path_buf()));
         }
     }
-    bail!("cargo built no test program '{test}' of '{package}'");
+    Ok(programs)
 }
 
 /// The locks' state machines under every interleaving, on a modelled kernel. Built apart: the flag

@@ -39,8 +39,10 @@ fn the_stubs_are_those_that_are_kept() {
     ]);
     let made = library_of_golden.rust(&FOREIGN).unwrap();
     check(&golden.join("stubs.rs"), &made);
-    let types = library(&[&golden.join("ITypes.aidl")]).rust(&[]).unwrap();
-    check(&golden.join("types.rs"), &types);
+    for (interface, kept) in [("ITypes.aidl", "types.rs"), ("IPeer.aidl", "peer.rs")] {
+        let made = library(&[&golden.join(interface)]).rust(&[]).unwrap();
+        check(&golden.join(kept), &made);
+    }
     let unnamed = library_of_golden.rust(&[]).unwrap_err().to_string();
     let expected =
         "IGolden.aidl:20:31: not supported: android.os.Bundle, a parcelable of another language";

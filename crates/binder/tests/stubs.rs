@@ -6,113 +6,18 @@ mod golden;
 mod hog;
 mod pair;
 mod service;
-
-/// What `crates/aidl` makes of ITypes.aidl.
-#[allow(unreachable_pub, reason = "stubs are made for crates that others use")]
-mod types {
-    include!("golden/types.rs");
-}
+mod typed;
 
 use std::os::fd::AsFd;
-use std::sync::Arc;
 
-use binder::stub::{Answer, Exception, Failure, OUT_ITEMS_MAX, Read, Write};
+use binder::stub::{Exception, Failure, OUT_ITEMS_MAX, Read, Write};
 use binder::{Binder, CallError, Options, Parcel, Process, Side};
 use golden::Golden;
 use golden::stubs::{IGoldenProxy, IGoldenStub};
 use pair::Pair;
 use rt::clock::{Clock, Monotonic};
-use types::{Colour, ITypes, ITypesProxy, ITypesStub, Point};
-
-/// A service for ITypes.
-struct Types;
-
-impl ITypes for Types {
-    fn letter(&self, letter: u16, small: i8, real: f32) -> Answer<u16> {
-        assert!(small == -3 && real == 0.5);
-        Ok(letter)
-    }
-
-    fn numbers(
-        &self,
-        truths: &[bool],
-        letters: &[u16],
-        reals: &[f32],
-        wide: &[f64],
-        longs: &mut Vec<i64>,
-    ) -> Answer<()> {
-        let sizes = [truths.len(), letters.len(), reals.len(), wide.len()];
-        for (it, size) in longs.iter_mut().zip(sizes) {
-            *it += size as i64;
-        }
-        Ok(())
-    }
-
-    fn moved(&self, point: Option<&Point>, by: i32) -> Answer<Option<Point>> {
-        Ok(point.map(|it| Point {
-            x: it.x + by,
-            ..it.clone()
-        }))
-    }
-
-    fn grow(&self, point: &mut Point, copy: &mut Point) -> Answer<()> {
-        point.x *= 2;
-        *copy = point.clone();
-        Ok(())
-    }
-
-    fn reversed(&self, points: &[Point]) -> Answer<Vec<Point>> {
-        Ok(points.iter().rev().cloned().collect())
-    }
-
-    fn listed(
-        &self,
-        points: &[Point],
-        names: &mut Vec<String>,
-        more: &mut Vec<String>,
-    ) -> Answer<()> {
-        names.extend(points.iter().filter_map(|it| it.name.clone()));
-        more.push("more".into());
-        Ok(())
-    }
-
-    fn next(&self, colour: Colour, colours: &[Colour], all: &mut Vec<Colour>) -> Answer<Colour> {
-        all.copy_from_slice(colours);
-        Ok(Colour(colour.0 + 1))
-    }
-
-    fn kept(&self, fd: &Arc<std::os::fd::OwnedFd>) -> Answer<Arc<std::os::fd::OwnedFd>> {
-        Ok(Arc::clone(fd))
-    }
-
-    fn none(
-        &self,
-        fd: Option<&Arc<std::os::fd::OwnedFd>>,
-    ) -> Answer<Option<Arc<std::os::fd::OwnedFd>>> {
-        Ok(fd.cloned())
-    }
-
-    fn binders(&self, binders: &[Binder], more: Option<&[Option<Binder>]>) -> Answer<Vec<Binder>> {
-        let more = more.unwrap_or_default().iter().flatten();
-        Ok(binders.iter().chain(more).cloned().collect())
-    }
-
-    fn self_(&self, types: Option<&ITypesProxy>) -> Answer<Option<ITypesProxy>> {
-        Ok(types.cloned())
-    }
-
-    fn maybe(&self, numbers: Option<&[i32]>) -> Answer<Option<Vec<i32>>> {
-        Ok(numbers.map(<[i32]>::to_vec))
-    }
-
-    fn r#type(&self, _: Option<&str>) -> Answer<()> {
-        Ok(())
-    }
-
-    fn specific(&self, number: i32) -> Answer<()> {
-        Err(Exception::specific(number, "its own").into())
-    }
-}
+use typed::Types;
+use typed::stubs::{ITypes, ITypesProxy, ITypesStub, Point, Size};
 
 /// Two processes of this program, and what the first has of the second's root.
 fn joined(root: impl binder::Service) -> (Process, Process, Binder) {
@@ -156,74 +61,10 @@ fn the_golden_interface_is_spoken_between_two_programs() {
     pair.end();
 }
 
-fn pipe_end() -> std::os::fd::OwnedFd {
-    std::os::unix::net::UnixStream::pair().unwrap().0.into()
-}
-
-fn point(x: i32, name: Option<&str>) -> Point {
-    Point {
-        x,
-        name: name.map(Into::into),
-        tail: vec![1, 2],
-        ..Point::default()
-    }
-}
-
 #[test]
 fn every_type_goes_there_and_back() {
     let (_near, _far, root) = joined(ITypesStub(Types));
-    let types = ITypesProxy(root.clone());
-    assert_eq!(types.letter(u16::MAX, -3, 0.5), Ok(u16::MAX));
-    let mut longs = vec![i64::MIN, 0, 1, 2];
-    types
-        .numbers(&[true], &[1, 2], &[0.5; 3], &[0.5; 4], &mut longs)
-        .unwrap();
-    assert_eq!(longs, [i64::MIN + 1, 2, 4, 6]);
-    assert!(types.moved(None, 1).unwrap().is_none());
-    let moved = types.moved(Some(&point(1, None)), 1).unwrap().unwrap();
-    assert_eq!(format!("{moved:?}"), format!("{:?}", point(2, None)));
-    assert_eq!(
-        (moved.y, moved.unit.as_str(), moved.colour),
-        (-1, "mm", Colour::GREEN)
-    );
-    let (mut grown, mut copy) = (point(3, Some("p")), Point::default());
-    types.grow(&mut grown, &mut copy).unwrap();
-    assert_eq!((grown.x, copy.x, copy.name.as_deref()), (6, 6, Some("p")));
-    let reversed = types.reversed(&[point(1, None), point(2, None)]).unwrap();
-    assert_eq!(reversed.iter().map(|it| it.x).collect::<Vec<_>>(), [2, 1]);
-    let (mut names, mut more) = (vec!["gone".to_owned()], vec!["first".to_owned()]);
-    types
-        .listed(&[point(1, Some("n"))], &mut names, &mut more)
-        .unwrap();
-    assert_eq!(
-        (names, more),
-        (vec!["n".into()], vec!["first".into(), "more".into()])
-    );
-    let mut all = vec![Colour::default(); 2];
-    let next = types.next(Colour::GREEN, &[Colour(9), Colour::RED], &mut all);
-    assert_eq!(
-        (next, all),
-        (Ok(Colour::BLUE), vec![Colour(9), Colour::RED])
-    );
-    assert!(types.kept(&Arc::new(pipe_end())).is_ok());
-    assert!(types.none(None).unwrap().is_none());
-    let binders = types
-        .binders(
-            std::slice::from_ref(&root),
-            Some(&[None, Some(root.clone())]),
-        )
-        .unwrap();
-    assert!(binders.len() == 2 && binders.iter().all(|it| it.is_same(&root)));
-    assert!(types.self_(None).unwrap().is_none());
-    assert!(types.self_(Some(&types)).unwrap().unwrap().0.is_same(&root));
-    assert_eq!(types.maybe(None), Ok(None));
-    assert_eq!(types.maybe(Some(&[7])), Ok(Some(vec![7])));
-    assert_eq!(types.r#type(None), Ok(()));
-    let refused = types.specific(-9).unwrap_err();
-    assert_eq!(
-        refused,
-        Failure::Exception(Exception::specific(-9, "its own"))
-    );
+    typed::check(&root);
     let constants = (
         ITypesProxy::MASK,
         ITypesProxy::NAME,
@@ -324,7 +165,7 @@ fn null_and_foreign_tokens_are_answered_as_exceptions() {
 #[test]
 fn a_point_lies_in_its_parcel_as_debians_stubs_have_it() {
     let mut parcel = Parcel::new();
-    let size = types::Size {
+    let size = Size {
         width: 1.0,
         labels: vec!["a".into()],
     };

@@ -7,6 +7,7 @@
 //! with the method's name. [`env`] speaks to the JVM for all files but one: [`host_library`] brings
 //! in AOSP's own library for graphics, resources and SQLite.
 
+mod activity_stack;
 mod apk_assets;
 mod asynchronous_close;
 mod binder;

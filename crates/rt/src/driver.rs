@@ -8,7 +8,7 @@
 use std::ffi::CString;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::ptr::NonNull;
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::Relaxed;
@@ -83,25 +83,38 @@ const BR_FAILED_REPLY: u32 = answer(17, 0);
 const BR_FROZEN_REPLY: u32 = answer(18, 0);
 
 /// Why a device is not there.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum DriverError {
     /// The kernel refused.
-    #[error("cannot {what}: {errno}")]
+    #[error("cannot {what} {}: {errno}{}", device.display(), advice(*errno))]
     Refused {
-        /// What was to be done.
+        /// What was to be done with it.
         what: &'static str,
+        /// Which device.
+        device: PathBuf,
         /// What the kernel said.
         errno: Errno,
     },
     /// It speaks another protocol.
-    #[error("the driver speaks version {0} of its protocol, not {VERSION}")]
-    Version(i32),
+    #[error("{}: speaks version {version} of Binder's protocol, not {VERSION}", device.display())]
+    Version {
+        /// Which device.
+        device: PathBuf,
+        /// What it speaks.
+        version: i32,
+    },
 }
 
-fn refused(what: &'static str) -> DriverError {
-    DriverError::Refused {
-        what,
-        errno: Errno::last(),
+/// What to do about it, where that is known.
+fn advice(errno: Errno) -> &'static str {
+    match errno.0 {
+        libc::ENOENT | libc::ENXIO | libc::ENODEV => {
+            "; Binder's driver is not loaded: as root `modprobe binder_linux devices=binder`, \
+             or in a guest `takt lab --module binder_linux:devices=binder -- COMMAND`"
+        }
+        libc::EACCES | libc::EPERM => "; who uses it needs the right to read and to write it",
+        libc::ENOTTY | libc::EINVAL => "; it is no device of Binder's driver",
+        _ => "",
     }
 }
 
@@ -347,25 +360,29 @@ impl Driver {
             bytes > 0 && bytes.is_multiple_of(page_bytes()),
             "whole pages"
         );
-        let name = CString::new(path.as_os_str().as_bytes()).map_err(|_| DriverError::Refused {
-            what: "open the device",
-            errno: Errno(libc::EINVAL),
-        })?;
+        let refused = |what, errno| DriverError::Refused {
+            what,
+            device: path.to_owned(),
+            errno,
+        };
+        let name = CString::new(path.as_os_str().as_bytes())
+            .map_err(|_| refused("open", Errno(libc::EINVAL)))?;
         let access = libc::O_RDWR | libc::O_CLOEXEC;
         // SAFETY: `name` ends with a zero byte; the kernel copies it.
         let raw = unsafe { libc::open(name.as_ptr(), access) };
         if raw == -1 {
-            return Err(refused("open the device"));
+            return Err(refused("open", Errno::last()));
         }
         // SAFETY: the kernel has just given this descriptor to us alone.
         let fd = unsafe { OwnedFd::from_raw_fd(raw) };
         let mut version = 0_i32;
-        control(&fd, GET_VERSION, &mut version).map_err(|errno| DriverError::Refused {
-            what: "ask the driver for its version",
-            errno,
-        })?;
+        control(&fd, GET_VERSION, &mut version)
+            .map_err(|errno| refused("ask for the version of", errno))?;
         if version != VERSION {
-            return Err(DriverError::Version(version));
+            return Err(DriverError::Version {
+                device: path.to_owned(),
+                version,
+            });
         }
         let (none, kind) = (
             std::ptr::null_mut(),
@@ -374,7 +391,7 @@ impl Driver {
         // SAFETY: a new mapping at an address of the kernel's choice touches nothing that exists.
         let start = unsafe { libc::mmap(none, bytes, libc::PROT_READ, kind, raw, 0) };
         if start == libc::MAP_FAILED {
-            return Err(refused("map the driver's buffers"));
+            return Err(refused("map the buffers of", Errno::last()));
         }
         let driver = Self {
             fd,
@@ -384,10 +401,7 @@ impl Driver {
         // No looper is started on the kernel's word.
         driver
             .control(SET_MAX_THREADS, &mut 0_u32)
-            .map_err(|errno| DriverError::Refused {
-                what: "limit the driver's threads",
-                errno,
-            })?;
+            .map_err(|errno| refused("limit the threads of", errno))?;
         Ok(driver)
     }
 
@@ -637,10 +651,16 @@ mod tests {
 
     #[test]
     fn a_file_that_is_no_device_is_refused() {
-        let error = Driver::open(Path::new("/dev/null"), page_bytes()).unwrap_err();
-        assert!(error.to_string().contains("version"), "{error}");
-        let error = Driver::open(Path::new("/dev/none"), page_bytes()).unwrap_err();
-        assert!(error.to_string().contains("open"), "{error}");
+        for (device, what, advice) in [
+            ("/dev/null", "version", "no device of Binder's driver"),
+            ("/dev/none", "open", "modprobe binder_linux"),
+            ("/dev/nu\0ll", "open", "no device of Binder's driver"),
+        ] {
+            let error = Driver::open(Path::new(device), page_bytes()).unwrap_err();
+            let said = error.to_string();
+            let is_named = said.contains(device) && said.contains(what);
+            assert!(is_named && said.contains(advice), "{said}");
+        }
     }
 
     /// Stands for a device: memory of this process's own that nobody unmaps twice.

@@ -6,7 +6,7 @@ use e2e::Run;
 
 #[test]
 fn calls_are_measured_beside_ordinary_callers_and_a_hog() {
-    let words = "bench rpc --callers 0,5 --calls 50 --java --json";
+    let words = "bench rpc --callers 0,5 --calls 50 --java --no-control --json";
     let run = Run::takt(&words.split(' ').collect::<Vec<_>>());
     assert_eq!(run.code, 0, "{run:#?}");
     let rows = run.json();

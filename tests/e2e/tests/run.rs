@@ -47,6 +47,57 @@ fn activities_live_as_on_android() {
     }
 }
 
+/// Launch modes and flags of intents, as Android's documentation has them: what comes to the front,
+/// who gets which intent and which result. When one ends behind another is told apart.
+#[test]
+fn activities_are_stacked_as_on_android() {
+    let expected = [
+        "Root.onCreate",
+        "Root.onResume in task as root",
+        "Top.onCreate",
+        "Top.onResume in task above it",
+        // singleTop
+        "Top.onNewIntent 2",
+        "Top.onResume in task above it",
+        // FORWARD_RESULT: Middle gives its place away.
+        "Middle.onCreate",
+        "Middle.onResume in task above it",
+        "Last.onCreate",
+        "Last.onResume in task above it",
+        "Top.onActivityResult 5 42 6",
+        "Top.onResume in task above it",
+        // recreate()
+        "Top.onCreate again",
+        "Top.onResume in task above it",
+        // CLEAR_TOP with SINGLE_TOP
+        "Middle.onCreate",
+        "Middle.onResume in task above it",
+        "Root.onNewIntent 8",
+        "Root.onResume in task as root",
+        // NO_HISTORY, then REORDER_TO_FRONT
+        "Last.onCreate",
+        "Last.onResume in task above it",
+        "Middle.onCreate",
+        "Middle.onResume in task above it",
+        "Root.onNewIntent 11",
+        "Root.onResume in task above it",
+        // singleInstance
+        "Alone.onCreate",
+        "Alone.onResume in task as root",
+        "Root.onResume in task above it",
+    ];
+    for way in WAYS {
+        let run = run(way, "stacks", &["--for", "60s"]);
+        let said = said(&run.stderr, "Stacks");
+        let (gone, lived): (Vec<_>, Vec<_>) = said.iter().partition(|it| it.ends_with("onDestroy"));
+        assert_eq!(lived, expected, "{run:#?}");
+        let count = |name: &str| gone.iter().filter(|it| it.starts_with(name)).count();
+        let counts = ["Root", "Top", "Middle", "Last", "Alone"].map(count);
+        assert_eq!(counts, [1, 2, 3, 2, 1], "{run:#?}");
+        assert_eq!(run.code, 0);
+    }
+}
+
 /// What AOSP's own library does: pixels, text, an image's format; values by qualifier and theme,
 /// compiled XML, drawables; a database in the package's folder.
 #[test]

@@ -5,7 +5,7 @@ use serde::Serialize;
 
 use super::attribute::{self, Attributes, Resources};
 use super::{class_name, wrong};
-use crate::xml::Document;
+use crate::xml::{Document, Element};
 use crate::{Error, Value};
 
 /// What kind of component.
@@ -63,6 +63,8 @@ pub struct Component {
     pub permission: Option<String>,
     /// Its process, if not the application's.
     pub process: Option<String>,
+    /// How tasks take an activity.
+    pub launch: Launch,
     /// Authorities of a provider.
     pub authorities: Vec<String>,
     /// Order in which providers are made: greater first.
@@ -85,22 +87,15 @@ impl Component {
     ) -> Result<Self, Error> {
         let element = &document.elements()[index];
         let at = Attributes { element, resources };
-        let tag = &element.name;
         let name = at.text(attribute::NAME)?.filter(|it| !it.is_empty());
-        let name = name.ok_or_else(|| wrong(element, format!("<{tag}> without android:name")))?;
+        let name = name.ok_or_else(|| lacks(element, "name"))?;
         let target = at.text(attribute::TARGET_ACTIVITY)?;
         if kind == ComponentKind::ActivityAlias && target.is_none() {
-            return Err(wrong(
-                element,
-                format!("<{tag}> without android:targetActivity"),
-            ));
+            return Err(lacks(element, "targetActivity"));
         }
         let authorities = at.text(attribute::AUTHORITIES)?;
         if kind == ComponentKind::Provider && authorities.is_none() {
-            return Err(wrong(
-                element,
-                format!("<{tag}> without android:authorities"),
-            ));
+            return Err(lacks(element, "authorities"));
         }
         if let Some(text) = &authorities {
             let count = text.split(';').count();
@@ -116,6 +111,7 @@ impl Component {
             is_exported: false,
             permission: at.text(attribute::PERMISSION)?,
             process: at.text(attribute::PROCESS)?,
+            launch: Launch::parse(at)?,
             authorities: authorities
                 .iter()
                 .flat_map(|it| it.split(';'))
@@ -145,6 +141,36 @@ impl Component {
             .boolean(attribute::EXPORTED)?
             .unwrap_or(!component.intent_filters.is_empty());
         Ok(component)
+    }
+}
+
+fn lacks(element: &Element, attribute: &str) -> Error {
+    let tag = &element.name;
+    wrong(element, format!("<{tag}> without android:{attribute}"))
+}
+
+/// How tasks take an activity.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Launch {
+    /// launchMode: 0 standard, 1 singleTop, 2 singleTask, 3 singleInstance, 4
+    /// singleInstancePerTask.
+    pub mode: i32,
+    /// documentLaunchMode: 0 none, 1 intoExisting, 2 always, 3 never.
+    pub document_mode: i32,
+    /// taskAffinity: none if the application's, empty if no task's.
+    pub affinity: Option<String>,
+    /// noHistory.
+    pub has_no_history: bool,
+}
+
+impl Launch {
+    fn parse(at: Attributes<'_>) -> Result<Self, Error> {
+        Ok(Self {
+            mode: at.integer(attribute::LAUNCH_MODE)?.unwrap_or(0),
+            document_mode: at.integer(attribute::DOCUMENT_LAUNCH_MODE)?.unwrap_or(0),
+            affinity: at.text(attribute::TASK_AFFINITY)?,
+            has_no_history: at.boolean(attribute::NO_HISTORY)?.unwrap_or(false),
+        })
     }
 }
 

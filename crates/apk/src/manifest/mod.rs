@@ -11,7 +11,9 @@ use std::collections::HashSet;
 
 use serde::Serialize;
 
-pub use component::{Component, ComponentKind, DataPattern, Extension, IntentFilter, MetaData};
+pub use component::{
+    Component, ComponentKind, DataPattern, Extension, IntentFilter, Launch, MetaData,
+};
 
 use crate::manifest::attribute::{Attributes, Resources};
 use crate::xml::{Document, Element};
@@ -46,13 +48,23 @@ pub struct Manifest {
     /// uses-permission.
     pub uses_permissions: Vec<String>,
     /// permission: those it defines.
-    pub permissions: Vec<String>,
+    pub permissions: Vec<Permission>,
     /// uses-feature.
     pub features: Vec<Feature>,
     /// The application.
     pub application: Application,
     /// Test runners.
     pub instrumentation: Vec<String>,
+}
+
+/// A permission that the package defines.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Permission {
+    /// Its name.
+    pub name: String,
+    /// protectionLevel: 0 normal, 1 dangerous, 2 signature, 4 internal in the lowest four bits;
+    /// flags above them.
+    pub level: u32,
 }
 
 /// uses-feature.
@@ -81,6 +93,8 @@ pub struct Application {
     pub is_enabled: bool,
     /// Default process of its components.
     pub process: Option<String>,
+    /// Default taskAffinity of its activities: none if the package's name, empty if no task's.
+    pub affinity: Option<String>,
     /// AppComponentFactory.
     pub component_factory: Option<String>,
     /// Shared libraries it names.
@@ -178,7 +192,12 @@ impl Manifest {
                 let name = name.filter(|it| asked_for.insert(it.clone()));
                 self.uses_permissions.extend(name);
             }
-            "permission" => self.permissions.extend(name),
+            "permission" => {
+                let level = at.integer(attribute::PROTECTION_LEVEL)?.unwrap_or(0);
+                let level = level.cast_unsigned();
+                self.permissions
+                    .extend(name.map(|name| Permission { name, level }));
+            }
             "uses-feature" => {
                 let is_required = at.boolean(attribute::REQUIRED)?.unwrap_or(true);
                 self.features.push(Feature { name, is_required });
@@ -221,6 +240,7 @@ impl Manifest {
             is_debuggable: at.boolean(attribute::DEBUGGABLE)?.unwrap_or(false),
             is_enabled: at.boolean(attribute::ENABLED)?.unwrap_or(true),
             process: at.text(attribute::PROCESS)?,
+            affinity: at.text(attribute::TASK_AFFINITY)?,
             component_factory: at
                 .text(attribute::APP_COMPONENT_FACTORY)?
                 .map(|it| class_name(&self.package, &it)),

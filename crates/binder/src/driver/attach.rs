@@ -58,8 +58,16 @@ pub enum AttachError {
     #[error(transparent)]
     Driver(#[from] DriverError),
     /// There is a context manager already, or the kernel lets this user not be it.
-    #[error("cannot be the context manager: {0}")]
-    Manager(Errno),
+    #[error(
+        "cannot be the context manager of {}: {errno}; another process is it, or this user may not",
+        device.display()
+    )]
+    Manager {
+        /// Which device.
+        device: PathBuf,
+        /// What the kernel said.
+        errno: Errno,
+    },
     /// A thread did not start.
     #[error(transparent)]
     Thread(#[from] SpawnError),
@@ -82,7 +90,10 @@ impl Process {
             let object = flags::ACCEPTS_FDS | flags::INHERIT_RT;
             driver
                 .become_manager(object)
-                .map_err(AttachError::Manager)?;
+                .map_err(|errno| AttachError::Manager {
+                    device: options.path.clone(),
+                    errno,
+                })?;
         }
         // The other end is the kernel; who calls, each call says.
         let link = inner.link(Caller { pid: 0, uid: 0 });

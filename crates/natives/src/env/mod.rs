@@ -271,6 +271,30 @@ impl Env {
         jni!(self, SetLongArrayRegion, array, 0, count, longs.as_ptr());
     }
 
+    /// All longs of an array.
+    pub(crate) fn longs(self, array: jni_sys::jlongArray) -> Vec<jlong> {
+        let count = jni!(self, GetArrayLength, array);
+        let mut longs = vec![0; count as usize];
+        jni!(
+            self,
+            GetLongArrayRegion,
+            array,
+            0,
+            count,
+            longs.as_mut_ptr()
+        );
+        longs
+    }
+
+    /// A new array of these; null, and an exception is pending, without memory for it.
+    pub(crate) fn long_array(self, longs: &[jlong]) -> jni_sys::jlongArray {
+        let array = jni!(self, NewLongArray, longs.len() as jsize);
+        if !array.is_null() {
+            self.write_longs(array, longs);
+        }
+        array
+    }
+
     /// Where a direct buffer's memory lies, and how much it is; none for other objects.
     pub(crate) fn direct_buffer(self, buffer: jobject) -> Option<(*mut u8, usize)> {
         let start: *mut c_void = jni!(self, GetDirectBufferAddress, buffer);

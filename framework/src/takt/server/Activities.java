@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 package takt.server;
 
-import android.app.Activity;
 import android.app.ActivityManager;
 import android.app.IActivityClientController;
 import android.app.IApplicationThread;
@@ -12,10 +11,10 @@ import android.app.servertransaction.ActivityLifecycleItem;
 import android.app.servertransaction.ActivityRelaunchItem;
 import android.app.servertransaction.ActivityResultItem;
 import android.app.servertransaction.ClientTransaction;
-import android.app.servertransaction.ClientTransactionItem;
 import android.app.servertransaction.ConfigurationChangeItem;
 import android.app.servertransaction.DestroyActivityItem;
 import android.app.servertransaction.LaunchActivityItem;
+import android.app.servertransaction.NewIntentItem;
 import android.app.servertransaction.PauseActivityItem;
 import android.app.servertransaction.ResumeActivityItem;
 import android.app.servertransaction.StopActivityItem;
@@ -32,37 +31,42 @@ import android.util.Log;
 import android.util.MergedConfiguration;
 import android.window.ActivityWindowInfo;
 import android.window.SizeConfigurationBuckets;
+import com.android.internal.content.ReferrerIntent;
 import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Map;
 import takt.screen.Screen;
 
 /**
- * One task of activities: IActivityTaskManager and IActivityClientController.
+ * IActivityTaskManager and IActivityClientController: the activities of the process.
  *
- * <p>As on Android, the resumed activity is paused before another one is launched or resumed, and
- * stopped when the other is idle. Each step is one transaction to the process, which answers when
- * it is done.
+ * <p>{@link ActivityStack} decides what happens to which; here each of its steps becomes one
+ * transaction to the process, which answers when it is done.
  */
 final class Activities {
     private static final String TAG = "Takt";
+    /** Results and intents on their way: each activity has a few at most. */
+    private static final int PARCELS_MAX = 1024;
+    /** For the watchdog, by the numbers of {@link ActivityStack}'s steps. */
+    private static final String[] WORDS = {"", "resume", "pause", "stop", "destroy"};
 
     private static final class Record {
+        final long id;
         final Binder token = new Binder();
         final Intent intent;
         final ActivityInfo info;
-        final IBinder resultTo;
-        final int requestCode;
-        final List<ResultInfo> results = new ArrayList<>();
-        /** What the process was last asked for: a state of ActivityLifecycleItem. */
-        int state = ActivityLifecycleItem.PRE_ON_CREATE;
+        /** Which part of it asked by a request: a fragment, or null for itself. */
+        final Map<Integer, String> askers = new HashMap<>();
+        /** The step that the process was last asked for. */
+        int state = ActivityStack.STAY;
         SizeConfigurationBuckets sizes;
-        boolean isFinishing;
 
-        Record(Intent intent, ActivityInfo info, IBinder resultTo, int requestCode) {
+        Record(long id, Intent intent, ActivityInfo info) {
+            this.id = id;
             this.intent = intent;
             this.info = info;
-            this.resultTo = resultTo;
-            this.requestCode = requestCode;
         }
 
         ComponentName name() {
@@ -71,12 +75,22 @@ final class Activities {
     }
 
     private final AppProcess process;
-    /** The last one is on top. */
-    private final List<Record> task = new ArrayList<>();
+    /** Those that the stack knows, by its numbers; it bounds them. */
+    private final Map<Long, Record> records = new LinkedHashMap<>();
+    /** What the stack knows by number only: intents, and results' data. */
+    private final Map<Long, Intent> parcels = new LinkedHashMap<>() {
+        @Override
+        protected boolean removeEldestEntry(Map.Entry<Long, Intent> eldest) {
+            return size() > PARCELS_MAX;
+        }
+    };
     private final IActivityClientController controller;
+    private long numbers;
     private int idents;
     /** What the process was told last. */
     private Configuration configuration;
+    /** What a relaunch is for: the difference from the last configuration. */
+    private int differing;
 
     Activities(AppProcess process) {
         this.process = process;
@@ -101,72 +115,98 @@ final class Activities {
         InstalledPackage.Component component = found.get(0);
         ActivityInfo info = (ActivityInfo) component.info;
         intent.setComponent(new ComponentName(info.packageName, info.name));
-        Record top = top();
-        task.add(new Record(intent, info, requestCode >= 0 ? resultTo : null, requestCode));
-        if (top == null || top.state != ActivityLifecycleItem.ON_RESUME) {
-            resumeTop();
-        } else {
-            pause(top);
+        Record source = byToken(resultTo);
+        boolean hasRequest = source != null && requestCode >= 0;
+        long[] answer = ActivityStack.start(source == null ? 0 : source.id, hasRequest, requestCode, info, intent,
+                keep(intent));
+        int outcome = (int) answer[0];
+        if (outcome < 0) {
+            return refused(outcome, intent);
         }
-        return ActivityManager.START_SUCCESS;
+        if (hasRequest) {
+            source.askers.put(requestCode, resultWho);
+        }
+        if (outcome == ActivityStack.NEW) {
+            records.put(answer[1], new Record(answer[1], intent, info));
+        }
+        carryOut(answer, 2);
+        return switch (outcome) {
+            case ActivityStack.NEW -> ActivityManager.START_SUCCESS;
+            case ActivityStack.FRONT -> ActivityManager.START_TASK_TO_FRONT;
+            default -> ActivityManager.START_DELIVERED_TO_TOP;
+        };
+    }
+
+    private static int refused(int outcome, Intent intent) {
+        if (outcome == ActivityStack.FORWARD_AND_REQUEST) {
+            return ActivityManager.START_FORWARD_AND_REQUEST_CONFLICT;
+        }
+        Log.e(TAG, "too many activities or tasks are there already: " + intent + " is not started");
+        return ActivityManager.START_ABORTED;
     }
 
     /** An activity ends itself. */
     public synchronized boolean finishActivity(IBinder token, int code, Intent data, int finishTask)
             throws RemoteException {
         Record record = byToken(token);
-        if (record == null || record.isFinishing) {
-            return record != null;
+        if (record == null) {
+            return false;
         }
-        record.isFinishing = true;
-        Record origin = byToken(record.resultTo);
-        if (origin != null) {
-            origin.results.add(new ResultInfo(null, record.requestCode, code, data));
-        }
-        if (record.state == ActivityLifecycleItem.ON_RESUME) {
-            pause(record);
-        } else {
-            destroy(record);
-            resumeTop();
-        }
+        carryOut(ActivityStack.finish(record.id, code, data == null ? 0 : keep(data), finishTask), 0);
         return true;
     }
 
-    /** It and those below it of the same affinity: here, the whole task. */
+    /** It and those below it of the same affinity. */
     public synchronized boolean finishActivityAffinity(IBinder token) throws RemoteException {
-        for (Record record : List.copyOf(task)) {
-            finishActivity(record.token, Activity.RESULT_CANCELED, null, Activity.DONT_FINISH_TASK_WITH_ACTIVITY);
+        Record record = byToken(token);
+        if (record == null) {
+            return false;
         }
+        carryOut(ActivityStack.finishAffinity(record.id), 0);
+        return true;
+    }
+
+    /** What it started by this request. */
+    public synchronized void finishSubActivity(IBinder token, String who, int requestCode) throws RemoteException {
+        Record record = byToken(token);
+        if (record != null) {
+            carryOut(ActivityStack.finishStarted(record.id, requestCode), 0);
+        }
+    }
+
+    /** Its task goes behind the others, if it is the root or need not be. */
+    public synchronized boolean moveActivityTaskToBack(IBinder token, boolean nonRoot) throws RemoteException {
+        Record record = byToken(token);
+        if (record == null || !(nonRoot || ActivityStack.isRoot(record.id))) {
+            return false;
+        }
+        carryOut(ActivityStack.moveTaskToBack(record.id), 0);
         return true;
     }
 
     /** onResume has returned. */
-    public synchronized void activityResumed(IBinder token, boolean handlesSplashScreen) {
+    public synchronized void activityResumed(IBinder token, boolean handlesSplashScreen) throws RemoteException {
         process.watchdog.answered(token);
         Record record = byToken(token);
         if (record != null) {
             process.started("activity " + record.info.name);
+            carryOut(ActivityStack.resumed(record.id), 0);
         }
     }
 
     /** The looper had nothing more to do: what lies below is stopped now. */
     public synchronized void activityIdle(IBinder token, Configuration configuration, boolean stopProfiling)
             throws RemoteException {
-        for (Record record : List.copyOf(task)) {
-            if (record.state == ActivityLifecycleItem.ON_PAUSE && record != top()) {
-                stop(record);
-            }
-        }
+        carryOut(ActivityStack.idle(0), 0);
     }
 
     /** onPause has returned. */
     public synchronized void activityPaused(IBinder token) throws RemoteException {
         process.watchdog.answered(token);
         Record record = byToken(token);
-        if (record != null && record.isFinishing) {
-            destroy(record);
+        if (record != null) {
+            carryOut(ActivityStack.paused(record.id), 0);
         }
-        resumeTop();
     }
 
     /** onStop has returned. */
@@ -214,8 +254,8 @@ final class Activities {
         ClientTransaction transaction = ClientTransaction.obtain(process.thread());
         transaction.addTransactionItem(ConfigurationChangeItem.obtain(next, 0));
         transaction.schedule();
-        for (Record record : List.copyOf(task)) {
-            if (record.state == ActivityLifecycleItem.PRE_ON_CREATE || record.isFinishing) {
+        for (Record record : List.copyOf(records.values())) {
+            if (record.state == ActivityStack.STAY) {
                 continue;
             }
             int concerns = SizeConfigurationBuckets.filterDiff(differs, before, next, record.sizes);
@@ -226,19 +266,10 @@ final class Activities {
                         ActivityConfigurationChangeItem.obtain(record.token, next, new ActivityWindowInfo()));
                 told.schedule();
             } else {
-                relaunch(record, left, new MergedConfiguration(next, next));
+                differing = left;
+                carryOut(ActivityStack.relaunch(record.id), 0);
             }
         }
-    }
-
-    private void relaunch(Record record, int differs, MergedConfiguration next) throws RemoteException {
-        ActivityLifecycleItem state = switch (record.state) {
-            case ActivityLifecycleItem.ON_RESUME -> ResumeActivityItem.obtain(record.token, true, false);
-            case ActivityLifecycleItem.ON_PAUSE -> PauseActivityItem.obtain(record.token);
-            default -> StopActivityItem.obtain(record.token);
-        };
-        send(record, ActivityRelaunchItem.obtain(record.token, null, null, differs, next, false,
-                new ActivityWindowInfo()), state, "relaunch");
     }
 
     /** Without windows the process makes no views for it. */
@@ -251,20 +282,25 @@ final class Activities {
         return 0;
     }
 
-    /** There is one task. */
-    public int getTaskForActivity(IBinder token, boolean onlyRoot) {
-        return 1;
+    /** Its task's number; -1 if only a root's is asked for, and it is none. */
+    public synchronized int getTaskForActivity(IBinder token, boolean onlyRoot) {
+        Record record = byToken(token);
+        if (record == null || (onlyRoot && !ActivityStack.isRoot(record.id))) {
+            return -1;
+        }
+        return ActivityStack.taskOf(record.id);
     }
 
     /** Is it on top? */
     public synchronized boolean isTopOfTask(IBinder token) {
-        return top() != null && top().token == token;
+        Record record = byToken(token);
+        return record != null && ActivityStack.isTop(record.id);
     }
 
     /** Who started it for a result; null if nobody did. */
     public synchronized ComponentName getCallingActivity(IBinder token) {
         Record record = byToken(token);
-        Record origin = record == null ? null : byToken(record.resultTo);
+        Record origin = record == null ? null : records.get(ActivityStack.caller(record.id));
         return origin == null ? null : new ComponentName(origin.info.packageName, origin.info.name);
     }
 
@@ -275,73 +311,99 @@ final class Activities {
     }
 
     synchronized boolean isIdle() {
-        return task.isEmpty();
+        return records.isEmpty();
     }
 
     /** Destroys every activity, from the top: each is paused and stopped on its way. */
     synchronized void endAll() throws RemoteException {
-        for (int index = task.size() - 1; index >= 0; index--) {
-            task.get(index).isFinishing = true;
-        }
-        while (top() != null) {
-            destroy(top());
-        }
+        carryOut(ActivityStack.endAll(), 0);
     }
 
-    private Record top() {
-        return task.isEmpty() ? null : task.get(task.size() - 1);
+    private long keep(Intent intent) {
+        parcels.put(++numbers, intent);
+        return numbers;
     }
 
     private Record byToken(IBinder token) {
-        return task.stream().filter(it -> it.token == token).findFirst().orElse(null);
+        return token == null ? null
+                : records.values().stream().filter(it -> it.token == token).findFirst().orElse(null);
     }
 
-    private void resumeTop() throws RemoteException {
-        Record top = top();
-        if (top == null || top.isFinishing || top.state == ActivityLifecycleItem.ON_RESUME) {
-            return;
-        }
-        ClientTransactionItem first = null;
-        if (top.state == ActivityLifecycleItem.PRE_ON_CREATE) {
-            Configuration configuration = AppProcess.configuration();
-            first = LaunchActivityItem.obtain(top.token, top.intent, ++idents, top.info, configuration, configuration,
-                    0, null, null, AppProcess.STATE, null, null, null, null, null, true, null, top.token, controller,
-                    top.token, false, null, null, new ActivityWindowInfo());
-        } else if (!top.results.isEmpty()) {
-            first = ActivityResultItem.obtain(top.token, List.copyOf(top.results));
-        }
-        top.results.clear();
-        top.state = ActivityLifecycleItem.ON_RESUME;
-        send(top, first, ResumeActivityItem.obtain(top.token, true, false), "resume");
-    }
-
-    private void pause(Record record) throws RemoteException {
-        record.state = ActivityLifecycleItem.ON_PAUSE;
-        ActivityLifecycleItem item = PauseActivityItem.obtain(record.token, record.isFinishing, false, false, false);
-        send(record, null, item, "pause");
-    }
-
-    private void stop(Record record) throws RemoteException {
-        record.state = ActivityLifecycleItem.ON_STOP;
-        send(record, null, StopActivityItem.obtain(record.token), "stop");
-    }
-
-    private void destroy(Record record) throws RemoteException {
-        task.remove(record);
-        if (record.state != ActivityLifecycleItem.PRE_ON_CREATE) {
-            record.state = ActivityLifecycleItem.ON_DESTROY;
-            send(record, null, DestroyActivityItem.obtain(record.token, record.isFinishing), "destroy");
+    /** Each step is one transaction. */
+    private void carryOut(long[] answer, int from) throws RemoteException {
+        ActivityStack.Steps steps = new ActivityStack.Steps(answer, from);
+        while (steps.hasNext()) {
+            Record record = records.get(steps.next());
+            long created = steps.next();
+            boolean isRelaunch = steps.next() != 0;
+            boolean isFinishing = steps.next() != 0;
+            int then = (int) steps.next();
+            List<ResultInfo> results = results(record, steps);
+            List<ReferrerIntent> intents = intents(record, steps);
+            ClientTransaction transaction = ClientTransaction.obtain(process.thread());
+            if (created != 0) {
+                parcels.remove(created);
+                transaction.addTransactionItem(launch(record));
+            }
+            if (isRelaunch) {
+                MergedConfiguration both = new MergedConfiguration(configuration, configuration);
+                transaction.addTransactionItem(ActivityRelaunchItem.obtain(record.token, results, intents, differing,
+                        both, false, new ActivityWindowInfo()));
+            } else {
+                if (!results.isEmpty()) {
+                    transaction.addTransactionItem(ActivityResultItem.obtain(record.token, results));
+                }
+                if (!intents.isEmpty()) {
+                    transaction.addTransactionItem(NewIntentItem.obtain(record.token, intents, true));
+                }
+            }
+            send(record, transaction, then, isFinishing);
         }
     }
 
-    private void send(Record record, ClientTransactionItem first, ActivityLifecycleItem state, String what)
+    private List<ResultInfo> results(Record record, ActivityStack.Steps steps) {
+        List<ResultInfo> results = new ArrayList<>();
+        for (long count = steps.next(); count > 0; count--) {
+            int request = (int) steps.next();
+            int code = (int) steps.next();
+            results.add(new ResultInfo(record.askers.get(request), request, code, parcels.remove(steps.next())));
+        }
+        return results;
+    }
+
+    private List<ReferrerIntent> intents(Record record, ActivityStack.Steps steps) {
+        List<ReferrerIntent> intents = new ArrayList<>();
+        for (long count = steps.next(); count > 0; count--) {
+            intents.add(new ReferrerIntent(parcels.remove(steps.next()), record.info.packageName));
+        }
+        return intents;
+    }
+
+    private LaunchActivityItem launch(Record record) {
+        Configuration configuration = AppProcess.configuration();
+        return LaunchActivityItem.obtain(record.token, record.intent, ++idents, record.info, configuration,
+                configuration, 0, null, null, AppProcess.STATE, null, null, null, null, null, true, null,
+                record.token, controller, record.token, false, null, null, new ActivityWindowInfo());
+    }
+
+    private void send(Record record, ClientTransaction transaction, int then, boolean isFinishing)
             throws RemoteException {
-        process.watchdog.ask(record.token, what + " of activity " + record.name().flattenToShortString());
-        ClientTransaction transaction = ClientTransaction.obtain(process.thread());
-        if (first != null) {
-            transaction.addTransactionItem(first);
+        ActivityLifecycleItem item = switch (then) {
+            case ActivityStack.RESUME -> ResumeActivityItem.obtain(record.token, true, false);
+            case ActivityStack.PAUSE -> PauseActivityItem.obtain(record.token, isFinishing, false, false, false);
+            case ActivityStack.STOP -> StopActivityItem.obtain(record.token);
+            case ActivityStack.DESTROY -> DestroyActivityItem.obtain(record.token, isFinishing);
+            default -> null;
+        };
+        if (item != null) {
+            String what = WORDS[then] + " of activity " + record.name().flattenToShortString();
+            process.watchdog.ask(record.token, what);
+            transaction.addTransactionItem(item);
+            record.state = then;
         }
-        transaction.addTransactionItem(state);
+        if (then == ActivityStack.DESTROY) {
+            records.remove(record.id);
+        }
         transaction.schedule();
     }
 }

@@ -226,7 +226,7 @@ public final class AppProcess {
     void startActivity(Intent intent) throws RemoteException {
         intent.addFlags(Intent.FLAG_ACTIVITY_NEW_TASK);
         int outcome = activities.startActivity(thread, null, null, intent, null, null, null, -1, 0, null, null);
-        if (outcome != ActivityManager.START_SUCCESS) {
+        if (!ActivityManager.isStartResultSuccessful(outcome)) {
             throw new IllegalArgumentException("no activity for " + intent);
         }
     }

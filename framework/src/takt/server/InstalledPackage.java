@@ -71,7 +71,7 @@ public final class InstalledPackage {
         readApplication(run, manifest, declared);
         JSONArray list = declared.getJSONArray("components");
         for (int index = 0; index < list.length(); index++) {
-            components.add(readComponent(list.getJSONObject(index)));
+            components.add(readComponent(list.getJSONObject(index), text(declared, "affinity")));
         }
         info.activities = infos(ACTIVITY).toArray(new ActivityInfo[0]);
         info.receivers = infos(RECEIVER).toArray(new ActivityInfo[0]);
@@ -110,12 +110,13 @@ public final class InstalledPackage {
         }
     }
 
-    private Component readComponent(JSONObject declared) throws JSONException {
+    /** {@code affinity}: the application's own, for activities that name none. */
+    private Component readComponent(JSONObject declared, String affinity) throws JSONException {
         String kind = declared.getString("kind");
         ComponentInfo component = switch (kind) {
             case SERVICE -> new ServiceInfo();
             case PROVIDER -> provider(declared);
-            default -> activity(declared);
+            default -> activity(declared, or(affinity, info.packageName));
         };
         component.packageName = info.packageName;
         component.name = declared.getString("name");
@@ -134,8 +135,16 @@ public final class InstalledPackage {
         return new Component(kind, component, filters);
     }
 
-    private static ActivityInfo activity(JSONObject declared) {
+    private static ActivityInfo activity(JSONObject declared, String affinity) throws JSONException {
         ActivityInfo activity = new ActivityInfo();
+        JSONObject launch = declared.getJSONObject("launch");
+        activity.launchMode = launch.getInt("mode");
+        activity.documentLaunchMode = launch.getInt("document_mode");
+        String own = or(text(launch, "affinity"), affinity);
+        activity.taskAffinity = own.isEmpty() ? null : own;
+        if (launch.getBoolean("has_no_history")) {
+            activity.flags |= ActivityInfo.FLAG_NO_HISTORY;
+        }
         activity.targetActivity = text(declared, "target");
         activity.permission = text(declared, "permission");
         activity.theme = declared.optInt("theme");

@@ -31,8 +31,9 @@ const ANSWER: usize = 2048;
 /// Bytes of the largest message.
 pub(crate) const MESSAGE_MAX: usize = 128;
 const PATIENCE_NS: u64 = 10_000_000_000;
-/// A size that ends the server.
+/// A size that ends the server, and one that asks for its time in place of an answer.
 const END: u32 = u32::MAX;
+const TIME: u32 = u32::MAX - 1;
 
 /// The server as its caller has it.
 pub(crate) struct Bare {
@@ -87,16 +88,27 @@ impl Bare {
 
     /// There and back by the futex.
     pub(crate) fn hand_over(&self, message: &[u8], answer: &mut [u8]) -> Result<()> {
-        let size = message.len() as u32;
-        self.region.word::<AtomicU32>(SIZE).store(size, SeqCst);
         self.region.write(REQUEST, message);
+        self.ask(message.len() as u32)?;
+        self.region.read(ANSWER, answer);
+        Ok(())
+    }
+
+    /// There and back by the futex; the server's time.
+    pub(crate) fn time(&self) -> Result<u64> {
+        self.ask(TIME)?;
+        let mut answer = [0; 8];
+        self.region.read(ANSWER, &mut answer);
+        Ok(u64::from_le_bytes(answer))
+    }
+
+    fn ask(&self, size: u32) -> Result<()> {
+        self.region.word::<AtomicU32>(SIZE).store(size, SeqCst);
         let offer = self.region.word::<Loan<Shared>>(LOAN).offer(self.tid);
         let offer = offer.ok().context("the loan is out")?;
         self.region.word::<Event<Shared>>(EVENT).set();
         let due_ns = Monotonic.now_ns() + PATIENCE_NS;
-        offer.wait_until(due_ns).ok().context("no answer")?;
-        self.region.read(ANSWER, answer);
-        Ok(())
+        offer.wait_until(due_ns).ok().context("no answer")
     }
 
     /// There and back by the socket.
@@ -144,9 +156,13 @@ pub(super) fn serve(socket: OwnedFd, is_urgent: bool) -> Result<()> {
         if size == END {
             return Ok(());
         }
-        let bytes = &mut bytes[..(size as usize).min(MESSAGE_MAX)];
-        region.read(REQUEST, bytes);
-        region.write(ANSWER, bytes);
+        if size == TIME {
+            region.write(ANSWER, &Monotonic.now_ns().to_le_bytes());
+        } else {
+            let bytes = &mut bytes[..(size as usize).min(MESSAGE_MAX)];
+            region.read(REQUEST, bytes);
+            region.write(ANSWER, bytes);
+        }
         region.word::<Loan<Shared>>(LOAN).give_back();
     }
 }

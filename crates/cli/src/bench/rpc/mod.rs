@@ -54,8 +54,13 @@ pub(crate) struct Args {
     /// Leave the rows with the hog out
     #[arg(long)]
     no_hog: bool,
+    /// Leave the control out: the same thread beside the same callers, but handing over by a bare
+    /// futex to a process that knows no Binder
+    #[arg(long)]
+    no_control: bool,
     /// Exit code 2 if the worst with the most threads, or beside the hog, is above 1.1 times that
-    /// with the fewest and more than 5 µs above it; of the stock driver nothing is asked
+    /// with the fewest and more than 5 µs above it, what the control grew by added; of the stock
+    /// driver nothing is asked
     #[arg(long)]
     check: bool,
     /// Print JSON instead of the table
@@ -70,6 +75,9 @@ pub(crate) struct Args {
     /// That window has the hog
     #[arg(long, hide = true)]
     hog: bool,
+    /// That window is the control's
+    #[arg(long, hide = true)]
+    control: bool,
 }
 
 /// What stands beside the measured thread.
@@ -79,6 +87,8 @@ struct Setup {
     callers: u32,
     has_hog: bool,
     is_java: bool,
+    /// The callers use the transport, the measured thread does not.
+    is_control: bool,
 }
 
 /// One window.
@@ -124,8 +134,17 @@ impl Args {
                 callers,
                 has_hog,
                 is_java: false,
+                is_control: false,
             };
             setups.extend(self.callers.iter().map(|&callers| with(callers, false)));
+            if !self.no_control && transport != Transport::Stock {
+                let mut ends = self.ends();
+                ends.dedup();
+                setups.extend(ends.into_iter().map(|callers| Setup {
+                    is_control: true,
+                    ..with(callers, false)
+                }));
+            }
             if !self.no_hog {
                 setups.push(with(0, true));
             }
@@ -137,6 +156,7 @@ impl Args {
             callers,
             has_hog: false,
             is_java: true,
+            is_control: false,
         }));
         setups
     }
@@ -165,6 +185,7 @@ impl Args {
         words.extend(["--calls".into(), self.calls.to_string()]);
         words.extend(setup.has_hog.then(|| "--hog".into()));
         words.extend(setup.is_java.then(|| "--in-java".into()));
+        words.extend(setup.is_control.then(|| "--control".into()));
         words
     }
 }
@@ -179,6 +200,7 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
             transport,
             callers,
             has_hog: args.hog,
+            is_control: args.control,
             is_java: args.in_java,
         };
         let row = match setup.is_java {
@@ -239,9 +261,10 @@ fn title(setup: Setup) -> String {
         true => "lent, Java",
         false => setup.transport.name(),
     };
-    match setup.has_hog {
-        true => format!("{name}, hog"),
-        false => format!("{name}, k = {}", setup.callers),
+    match (setup.is_control, setup.has_hog) {
+        (true, _) => format!("{name}'s control, k = {}", setup.callers),
+        (false, true) => format!("{name}, hog"),
+        (false, false) => format!("{name}, k = {}", setup.callers),
     }
 }
 

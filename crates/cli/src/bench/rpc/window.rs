@@ -17,6 +17,7 @@ use rt::thread::{Builder, Thread};
 use serde::Deserialize;
 
 use super::{Row, Setup, Times};
+use crate::bench::calls::bare::Bare;
 use crate::bench::calls::java::Java;
 use crate::bench::calls::load::Ordinary;
 use crate::bench::calls::server::{Manner, Server};
@@ -43,9 +44,9 @@ pub(super) fn measure(setup: Setup, calls: u32) -> Result<Row> {
     let stop = Arc::new(AtomicBool::new(false));
     let load = Ordinary::start(&server.remote, setup.callers)?;
     let hog = setup.has_hog.then(|| start_hog(&stop)).transpose()?;
-    let remote = server.remote.clone();
+    let call = caller(setup, &server)?;
     let caller = Builder::new("caller").policy(CALLER);
-    let measured = match caller.spawn(move || call_periodically(&remote, calls)) {
+    let measured = match caller.spawn(move || call_periodically(call, calls)) {
         Ok(thread) => thread.join(),
         Err(error) => {
             stop.store(true, Relaxed);
@@ -116,17 +117,33 @@ fn start_hog(stop: &Arc<AtomicBool>) -> Result<Thread<()>> {
     Ok(Builder::new("hog").policy(HOG).spawn(hog)?)
 }
 
-/// The measured thread. Gives T_CALL and T_RET.
-fn call_periodically(remote: &Binder, calls: u32) -> Result<(Recorder, Recorder)> {
-    let (mut there, mut back) = (Recorder::new(LIMIT_NS, 0), Recorder::new(LIMIT_NS, 0));
+/// What the measured thread does in each period: gives B's time.
+type Work = Box<dyn FnMut() -> Result<u64> + Send>;
+
+/// A call; for the control a hand-over to a process that knows no Binder.
+fn caller(setup: Setup, server: &Server) -> Result<Work> {
+    if setup.is_control {
+        let bare = Bare::start()?;
+        return Ok(Box::new(move || bare.time()));
+    }
+    let remote = server.remote.clone();
     let (mut data, mut reply) = (Parcel::new(), Parcel::new());
+    Ok(Box::new(move || {
+        remote.transact(codes::TIMESTAMP, &mut data, &mut reply, None)?;
+        let time = reply.read_array().context("B gives no time")?;
+        Ok(u64::from_le_bytes(time))
+    }))
+}
+
+/// The measured thread. Gives T_CALL and T_RET.
+fn call_periodically(mut call: Work, calls: u32) -> Result<(Recorder, Recorder)> {
+    let (mut there, mut back) = (Recorder::new(LIMIT_NS, 0), Recorder::new(LIMIT_NS, 0));
     let mut releases = Periodic::new(&Monotonic, Monotonic.now_ns() + PERIOD_NS, PERIOD_NS);
     for index in 0..WARM_UP + calls {
         releases.wait();
         let before_ns = Monotonic.now_ns();
-        remote.transact(codes::TIMESTAMP, &mut data, &mut reply, None)?;
+        let at_ns = call()?;
         let after_ns = Monotonic.now_ns();
-        let at_ns = u64::from_le_bytes(reply.read_array().context("B gives no time")?);
         if index >= WARM_UP {
             there.record(at_ns.saturating_sub(before_ns));
             back.record(after_ns.saturating_sub(at_ns));

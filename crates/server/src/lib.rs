@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+//! What is global to several applications, as a pure state machine: events in, effects out.
+//!
+//! - [`Packages`]: what is installed, who may what, and which component takes an intent.
+//! - [`Processes`]: started, attached, late, dead, and how soon again.
+//! - [`Activities`]: tasks and back stacks, by launch modes and flags.
+//! - [`Services`]: started, bound, in front, started again.
+//! - [`Providers`]: who holds what an authority names.
+//! - [`PendingIntents`]: intents that others send in a package's name.
+//! - [`Server`]: all of them, so that no record outlives its package or process.
+//! - [`store`]: what is kept over a kill −9, on a disk that somebody gives.
+//!
+//! Here is no Java, no clock, no file and no thread. Each table has a bound, named beside it.
+#![forbid(unsafe_code)]
+
+pub mod activities;
+mod effect;
+mod id;
+pub mod packages;
+pub mod pending;
+pub mod processes;
+pub mod providers;
+pub mod server;
+pub mod services;
+pub mod store;
+
+pub use activities::Activities;
+pub use effect::{Cx, Effect, EndReason};
+pub use id::{
+    ActivityId, ConnectionId, Payload, PendingId, ProcessId, ProcessKey, ServiceId, TaskId,
+};
+pub use packages::Packages;
+pub use pending::PendingIntents;
+pub use processes::{Death, Process, ProcessState, Processes, Question};
+pub use providers::Providers;
+pub use server::Server;
+pub use services::Services;
