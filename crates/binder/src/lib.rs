@@ -49,7 +49,7 @@ pub use {
     error::CallError,
     lent::{ConnectError, Connection, Side},
     node::{Call, Node, Service, codes},
-    process::{Counters, End, Options, Process, StartError},
+    process::{Counters, End, Options, Process, SPIN_NS_MAX, StartError},
     proxy::{Proxy, Token},
     serving::{Caller, Cleared, clear_caller},
 };

@@ -30,6 +30,10 @@ use crate::serving::Caller;
 static LINKS: AtomicU64 = AtomicU64::new(1);
 static NODES: AtomicU64 = AtomicU64::new(1);
 
+/// Some round trips between processors that are busy. What waits longer waits for work, not for
+/// an answer.
+pub const SPIN_NS_MAX: u64 = 100_000;
+
 /// How a process begins.
 #[derive(Clone, Debug)]
 pub struct Options {
@@ -43,6 +47,10 @@ pub struct Options {
     pub door: Policy,
     /// Bytes of each thread's stack, all there from its beginning; none for the usual ones.
     pub stack_bytes: Option<usize>,
+    /// How long its threads look for an answer, or for work, over `lent` before they sleep: at most
+    /// [`SPIN_NS_MAX`], and 0 for threads that sleep at once. Who spins lends nothing, and keeps
+    /// its processor from less urgent threads: a call may be that much later.
+    pub spin_ns: u64,
     /// What each of its threads does first: a language's machine may want to know them.
     pub begin: fn(),
 }
@@ -57,6 +65,7 @@ impl Options {
             kept: 1,
             door: Policy::Other { nice: 0 },
             stack_bytes: None,
+            spin_ns: 0,
             begin: || (),
         }
     }
@@ -155,6 +164,8 @@ pub(crate) struct Inner {
     pub(crate) face: Face,
     pub(crate) door: Door,
     has_ended: AtomicBool,
+    /// How long its loopers look for work before they sleep.
+    pub(crate) spin_ns: u64,
 }
 
 /// Where a looper sleeps.
@@ -205,6 +216,7 @@ impl Process {
             loopers,
             door: Door::new().map_err(StartError::Bell)?,
             has_ended: AtomicBool::new(false),
+            spin_ns: options.spin_ns.min(SPIN_NS_MAX),
         });
         Ok(Self {
             inner,

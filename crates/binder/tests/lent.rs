@@ -22,7 +22,8 @@ use rt::policy::Tid;
 use rt::socket::Socket;
 use rt::thread::Builder;
 use service::{
-    ADD, COMPUTE, DIE, DOWN, ECHO, FAIL, FD, KEEP, PANIC, SLEEP, WHO, ask, await_that, give, player,
+    ADD, COMPUTE, DIE, DOWN, ECHO, FAIL, FD, KEEP, PANIC, SLEEP, TID, WHO, ask, await_that, give,
+    player,
 };
 
 /// The other program ([`pair`]).
@@ -115,6 +116,52 @@ fn a_call_back_arrives_on_the_thread_that_waits() {
         }
     }
     pair.end();
+}
+
+/// Two processes of this program, joined as two programs are, whose threads spin as long as they may.
+fn spinning() -> (Process, Process, [binder::Connection; 2]) {
+    let [near, far] = ["near", "far"].map(|name| {
+        let options = Options {
+            spin_ns: u64::MAX,
+            ..Options::new(name)
+        };
+        Process::start(&options).unwrap()
+    });
+    far.set_root(Some(player(&far).0));
+    let (left, right) = Socket::pair().unwrap();
+    let ends = std::thread::scope(|scope| {
+        let listener = scope.spawn(|| far.connect(right.into_fd(), Side::Listener, due_ns()));
+        let caller = near.connect(left.into_fd(), Side::Caller, due_ns());
+        [caller.unwrap(), listener.join().unwrap().unwrap()]
+    });
+    (near, far, ends)
+}
+
+#[test]
+fn ends_that_spin_answer_in_time_and_fall_asleep() {
+    let (near, _far, [connection, _other]) = spinning();
+    let remote = connection.root().unwrap().unwrap();
+    for value in 0..200 {
+        ask(&remote, ADD, value).unwrap();
+    }
+    assert_eq!(remote.dump().unwrap(), format!("sum {}", 199 * 200 / 2));
+    let own = player(&near).0;
+    let (mut data, mut reply) = (Parcel::new(), Parcel::new());
+    data.write_binder(Some(own)).unwrap();
+    data.write_i32(5).unwrap();
+    remote.transact(DOWN, &mut data, &mut reply, None).unwrap();
+    assert_eq!(std::iter::from_fn(|| reply.read_i32()).count(), 6);
+    // Longer than anybody spins, and then shorter.
+    assert!(ask(&remote, SLEEP, 2).is_ok());
+    let mut data = Parcel::new();
+    data.write_i32(50).unwrap();
+    let due_ns = Monotonic.now_ns() + binder::SPIN_NS_MAX / 2;
+    let late = remote.transact(SLEEP, &mut data, &mut reply, Some(due_ns));
+    assert_eq!(late, Err(CallError::TimedOut));
+    let looper = ask(&remote, TID, 0).unwrap().read_i32().unwrap();
+    let stat = format!("/proc/self/task/{looper}/stat");
+    let sleeps = || std::fs::read_to_string(&stat).unwrap().contains(") S ");
+    await_that("a looper without work sleeps", sleeps);
 }
 
 #[test]

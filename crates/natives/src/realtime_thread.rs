@@ -3,10 +3,12 @@
 
 use core::cell::Cell;
 use core::ffi::c_int;
+use std::process;
+use std::sync::OnceLock;
 
 use jni_sys::{jboolean, jclass, jint};
-use rt::peer::Urgency;
-use rt::policy::Policy;
+use rt::peer::{PidFd, Urgency};
+use rt::policy::{Policy, Tid};
 
 use crate::env::Env;
 
@@ -50,12 +52,38 @@ extern "system" fn Java_takt_framework_RealtimeThread_priority(_: Env, _: jclass
         Ok(policy) => policy.priority().map_or(0, |it| it.get().into()),
         Err(_) => 0,
     };
-    own.max(SENDS_AS.get())
+    let sends_as = match SENDS_AS.get() {
+        SendsAs::Known(priority) => priority,
+        SendsAs::Claimed(claim) => {
+            let known = granted(claim);
+            SENDS_AS.set(SendsAs::Known(known));
+            known
+        }
+    };
+    own.max(sends_as)
+}
+
+/// What a thread's messages count as at least.
+#[derive(Clone, Copy)]
+enum SendsAs {
+    Known(jint),
+    /// The kernel is asked when the first message is sent: most calls send none.
+    Claimed(Urgency),
 }
 
 thread_local! {
-    /// What the thread's messages count as at least.
-    static SENDS_AS: Cell<jint> = const { Cell::new(0) };
+    static SENDS_AS: Cell<SendsAs> = const { Cell::new(SendsAs::Known(0)) };
+}
+
+/// What a caller claims, and no more than the kernel has the calling thread run at for it. Some
+/// four system calls.
+fn granted(claim: Urgency) -> jint {
+    static OWN: OnceLock<Option<PidFd>> = OnceLock::new();
+    let own = OWN.get_or_init(|| PidFd::open(process::id().cast_signed()).ok());
+    let granted = own
+        .as_ref()
+        .and_then(|it| it.urgency(Tid::current(), claim));
+    jint::from(granted.unwrap_or_default().get()).min(PRIORITY_MAX)
 }
 
 #[unsafe(no_mangle)]
@@ -64,7 +92,11 @@ extern "system" fn Java_takt_framework_RealtimeThread_sendAs(
     _: jclass,
     priority: jint,
 ) -> jint {
-    SENDS_AS.replace(priority.clamp(0, PRIORITY_MAX))
+    let priority = priority.clamp(0, PRIORITY_MAX);
+    match SENDS_AS.replace(SendsAs::Known(priority)) {
+        SendsAs::Known(before) => before,
+        SendsAs::Claimed(claim) => granted(claim),
+    }
 }
 
 /// SCHED_FIFO at a priority, SCHED_OTHER for 0. One system call; false if it is refused.
@@ -84,15 +116,19 @@ extern "system" fn Java_takt_framework_RealtimeThread_setPriority(
 }
 
 /// Puts back what the thread's messages counted as before.
-pub(crate) struct SendsAs(jint);
+pub(crate) struct SendScope(SendsAs);
 
-/// The thread's messages count as at least so urgent until the scope ends.
-pub(crate) fn send_as(urgency: Urgency) -> SendsAs {
-    let priority = jint::from(urgency.get()).min(PRIORITY_MAX);
-    SendsAs(SENDS_AS.replace(priority))
+/// The thread's messages count as at least so urgent as a caller claims, if the kernel bears it
+/// out, until the scope ends. No system call.
+pub(crate) fn send_as(claim: Urgency) -> SendScope {
+    let sends_as = match claim.is_real_time() {
+        true => SendsAs::Claimed(claim),
+        false => SendsAs::Known(0),
+    };
+    SendScope(SENDS_AS.replace(sends_as))
 }
 
-impl Drop for SendsAs {
+impl Drop for SendScope {
     fn drop(&mut self) {
         SENDS_AS.set(self.0);
     }

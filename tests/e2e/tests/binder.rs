@@ -5,17 +5,29 @@
 #[path = "../../../crates/binder/tests/golden/mod.rs"]
 mod golden;
 
+use std::cell::OnceCell;
 use std::io::{BufRead, BufReader};
+use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixListener;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
+use std::time::Duration;
 
-use binder::stub::Outgoing;
-use binder::{Binder, Options, Process, Side};
+use binder::stub::{Outgoing, Read, Write, serve};
+use binder::{Binder, Call, CallError, Options, Parcel, Process, Service, Side};
 use e2e::{apps, takt_path};
-use golden::stubs::IGoldenProxy;
+use golden::Golden;
+use golden::stubs::{IGoldenProxy, IGoldenStub};
 use rt::clock::{Clock, Monotonic};
-use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType, connect, socket_with};
+use rt::socket::Socket;
+use rustix::net::{
+    AddressFamily, SocketAddrUnix, SocketFlags, SocketType, accept_with, bind, connect, listen,
+    socket_with,
+};
+
+/// What a Java program asks for services by name.
+const NAMES: &str = "android.os.IServiceManager";
+const GET_SERVICE: u32 = 1;
 
 /// A program that is ended with its test.
 struct Program(Child);
@@ -98,11 +110,23 @@ fn a_java_program_calls_a_third_one() {
 
 /// What a Java program that listens has under a name, as `IServiceManager.getService` says.
 fn service(root: &Binder, name: &str) -> Binder {
-    let mut call = Outgoing::new("android.os.IServiceManager").expect("a small parcel");
+    let mut call = Outgoing::new(NAMES).expect("a small parcel");
     call.write(name).expect("a small parcel");
-    call.call(root, 1).expect("it answers");
+    call.call(root, GET_SERVICE).expect("it answers");
     let found: Option<Binder> = call.read().expect("a binder");
     found.expect("it is there")
+}
+
+/// A socket and the name of one.
+fn seqpacket(path: &Path) -> (OwnedFd, SocketAddrUnix) {
+    let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
+    let socket = socket_with(AddressFamily::UNIX, SocketType::SEQPACKET, flags, None);
+    let address = SocketAddrUnix::new(path).expect("a short path");
+    (socket.expect("a socket"), address)
+}
+
+fn due_ns() -> u64 {
+    Monotonic.now_ns() + 20_000_000_000
 }
 
 #[test]
@@ -111,28 +135,94 @@ fn stubs_in_rust_call_a_service_in_java() {
     let socket = folder.path().join("names");
     let mut server = Program::start("listen", &socket, &["serve"]);
     assert_eq!(server.lines().next().as_deref(), Some("ready"));
-    let flags = SocketFlags::CLOEXEC;
-    let near = socket_with(AddressFamily::UNIX, SocketType::SEQPACKET, flags, None);
-    let near = near.expect("a socket");
-    let address = SocketAddrUnix::new(&socket).expect("a short path");
+    let (near, address) = seqpacket(&socket);
     connect(&near, &address).expect("it listens");
     let process = Process::start(&Options::new("rust")).expect("threads");
-    let due_ns = Monotonic.now_ns() + 20_000_000_000;
-    let connection = process.connect(near, Side::Caller, due_ns);
+    let connection = process.connect(near, Side::Caller, due_ns());
     let connection = connection.expect("it says hello");
     let root = connection.root().expect("it answers").expect("a root");
     let golden = IGoldenProxy(service(&root, "golden"));
     golden::check(&golden, &process).expect("each call is answered");
 }
 
-/// One program calls others, each of which is killed in the middle of it.
+/// A service in Rust, and what tells a Java program of it.
+struct Names(Binder);
+
+impl Service for Names {
+    fn descriptor(&self) -> &str {
+        NAMES
+    }
+
+    fn on_transact(
+        &self,
+        call: &Call,
+        code: u32,
+        data: &mut Parcel,
+        reply: &mut Parcel,
+    ) -> Result<(), CallError> {
+        if code != GET_SERVICE {
+            return Err(CallError::UnknownTransaction);
+        }
+        serve(call, NAMES, (data, reply), |data, reply| {
+            let is_ours = String::read(data)? == "golden";
+            Ok(is_ours.then_some(&self.0).write(reply)?)
+        })
+    }
+}
+
+#[test]
+fn stubs_in_java_call_a_service_in_rust() {
+    let folder = tempfile::tempdir().expect("a directory");
+    let socket = folder.path().join("names");
+    let (listener, address) = seqpacket(&socket);
+    // Who joins says who it is from its first message on.
+    let listener = Socket::adopt(listener).expect("a socket").into_fd();
+    bind(&listener, &address).expect("a new name");
+    listen(&listener, 1).expect("a new name");
+    let process = Process::start(&Options::new("rust")).expect("threads");
+    let golden = process.add(IGoldenStub(Golden::default()));
+    process.set_root(Some(process.add(Names(golden))));
+    let mut client = Program::start("join", &socket, &["golden"]);
+    let far = OnceCell::new();
+    golden::await_that("it joins", || {
+        let joined = accept_with(&listener, SocketFlags::CLOEXEC);
+        joined.is_ok_and(|it| far.set(it).is_ok())
+    });
+    let far = far.into_inner().expect("it joined");
+    let connection = process.connect(far, Side::Listener, due_ns());
+    let connection = connection.expect("it says hello");
+    check(client.lines().collect(), 7);
+    assert!(client.0.wait().expect("it ends").success());
+    golden::await_that("its end is heard", || !connection.is_alive());
+    assert_eq!(process.references(), (0, 0), "{}", process.dump());
+}
+
+#[test]
+fn files_and_their_errors_go_to_another_java_program() {
+    let folder = tempfile::tempdir().expect("a directory");
+    let socket = folder.path().join("names");
+    let mut server = Program::start("listen", &socket, &["serve"]);
+    assert_eq!(server.lines().next().as_deref(), Some("ready"));
+    let mut client = Program::start("join", &socket, &["pipes"]);
+    check(client.lines().collect(), 13);
+    assert!(client.0.wait().expect("it ends").success());
+}
+
+/// How long a program that is to be killed may go on: many calls of any kind.
+const LIFE_MAX_US: u64 = 3_000;
+
+/// One program calls others, each of which is killed in the middle of it. Every second one calls
+/// back and forth as well.
 fn kill(rounds: usize) {
     let folder = tempfile::tempdir().expect("a directory");
     let socket = folder.path().join("names");
+    let seed = fastrand::u64(..);
+    eprintln!("seed {seed}");
+    let mut random = fastrand::Rng::with_seed(seed);
     let mut keeper = Program::start("listen", &socket, &["keep", &rounds.to_string()]);
-    let victim = |round| {
-        let name = format!("victim{round}");
-        Program::start("join", &socket, &["victim", &name])
+    let victim = |round: usize| {
+        let part = ["victim", "calls"][round % 2];
+        Program::start("join", &socket, &[part, &format!("victim{round}")])
     };
     let mut lines = keeper.lines();
     // The next one starts while this one is called.
@@ -141,9 +231,10 @@ fn kill(rounds: usize) {
         let mut called = next.take().expect("started before");
         assert_eq!(lines.next(), Some(format!("calling {round}")));
         next = (round + 1 < rounds).then(|| victim(round + 1));
+        std::thread::sleep(Duration::from_micros(random.u64(..LIFE_MAX_US)));
         called.0.kill().expect("SIGKILL");
     }
-    check(lines.collect(), 3);
+    check(lines.collect(), 5);
 }
 
 #[test]

@@ -510,6 +510,11 @@ impl Lent {
         tid: Tid,
         due_ns: Option<u64>,
     ) -> Result<(), CallError> {
+        if self.spin_ns > 0 {
+            let end_ns = Monotonic.now_ns() + self.spin_ns;
+            // What it saw the wait sees again.
+            offer.spin_until(due_ns.map_or(end_ns, |it| it.min(end_ns)));
+        }
         loop {
             let look_ns = Monotonic.now_ns() + LOOK_NS;
             let until_ns = due_ns.map_or(look_ns, |due_ns| due_ns.min(look_ns));

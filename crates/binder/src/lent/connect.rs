@@ -224,6 +224,7 @@ impl Handshake {
             releases: PiMutex::default(),
             oneways: AtomicU64::new(0),
             turns: AtomicU32::new(0),
+            spin_ns: inner.spin_ns,
         });
         let caller = Caller {
             pid: sender.pid,

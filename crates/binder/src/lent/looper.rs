@@ -5,6 +5,7 @@
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 
+use rt::clock::{Clock, Monotonic};
 use rt::peer::Urgency;
 use rt::policy::Tid;
 
@@ -68,6 +69,7 @@ pub(crate) fn run(inner: &Arc<Inner>, index: usize) {
                 let request = requests.remove(place);
                 serve(inner, request, looper.is_kept && !urgency.is_real_time());
             }
+            None if spin(inner, &links, index) => {}
             None => {
                 if words::fall_asleep(sleeping, || has_work(inner, &links, index)) {
                     looper.bells.wait_until(None);
@@ -128,6 +130,23 @@ fn has_work(inner: &Inner, links: &Known, index: usize) -> bool {
         || links.is_old(&inner.lents)
         || links.all().iter().any(|(_, lent)| is_posted(lent))
         || inner.due.urgency(inner.loopers[index].is_kept).is_some()
+}
+
+/// Looks for work for a while, where the process is to; says whether there is some.
+fn spin(inner: &Inner, links: &Known, index: usize) -> bool {
+    if inner.spin_ns == 0 {
+        return false;
+    }
+    let end_ns = Monotonic.now_ns() + inner.spin_ns;
+    loop {
+        if has_work(inner, links, index) {
+            return true;
+        }
+        if Monotonic.now_ns() >= end_ns {
+            return false;
+        }
+        std::hint::spin_loop();
+    }
 }
 
 fn serve(inner: &Inner, request: Request, is_declined: bool) {

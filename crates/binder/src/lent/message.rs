@@ -56,6 +56,8 @@ pub(crate) struct Lent {
     pub(super) oneways: AtomicU64,
     /// For callers that find no looper asleep.
     pub(super) turns: AtomicU32,
+    /// How long a thread of ours looks for an answer before it sleeps.
+    pub(super) spin_ns: u64,
 }
 
 /// A parcel that goes, and tickets for what it names of third processes: of a request. Those of an

@@ -18,25 +18,42 @@ use serde::{Deserialize, Serialize};
 
 use super::calls::bare::{Bare, MESSAGE_MAX};
 use super::calls::guest::Guests;
-use super::calls::server::Server;
-use super::calls::{Transport, codes};
+use super::calls::java::{Java, Pair};
+use super::calls::server::{Manner, Server};
+use super::calls::{Transport, codes, filter};
 use crate::guest;
 
 const SIZES: [usize; 2] = [4, 124];
 /// A call with a parcel over a bare hand-off, medians.
 const BARE_MAX: f64 = 1.5;
+/// Java's over a native one, or so much above it.
+const JAVA_MAX: f64 = 1.5;
+const JAVA_ABOVE_MAX_NS: f64 = 5_000.0;
+/// A socket's over that of ends that spin.
+const SPIN_MIN: f64 = 5.0;
+/// /dev/binder's over `lent`'s, in instructions.
+const STOCK_MIN: f64 = 1.7;
+/// Longer than any answer of a server that does nothing takes.
+const SPIN_NS: u64 = 50_000;
+/// Java's calls before the first that counts: its code is compiled meanwhile.
+const JAVA_WARM_UP: &str = "124 20000";
 const CALLER: Policy = Policy::fifo(80);
 const WARM_UP: u32 = 100;
 const LIMIT_NS: u64 = 10_000_000_000;
 const DEVICE: &str = "/dev/binder";
+const STOCK: &str = DEVICE;
+/// With one end on another processor.
+const SPINNING: &str = "lent, spinning";
+const APART: &str = "unix socket, apart";
 const PAPER: &str = "Paper, µs for 4 and 124 bytes: OKL4 4.15 and 5.59, Binder 242 and 278.";
 
 /// How long does a round trip to another process take, beside what it is made of?
 ///
 /// A FIFO-80 thread sends 4 and 124 bytes to an ordinary thread of another process and waits until
 /// they are back; both on one processor. The ways take turns, window by window: a call with a
-/// parcel over `lent`, over /dev/binder where there is one, a bare hand-off by a futex that
-/// inherits, a unix socket.
+/// parcel over `lent`, the same with both ends behind a filter of system calls, over /dev/binder
+/// where there is one, a bare hand-off by a futex that inherits, a unix socket. Where there are two
+/// processors: `lent` with ends that spin, and a socket, each with one end on the other processor.
 #[derive(clap::Args)]
 #[command(after_help = "Example:\n  takt bench ipc --check")]
 pub(crate) struct Args {
@@ -49,8 +66,12 @@ pub(crate) struct Args {
     /// In a deterministic guest with Debian's /dev/binder: virtual time, PREEMPT_RT
     #[arg(long)]
     lab: bool,
-    /// Exit code 2 if the median over `lent` is above 1.5 times the bare hand-off's; of a guest
-    /// nothing is asked
+    /// Both ends in Java as well: after `cargo xtask framework`
+    #[arg(long, conflicts_with = "lab")]
+    java: bool,
+    /// Exit code 2 if the median over `lent` is above 1.5 times the bare hand-off's, Java's above
+    /// 1.5 times that and 5 µs above it, or the socket's is below 5 times that of ends that spin;
+    /// in the lab if it is above 1/1.7 of /dev/binder's
     #[arg(long)]
     check: bool,
     /// Print JSON instead of the table
@@ -78,10 +99,8 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
         true => println!("{}", serde_json::to_string(&rows)?),
         false => print!("{}", text(&rows, args.lab)),
     }
-    let faults: Vec<String> = match args.lab {
-        true => Vec::new(),
-        false => SIZES.iter().filter_map(|&it| fault(&rows, it)).collect(),
-    };
+    let faults = SIZES.iter().flat_map(|&it| faults(&rows, it, args.lab));
+    let faults: Vec<String> = faults.collect();
     for fault in &faults {
         eprintln!("bench ipc: {fault}");
     }
@@ -103,16 +122,20 @@ fn in_lab(args: &Args) -> Result<Vec<Row>> {
 #[allow(clippy::large_enum_variant, reason = "there are a few in a process")]
 enum Way {
     Call(&'static str, Server),
+    /// The calling thread as well keeps to the filter.
+    Filtered(Server),
     HandOff(Bare),
-    Socket(Bare),
+    Socket(&'static str, Bare),
+    Java(Pair),
 }
 
 impl Way {
     fn name(&self) -> &'static str {
         match self {
-            Self::Call(name, _) => name,
+            Self::Call(name, _) | Self::Socket(name, _) => name,
+            Self::Filtered(_) => "lent, filtered",
             Self::HandOff(_) => "bare futex",
-            Self::Socket(_) => "unix socket",
+            Self::Java(_) => "lent, Java",
         }
     }
 
@@ -123,8 +146,12 @@ impl Way {
             let mut way = self;
             let recorder = match &mut way {
                 Self::Call(_, server) => by_calls(&server.remote, bytes, calls),
+                Self::Filtered(server) => {
+                    filter::enter().and_then(|()| by_calls(&server.remote, bytes, calls))
+                }
                 Self::HandOff(bare) => by_bytes(bytes, calls, |it, back| bare.hand_over(it, back)),
-                Self::Socket(bare) => by_bytes(bytes, calls, |it, back| bare.talk(it, back)),
+                Self::Socket(_, bare) => by_bytes(bytes, calls, |it, back| bare.talk(it, back)),
+                Self::Java(pair) => by_java(pair, bytes, calls),
             };
             recorder.map(|it| (way, it))
         });
@@ -137,14 +164,16 @@ fn here(args: &Args) -> Result<Vec<Row>> {
     let last = cpus.iter().last().context("a thread has a processor")?;
     CpuSet::single(last).apply(Tid::current())?;
     let _memory = ProcessLock::acquire(LockScope::All)?;
-    let mut ways = vec![
-        Way::Call("lent", Server::start(Transport::Lent, 1, 1)?),
-        Way::HandOff(Bare::start()?),
-        Way::Socket(Bare::start()?),
-    ];
-    if Path::new(DEVICE).exists() {
-        let stock = Server::start(Transport::Stock, 1, 1)?;
-        ways.push(Way::Call("/dev/binder", stock));
+    let mut ways = ways(args)?;
+    if let Some(other) = cpus.iter().find(|&it| it != last) {
+        CpuSet::single(other).apply(Tid::current())?;
+        let spinning = Server::start(Manner {
+            spin_ns: SPIN_NS,
+            ..manner(Transport::Lent)
+        })?;
+        ways.push(Way::Call(SPINNING, spinning));
+        ways.push(Way::Socket(APART, Bare::start_urgent()?));
+        CpuSet::single(last).apply(Tid::current())?;
     }
     let mut rows = Vec::new();
     for bytes in SIZES {
@@ -168,6 +197,34 @@ fn here(args: &Args) -> Result<Vec<Row>> {
         );
     }
     Ok(rows)
+}
+
+fn manner(transport: Transport) -> Manner {
+    Manner::new(transport, 1, 1)
+}
+
+/// Those on one processor.
+fn ways(args: &Args) -> Result<Vec<Way>> {
+    let mut ways = vec![
+        Way::Call("lent", Server::start(manner(Transport::Lent))?),
+        Way::Filtered(Server::start(Manner {
+            is_filtered: true,
+            ..manner(Transport::Lent)
+        })?),
+        Way::HandOff(Bare::start()?),
+        Way::Socket("unix socket", Bare::start()?),
+    ];
+    if Path::new(DEVICE).exists() {
+        let stock = Server::start(manner(Transport::Stock))?;
+        ways.push(Way::Call(STOCK, stock));
+    }
+    if args.java {
+        let mut pair = Java::find()?.start(&["trips"])?;
+        pair.line()?;
+        pair.ask(JAVA_WARM_UP)?;
+        ways.push(Way::Java(pair));
+    }
+    Ok(ways)
 }
 
 fn row(way: &Way, bytes: usize, recorder: &Recorder) -> Row {
@@ -221,6 +278,16 @@ fn by_bytes(
     Ok(recorder)
 }
 
+/// Java makes them on a thread of its own.
+fn by_java(pair: &mut Pair, bytes: usize, calls: u32) -> Result<Recorder> {
+    let mut recorder = Recorder::new(LIMIT_NS, 0);
+    let line = pair.ask(&format!("{bytes} {calls}"))?;
+    for it in line.split_whitespace() {
+        recorder.record(it.parse().with_context(|| line.clone())?);
+    }
+    Ok(recorder)
+}
+
 fn median(rows: &[Row], way: &str, bytes: usize) -> Option<f64> {
     let row = rows.iter().find(|it| it.way == way && it.bytes == bytes)?;
     Some(row.p50_ns as f64)
@@ -231,11 +298,35 @@ fn times(rows: &[Row], way: &str, bytes: usize) -> Option<f64> {
     Some(median(rows, "lent", bytes)? / median(rows, way, bytes)?)
 }
 
-fn fault(rows: &[Row], bytes: usize) -> Option<String> {
-    let times = times(rows, "bare futex", bytes)?;
-    (times > BARE_MAX).then(|| {
-        format!("{bytes} bytes over lent take {times:.2} times a bare hand-off, at most {BARE_MAX}")
-    })
+/// What was to be shown with messages of a size and was not.
+fn faults(rows: &[Row], bytes: usize, is_lab: bool) -> Vec<String> {
+    let mut faults = Vec::new();
+    let mut judge = |is_fault: bool, what: String| {
+        faults.extend(is_fault.then(|| format!("{bytes} bytes: {what}")));
+    };
+    if is_lab {
+        if let Some(times) = times(rows, STOCK, bytes) {
+            let what = format!("over lent {times:.2} times of {STOCK}, at most 1/{STOCK_MIN}");
+            judge(times * STOCK_MIN > 1.0, what);
+        }
+        return faults;
+    }
+    if let Some(times) = times(rows, "bare futex", bytes) {
+        let what = format!("over lent {times:.2} times a bare hand-off, at most {BARE_MAX}");
+        judge(times > BARE_MAX, what);
+    }
+    let of = |way| median(rows, way, bytes);
+    if let Some((java, native)) = of("lent, Java").zip(of("lent")) {
+        let bound = (native * JAVA_MAX).max(native + JAVA_ABOVE_MAX_NS);
+        let what = format!("Java takes {java} ns, at most {bound}");
+        judge(java > bound, what);
+    }
+    if let Some((socket, spinning)) = of(APART).zip(of(SPINNING)) {
+        let times = socket / spinning;
+        let what = format!("a socket takes {times:.2} times what spins, at least {SPIN_MIN}");
+        judge(times < SPIN_MIN, what);
+    }
+    faults
 }
 
 fn text(rows: &[Row], is_lab: bool) -> String {
@@ -273,24 +364,50 @@ fn text(rows: &[Row], is_lab: bool) -> String {
 mod tests {
     use super::*;
 
-    #[test]
-    fn the_median_over_lent_is_held_against_the_bare_hand_off_of_the_same_size() {
-        let row = |way: &str, bytes, p50_ns| Row {
+    fn row(way: &str, bytes: usize, p50_ns: u64) -> Row {
+        Row {
             way: way.to_owned(),
             bytes,
             count: 1,
             p50_ns,
             p99_ns: 0,
             max_ns: 0,
-        };
+        }
+    }
+
+    #[test]
+    fn the_median_over_lent_is_held_against_the_bare_hand_off_of_the_same_size() {
         let mut rows = vec![
             row("lent", 4, 15),
             row("bare futex", 4, 10),
             row("lent", 124, 99),
         ];
-        assert_eq!(fault(&rows, 4), None);
-        assert_eq!(fault(&rows, 124), None, "nothing to hold it against");
+        assert_eq!(faults(&rows, 4, false), [""; 0]);
+        assert_eq!(
+            faults(&rows, 124, false),
+            [""; 0],
+            "nothing to hold it against"
+        );
         rows[0].p50_ns = 16;
-        assert!(fault(&rows, 4).unwrap().contains("1.60 times"));
+        assert!(faults(&rows, 4, false)[0].contains("1.60 times"));
+        assert_eq!(faults(&rows, 4, true), [""; 0], "a guest's rule is another");
+    }
+
+    #[test]
+    fn java_spinning_and_the_stock_driver_are_judged() {
+        let mut rows = vec![
+            row("lent", 4, 10_000),
+            row("lent, Java", 4, 15_000),
+            row(SPINNING, 4, 2_000),
+            row(APART, 4, 10_000),
+            row(STOCK, 4, 17_000),
+        ];
+        assert_eq!(faults(&rows, 4, false), [""; 0]);
+        assert_eq!(faults(&rows, 4, true), [""; 0]);
+        rows[1].p50_ns += 1;
+        rows[3].p50_ns -= 1;
+        rows[4].p50_ns -= 1;
+        assert_eq!(faults(&rows, 4, false).len(), 2);
+        assert_eq!(faults(&rows, 4, true).len(), 1);
     }
 }

@@ -11,6 +11,7 @@ mod input;
 mod ipc;
 mod java;
 mod rpc;
+mod scale;
 mod sched;
 mod stall;
 mod steal;
@@ -36,6 +37,7 @@ enum Experiment {
     Ipc(ipc::Args),
     Java(java::Args),
     Rpc(rpc::Args),
+    RpcScale(scale::Args),
     Sched(sched::Args),
     /// The process that `rpc` calls
     #[command(hide = true)]
@@ -52,6 +54,7 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
         Experiment::Ipc(args) => ipc::run(args),
         Experiment::Java(args) => java::run(args),
         Experiment::Rpc(args) => rpc::run(args),
+        Experiment::RpcScale(args) => scale::run(args),
         Experiment::Sched(args) => sched::run(args),
         Experiment::Served(args) => calls::server::run(args),
         Experiment::Stall(args) => stall::run(args),

@@ -1,13 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //! [`JavaService`]: what the node of a Java object does; [`Holder`]: the object's hold on its node.
 
-use std::process;
 use std::sync::{Arc, OnceLock, Weak};
 
 use binder::{Binder, Call, CallError, Caller, Node, Service};
 use jni_sys::{jint, jobject, jvalue};
-use rt::peer::{PidFd, Urgency};
-use rt::policy::Tid;
 use rt::sync::PiMutex;
 
 use super::java::Java;
@@ -120,22 +117,7 @@ impl Service for JavaService {
         // Nobody waits who could be named, as on Android.
         let pid = if call.is_oneway { 0 } else { call.caller.pid };
         let _identity = identity::enter(Caller { pid, ..call.caller });
-        let _urgency = realtime_thread::send_as(urgency());
+        let _urgency = realtime_thread::send_as(Caller::claim());
         env.framed(REFERENCES, || self.serve(env, call, code, data, reply))
     }
-}
-
-/// How urgent the transaction is: what the caller claims, and no more than the kernel has the
-/// calling thread run at for it.
-fn urgency() -> Urgency {
-    static OWN: OnceLock<Option<PidFd>> = OnceLock::new();
-    let claim = Caller::claim();
-    if !claim.is_real_time() {
-        return Urgency::ORDINARY;
-    }
-    let own = OWN.get_or_init(|| PidFd::open(process::id().cast_signed()).ok());
-    let granted = own
-        .as_ref()
-        .and_then(|it| it.urgency(Tid::current(), claim));
-    granted.unwrap_or_default()
 }

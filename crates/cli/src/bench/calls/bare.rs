@@ -18,7 +18,8 @@ use rt::sync::{Event, Loan};
 use rt::sys::futex::Shared;
 use rt::thread::Builder;
 
-use super::{Transport, server};
+use super::Transport;
+use super::server::{self, Manner};
 
 const BYTES: usize = 4096;
 const LOAN: usize = 0;
@@ -43,8 +44,21 @@ pub(crate) struct Bare {
 }
 
 impl Bare {
+    /// Its threads are ordinary ones.
     pub(crate) fn start() -> Result<Self> {
-        let mut command = server::command(Transport::Lent, 1, 1)?;
+        Self::start_in(Manner::new(Transport::Lent, 1, 1))
+    }
+
+    /// Its thread at the socket is a FIFO one, as those are that spin.
+    pub(crate) fn start_urgent() -> Result<Self> {
+        Self::start_in(Manner {
+            spin_ns: 1,
+            ..Manner::new(Transport::Lent, 1, 1)
+        })
+    }
+
+    fn start_in(manner: Manner) -> Result<Self> {
+        let mut command = server::command(manner)?;
         command.arg("--bare");
         let (near, far) = Socket::pair()?;
         let child = server::spawn(command, far.into_fd())?;
@@ -115,7 +129,7 @@ impl Drop for Bare {
 }
 
 /// Serves until the caller ends it.
-pub(super) fn serve(socket: OwnedFd) -> Result<()> {
+pub(super) fn serve(socket: OwnedFd, is_urgent: bool) -> Result<()> {
     let socket = Socket::adopt(socket)?;
     let received = socket.receive_until(&mut [0; 8], Monotonic.now_ns() + PATIENCE_NS)?;
     let mut fds = received.fds.into_iter();
@@ -123,6 +137,9 @@ pub(super) fn serve(socket: OwnedFd) -> Result<()> {
     let region = Memfd::adopt(file, BYTES)?.map()?;
     let mut stream = UnixStream::from(stream);
     Builder::new("socket").spawn(move || {
+        if is_urgent {
+            server::begin_urgent();
+        }
         let mut bytes = [0; MESSAGE_MAX];
         while let Ok(size @ 1..) = stream.read(&mut bytes) {
             if stream.write_all(&bytes[..size]).is_err() {

@@ -11,6 +11,8 @@ use rt::stop::StopFlag;
 use serde::de::DeserializeOwned;
 
 use super::Transport;
+use super::java::{self, Java};
+use crate::jdk::Jdk;
 
 /// Kernel's limit on real-time threads; see [`unthrottled`].
 const THROTTLE: &str = "/proc/sys/kernel/sched_rt_runtime_us";
@@ -33,12 +35,39 @@ impl Guests {
         transport: Transport,
         seeds: u64,
     ) -> Result<Vec<(u64, T)>> {
+        self.sweep_job(&job(words, transport)?, seeds)
+    }
+
+    /// The same with Java in the guest, made before.
+    pub(crate) fn sweep_java<T: DeserializeOwned>(
+        &self,
+        words: &[String],
+        java: &Java,
+        seeds: u64,
+    ) -> Result<Vec<(u64, T)>> {
+        let job = Job {
+            with: java.travels(),
+            java_modules: java::MODULES.to_owned(),
+            memory_mib: Some(java::MEMORY_MIB),
+            ..job(words, Transport::Lent)?
+        };
+        self.sweep_job(&job, seeds)
+    }
+
+    /// Both ends in Java, for guests: with code that is made here, over the image that they have.
+    pub(crate) fn java(&self) -> Result<Java> {
+        let jdk = Jdk::find()?.home.join("bin/java");
+        let image = self.0.java_image(&jdk, java::MODULES)?;
+        Java::prepare(&image.join("bin/java"))
+    }
+
+    fn sweep_job<T: DeserializeOwned>(&self, job: &Job, seeds: u64) -> Result<Vec<(u64, T)>> {
         let sweep = Sweep {
             seed_count: seeds,
             jobs: std::thread::available_parallelism().map_or(1, usize::from),
         };
         let (mut found, mut fault) = (Vec::new(), None);
-        self.0.sweep(&job(words, transport)?, sweep, |sample| {
+        self.0.sweep(job, sweep, |sample| {
             let read = || {
                 let outcome = sample.outcome?;
                 let said = |bytes: &[u8]| String::from_utf8_lossy(bytes).trim().to_owned();

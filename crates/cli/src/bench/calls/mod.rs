@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //! What the experiments on calls between processes share: the transports, the process B that is
-//! called (`server`), and guests in which both live (`guest`).
+//! called (`server`), both in Java (`java`), ordinary callers (`load`), guests in which all live
+//! (`guest`).
 
 pub(crate) mod bare;
+pub(crate) mod filter;
 pub(crate) mod guest;
+pub(crate) mod java;
+pub(crate) mod load;
 pub(crate) mod server;
 
 use clap::ValueEnum;

@@ -13,9 +13,10 @@ use binder::{
 };
 use rt::clock::{Clock, Monotonic, thread_time_ns};
 use rt::memory::{LockScope, ProcessLock};
+use rt::policy::{Policy, Tid};
 use rt::socket::Socket;
 
-use super::{Transport, bare, codes};
+use super::{Transport, bare, codes, filter};
 
 /// How long a process has to begin, and to end.
 const PATIENCE_NS: u64 = 20_000_000_000;
@@ -34,6 +35,12 @@ pub(crate) struct Args {
     /// No transport at all: a futex that is lent, and a socket
     #[arg(long)]
     bare: bool,
+    /// It keeps to a sandbox's filter of system calls
+    #[arg(long)]
+    filtered: bool,
+    /// Its loopers spin for so long before they sleep, and are FIFO threads
+    #[arg(long, default_value_t = 0)]
+    spin_ns: u64,
     /// The process that called for it
     #[arg(long)]
     parent: u32,
@@ -44,10 +51,13 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     rt::process::die_with_parent(args.parent).context("whom to serve has gone")?;
     let _memory = ProcessLock::acquire(LockScope::All)?;
     if args.bare {
-        bare::serve(std::io::stdin().as_fd().try_clone_to_owned()?)?;
+        bare::serve(
+            std::io::stdin().as_fd().try_clone_to_owned()?,
+            args.spin_ns > 0,
+        )?;
         return Ok(ExitCode::SUCCESS);
     }
-    let process = Process::start(&options("served", args.loopers, args.kept))?;
+    let process = Process::start(&args.options())?;
     let node = process.add(Served);
     process.set_root(Some(node));
     if args.transport.has_driver() {
@@ -62,6 +72,9 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     }
     let socket = std::io::stdin().as_fd().try_clone_to_owned()?;
     let connection = process.connect(socket, Side::Listener, due_ns())?;
+    if args.filtered {
+        filter::enter_all()?;
+    }
     while connection.is_alive() {
         Monotonic.sleep_until(Monotonic.now_ns() + 5_000_000);
     }
@@ -72,11 +85,52 @@ fn due_ns() -> u64 {
     Monotonic.now_ns() + PATIENCE_NS
 }
 
-fn options(name: &str, loopers: usize, kept: usize) -> Options {
-    let mut options = Options::new(name);
-    options.loopers = loopers;
-    options.kept = kept;
-    options
+/// A thread that spins: else others would have its processor meanwhile. Where that is not granted
+/// it is measured as it is.
+pub(super) fn begin_urgent() {
+    let _ = Policy::fifo(70).apply(Tid::current());
+}
+
+impl Args {
+    fn options(&self) -> Options {
+        let mut options = Options {
+            loopers: self.loopers,
+            kept: self.kept,
+            spin_ns: self.spin_ns,
+            ..Options::new("served")
+        };
+        if self.spin_ns > 0 {
+            options.begin = begin_urgent;
+        }
+        options
+    }
+}
+
+/// How B is started.
+#[derive(Clone, Copy)]
+pub(crate) struct Manner {
+    pub(crate) transport: Transport,
+    /// Loopers for everybody.
+    pub(crate) loopers: usize,
+    /// Loopers for real-time callers alone.
+    pub(crate) kept: usize,
+    /// It keeps to a sandbox's filter of system calls.
+    pub(crate) is_filtered: bool,
+    /// How long each end spins before it sleeps.
+    pub(crate) spin_ns: u64,
+}
+
+impl Manner {
+    /// The usual one.
+    pub(crate) fn new(transport: Transport, loopers: usize, kept: usize) -> Self {
+        Self {
+            transport,
+            loopers,
+            kept,
+            is_filtered: false,
+            spin_ns: 0,
+        }
+    }
 }
 
 /// The node.
@@ -111,13 +165,15 @@ impl Service for Served {
 }
 
 /// This program as B.
-pub(super) fn command(transport: Transport, loopers: usize, kept: usize) -> Result<Command> {
+pub(super) fn command(manner: Manner) -> Result<Command> {
     let own = std::env::current_exe().context("cannot find this program's own file")?;
     let mut command = Command::new(own);
-    let numbers = [loopers.to_string(), kept.to_string()];
-    command.args(["bench", "served", "--transport", transport.name()]);
+    let numbers = [manner.loopers.to_string(), manner.kept.to_string()];
+    command.args(["bench", "served", "--transport", manner.transport.name()]);
     command.args(["--loopers", &numbers[0], "--kept", &numbers[1], "--parent"]);
     command.arg(std::process::id().to_string());
+    command.args(["--spin-ns", &manner.spin_ns.to_string()]);
+    command.args(manner.is_filtered.then_some("--filtered"));
     command.stdout(Stdio::null());
     Ok(command)
 }
@@ -144,10 +200,14 @@ pub(crate) struct Server {
 
 impl Server {
     /// Starts B, and joins this program with it.
-    pub(crate) fn start(transport: Transport, loopers: usize, kept: usize) -> Result<Self> {
-        let command = command(transport, loopers, kept)?;
-        let process = Process::start(&options("calls", 1, 1))?;
-        if transport.has_driver() {
+    pub(crate) fn start(manner: Manner) -> Result<Self> {
+        let command = command(manner)?;
+        let process = Process::start(&Options {
+            loopers: 1,
+            spin_ns: manner.spin_ns,
+            ..Options::new("calls")
+        })?;
+        if manner.transport.has_driver() {
             return Self::start_by_driver(command, process);
         }
         let (near, far) = Socket::pair()?;

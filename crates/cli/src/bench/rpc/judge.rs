@@ -9,7 +9,13 @@ const GROWTH_MAX: f64 = 1.1;
 /// Or this much above it.
 const ABOVE_MAX_NS: u64 = 5_000;
 
-const TRANSPORTS: [Transport; 3] = [Transport::Lent, Transport::Stock, Transport::Extended];
+/// Transports, and whether Java uses them.
+const KINDS: [(Transport, bool); 4] = [
+    (Transport::Lent, false),
+    (Transport::Stock, false),
+    (Transport::Extended, false),
+    (Transport::Lent, true),
+];
 
 /// The worst of T_CALL and of T_RET over all seeds of a setup.
 fn worst(rows: &[Row], setup: Setup) -> Option<[u64; 2]> {
@@ -19,9 +25,9 @@ fn worst(rows: &[Row], setup: Setup) -> Option<[u64; 2]> {
 }
 
 /// The setups that are held against the one with the fewest threads, and that one.
-fn compared(rows: &[Row], transport: Transport) -> Option<(Setup, Vec<Setup>)> {
+fn compared(rows: &[Row], kind: (Transport, bool)) -> Option<(Setup, Vec<Setup>)> {
     let of = || rows.iter().map(|it| it.setup);
-    let of = || of().filter(|it| it.transport == transport && !it.is_control);
+    let of = || of().filter(|it| (it.transport, it.is_java) == kind && !it.is_control);
     let plain = || of().filter(|it| !it.has_hog);
     let fewest = plain().min_by_key(|it| it.callers)?;
     let most = plain().max_by_key(|it| it.callers);
@@ -49,11 +55,11 @@ fn control_growth(rows: &[Row], fewest: Setup, setup: Setup) -> [u64; 2] {
 /// What our transports were to show and did not.
 pub(super) fn faults(rows: &[Row]) -> Vec<String> {
     let mut faults = Vec::new();
-    for transport in TRANSPORTS {
-        let Some((fewest, others)) = compared(rows, transport) else {
+    for kind in KINDS {
+        let Some((fewest, others)) = compared(rows, kind) else {
             continue;
         };
-        for setup in others.into_iter().filter(|_| transport != Transport::Stock) {
+        for setup in others.into_iter().filter(|_| kind.0 != Transport::Stock) {
             let (Some(few), Some(many)) = (worst(rows, fewest), worst(rows, setup)) else {
                 continue;
             };
@@ -83,8 +89,8 @@ pub(super) fn faults(rows: &[Row]) -> Vec<String> {
 /// A line for each transport and what it is held against.
 pub(super) fn growth_text(rows: &[Row]) -> String {
     let mut text = String::new();
-    for transport in TRANSPORTS {
-        let Some((fewest, others)) = compared(rows, transport) else {
+    for kind in KINDS {
+        let Some((fewest, others)) = compared(rows, kind) else {
             continue;
         };
         for setup in others {
@@ -118,6 +124,7 @@ mod tests {
                 transport,
                 callers,
                 has_hog,
+                is_java: false,
                 is_control: false,
             },
             seed: 1,
@@ -154,6 +161,21 @@ mod tests {
             "{faults:?}"
         );
         assert!(faults[1].contains("hog: the worst T_RET"), "{faults:?}");
+    }
+
+    #[test]
+    fn java_is_held_against_java() {
+        let lent = Transport::Lent;
+        let mut rows = [0, 100, 0, 100].map(|callers| row(lent, callers, false, 10_000, 10_000));
+        for it in &mut rows[2..] {
+            it.setup.is_java = true;
+            it.call.max_ns = 40_000;
+        }
+        assert_eq!(faults(&rows), [""; 0]);
+        rows[3].call.max_ns = 50_000;
+        let faults = faults(&rows);
+        assert_eq!(faults.len(), 1, "{faults:?}");
+        assert!(faults[0].contains("Java, k = 100"), "{faults:?}");
     }
 
     #[test]

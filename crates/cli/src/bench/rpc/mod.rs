@@ -13,6 +13,7 @@ use serde::{Deserialize, Serialize};
 
 use super::calls::Transport;
 use super::calls::guest::{Guests, extended_module};
+use super::calls::java::Java;
 use crate::guest;
 
 /// The paper's numbers of ordinary threads.
@@ -46,6 +47,10 @@ pub(crate) struct Args {
     /// one
     #[arg(long, default_value_t = 4, value_parser = clap::value_parser!(u64).range(1..), requires = "lab")]
     seeds: u64,
+    /// Rows with both ends in Java as well, over `lent`, for the fewest and the most threads: after
+    /// `cargo xtask framework`
+    #[arg(long)]
+    java: bool,
     /// Leave the rows with the hog out
     #[arg(long)]
     no_hog: bool,
@@ -64,6 +69,9 @@ pub(crate) struct Args {
     /// One window alone, here; for a guest
     #[arg(long, hide = true)]
     window: bool,
+    /// That window is Java's
+    #[arg(long, hide = true)]
+    in_java: bool,
     /// That window has the hog
     #[arg(long, hide = true)]
     hog: bool,
@@ -78,6 +86,7 @@ struct Setup {
     transport: Transport,
     callers: u32,
     has_hog: bool,
+    is_java: bool,
     /// The callers use the transport, the measured thread does not.
     is_control: bool,
 }
@@ -124,6 +133,7 @@ impl Args {
                 transport,
                 callers,
                 has_hog,
+                is_java: false,
                 is_control: false,
             };
             setups.extend(self.callers.iter().map(|&callers| with(callers, false)));
@@ -139,6 +149,15 @@ impl Args {
                 setups.push(with(0, true));
             }
         }
+        let mut ends = self.ends();
+        ends.dedup();
+        setups.extend(ends.into_iter().filter(|_| self.java).map(|callers| Setup {
+            transport: Transport::Lent,
+            callers,
+            has_hog: false,
+            is_java: true,
+            is_control: false,
+        }));
         setups
     }
 
@@ -165,6 +184,7 @@ impl Args {
         words.extend(["--callers".into(), setup.callers.to_string()]);
         words.extend(["--calls".into(), self.calls.to_string()]);
         words.extend(setup.has_hog.then(|| "--hog".into()));
+        words.extend(setup.is_java.then(|| "--in-java".into()));
         words.extend(setup.is_control.then(|| "--control".into()));
         words
     }
@@ -181,8 +201,12 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
             callers,
             has_hog: args.hog,
             is_control: args.control,
+            is_java: args.in_java,
         };
-        let row = window::measure(setup, args.calls)?;
+        let row = match setup.is_java {
+            true => window::measure_java(&Java::made()?, setup, args.calls)?,
+            false => window::measure(setup, args.calls)?,
+        };
         println!("{}", serde_json::to_string(&row)?);
         return Ok(ExitCode::SUCCESS);
     }
@@ -207,25 +231,36 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
 fn here(args: &Args) -> Result<Vec<Row>> {
     let measure = |setup: Setup| {
         eprintln!("bench rpc: {}", title(setup));
-        window::measure(setup, args.calls)
+        match setup.is_java {
+            true => window::measure_java(&Java::find()?, setup, args.calls),
+            false => window::measure(setup, args.calls),
+        }
     };
     args.setups().into_iter().map(measure).collect()
 }
 
 fn in_lab(args: &Args) -> Result<Vec<Row>> {
     let guests = Guests::open()?;
+    let java = args.java.then(|| guests.java()).transpose()?;
     let mut rows = Vec::new();
     for setup in args.setups() {
         let seeds = args.seeds_of(setup);
         eprintln!("bench rpc: {}, {seeds} seeds in the lab", title(setup));
-        let found = guests.sweep::<Row>(&args.words(setup), setup.transport, seeds)?;
+        let words = args.words(setup);
+        let found: Vec<(u64, Row)> = match &java {
+            Some(java) if setup.is_java => guests.sweep_java(&words, java, seeds)?,
+            _ => guests.sweep(&words, setup.transport, seeds)?,
+        };
         rows.extend(found.into_iter().map(|(seed, row)| Row { seed, ..row }));
     }
     Ok(rows)
 }
 
 fn title(setup: Setup) -> String {
-    let name = setup.transport.name();
+    let name = match setup.is_java {
+        true => "lent, Java",
+        false => setup.transport.name(),
+    };
     match (setup.is_control, setup.has_hog) {
         (true, _) => format!("{name}'s control, k = {}", setup.callers),
         (false, true) => format!("{name}, hog"),

@@ -2,11 +2,11 @@
 //! One window: A here, B beside, ordinary callers and the hog.
 
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 use std::sync::atomic::Ordering::Relaxed;
-use std::sync::atomic::{AtomicBool, AtomicU64};
 
-use anyhow::{Context, Result, bail};
-use binder::{Binder, CallError, Parcel};
+use anyhow::{Context, Result};
+use binder::Parcel;
 use report::TimeBase;
 use rt::clock::{Clock, Monotonic, thread_time_ns};
 use rt::memory::{LockScope, ProcessLock};
@@ -14,10 +14,13 @@ use rt::periodic::Periodic;
 use rt::policy::Policy;
 use rt::recorder::Recorder;
 use rt::thread::{Builder, Thread};
+use serde::Deserialize;
 
 use super::{Row, Setup, Times};
 use crate::bench::calls::bare::Bare;
-use crate::bench::calls::server::Server;
+use crate::bench::calls::java::Java;
+use crate::bench::calls::load::Ordinary;
+use crate::bench::calls::server::{Manner, Server};
 use crate::bench::calls::{codes, guest};
 
 /// Not a divisor of the kernel's tick: releases drift past it.
@@ -37,17 +40,9 @@ pub(super) fn measure(setup: Setup, calls: u32) -> Result<Row> {
         guest::unthrottled()?;
     }
     let _memory = ProcessLock::acquire(LockScope::All)?;
-    let server = Server::start(setup.transport, LOOPERS.0, LOOPERS.1)?;
+    let server = Server::start(Manner::new(setup.transport, LOOPERS.0, LOOPERS.1))?;
     let stop = Arc::new(AtomicBool::new(false));
-    let others = Arc::new(AtomicU64::new(0));
-    let mut load = Vec::new();
-    for index in 0..setup.callers {
-        let (remote, stop) = (server.remote.clone(), Arc::clone(&stop));
-        let others = Arc::clone(&others);
-        let builder = Builder::new(format!("ordinary/{index}"));
-        load.push(builder.spawn(move || call_on(&remote, &stop, &others))?);
-    }
-    await_load(&others, setup.callers)?;
+    let load = Ordinary::start(&server.remote, setup.callers)?;
     let hog = setup.has_hog.then(|| start_hog(&stop)).transpose()?;
     let call = caller(setup, &server)?;
     let caller = Builder::new("caller").policy(CALLER);
@@ -59,18 +54,45 @@ pub(super) fn measure(setup: Setup, calls: u32) -> Result<Row> {
         }
     };
     stop.store(true, Relaxed);
-    for thread in load {
-        thread.join()?;
-    }
+    let others = load.stop()?;
     hog.into_iter().for_each(Thread::join);
     let measured = measured?;
     Ok(Row {
         setup,
         seed: 0,
         is_real_time: true,
-        others: others.load(Relaxed),
+        others,
         call: times(&measured.0),
         back: times(&measured.1),
+    })
+}
+
+/// What a Java program says of its window.
+#[derive(Deserialize)]
+struct Said {
+    is_real_time: bool,
+    others: u64,
+    call: Times,
+    back: Times,
+}
+
+/// Runs it with both ends in Java.
+pub(super) fn measure_java(java: &Java, setup: Setup, calls: u32) -> Result<Row> {
+    if crate::guest::time_base() == TimeBase::Virtual {
+        guest::unthrottled()?;
+    }
+    let numbers = [setup.callers.to_string(), calls.to_string()];
+    let mut pair = java.start(&["rpc", &numbers[0], &numbers[1]])?;
+    let line = pair.line()?;
+    let said: Said = serde_json::from_str(&line).with_context(|| line.clone())?;
+    pair.end()?;
+    Ok(Row {
+        setup,
+        seed: 0,
+        is_real_time: said.is_real_time,
+        others: said.others,
+        call: said.call,
+        back: said.back,
     })
 }
 
@@ -81,28 +103,6 @@ fn times(recorder: &Recorder) -> Times {
         p99_ns: at(0.99).min(recorder.max_ns()),
         max_ns: recorder.max_ns(),
     }
-}
-
-/// An ordinary thread: calls without a pause.
-fn call_on(remote: &Binder, stop: &AtomicBool, others: &AtomicU64) -> Result<(), CallError> {
-    let (mut data, mut reply) = (Parcel::new(), Parcel::new());
-    while !stop.load(Relaxed) {
-        remote.transact(codes::TIMESTAMP, &mut data, &mut reply, None)?;
-        others.fetch_add(1, Relaxed);
-    }
-    Ok(())
-}
-
-/// Until each ordinary thread may have called.
-fn await_load(others: &AtomicU64, callers: u32) -> Result<()> {
-    let due_ns = Monotonic.now_ns() + LIMIT_NS;
-    while others.load(Relaxed) < u64::from(callers) * 2 {
-        if Monotonic.now_ns() > due_ns {
-            bail!("ordinary threads' calls are not served");
-        }
-        Monotonic.sleep_until(Monotonic.now_ns() + 1_000_000);
-    }
-    Ok(())
 }
 
 fn start_hog(stop: &Arc<AtomicBool>) -> Result<Thread<()>> {

@@ -42,6 +42,7 @@ import takt.test.IGolden;
 public final class Peer {
     private static final String NAME = "player";
     private static final String GOLDEN = "golden";
+    private static final String PIPES = "pipes";
     /** Time in which anything comes that has to. */
     private static final long BOUND_MILLIS = 20_000;
     private static final int PRIORITY = 20;
@@ -58,8 +59,11 @@ public final class Peer {
         switch (arguments[0]) {
             case "serve" -> serve();
             case "call" -> call(arguments.length > 1 ? arguments[1] : NAME);
+            case "golden" -> golden();
             case "keep" -> Keeper.keep(Integer.parseInt(arguments[1]));
             case "victim" -> victim(arguments[1]);
+            case "calls" -> Keeper.callOn(arguments[1]);
+            case "pipes" -> Pipes.check(await(PIPES));
             default -> throw new IllegalArgumentException(arguments[0]);
         }
         System.exit(failures);
@@ -68,6 +72,7 @@ public final class Peer {
     private static void serve() throws IOException {
         ServiceManager.addService(NAME, new Player());
         ServiceManager.addService(GOLDEN, new Golden());
+        ServiceManager.addService(PIPES, new Pipes());
         System.out.println("ready");
         System.in.read();
     }
@@ -102,8 +107,12 @@ public final class Peer {
         check("a file", isWritten(player));
         check("bundle, messenger, receiver", isAnswered(player));
         check("shared memory", isShared(player));
-        Golden.check(IGolden.Stub.asInterface(ServiceManager.getService(GOLDEN)));
+        golden();
         death(player);
+    }
+
+    private static void golden() throws RemoteException, InterruptedException {
+        Golden.check(IGolden.Stub.asInterface(await(GOLDEN)));
     }
 
     private static boolean isEchoed(IBinder player) throws RemoteException {
