@@ -2,6 +2,7 @@
 //! Starts the `takt` that was built for release and gives what a person would see: [`Run`].
 #![forbid(unsafe_code)]
 
+pub mod application;
 pub mod apps;
 pub mod bound;
 pub mod browser;
