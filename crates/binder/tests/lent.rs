@@ -118,7 +118,8 @@ fn a_call_back_arrives_on_the_thread_that_waits() {
     pair.end();
 }
 
-/// Two processes of this program, joined as two programs are, whose threads spin as long as they may.
+/// Two processes of this program, joined as two programs are. Their threads spin as long as they
+/// may.
 fn spinning() -> (Process, Process, [binder::Connection; 2]) {
     let [near, far] = ["near", "far"].map(|name| {
         let options = Options {

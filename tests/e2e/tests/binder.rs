@@ -11,7 +11,6 @@ use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixListener;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
-use std::time::Duration;
 
 use binder::stub::{Outgoing, Read, Write, serve};
 use binder::{Binder, Call, CallError, Options, Parcel, Process, Service, Side};
@@ -213,10 +212,9 @@ const LIFE_MAX_US: u64 = 3_000;
 
 /// One program calls others, each of which is killed in the middle of it. Every second one calls
 /// back and forth as well.
-fn kill(rounds: usize) {
+fn kill(rounds: usize, seed: u64) {
     let folder = tempfile::tempdir().expect("a directory");
     let socket = folder.path().join("names");
-    let seed = fastrand::u64(..);
     eprintln!("seed {seed}");
     let mut random = fastrand::Rng::with_seed(seed);
     let mut keeper = Program::start("listen", &socket, &["keep", &rounds.to_string()]);
@@ -231,7 +229,7 @@ fn kill(rounds: usize) {
         let mut called = next.take().expect("started before");
         assert_eq!(lines.next(), Some(format!("calling {round}")));
         next = (round + 1 < rounds).then(|| victim(round + 1));
-        std::thread::sleep(Duration::from_micros(random.u64(..LIFE_MAX_US)));
+        Monotonic.sleep_until(Monotonic.now_ns() + random.u64(..LIFE_MAX_US) * 1000);
         called.0.kill().expect("SIGKILL");
     }
     check(lines.collect(), 5);
@@ -239,12 +237,12 @@ fn kill(rounds: usize) {
 
 #[test]
 fn a_killed_program_is_dead_once() {
-    kill(10);
+    kill(10, 7);
 }
 
 /// For `make soak`.
 #[test]
 #[ignore = "three minutes"]
 fn two_hundred_killed_programs_are_dead_once_each() {
-    kill(200);
+    kill(200, fastrand::u64(..));
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! `takt bench rpc`, `rpc-scale` and `ipc`: calls between two processes are measured, each way with its figures.
+//! `takt bench rpc`, `rpc-scale` and `ipc`: calls between two processes are measured, each way with
+//! its figures.
 //! Times are the machine's; what is judged in the lab is not judged here.
 
 use e2e::Run;

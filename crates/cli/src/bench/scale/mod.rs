@@ -29,8 +29,9 @@ const OTHERS_IN_LAB: u32 = 100;
 /// Do several real-time callers of one service keep their order, and does a second looper help?
 ///
 /// Callers of priorities 60 and up call at the beginning of each period, in the lab at random times
-/// of its first 200 µs. The service computes for 200 µs or does nothing. Two calls that wait at once are a pair; the pair is inverted if the
-/// less urgent is served first. The rows with one looper and with two take turns, window by window.
+/// of its first 200 µs. The service computes for 200 µs or does nothing. Two calls that wait at
+/// once are a pair; the pair is inverted if the less urgent is served first. The rows with one
+/// looper and with two take turns, window by window.
 #[derive(clap::Args)]
 #[command(after_help = "Example:\n  takt bench rpc-scale --lab --check")]
 pub(crate) struct Args {

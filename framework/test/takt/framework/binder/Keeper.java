@@ -30,7 +30,7 @@ final class Keeper {
     /** Rounds after which the machine has all its threads. */
     private static final int WARM_UP = 2;
     private static final int DEPTH = 3;
-    /** Sockets that this process itself opens later, and keeps; one for each death would be more. */
+    /** Sockets that this process opens later, and keeps; one for each death would be more. */
     private static final int OWN_MAX = 2;
 
     private Keeper() {}

@@ -24,7 +24,7 @@ final class Pipes extends Binder {
     private static final int MAKE = READ + 1;
     /** Writes into the end that it keeps, and does away with it. */
     private static final int END = READ + 2;
-    /** Reads what the other end of a pair said last, without its end; and the error that follows. */
+    /** Reads what the other end of a pair said last, and the error that follows. */
     private static final int HEAR = READ + 3;
     /** How many pipes and sockets it has open. */
     private static final int COUNT = READ + 4;
