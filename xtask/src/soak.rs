@@ -59,6 +59,7 @@ pub(crate) fn run(only: Option<String>) -> Result<()> {
     })?;
     stages.run("lab-seeds", || lab_seeds(&takt))?;
     stages.run("stock driver in the lab", test::stock_driver_in_lab)?;
+    stages.run("peers over the stock driver", peers::over_stock_in_lab)?;
     stages.run("rsbinder's own tests in the lab", peers::own_tests_in_lab)?;
     let whole = Length { steps: 2_000_000 };
     stages.run("asan", || sanitize::address(whole))?;
