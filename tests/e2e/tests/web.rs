@@ -2,74 +2,18 @@
 //! `takt run --screen web` in headless Chromium: what a person does in the page, the application's
 //! own log says.
 
-use std::io::{BufRead as _, BufReader};
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
-use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
-use std::time::Duration;
 
+use e2e::Run;
+use e2e::application::Application;
 use e2e::apps::{Picture, Way, command, picture};
 use e2e::browser::Browser;
-use e2e::{Run, bound};
 
-/// For one line of the log, on a busy machine.
-const PATIENCE: Duration = Duration::from_secs(120);
 /// Of so many pixels one is looked at.
 const SAMPLE: usize = 13;
 /// The page's bar, above the display.
 const BAR: u32 = 32;
-
-/// An application that runs until it is told to end.
-struct Application {
-    child: Child,
-    lines: Receiver<String>,
-    seen: Vec<String>,
-    _guard: SyncSender<()>,
-}
-
-impl Application {
-    fn start(command: &mut Command) -> Self {
-        use std::os::unix::process::CommandExt as _;
-        let command = command.stdin(Stdio::null()).stdout(Stdio::null());
-        let command = command.stderr(Stdio::piped()).process_group(0);
-        let mut child = command.spawn().expect("takt starts");
-        let guard = bound::guard(child.id());
-        let log = BufReader::new(child.stderr.take().expect("a pipe"));
-        let (sender, lines) = sync_channel(4096);
-        std::thread::Builder::new()
-            .spawn(move || {
-                log.lines()
-                    .map_while(Result::ok)
-                    .try_for_each(|it| sender.send(it))
-            })
-            .expect("a thread");
-        Self {
-            child,
-            lines,
-            seen: Vec::new(),
-            _guard: guard,
-        }
-    }
-
-    /// Waits for a line with this text.
-    fn await_line(&mut self, text: &str) -> String {
-        loop {
-            let line = self.lines.recv_timeout(PATIENCE);
-            let line = line.unwrap_or_else(|_| panic!("no {text:?} in {:#?}", self.seen));
-            self.seen.push(line.clone());
-            if line.contains(text) {
-                return line;
-            }
-        }
-    }
-}
-
-impl Drop for Application {
-    fn drop(&mut self) {
-        bound::end_group(&mut self.child);
-    }
-}
 
 fn address(data: &Path) -> String {
     let file = data.join(".takt/screen-address");
@@ -166,15 +110,11 @@ fn a_form_in_a_browser_does_what_a_person_does() {
     browser.value("document.getElementById('fit').click()");
     browser.await_true("document.getElementById('display').width === innerWidth");
 
-    let pid = application.child.id().to_string();
-    let ended = Command::new("kill").args(["-INT", &pid]).status();
-    assert!(ended.expect("kill").success());
+    application.interrupt();
     browser.await_true("document.body.dataset.state === 'the application has ended'");
-    let status = application.child.wait().expect("it ends");
-    assert_eq!(status.code(), Some(0), "{:#?}", application.seen);
-    while let Ok(line) = application.lines.recv_timeout(PATIENCE) {
-        application.seen.push(line);
-    }
-    let told = application.seen.iter().any(|it| it.contains(token));
-    assert!(!told, "the token is in the log");
+    let log = application.await_end();
+    assert!(
+        !log.iter().any(|it| it.contains(token)),
+        "the token is in the log"
+    );
 }
