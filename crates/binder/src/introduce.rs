@@ -193,10 +193,15 @@ struct Pending {
 }
 
 impl Passed {
-    /// Keeps a node of this program under its ticket.
+    /// Keeps a node of this program under its ticket. One more than an introducer may have here
+    /// replaces its own oldest.
     pub(crate) fn keep(&self, from: i32, ticket: u64, binder: Binder) {
         let mut kept = self.kept.lock();
-        let oldest = (kept.len() >= GRANTS_MAX).then(|| kept.remove(0));
+        let is_full = kept.iter().filter(|it| it.0 == from).count() >= GRANTS_MAX;
+        let oldest = is_full
+            .then(|| kept.iter().position(|it| it.0 == from))
+            .flatten()
+            .map(|index| kept.remove(index));
         kept.push((from, ticket, binder));
         drop(kept);
         drop(oldest);
@@ -206,6 +211,14 @@ impl Passed {
         let mut kept = self.kept.lock();
         let index = kept.iter().position(|it| (it.0, it.1) == (from, ticket))?;
         Some(kept.remove(index).2)
+    }
+
+    /// What is kept for introducers that are nobody any more, to be dropped.
+    fn take_stale(&self, is_known: impl Fn(i32) -> bool) -> impl Sized {
+        let mut kept = self.kept.lock();
+        let (stay, stale): (Vec<_>, Vec<_>) = kept.drain(..).partition(|it| is_known(it.0));
+        *kept = stay;
+        stale
     }
 
     /// Everything, to be dropped.
@@ -297,8 +310,9 @@ impl Inner {
 
     /// Lets go what was granted for introducers that are no more.
     pub(crate) fn drop_stale_grants(&self) {
+        let is_known = |pid| self.any_link(|it| it.who.pid == pid);
+        drop(self.passed.take_stale(is_known));
         for (link, lent) in self.lents.all() {
-            let is_known = |pid| self.any_link(|it| it.who.pid == pid);
             for number in lent.take_stale_grants(is_known) {
                 drop(link.proxy(number));
             }
@@ -579,5 +593,19 @@ mod tests {
         assert_eq!(grants.take(1, 7), None);
         assert_eq!(grants.take_stale(|pid| pid != 2).len(), GRANTS_MAX - 1);
         assert!(grants.is_empty());
+    }
+
+    #[test]
+    fn what_is_kept_of_one_introducer_replaces_its_own_alone() {
+        let passed = Passed::default();
+        let binder = Binder::Remote(Link::dead(&std::sync::Weak::new()));
+        passed.keep(1, 7, binder.clone());
+        for ticket in 0..=GRANTS_MAX as u64 {
+            passed.keep(2, ticket, binder.clone());
+        }
+        assert!(passed.take(2, 0).is_none(), "its own oldest");
+        assert!(passed.take(1, 7).is_some(), "another's");
+        drop(passed.take_stale(|pid| pid != 2));
+        assert!(passed.take(2, 5).is_none());
     }
 }
