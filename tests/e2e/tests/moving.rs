@@ -10,7 +10,7 @@ fn drawables_move_and_come_to_their_end() {
         let folder = tempfile::tempdir().expect("a temporary directory");
         let path = folder.path().join("ended.png");
         let shot = format!("--screenshot={}", path.display());
-        let run = run(way, "moving", &["--key=S", "--wait=1s", &shot]);
+        let run = run(way, "moving", &["--key=S", "--wait=4s", &shot]);
         assert_eq!(run.code, 0, "{run:#?}");
         let mut said = said(&run.stderr, "Moving");
         said.sort();
