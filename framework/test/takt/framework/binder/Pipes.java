@@ -176,13 +176,15 @@ final class Pipes extends Binder {
         return isTold;
     }
 
-    private static boolean isDead(IBinder pipes) throws RemoteException, IOException {
+    private static boolean isDead(IBinder pipes) throws RemoteException, IOException, InterruptedException {
         try (ParcelFileDescriptor file = made(pipes, 0)) {
             try {
                 call(pipes, END, data -> data.writeInt(DIE)).recycle();
                 return false;
             } catch (DeadObjectException e) {
-                return text(file).equals(TEXT) && "IOException: Remote side is dead".equals(error(file));
+                // A process that ends closes one file after the other: the error's may be the last.
+                return text(file).equals(TEXT)
+                        && Keeper.await(() -> "IOException: Remote side is dead".equals(error(file)));
             }
         }
     }
