@@ -101,13 +101,7 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     }
     let faults = SIZES.iter().flat_map(|&it| faults(&rows, it, args.lab));
     let faults: Vec<String> = faults.collect();
-    for fault in &faults {
-        eprintln!("bench ipc: {fault}");
-    }
-    Ok(match args.check && !faults.is_empty() {
-        true => ExitCode::from(2),
-        false => ExitCode::SUCCESS,
-    })
+    Ok(super::verdict("ipc", &faults, args.check))
 }
 
 fn in_lab(args: &Args) -> Result<Vec<Row>> {

@@ -45,6 +45,17 @@ enum Experiment {
     Stall(stall::Args),
 }
 
+/// Says what was to be shown and was not; with `--check` that decides the exit code.
+fn verdict(experiment: &str, faults: &[String], is_checked: bool) -> ExitCode {
+    for fault in faults {
+        eprintln!("bench {experiment}: {fault}");
+    }
+    match is_checked && !faults.is_empty() {
+        true => ExitCode::from(2),
+        false => ExitCode::SUCCESS,
+    }
+}
+
 pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     match &args.experiment {
         Experiment::App(args) => app::run(args),

@@ -160,13 +160,7 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
         true => lab::faults(&rows),
         false => host::faults(&rows),
     };
-    for fault in &faults {
-        eprintln!("bench handler: {fault}");
-    }
-    Ok(match args.check && !faults.is_empty() {
-        true => ExitCode::from(2),
-        false => ExitCode::SUCCESS,
-    })
+    Ok(super::verdict("handler", &faults, args.check))
 }
 
 /// What stands in front of AOSP's classes.

@@ -219,13 +219,7 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
         false => print!("{}", text(&rows, args.lab)),
     }
     let faults = judge::faults(&rows);
-    for fault in &faults {
-        eprintln!("bench rpc: {fault}");
-    }
-    Ok(match args.check && !faults.is_empty() {
-        true => ExitCode::from(2),
-        false => ExitCode::SUCCESS,
-    })
+    Ok(super::verdict("rpc", &faults, args.check))
 }
 
 fn here(args: &Args) -> Result<Vec<Row>> {

@@ -88,13 +88,7 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
         false => print!("{}", text(&rows, args.lab)),
     }
     let faults = faults(&rows, args.lab);
-    for fault in &faults {
-        eprintln!("bench rpc-scale: {fault}");
-    }
-    Ok(match args.check && !faults.is_empty() {
-        true => ExitCode::from(2),
-        false => ExitCode::SUCCESS,
-    })
+    Ok(super::verdict("rpc-scale", &faults, args.check))
 }
 
 fn in_lab(args: &Args) -> Result<Vec<Row>> {

@@ -235,13 +235,7 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
         true => judge::faults_in_lab(&rows),
         false => judge::faults_on_host(&rows),
     };
-    for fault in &faults {
-        eprintln!("bench stall: {fault}");
-    }
-    Ok(match args.check && !faults.is_empty() {
-        true => ExitCode::from(2),
-        false => ExitCode::SUCCESS,
-    })
+    Ok(super::verdict("stall", &faults, args.check))
 }
 
 fn here(args: &Args) -> Result<Vec<Row>> {
