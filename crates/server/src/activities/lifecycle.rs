@@ -197,18 +197,18 @@ impl Activities {
     }
 
     fn pause(&mut self, id: ActivityId, cx: &mut Cx<'_>) {
+        self.send_to(id, State::Pausing, Then::Pause, cx);
+    }
+
+    /// Asks for one step and no more.
+    fn send_to(&mut self, id: ActivityId, state: State, then: Then, cx: &mut Cx<'_>) {
         if let Some(record) = self.records.get_mut(&id) {
-            record.state = State::Pausing;
-            let then = Then::Pause;
-            send(
-                id,
-                record,
-                Visit {
-                    then,
-                    ..Visit::default()
-                },
-                cx,
-            );
+            record.state = state;
+            let visit = Visit {
+                then,
+                ..Visit::default()
+            };
+            send(id, record, visit, cx);
         }
     }
 
@@ -254,18 +254,8 @@ impl Activities {
             }
             if self.records[&id].is_finishing {
                 self.destroy(id, cx);
-            } else if let Some(record) = self.records.get_mut(&id) {
-                record.state = State::Stopped;
-                let then = Then::Stop;
-                send(
-                    id,
-                    record,
-                    Visit {
-                        then,
-                        ..Visit::default()
-                    },
-                    cx,
-                );
+            } else {
+                self.send_to(id, State::Stopped, Then::Stop, cx);
             }
         }
     }
