@@ -7,10 +7,12 @@ import android.app.ActivityThread;
 import android.app.ApplicationErrorReport;
 import android.app.IActivityManager;
 import android.app.IActivityTaskManager;
+import android.app.IAlarmManager;
 import android.app.IApplicationThread;
 import android.content.ContentResolver;
 import android.content.Context;
 import android.content.IContentService;
+import android.content.IIntentReceiver;
 import android.content.Intent;
 import android.content.pm.IPackageManager;
 import android.content.pm.PackageManager;
@@ -39,7 +41,7 @@ import takt.screen.Screen;
 /**
  * The one application process, as the system server keeps it: the part of IActivityManager that
  * binds, watches and ends it. What its components do is in {@link Activities}, {@link Services},
- * {@link Broadcasts} and {@link Providers}.
+ * {@link Broadcasts} and {@link Providers}; what comes later in {@link Alarms}.
  */
 public final class AppProcess {
     static final int STATE = ActivityManager.PROCESS_STATE_TOP;
@@ -72,6 +74,8 @@ public final class AppProcess {
     private final Activities activities = new Activities(this);
     private final Services services = new Services(this);
     private final Broadcasts broadcasts = new Broadcasts(this);
+    private final PendingSenders senders = new PendingSenders(this);
+    private final Alarms alarms = new Alarms(this, senders);
     private IApplicationThread thread;
     private boolean isStarted;
 
@@ -91,7 +95,8 @@ public final class AppProcess {
         Contents contents = new Contents();
         Providers providers = new Providers(process, new DeviceSettings(installed, contents));
         ServiceRegistry.add(Context.ACTIVITY_SERVICE, LocalInterface.binder(IActivityManager.class, process,
-                process.services, process.broadcasts, providers));
+                process.services, process.broadcasts, providers, process.senders));
+        ServiceRegistry.add(Context.ALARM_SERVICE, LocalInterface.binder(IAlarmManager.class, process.alarms));
         ServiceRegistry.add(Context.ACTIVITY_TASK_SERVICE,
                 LocalInterface.binder(IActivityTaskManager.class, process.activities));
         ServiceRegistry.add("package", LocalInterface.binder(IPackageManager.class, new Packages(installed)));
@@ -244,6 +249,27 @@ public final class AppProcess {
                 null, null, 0, null, false, false, USER);
     }
 
+    /** Sends what a PendingIntent is for, as its package; {@code finished} hears the outcome. */
+    int send(int kind, Intent intent, String type, int code, IIntentReceiver finished, Bundle options)
+            throws RemoteException {
+        String own = installed.info.packageName;
+        int outcome = switch (kind) {
+            case ActivityManager.INTENT_SENDER_ACTIVITY -> activities.startActivity(thread, own, null,
+                    intent.addFlags(Intent.FLAG_ACTIVITY_NEW_TASK), type, null, null, -1, 0, null, options);
+            case ActivityManager.INTENT_SENDER_BROADCAST -> broadcasts.broadcastIntentWithFeature(thread, null, intent,
+                    type, finished, code, null, null, null, null, null, 0, null, finished != null, false, USER);
+            default -> {
+                boolean isForeground = kind == ActivityManager.INTENT_SENDER_FOREGROUND_SERVICE;
+                services.startService(thread, intent, type, isForeground, own, null, USER);
+                yield 0;
+            }
+        };
+        if (finished != null && kind != ActivityManager.INTENT_SENDER_BROADCAST) {
+            finished.performReceive(new Intent(intent), 0, null, null, false, false, USER);
+        }
+        return outcome;
+    }
+
     /**
      * Ends all components in order; what they do on their way goes through the process's own
      * looper.
@@ -264,7 +290,7 @@ public final class AppProcess {
 
     /** Tells the owner when no component is left. */
     void lookForEnd() {
-        if (activities.isIdle() && services.isIdle() && broadcasts.isIdle()) {
+        if (activities.isIdle() && services.isIdle() && broadcasts.isIdle() && alarms.isIdle()) {
             owner.onIdle();
         }
     }
