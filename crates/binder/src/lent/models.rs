@@ -276,7 +276,7 @@ fn sit(seat: &Seat<u32>, offer: &rt::sync::lend::Offer<'_, Private>, taken: &Bel
 fn a_call_that_is_brought_ends_the_wait() {
     check_within(3, || {
         let room = Arc::new((Room::default(), Seat::<u32>::default()));
-        let lender = Tid::current();
+        let lender = Tid::new(tid::current().cast_signed()).unwrap();
         let borrower = {
             let room = Arc::clone(&room);
             thread::spawn(move || {
@@ -305,7 +305,7 @@ fn a_call_that_is_brought_ends_the_wait() {
 fn what_is_brought_beside_an_answer_is_taken_or_sent_back() {
     check_within(2, || {
         let room = Arc::new((Room::default(), Seat::<u32>::default()));
-        let lender = Tid::current();
+        let lender = Tid::new(tid::current().cast_signed()).unwrap();
         let borrower = {
             let room = Arc::clone(&room);
             thread::spawn(move || {
