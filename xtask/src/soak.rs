@@ -24,7 +24,8 @@ const LONG_TESTS: [(&str, &str); 5] = [
 ];
 
 /// What makes the excerpts of `binder`'s tests long: programs killed at random and at steps of a
-/// call, calls with references, seconds of a hostile peer.
+/// call, calls with references, seconds of a hostile peer. The steps take twenty minutes: each
+/// program starts, and is called, beside two others that keep both processors busy.
 const BINDER: [(&str, &str); 4] = [
     ("BINDER_TEST_KILLS", "5000"),
     ("BINDER_TEST_STEPS", "10000"),
