@@ -34,7 +34,7 @@ pub(crate) const CHAIN_MAX: usize = 8;
 const SEATS_MAX: usize = 1 << SEAT_BITS;
 /// Of a token, what names the seat.
 const SEAT_BITS: u32 = 10;
-/// How often a looper looks at once whether the thread has left its wait, before it sleeps between.
+/// How often a looper gives way so that the thread leaves its wait, before it sleeps between.
 const LOOKS: u32 = 64;
 /// How long it sleeps between then, and how long it lends before it looks again.
 const CIRCLE_NS: u64 = 100_000;
@@ -269,7 +269,9 @@ fn await_return(offer: &Offer<'_, Private>) {
             Err(LendError::TimedOut) => {}
             Err(LendError::Circle) if looks < LOOKS => {
                 looks += 1;
-                std::hint::spin_loop();
+                // On one CPU the thread may be as urgent as this one. To sleep would be to wait for
+                // a timer, which PREEMPT_RT runs in an ordinary thread's stead behind a hog.
+                std::thread::yield_now();
             }
             Err(LendError::Circle) => Monotonic.sleep_until(Monotonic.now_ns() + CIRCLE_NS),
             // The thread does not end in a wait, and nobody else knows the word.
