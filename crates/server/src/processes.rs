@@ -215,6 +215,11 @@ impl Processes {
         faults.last_ns = now;
     }
 
+    /// How often it failed in a row.
+    pub fn faults(&self, key: &ProcessKey) -> u32 {
+        self.faults.get(key).map_or(0, |it| it.count)
+    }
+
     /// When it may start; none if at once.
     fn wait_until(&self, key: &ProcessKey, now: u64) -> Option<u64> {
         let faults = self.faults.get(key)?;

@@ -77,6 +77,8 @@ pub enum ServiceStep {
     Disconnected {
         /// Which of its connections.
         connection: ConnectionId,
+        /// The service is gone, not its process alone: nothing connects it again.
+        is_final: bool,
     },
 }
 
@@ -175,6 +177,13 @@ struct Connection {
     intent: Intent,
     has_auto_create: bool,
     is_connected: bool,
+}
+
+impl Service {
+    /// It starts again at this time, because its process died.
+    pub fn restart_at(&self) -> Option<u64> {
+        self.restart_at
+    }
 }
 
 /// All services and connections.
@@ -467,6 +476,7 @@ impl Services {
                     service: id,
                     step: ServiceStep::Disconnected {
                         connection: *connection,
+                        is_final: false,
                     },
                 });
             }
@@ -532,6 +542,20 @@ impl Services {
     /// One of them.
     pub fn get(&self, id: ServiceId) -> Option<&Service> {
         self.all.get(&id)
+    }
+
+    /// All, by number.
+    pub fn iter(&self) -> impl Iterator<Item = (ServiceId, &Service)> {
+        self.all.iter().map(|(id, service)| (*id, service))
+    }
+
+    /// What is named by starts and bindings, and not gone.
+    pub fn payloads(&self) -> impl Iterator<Item = Payload> + '_ {
+        self.all.values().flat_map(|it| {
+            let starts = it.waiting.iter().chain(&it.delivered);
+            let starts = starts.filter_map(|it| it.intent);
+            starts.chain(it.bindings.iter().map(|it| it.payload))
+        })
     }
 
     /// The one of this name.
@@ -704,6 +728,7 @@ impl Services {
                     service: id,
                     step: ServiceStep::Disconnected {
                         connection: *connection,
+                        is_final: true,
                     },
                 });
             }

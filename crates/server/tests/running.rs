@@ -218,7 +218,10 @@ fn binding_makes_it_only_if_it_is_asked_to() {
     world.told(|it, cx| assert!(it.unbind(second, client, cx)));
     // The one that is left makes nothing, so it holds nothing.
     let unbind = ServiceStep::Unbind { intent: Payload(5) };
-    let gone = ServiceStep::Disconnected { connection: first };
+    let gone = ServiceStep::Disconnected {
+        connection: first,
+        is_final: true,
+    };
     assert_eq!(
         world.steps(),
         [
