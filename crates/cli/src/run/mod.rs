@@ -5,6 +5,7 @@
 //! and what to start.
 
 mod folder;
+mod of_system;
 mod script;
 mod sealed;
 
@@ -24,15 +25,16 @@ use screen::Display;
 use serde::Serialize;
 
 use self::folder::{DataFolder, Owner};
+pub(crate) use self::of_system::description;
 use self::script::{Script, Step};
-use self::sealed::Sealed;
+pub(crate) use self::sealed::Sealed;
 use crate::apk::HOST_ABI;
 use crate::framework::{Framework, Front};
 use crate::java;
 use crate::jdk::Jdk;
 
 /// Nothing confines an application yet: docs/operate/security.md.
-const ROOT_WARNING: &str = "running as root: the package may do everything to this machine, since applications are not confined yet";
+pub(crate) const ROOT_WARNING: &str = "running as root: the package may do everything to this machine, since applications are not confined yet";
 
 /// Runs an Android application from its package
 ///
@@ -252,6 +254,10 @@ struct Run<'a> {
     display: Option<Size>,
     script: Vec<Step>,
     web: Option<Web>,
+    /// Its process's name, if that is not the application's own.
+    process: Option<&'a str>,
+    /// `takt system` has started it, and decides what is started in it.
+    is_of_system: bool,
 }
 
 #[derive(Debug, PartialEq, Serialize)]
@@ -321,6 +327,8 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
             }),
             _ => None,
         },
+        process: None,
+        is_of_system: false,
     };
     let description = Sealed::of("run.json", &serde_json::to_vec(&run)?)?;
     start(args, &framework, &description.path())

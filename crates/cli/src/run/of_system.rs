@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+//! What the launcher is told of a process that `takt system` starts.
+
+use anyhow::Result;
+
+use super::Run;
+use super::folder::{DataFolder, Owner};
+use crate::framework::Framework;
+
+/// For the watchdog inside the process; the server has one of its own.
+const ANSWER_MILLIS: u128 = 20_000;
+
+/// As [`super::run`] writes it: JSON.
+pub(crate) fn description(app: &::system::App<'_>, framework: &Framework) -> Result<Vec<u8>> {
+    let manifest = app.manifest;
+    let owner = Owner::new(&manifest.package, app.settings.signers.iter().cloned());
+    let data = DataFolder::named(&app.data, &owner)?;
+    let run = Run {
+        manifest,
+        apk: app.code.clone(),
+        data: data.path(),
+        libraries: app.libraries.clone(),
+        framework_resources: framework.resources(),
+        android_id: data.android_id()?,
+        classes: None,
+        starts: Vec::new(),
+        limit_millis: None,
+        answer_millis: ANSWER_MILLIS,
+        until_started: false,
+        display: None,
+        script: Vec::new(),
+        web: None,
+        process: Some(&app.process.name),
+        is_of_system: true,
+    };
+    Ok(serde_json::to_vec(&run)?)
+}

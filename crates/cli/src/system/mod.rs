@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+//! `takt system`: a server that applications of several packages run under, and the commands that
+//! speak with it.
+//!
+//! The server itself is crate `system`. Here are its options, what it cannot know ([`host`]), what
+//! each of its children is first ([`app`]), and the commands ([`am`], [`verbs`]).
+
+pub(crate) mod am;
+pub(crate) mod app;
+mod host;
+pub(crate) mod verbs;
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use ::system::{Options, open};
+use anyhow::{Context, Result};
+
+use self::host::JavaHost;
+use crate::framework::Framework;
+use crate::run::ROOT_WARNING;
+
+/// Runs the system server, which several applications share
+///
+/// Keeps what `takt install` installs in a folder, starts each application in a process of its own,
+/// and starts again what failed, later each time. Ends at Ctrl-C or SIGTERM, and all applications
+/// with it. Exit code: 0 ended, 2 it did not begin.
+#[derive(clap::Args)]
+#[command(
+    after_help = "Example:\n  takt system &\n  takt install target/framework/apps/heartbeat.apk\n  takt am startservice -n org.example.heartbeat/.Heartbeat\n  takt ps"
+)]
+pub(crate) struct Args {
+    /// The folder of what is installed; /var/lib/takt for root, else takt/system in
+    /// $XDG_DATA_HOME or ~/.local/share
+    #[arg(long, value_name = "DIR")]
+    state: Option<PathBuf>,
+    #[command(flatten)]
+    endpoint: Endpoint,
+    /// Where `cargo xtask framework` has put the Java side
+    #[arg(long, value_name = "DIR")]
+    framework: Option<PathBuf>,
+}
+
+/// Where the server and its commands meet.
+#[derive(clap::Args)]
+pub(crate) struct Endpoint {
+    /// The server's socket; /run/takt/system for root, else takt/system in $XDG_RUNTIME_DIR
+    #[arg(long, value_name = "SOCKET", env = "TAKT_SYSTEM")]
+    socket: Option<PathBuf>,
+}
+
+impl Endpoint {
+    /// The path, whoever asks.
+    fn path(&self) -> Result<PathBuf> {
+        if let Some(path) = &self.socket {
+            return Ok(std::path::absolute(path)?);
+        }
+        if rustix::process::geteuid().is_root() {
+            return Ok("/run/takt/system".into());
+        }
+        let folder = std::env::var_os("XDG_RUNTIME_DIR")
+            .context("XDG_RUNTIME_DIR is not set: name the server's socket by --socket")?;
+        Ok(PathBuf::from(folder).join("takt/system"))
+    }
+}
+
+fn state_folder(named: Option<&PathBuf>) -> Result<PathBuf> {
+    if let Some(path) = named {
+        return Ok(std::path::absolute(path)?);
+    }
+    if rustix::process::geteuid().is_root() {
+        return Ok("/var/lib/takt".into());
+    }
+    let home = match std::env::var_os("XDG_DATA_HOME").map(PathBuf::from) {
+        Some(home) => home,
+        None => {
+            PathBuf::from(std::env::var_os("HOME").context("HOME is not set")?).join(".local/share")
+        }
+    };
+    Ok(std::path::absolute(home)?.join("takt/system"))
+}
+
+/// Runs until it is asked to end.
+pub(crate) fn run(args: &Args) -> Result<ExitCode> {
+    // What no application could start without is missed now, not later.
+    Framework::find(args.framework.as_deref())?;
+    crate::jdk::Jdk::find()?;
+    if rustix::process::geteuid().is_root() {
+        eprintln!("takt: {ROOT_WARNING}");
+    }
+    let options = Options {
+        state: state_folder(args.state.as_ref())?,
+        socket: args.endpoint.path()?,
+    };
+    let host = Arc::new(JavaHost::new(args.framework.clone())?);
+    let daemon = open(&options, host)?;
+    eprintln!(
+        "takt system: {} packages from {}, listens at {}",
+        daemon.packages(),
+        options.state.display(),
+        options.socket.display()
+    );
+    daemon.run();
+    eprintln!("takt system: ended");
+    Ok(ExitCode::SUCCESS)
+}
