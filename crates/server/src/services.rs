@@ -18,8 +18,6 @@ pub const CONNECTIONS_MAX: usize = 1_024;
 pub const STARTS_MAX: usize = 128;
 /// Different intents that one service is bound by.
 pub const BINDINGS_MAX: usize = 32;
-/// The time that each call of a service has, as on Android in the foreground.
-pub const ANSWER_NS_MAX: u64 = 20_000_000_000;
 /// The time until a service that was started as one in the foreground must say so.
 pub const FOREGROUND_NS_MAX: u64 = 30_000_000_000;
 /// The wait before a service starts again; each time it is longer.
@@ -771,7 +769,7 @@ fn ask(id: ServiceId, service: &mut Service, step: ServiceStep, cx: &mut Cx<'_>)
         return;
     };
     service.executing += 1;
-    let until = cx.now + ANSWER_NS_MAX;
+    let until = cx.now + cx.processes.limits.answer_ns;
     cx.processes.ask(process, Question::Service(id.0), until);
     cx.effects.push(Effect::WakeAt(until));
     cx.effects.push(Effect::Service {

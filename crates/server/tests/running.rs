@@ -252,7 +252,7 @@ fn a_client_s_death_unbinds() {
 fn who_does_not_answer_is_ended_and_waits_longer_each_time() {
     let (mut world, process, _) = World::with_worker();
     // Its onStartCommand has not returned.
-    world.pass(server::services::ANSWER_NS_MAX);
+    world.pass(server::processes::ANSWER_NS_MAX);
     let why = EndReason::NotAnswering;
     assert!(
         world

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The server's loop: [`Daemon`] starts processes, hears their deaths and what they say, lets commands
-//! in, and keeps the time. [`Host`] is what it is told about starting a process.
+//! The server's loop: [`Daemon`] starts processes, hears their deaths and what they say, lets
+//! commands in, and keeps the time. [`Host`] is what it is told about starting a process.
 //!
 //! One thread starts processes and hears them; loopers serve their calls; each command has a
 //! thread. What they share is [`Shared`].
@@ -26,7 +26,7 @@ use rt::sync::PiMutex;
 use rt::sys::Errno;
 use rt::thread::Builder;
 use server::packages::{InstallError, Settings};
-use server::processes::START_NS_MAX;
+use server::processes::Limits;
 use server::store::{Store, StoreError};
 use server::{Death, ProcessId, ProcessKey};
 
@@ -52,6 +52,8 @@ pub struct Options {
     pub state: PathBuf,
     /// The socket of the commands.
     pub socket: PathBuf,
+    /// How long processes have.
+    pub limits: Limits,
 }
 
 /// What is known of a process that is to be started.
@@ -167,7 +169,8 @@ pub fn open(options: &Options, host: Arc<dyn Host>) -> Result<Daemon, SystemErro
     let place = &options.state;
     let disk = RealDisk::open(place).map_err(|it| SystemError::State(place.clone(), it))?;
     let store = Store::open(disk).map_err(|it| SystemError::Store(place.clone(), it))?;
-    let (store, state) = restored(store, place)?;
+    let (store, mut state) = restored(store, place)?;
+    state.server.processes.limits = options.limits;
     let machine = |it: Errno| SystemError::Machine(it.to_string());
     let binder = Process::start(&binder::Options::new("system"));
     let binder = binder.map_err(|it| SystemError::Machine(it.to_string()))?;
@@ -406,7 +409,8 @@ fn greet(shared: &Arc<Shared>, pid: i32, socket: OwnedFd) -> Result<(), rt::thre
     let builder = Builder::new("greeter").policy(Policy::Other { nice: 0 });
     builder
         .spawn(move || {
-            let due_ns = Monotonic.now_ns() + START_NS_MAX;
+            let start_ns = shared.with(|it| it.server.processes.limits.start_ns);
+            let due_ns = Monotonic.now_ns() + start_ns;
             // One that does not speak in time ends by the state machine's clock.
             if let Ok(joined) = shared.binder.connect(socket, Side::Listener, due_ns)
                 && joined.peer().pid != pid

@@ -25,4 +25,6 @@ mod state;
 mod verbs;
 
 pub use client::{Client, ClientError};
+pub use server::processes::Limits;
+
 pub use daemon::{App, Daemon, Host, Options, SystemError, open};

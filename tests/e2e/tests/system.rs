@@ -44,6 +44,8 @@ impl World {
         let mut command = Command::new(takt_path());
         command.args(["system", "--state"]).arg(self.state());
         command.arg("--socket").arg(self.socket());
+        // For machines that do other things as well.
+        command.args(["--start=100s", "--anr=100s"]);
         let mut server = Application::start(&mut command);
         server.await_line("listens at");
         self.server = Some(server);

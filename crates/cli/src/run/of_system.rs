@@ -1,17 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 //! What the launcher is told of a process that `takt system` starts.
 
+use std::time::Duration;
+
 use anyhow::Result;
 
 use super::Run;
 use super::folder::{DataFolder, Owner};
 use crate::framework::Framework;
 
-/// For the watchdog inside the process; the server has one of its own.
-const ANSWER_MILLIS: u128 = 20_000;
-
-/// As [`super::run`] writes it: JSON.
-pub(crate) fn description(app: &::system::App<'_>, framework: &Framework) -> Result<Vec<u8>> {
+/// As [`super::run`] writes it: JSON. The watchdog inside the process allows `answer`; the server
+/// has one of its own.
+pub(crate) fn description(
+    app: &::system::App<'_>,
+    framework: &Framework,
+    answer: Duration,
+) -> Result<Vec<u8>> {
     let manifest = app.manifest;
     let owner = Owner::new(&manifest.package, app.settings.signers.iter().cloned());
     let data = DataFolder::named(&app.data, &owner)?;
@@ -25,7 +29,7 @@ pub(crate) fn description(app: &::system::App<'_>, framework: &Framework) -> Res
         classes: None,
         starts: Vec::new(),
         limit_millis: None,
-        answer_millis: ANSWER_MILLIS,
+        answer_millis: answer.as_millis(),
         until_started: false,
         display: None,
         script: Vec::new(),

@@ -3,6 +3,7 @@
 
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
+use std::time::Duration;
 
 use ::system::{App, Host};
 use anyhow::{Context, Result};
@@ -17,20 +18,26 @@ pub(super) struct JavaHost {
     /// This program, whose child is `takt app`.
     own: PathBuf,
     framework: Option<PathBuf>,
+    /// What each process's own watchdog allows.
+    answer: Duration,
 }
 
 impl JavaHost {
-    pub(super) fn new(framework: Option<PathBuf>) -> Result<Self> {
+    pub(super) fn new(framework: Option<PathBuf>, answer: Duration) -> Result<Self> {
         let own = std::env::current_exe().context("cannot find this program's own file")?;
         let framework = framework.map(std::path::absolute).transpose()?;
-        Ok(Self { own, framework })
+        Ok(Self {
+            own,
+            framework,
+            answer,
+        })
     }
 
     /// The one place where a process's command is made. What confines it goes into `takt app`,
     /// which is still this user and this program.
     fn command(&self, app: &App<'_>) -> Result<Command> {
         let framework = Framework::find(self.framework.as_deref())?;
-        let description = Sealed::handed("run.json", &description(app, &framework)?)?;
+        let description = Sealed::handed("run.json", &description(app, &framework, self.answer)?)?;
         let mut command = Command::new(&self.own);
         command.arg("app");
         command.arg(format!("--parent={}", std::process::id()));

@@ -13,8 +13,9 @@ pub(crate) mod verbs;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
+use std::time::Duration;
 
-use ::system::{Options, open};
+use ::system::{Limits, Options, open};
 use anyhow::{Context, Result};
 
 use self::host::JavaHost;
@@ -37,6 +38,13 @@ pub(crate) struct Args {
     state: Option<PathBuf>,
     #[command(flatten)]
     endpoint: Endpoint,
+    /// The time in which a process that was started says that it is there
+    #[arg(long, value_name = "TIME", value_parser = humantime::parse_duration, default_value = "10s")]
+    start: Duration,
+    /// The time in which an application answers each call of its life cycle; later its process is
+    /// ended as not responding
+    #[arg(long, value_name = "TIME", value_parser = humantime::parse_duration, default_value = "20s")]
+    anr: Duration,
     /// Where `cargo xtask framework` has put the Java side
     #[arg(long, value_name = "DIR")]
     framework: Option<PathBuf>,
@@ -81,6 +89,10 @@ fn state_folder(named: Option<&PathBuf>) -> Result<PathBuf> {
     Ok(std::path::absolute(home)?.join("takt/system"))
 }
 
+fn nanoseconds(time: Duration) -> u64 {
+    u64::try_from(time.as_nanos()).unwrap_or(u64::MAX / 2)
+}
+
 /// Runs until it is asked to end.
 pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     // What no application could start without is missed now, not later.
@@ -92,8 +104,12 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     let options = Options {
         state: state_folder(args.state.as_ref())?,
         socket: args.endpoint.path()?,
+        limits: Limits {
+            start_ns: nanoseconds(args.start),
+            answer_ns: nanoseconds(args.anr),
+        },
     };
-    let host = Arc::new(JavaHost::new(args.framework.clone())?);
+    let host = Arc::new(JavaHost::new(args.framework.clone(), args.anr)?);
     let daemon = open(&options, host)?;
     eprintln!(
         "takt system: {} packages from {}, listens at {}",

@@ -22,9 +22,9 @@ import takt.system.ISystem;
 import takt.system.Step;
 
 /**
- * Services under {@code takt system}: the part of IActivityManager that asks the server to start and
- * bind them, and what the server has this process do with its own. The server decides; here are the
- * objects behind its numbers.
+ * Services under {@code takt system}: the part of IActivityManager that asks the server to start
+ * and bind them, and what the server has this process do with its own. The server decides; here
+ * are the objects behind its numbers.
  */
 final class SystemServices implements ServiceHome {
     private static final class Record {
