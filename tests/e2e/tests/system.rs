@@ -267,7 +267,7 @@ fn a_stranger_is_told_who_may_and_a_stalling_client_keeps_nobody() {
     drop(stalled);
     let socket = world.socket();
     let socket = socket.to_str().expect("a text");
-    let stranger = Run::takt_unprivileged(&["ps", "--socket", socket]);
+    let stranger = Run::takt_as_nobody(&["ps", "--socket", socket]);
     if is_root() {
         assert_eq!(stranger.code, 1, "{stranger:#?}");
         assert!(
