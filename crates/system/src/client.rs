@@ -26,7 +26,7 @@ pub enum ClientError {
     #[error("cannot reach takt system at {0}: {1}")]
     Unreachable(PathBuf, Errno),
     /// It went in the middle, or did not answer in time.
-    #[error("takt system did not answer: {0}")]
+    #[error("takt system did not answer")]
     Silent(#[from] SocketError),
     /// What it said is not of this protocol.
     #[error("takt system speaks another version: {0}")]

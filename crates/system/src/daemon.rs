@@ -149,7 +149,8 @@ pub struct Daemon {
     shared: Arc<Shared>,
     door: Door,
     bells: Bells,
-    stop: StopBell,
+    /// Rings in `bells`.
+    _stop: StopBell,
     kept: BTreeMap<ProcessId, Kept>,
 }
 
@@ -199,7 +200,7 @@ pub fn open(options: &Options, host: Arc<dyn Host>) -> Result<Daemon, SystemErro
         shared,
         door,
         bells,
-        stop,
+        _stop: stop,
         kept: BTreeMap::new(),
     })
 }
@@ -266,7 +267,6 @@ impl Daemon {
 
     /// Processes end with this one anyway; here their ends are waited for.
     fn end(mut self) {
-        let _ = &self.stop;
         for (_, mut kept) in std::mem::take(&mut self.kept) {
             // One that has just ended is no fault.
             let _ = kept.child.kill();

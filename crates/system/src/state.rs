@@ -105,9 +105,11 @@ impl State {
         }
     }
 
-    fn end(&mut self, process: ProcessId, _why: EndReason) {
+    fn end(&mut self, process: ProcessId, why: EndReason) {
         self.starts.retain(|it| it.process != process);
         if let Some(running) = self.running.get(&process) {
+            let text = format!("takt system ends this process: {why:?}\n");
+            self.logs.hear(running.pid.unsigned_abs(), text.as_bytes());
             running.kill();
         }
     }

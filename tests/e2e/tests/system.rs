@@ -16,6 +16,9 @@ use tempfile::TempDir;
 /// For whatever a busy machine does.
 const BOUND_NS: u64 = 120_000_000_000;
 const LOOK: Duration = Duration::from_millis(50);
+/// Installs in which the server is killed, each a little later.
+const KILLS: u64 = 5;
+const KILL_NS: u64 = 25_000_000;
 const ASKER: &str = "org.example.asker";
 const METER: &str = "org.example.meter";
 const FLAKY: &str = "org.example.flaky";
@@ -244,12 +247,21 @@ fn a_server_that_is_killed_in_an_install_keeps_what_it_acknowledged() {
     let file = apps::folder().join("flaky.apk");
     let file = file.to_str().expect("a text");
     let is_there = |world: &World| world.said(&["dumpsys"]).contains(FLAKY);
-    for round in 0..6 {
+    for round in 0..=KILLS {
         let mut client = world.command(&["install", file]);
         let mut client = client.spawn().expect("takt starts");
-        Monotonic.sleep_until(Monotonic.now_ns() + round * 15_000_000);
-        world.server.take().expect("it runs").kill_alone();
-        let is_acknowledged = client.wait().expect("it ends").success();
+        let server = world.server.take().expect("it runs");
+        let is_acknowledged = if round == KILLS {
+            // The last time it may answer first.
+            let ended = client.wait().expect("it ends");
+            server.kill_alone();
+            assert!(ended.success());
+            true
+        } else {
+            Monotonic.sleep_until(Monotonic.now_ns() + round * KILL_NS);
+            server.kill_alone();
+            client.wait().expect("it ends").success()
+        };
         world.start();
         assert!(!is_acknowledged || is_there(&world), "round {round}");
         if is_there(&world) {
