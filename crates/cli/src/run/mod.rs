@@ -6,6 +6,7 @@
 
 mod confined;
 mod folder;
+mod of_system;
 mod script;
 mod sealed;
 
@@ -26,8 +27,9 @@ use serde::Serialize;
 
 use self::confined::{Needs, Sandbox};
 use self::folder::{DataFolder, Owner};
+pub(crate) use self::of_system::description;
 use self::script::{Script, Step};
-use self::sealed::Sealed;
+pub(crate) use self::sealed::Sealed;
 use crate::apk::HOST_ABI;
 use crate::framework::{Framework, Front};
 use crate::java;
@@ -254,6 +256,10 @@ struct Run<'a> {
     display: Option<Size>,
     script: Vec<Step>,
     web: Option<Web>,
+    /// Its process's name, if that is not the application's own.
+    process: Option<&'a str>,
+    /// `takt system` has started it, and decides what is started in it.
+    is_of_system: bool,
 }
 
 #[derive(Debug, PartialEq, Serialize)]
@@ -320,6 +326,8 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
             }),
             _ => None,
         },
+        process: None,
+        is_of_system: false,
     };
     let description = Sealed::of("run.json", &serde_json::to_vec(&run)?)?;
     let mut command = command(args, &framework, &description.path())?;

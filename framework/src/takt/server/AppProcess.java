@@ -71,18 +71,26 @@ public final class AppProcess {
     final InstalledPackage installed;
     final Watchdog watchdog;
     private final Owner owner;
-    private final Activities activities = new Activities(this);
-    private final Services services = new Services(this);
+    private final Activities activities;
+    private final ServiceHome services;
     private final Broadcasts broadcasts = new Broadcasts(this);
     private final PendingSenders senders = new PendingSenders(this);
     private final Alarms alarms = new Alarms(this, senders);
     private IApplicationThread thread;
     private boolean isStarted;
 
-    private AppProcess(InstalledPackage installed, long answerMillis, Owner owner) {
+    private AppProcess(InstalledPackage installed, long answerMillis, Owner owner, SystemLink link) {
         this.installed = installed;
         this.owner = owner;
         watchdog = new Watchdog(answerMillis, owner::onNotResponding);
+        activities = new Activities(this, link);
+        if (link == null) {
+            services = new Services(this);
+        } else {
+            SystemServices shared = new SystemServices(this, link.system());
+            services = shared;
+            link.serve(activities, shared);
+        }
     }
 
     /**
@@ -90,7 +98,12 @@ public final class AppProcess {
      * It has {@code answerMillis} to answer each transaction.
      */
     public static AppProcess start(InstalledPackage installed, long answerMillis, Owner owner) {
-        AppProcess process = new AppProcess(installed, answerMillis, owner);
+        return start(installed, answerMillis, owner, null);
+    }
+
+    /** The same; with a link, activities and services are the system server's. */
+    static AppProcess start(InstalledPackage installed, long answerMillis, Owner owner, SystemLink link) {
+        AppProcess process = new AppProcess(installed, answerMillis, owner, link);
         process.watchdog.start();
         Contents contents = new Contents();
         Providers providers = new Providers(process, new DeviceSettings(installed, contents));
@@ -115,14 +128,14 @@ public final class AppProcess {
         thread = attached;
         List<ProviderInfo> own = installed.infos(InstalledPackage.PROVIDER).stream()
                 .map(ProviderInfo.class::cast)
-                .filter(it -> it.enabled)
+                .filter(it -> it.enabled && it.processName.equals(installed.processName))
                 .sorted(Comparator.comparingInt((ProviderInfo it) -> it.initOrder).reversed())
                 .toList();
         long now = SystemClock.uptimeMillis();
         watchdog.ask(this, "start of the application");
         Configuration configuration = configuration();
         activities.bound(configuration);
-        thread.bindApplication(installed.application.processName, installed.application, null, null, false,
+        thread.bindApplication(installed.processName, installed.application, null, null, false,
                 ProviderInfoList.fromList(own), null, null, null, null, null, 0, false, false, false, false,
                 configuration, COMPATIBILITY, Map.of(), new Bundle(), "", null, null,
                 Changes.disabledFor(installed.application.targetSdkVersion), new long[0], null, now, now);
