@@ -174,8 +174,7 @@ impl Sitting {
         let Some(errand) = self.desk.seat.take() else {
             return false;
         };
-        errand.serve();
-        self.desk.seat.open(self.token);
+        errand.serve(|| self.desk.seat.open(self.token));
         true
     }
 }
@@ -205,12 +204,14 @@ struct Bearer {
 }
 
 impl Errand {
-    fn serve(self) {
+    /// `sit` has the thread wait again: before its caller has the answer, and may call again.
+    fn serve(self, sit: impl FnOnce()) {
         let Self {
             link, lent, bearer, ..
         } = self;
         let answer = lent.answer(&link, self.slot, &self.header, None);
         bearer.is_served.store(true, SeqCst);
+        sit();
         bearer.loan.give_back();
         message::give_parcel(answer);
     }
