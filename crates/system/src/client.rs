@@ -81,9 +81,13 @@ impl Client {
         // A server that refuses us says so and closes: its word counts, not our failure.
         let sent = self.0.send_until(&bytes, &files, due_ns);
         let mut frame = vec![0; FRAME_BYTES_MAX];
+        // One that closes with our request unread resets the socket, and the kernel says that
+        // once, before what the server had said.
+        let mut may_be_reset = true;
         loop {
             let received = match self.0.receive_until(&mut frame, due_ns) {
                 Ok(received) => received,
+                Err(SocketError::Closed) if std::mem::take(&mut may_be_reset) => continue,
                 Err(error) => return Err(sent.err().unwrap_or(error).into()),
             };
             match serde_json::from_slice(&frame[..received.size]).map_err(foreign)? {
