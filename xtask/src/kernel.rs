@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! `cargo xtask kernel`: the extended Binder driver as a module for the lab's PREEMPT_RT kernel.
+//! `cargo xtask kernel`: the extended Binder driver as a module for the lab's PREEMPT_RT kernel;
+//! and [`vkms`], a graphics card without a monitor that Debian does not build.
 //!
 //! Debian's source is patched and built in target/kernel; `tools/setup.d/31-kernel` has fetched it.
 
@@ -59,9 +60,32 @@ pub(crate) fn build() -> Result<PathBuf> {
         )?;
     }
     std::fs::copy(Path::new(OURS).join("Kbuild"), place.join("Kbuild"))?;
-    make(&place, &debian)?;
+    make(&place, &debian, &[])?;
     inputs.end()?;
     println!("kernel: {}", module.display());
+    Ok(module)
+}
+
+/// A graphics card that shows nothing and has a beat, as Debian's source has it.
+pub(crate) fn vkms() -> Result<PathBuf> {
+    let place = target_dir()?.join("kernel/vkms");
+    let module = place.join("vkms.ko");
+    let debian = fetched()?;
+    let source = debian.join("vkms");
+    let inputs = Inputs::of(&place, &[&source])?;
+    if inputs.are_built() && module.is_file() {
+        return Ok(module);
+    }
+    if place.exists() {
+        std::fs::remove_dir_all(&place)?;
+    }
+    std::fs::create_dir_all(&place)?;
+    for entry in std::fs::read_dir(&source)? {
+        let entry = entry?;
+        std::fs::copy(entry.path(), place.join(entry.file_name()))?;
+    }
+    make(&place, &debian, &["CONFIG_DRM_VKMS=m"])?;
+    inputs.end()?;
     Ok(module)
 }
 
@@ -82,8 +106,8 @@ fn fetched() -> Result<PathBuf> {
         .output()
         .context("cannot start tools/setup.d/31-kernel")?;
     let place = PathBuf::from(String::from_utf8(step.stdout)?.trim());
-    if !step.status.success() || !place.join("headers").is_dir() {
-        bail!("the driver's source is not fetched: run `make setup`");
+    if !step.status.success() || !place.join("headers").is_dir() || !place.join("vkms").is_dir() {
+        bail!("the modules' source is not fetched: run `make setup`");
     }
     Ok(place)
 }
@@ -100,7 +124,7 @@ fn patches() -> Result<Vec<PathBuf>> {
 }
 
 /// The kernel's own build. Debian's headers name /usr/src, where nothing is installed here.
-fn make(place: &Path, debian: &Path) -> Result<()> {
+fn make(place: &Path, debian: &Path, settings: &[&str]) -> Result<()> {
     let folders = std::fs::read_dir(debian.join("headers/src"))?;
     let mut headers = Vec::new();
     for folder in folders {
@@ -121,6 +145,7 @@ fn make(place: &Path, debian: &Path) -> Result<()> {
             .arg("--file")
             .arg(common.join("Makefile"))
             .args([pair("srctree", common), pair("M", place), "modules".into()])
+            .args(settings)
             // What Cargo says to its own make is not for this one.
             .env_remove("MAKEFLAGS"),
     )

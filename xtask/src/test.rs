@@ -40,6 +40,7 @@ pub(crate) fn run(only: Option<String>) -> Result<()> {
     stages.run("binder in the lab", driver_in_lab)?;
     stages.run("extended driver in the lab", extended_driver_in_lab)?;
     stages.run("peers in the lab", peers::in_lab)?;
+    stages.run("screen in the lab", screen_in_lab)?;
     stages.run("framework", framework::test)?;
     stages.run("code", framework::build)?;
     stages.run("e2e", e2e)?;
@@ -173,6 +174,22 @@ pub(crate) fn driver_tests(
             .arg(program)
             .args(["--include-ignored", "--test-threads", "1"])
             .args(tests),
+    )
+}
+
+/// A card without a monitor, and devices that nobody holds.
+fn screen_in_lab() -> Result<()> {
+    let module = kernel::vkms()?;
+    let program = test_program("console", "guest")?;
+    command(
+        Command::new(takt()?)
+            .args(["lab", "--quiet", "--deterministic", "--timeout", "600s"])
+            .arg("--module")
+            .arg(module)
+            .args(["--module", "uinput", "--module", "evdev"])
+            .args(["--with", "/usr/share/X11/xkb", "--"])
+            .arg(program)
+            .args(["--include-ignored", "--test-threads", "1", "--nocapture"]),
     )
 }
 

@@ -41,7 +41,7 @@ const ROOT_WARNING: &str = "running as root: the package may do everything to th
 /// that nothing caught, 2 refused, 3 ended because it did not respond.
 #[derive(clap::Args)]
 #[command(
-    after_help = "Example:\n  takt run target/framework/apps/heartbeat.apk --service .Heartbeat --for 10s --report\n  takt run target/framework/apps/widgets.apk --tap 150,130 --screenshot out/widgets.png\n  takt run target/framework/apps/widgets.apk --screen web"
+    after_help = "Example:\n  takt run target/framework/apps/heartbeat.apk --service .Heartbeat --for 10s --report\n  takt run target/framework/apps/widgets.apk --tap 150,130 --screenshot out/widgets.png\n  takt run target/framework/apps/widgets.apk --screen web\n  takt run target/framework/apps/widgets.apk --screen wayland\n  takt run target/framework/apps/widgets.apk --screen drm"
 )]
 pub(crate) struct Args {
     /// The package
@@ -96,22 +96,27 @@ pub(crate) struct Args {
     framework: Option<PathBuf>,
     /// Give activities windows, and show them here; without it, and without steps at the display,
     /// they live without windows
-    #[arg(long, value_name = "picture|web[=ADDR:PORT]")]
+    #[arg(long, value_name = "picture|web[=ADDR:PORT]|wayland|drm[=CARD]")]
     screen: Option<BackEnd>,
-    /// The display: its size in pixels, and its density in dots an inch
-    #[arg(long, value_name = "WIDTHxHEIGHT[@DPI]", default_value = "800x480")]
-    display: Display,
+    /// The display: its size in pixels, and its density in dots an inch [default: 800x480, with
+    /// drm what the monitor prefers]
+    #[arg(long, value_name = "WIDTHxHEIGHT[@DPI]")]
+    display: Option<Display>,
     #[command(flatten)]
     script: Script,
 }
 
 /// Who shows what the display has.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 enum BackEnd {
     /// Nobody but --screenshot.
     Picture,
     /// Browsers that come to this address.
     Web(SocketAddr),
+    /// A window of the desktop's compositor.
+    Wayland,
+    /// The screen of this graphics card, or of any.
+    Drm(Option<PathBuf>),
 }
 
 impl FromStr for BackEnd {
@@ -121,14 +126,14 @@ impl FromStr for BackEnd {
         match text.split_once('=') {
             None if text == "picture" => Ok(Self::Picture),
             None if text == "web" => Ok(Self::Web(LOOPBACK)),
+            None if text == "wayland" => Ok(Self::Wayland),
+            None if text == "drm" => Ok(Self::Drm(None)),
+            Some(("drm", card)) if !card.is_empty() => Ok(Self::Drm(Some(card.into()))),
             Some(("web", address)) => address
                 .parse()
                 .map(Self::Web)
                 .map_err(|_| "an address and a port are wanted: web=127.0.0.1:8080".to_owned()),
-            _ if matches!(text, "wayland" | "drm") => Err(format!(
-                "{text} is not supported yet: picture and web are there"
-            )),
-            _ => Err("picture, web or web=ADDR:PORT is wanted".to_owned()),
+            _ => Err("picture, web, web=ADDR:PORT, wayland, drm or drm=CARD is wanted".to_owned()),
         }
     }
 }
@@ -136,12 +141,43 @@ impl FromStr for BackEnd {
 /// Nobody but programs of this machine comes there, at a port that is free.
 const LOOPBACK: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 0);
 
-/// What the launcher lets browsers in by.
+/// Who shows the display; the launcher reads these names.
 #[derive(Serialize)]
-struct Web {
-    address: SocketAddr,
-    /// Where the address goes, with the token.
-    file: PathBuf,
+#[serde(tag = "by", rename_all = "lowercase")]
+enum Shown {
+    Web {
+        address: SocketAddr,
+        /// Where the address goes, with the token.
+        file: PathBuf,
+    },
+    Wayland,
+    Drm {
+        #[serde(skip_serializing_if = "Option::is_none")]
+        card: Option<PathBuf>,
+        /// None: the monitor's own.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        width: Option<u32>,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        height: Option<u32>,
+    },
+}
+
+impl Shown {
+    fn of(args: &Args, data: &DataFolder) -> Option<Self> {
+        match args.screen.clone()? {
+            BackEnd::Picture => None,
+            BackEnd::Web(address) => Some(Self::Web {
+                address,
+                file: data.screen_address(),
+            }),
+            BackEnd::Wayland => Some(Self::Wayland),
+            BackEnd::Drm(card) => Some(Self::Drm {
+                card,
+                width: args.display.map(|it| it.width),
+                height: args.display.map(|it| it.height),
+            }),
+        }
+    }
 }
 
 /// What the launcher makes the display of.
@@ -150,6 +186,17 @@ struct Size {
     width: u32,
     height: u32,
     density: u32,
+}
+
+impl Size {
+    fn of(display: Option<Display>) -> Self {
+        let display = display.unwrap_or(Display::PANEL);
+        Self {
+            width: display.width,
+            height: display.height,
+            density: display.density,
+        }
+    }
 }
 
 impl Args {
@@ -251,7 +298,7 @@ struct Run<'a> {
     /// None: activities live without windows.
     display: Option<Size>,
     script: Vec<Step>,
-    web: Option<Web>,
+    shown: Option<Shown>,
 }
 
 #[derive(Debug, PartialEq, Serialize)]
@@ -308,19 +355,9 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
         limit_millis: args.limit.map(|it| it.as_millis()),
         answer_millis: args.anr.as_millis(),
         until_started: args.until_started,
-        display: args.has_display().then_some(Size {
-            width: args.display.width,
-            height: args.display.height,
-            density: args.display.density,
-        }),
+        display: args.has_display().then(|| Size::of(args.display)),
         script: args.script.steps()?,
-        web: match args.screen {
-            Some(BackEnd::Web(address)) => Some(Web {
-                address,
-                file: data.screen_address(),
-            }),
-            _ => None,
-        },
+        shown: Shown::of(args, &data),
     };
     let description = Sealed::of("run.json", &serde_json::to_vec(&run)?)?;
     start(args, &framework, &description.path())
@@ -451,9 +488,13 @@ mod tests {
     fn a_screen_is_a_picture_or_an_address() {
         assert_eq!("picture".parse(), Ok(BackEnd::Picture));
         assert_eq!("web".parse(), Ok(BackEnd::Web(LOOPBACK)));
+        assert_eq!("wayland".parse(), Ok(BackEnd::Wayland));
+        assert_eq!("drm".parse(), Ok(BackEnd::Drm(None)));
+        let card = BackEnd::Drm(Some("/dev/dri/card1".into()));
+        assert_eq!("drm=/dev/dri/card1".parse(), Ok(card));
         let address = "[::1]:80".parse().unwrap();
         assert_eq!("web=[::1]:80".parse(), Ok(BackEnd::Web(address)));
-        for wrong in ["", "web=", "web=80", "web=host:80", "picture=1", "drm"] {
+        for wrong in ["", "web=", "web=80", "web=host:80", "picture=1", "drm="] {
             assert!(wrong.parse::<BackEnd>().is_err(), "{wrong}");
         }
     }

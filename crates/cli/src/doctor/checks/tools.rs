@@ -19,13 +19,17 @@ pub(super) fn jdk() -> Finding {
     }
 }
 
-/// Each of these works on every machine; what does not says so.
+/// A picture and a browser work on every machine.
 pub(super) fn screens() -> Finding {
-    Finding::fit(
-        "screens",
-        "picture, web; wayland and drm: not supported",
-        "where `takt run --screen` can show an application's windows",
-    )
+    let mut works = vec!["picture", "web"];
+    let mut why = "where `takt run --screen` can show an application's windows".to_owned();
+    let mut look = |name, fault: Option<String>| match fault {
+        None => works.push(name),
+        Some(fault) => why += &format!("; not {name}: {fault}"),
+    };
+    look("wayland", wayland::probe().err().map(|it| it.to_string()));
+    look("drm", console::probe().err().map(|it| it.to_string()));
+    Finding::fit("screens", works.join(", "), &why)
 }
 
 pub(super) fn qemu() -> Finding {
