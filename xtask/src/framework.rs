@@ -35,6 +35,8 @@ const HOST_FILES: [&str; 2] = [
 const FONTS: &str = "framework/fonts/fonts.xml";
 /// Interfaces of tests, and which parcelables of AOSP's they name.
 const AIDL: &str = "framework/test/aidl";
+/// What an application's process and the system server say to each other.
+const SYSTEM_AIDL: &str = "framework/aidl";
 
 /// The JDK's own reader of class files, for our tools.
 const ASM: [&str; 2] = [
@@ -358,7 +360,7 @@ fn said(command: &mut Command) -> Result<String> {
     Ok(String::from_utf8(output.stdout)?)
 }
 
-/// Java for the tests' interfaces, as an application's build makes it.
+/// Java for our interfaces and the tests', as an application's build makes it.
 fn stubs(out: &Path) -> Result<PathBuf> {
     if out.exists() {
         std::fs::remove_dir_all(out)?;
@@ -369,6 +371,12 @@ fn stubs(out: &Path) -> Result<PathBuf> {
     aidl.arg(Path::new(AIDL).join("framework.aidl"));
     aidl.arg("-o").arg(out);
     for entry in std::fs::read_dir(Path::new(AIDL).join("takt/test"))? {
+        aidl.arg(entry?.path());
+    }
+    command(&mut aidl)?;
+    let mut aidl = Command::new("aidl");
+    aidl.args(["--lang=java", "-I", SYSTEM_AIDL, "-o"]).arg(out);
+    for entry in std::fs::read_dir(Path::new(SYSTEM_AIDL).join("takt/system"))? {
         aidl.arg(entry?.path());
     }
     command(&mut aidl)?;

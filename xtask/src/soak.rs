@@ -24,7 +24,8 @@ const LONG_TESTS: [(&str, &str); 5] = [
 ];
 
 /// What makes the excerpts of `binder`'s tests long: programs killed at random and at steps of a
-/// call, calls with references, seconds of a hostile peer.
+/// call, calls with references, seconds of a hostile peer. The steps take twenty minutes: each
+/// program starts, and is called, beside two others that keep both processors busy.
 const BINDER: [(&str, &str); 4] = [
     ("BINDER_TEST_KILLS", "5000"),
     ("BINDER_TEST_STEPS", "10000"),
@@ -59,6 +60,7 @@ pub(crate) fn run(only: Option<String>) -> Result<()> {
     })?;
     stages.run("lab-seeds", || lab_seeds(&takt))?;
     stages.run("stock driver in the lab", test::stock_driver_in_lab)?;
+    stages.run("screen in the lab", test::screen_in_lab)?;
     stages.run("peers over the stock driver", peers::over_stock_in_lab)?;
     stages.run("rsbinder's own tests in the lab", peers::own_tests_in_lab)?;
     let whole = Length { steps: 2_000_000 };

@@ -37,10 +37,10 @@ pub(crate) fn run(only: Option<String>) -> Result<()> {
     stages.run("miri", sanitize::miri)?;
     stages.run("lab", || cargo_test(&["--package", "lab"]))?;
     stages.run("locks on PREEMPT_RT", locks_in_lab)?;
+    stages.run("sandbox in the lab", sandbox_in_lab)?;
     stages.run("binder in the lab", driver_in_lab)?;
     stages.run("extended driver in the lab", extended_driver_in_lab)?;
     stages.run("peers in the lab", peers::in_lab)?;
-    stages.run("screen in the lab", screen_in_lab)?;
     stages.run("framework", framework::test)?;
     stages.run("code", framework::build)?;
     stages.run("e2e", e2e)?;
@@ -120,6 +120,17 @@ fn locks_in_lab() -> Result<()> {
     Ok(())
 }
 
+/// What is otherwise on Debian's kernel: an older Landlock, and cgroup v2.
+fn sandbox_in_lab() -> Result<()> {
+    let program = test_program("sandbox", "confined")?;
+    command(
+        Command::new(takt()?)
+            .args(["lab", "--cpus", "2", "--quiet", "--"])
+            .arg(program)
+            .args(["group", "report", "lent", "local_sockets"]),
+    )
+}
+
 /// Debian's /dev/binder in a guest: the host has none.
 fn driver_in_lab() -> Result<()> {
     let program = test_program("binder", "driver")?;
@@ -177,8 +188,8 @@ pub(crate) fn driver_tests(
     )
 }
 
-/// A card without a monitor, and devices that nobody holds.
-fn screen_in_lab() -> Result<()> {
+/// A card without a monitor, and devices that nobody holds: crate `console`.
+pub(crate) fn screen_in_lab() -> Result<()> {
     let module = kernel::vkms()?;
     let program = test_program("console", "guest")?;
     command(

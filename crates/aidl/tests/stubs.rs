@@ -43,6 +43,12 @@ fn the_stubs_are_those_that_are_kept() {
         let made = library(&[&golden.join(interface)]).rust(&[]).unwrap();
         check(&golden.join(kept), &made);
     }
+    let system = crates.join("../framework/aidl/takt/system");
+    let names = ["IApp.aidl", "ISystem.aidl", "Step.aidl", "Wish.aidl"];
+    let files = names.map(|it| system.join(it));
+    let files: Vec<&Path> = files.iter().map(|it| it.as_path()).collect();
+    let made = library(&files).rust(&[]).unwrap();
+    check(&crates.join("system/src/agent/stubs.rs"), &made);
     let unnamed = library_of_golden.rust(&[]).unwrap_err().to_string();
     let expected =
         "IGolden.aidl:20:31: not supported: android.os.Bundle, a parcelable of another language";

@@ -52,6 +52,17 @@ pub struct Apk<'a> {
     pub manifest: Manifest,
 }
 
+/// A native library in a package.
+#[derive(Clone, Copy, Debug)]
+pub struct NativeLibrary<'a> {
+    /// Where it lies.
+    pub entry: &'a str,
+    /// Its name without folders.
+    pub file: &'a str,
+    /// Unpacked, as the directory says.
+    pub bytes: u64,
+}
+
 impl<'a> Apk<'a> {
     /// Reads archive, manifest and resource table.
     pub fn parse(bytes: &'a [u8]) -> Result<Self, Error> {
@@ -83,6 +94,22 @@ impl<'a> Apk<'a> {
             .chain(numbered)
             .take_while(|it| self.archive.contains(it))
             .collect()
+    }
+
+    /// Its native libraries for a machine architecture. Deeper ones are not looked for on Android
+    /// either; this way no name leads out of the folder that they go to.
+    pub fn native_libraries<'b>(&'b self, abi: &str) -> Vec<NativeLibrary<'b>> {
+        let library = |(entry, it): (&'b str, &Entry)| {
+            let below = entry.strip_prefix("lib/")?.strip_prefix(abi)?;
+            let file = below.strip_prefix('/')?;
+            let is_library = file.ends_with(".so") && !file.contains('/');
+            is_library.then_some(NativeLibrary {
+                entry,
+                file,
+                bytes: it.bytes,
+            })
+        };
+        self.archive.entries().filter_map(library).collect()
     }
 
     /// The machine architectures for which it brings native libraries.

@@ -20,6 +20,7 @@ mod manual;
 mod output;
 mod resolve;
 mod run;
+mod system;
 
 use std::process::ExitCode;
 
@@ -43,18 +44,27 @@ struct Args {
 #[allow(clippy::large_enum_variant, reason = "there is one of it in a process")]
 enum Command {
     Admit(admit::Args),
+    Am(system::am::Args),
     Apk(apk::Args),
     Bench(bench::Args),
     Compile(compile::Args),
     Completions(manual::CompletionArgs),
     Dex(dex::Args),
     Doctor(doctor::Args),
+    Dumpsys(system::verbs::DumpsysArgs),
+    Install(system::verbs::InstallArgs),
     Java(java::Args),
     Lab(lab::Args),
     Latency(latency::Args),
+    Logcat(system::verbs::LogcatArgs),
     Man(manual::ManArgs),
+    Ps(system::verbs::PsArgs),
     Resolve(resolve::Args),
     Run(run::Args),
+    System(system::Args),
+    Uninstall(system::verbs::UninstallArgs),
+    #[command(hide = true)]
+    App(system::app::Args),
     #[command(hide = true)]
     Load(load::Args),
 }
@@ -78,18 +88,26 @@ fn main() -> ExitCode {
 fn run(command: Command) -> Result<ExitCode> {
     match command {
         Command::Admit(args) => admit::run(&args),
+        Command::Am(args) => system::am::run(&args),
+        Command::App(args) => system::app::run(&args),
         Command::Apk(args) => apk::run(&args),
         Command::Bench(args) => bench::run(&args),
         Command::Compile(args) => compile::run(&args),
         Command::Completions(args) => manual::completions(&args, Args::command()),
         Command::Dex(args) => dex::run(&args),
         Command::Doctor(args) => doctor::run(&args),
+        Command::Dumpsys(args) => system::verbs::dumpsys(&args),
+        Command::Install(args) => system::verbs::install(&args),
         Command::Java(args) => java::run(&args),
         Command::Lab(args) => lab::run(args),
         Command::Latency(args) => latency::run(&args),
+        Command::Logcat(args) => system::verbs::logcat(&args),
         Command::Man(args) => manual::man(&args, Args::command()),
+        Command::Ps(args) => system::verbs::ps(&args),
         Command::Resolve(args) => resolve::run(&args),
         Command::Run(args) => run::run(&args),
+        Command::System(args) => system::run(&args),
+        Command::Uninstall(args) => system::verbs::uninstall(&args),
         Command::Load(args) => load::run(&args),
     }
 }

@@ -275,8 +275,8 @@ impl Buffer {
     fn new(device: &Device, size: (u32, u32)) -> io::Result<Self> {
         let buffer = device.create_dumb_buffer(size, DrmFourcc::Xrgb8888, 32)?;
         let frame = device.add_framebuffer(&buffer, 24, 32)?;
-        // A mapping borrows the buffer's numbers. These few bytes stay for each time that a card is
-        // taken; the buffer itself goes with the card.
+        // A leak: a mapping borrows the buffer's numbers. These few bytes stay for each time that a
+        // card is taken; the buffer itself goes with the card.
         let numbers: &'static mut DumbBuffer = Box::leak(Box::new(buffer));
         let mut pixels = device.map_dumb_buffer(numbers)?;
         pixels.fill(0);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The machine's own screen, in a guest of the lab: a card without a monitor (vkms) and devices
-//! that nobody holds (uinput). `cargo xtask test --only screen` runs it there; elsewhere there is
+//! that nobody holds (uinput). `cargo xtask soak --only screen` runs it there; elsewhere there is
 //! no card to take.
 
 use std::fs::OpenOptions;

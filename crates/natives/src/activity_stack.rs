@@ -10,7 +10,7 @@ use intent::{Component, Intent, Uri};
 use jni_sys::{jboolean, jclass, jint, jlong, jlongArray, jobjectArray};
 use rt::sync::PiMutex;
 use server::activities::{
-    Declaration, DocumentMode, FinishTask, Home, LaunchMode, Refused, Start, Started, Visit,
+    Declaration, DocumentMode, FinishTask, Home, LaunchMode, Refused, Start, Started,
 };
 use server::{Activities, ActivityId, Cx, Effect, Payload, ProcessKey, Processes};
 
@@ -64,7 +64,7 @@ impl Hosted {
                 activity, visit, ..
             } = effect
             {
-                write(&mut steps, activity, &visit);
+                steps.extend(visit.numbers(activity));
             }
         }
         (answer, steps)
@@ -76,22 +76,6 @@ fn key() -> ProcessKey {
         uid: uid().cast_unsigned(),
         name: PACKAGE.to_owned(),
     }
-}
-
-/// Which, made by what, made anew, to end, where to; results and intents, each behind their count.
-fn write(steps: &mut Vec<jlong>, activity: ActivityId, visit: &Visit) {
-    let number = |it: Option<Payload>| it.map_or(0, |it| it.0.cast_signed());
-    steps.push(activity.0.cast_signed());
-    steps.push(number(visit.create));
-    steps.push(visit.is_relaunch.into());
-    steps.push(visit.is_finishing.into());
-    steps.push(visit.then as jlong);
-    steps.push(visit.results.len() as jlong);
-    for it in &visit.results {
-        steps.extend([it.request.into(), it.code.into(), number(it.data)]);
-    }
-    steps.push(visit.intents.len() as jlong);
-    steps.extend(visit.intents.iter().map(|it| it.0.cast_signed()));
 }
 
 fn with<T>(ask: impl FnOnce(&mut Activities, &mut Cx<'_>) -> T) -> (T, Vec<jlong>) {

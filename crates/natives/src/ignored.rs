@@ -16,6 +16,8 @@ macro_rules! ignored {
 
 ignored! {
     Java_android_app_ActivityThread_nInitZygoteChildHeapProfiling();
+    // On Android malloc gives memory back. glibc's would hold its lock for that, without bound.
+    Java_android_app_ActivityThread_nPurgePendingResources();
     Java_dalvik_system_VMRuntime_registerSensitiveThread();
     Java_dalvik_system_VMRuntime_setDisabledCompatChangesNative(jlongArray);
     Java_dalvik_system_VMRuntime_setHiddenApiExemptions(jobjectArray);

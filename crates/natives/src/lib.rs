@@ -8,6 +8,7 @@
 //! in AOSP's own library for graphics, resources and SQLite.
 
 mod activity_stack;
+mod alarms;
 mod apk_assets;
 mod asynchronous_close;
 mod binder;
@@ -29,6 +30,7 @@ mod native_memory;
 mod network;
 mod os_constants;
 mod parcel;
+mod pending_intents;
 mod performance_hint;
 mod process;
 mod realtime_thread;

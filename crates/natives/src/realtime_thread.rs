@@ -60,7 +60,7 @@ extern "system" fn Java_takt_framework_RealtimeThread_priority(_: Env, _: jclass
             known
         }
     };
-    own.max(sends_as)
+    own.max(sends_as).min(SENDS_AT_MOST.get())
 }
 
 /// What a thread's messages count as at least.
@@ -73,6 +73,17 @@ enum SendsAs {
 
 thread_local! {
     static SENDS_AS: Cell<SendsAs> = const { Cell::new(SendsAs::Known(0)) };
+    /// What a thread's messages count as at most: it acts for somebody less urgent.
+    static SENDS_AT_MOST: Cell<jint> = const { Cell::new(PRIORITY_MAX) };
+}
+
+#[unsafe(no_mangle)]
+extern "system" fn Java_takt_framework_RealtimeThread_sendAtMost(
+    _: Env,
+    _: jclass,
+    priority: jint,
+) {
+    SENDS_AT_MOST.set(priority.clamp(0, PRIORITY_MAX));
 }
 
 /// What a caller claims, and no more than the kernel has the calling thread run at for it. Some

@@ -4,9 +4,11 @@
 //!
 //! Only this module asks the machine for the time (`inject-time`).
 
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::guard;
+use crate::sys::Errno;
 
 /// Where time comes from. Nanoseconds since an arbitrary origin; never goes back.
 pub trait Clock: Sync {
@@ -64,12 +66,82 @@ pub fn thread_time_ns() -> u64 {
     now_ns(libc::CLOCK_THREAD_CPUTIME_ID)
 }
 
+/// Since the machine's start in nanoseconds, its sleep counted: CLOCK_BOOTTIME.
+pub fn since_start_ns() -> u64 {
+    now_ns(libc::CLOCK_BOOTTIME)
+}
+
+/// Since 1970 in nanoseconds; goes back when somebody sets the clock: CLOCK_REALTIME.
+pub fn wall_ns() -> u64 {
+    now_ns(libc::CLOCK_REALTIME)
+}
+
+/// Tells when somebody has set the wall clock, or the machine has slept.
+#[derive(Debug)]
+pub struct ClockChanges(OwnedFd);
+
+impl ClockChanges {
+    /// From now on.
+    ///
+    /// # Errors
+    ///
+    /// No descriptor is left.
+    pub fn new() -> Result<Self, Errno> {
+        // SAFETY: timerfd_create takes numbers alone.
+        let raw = unsafe { libc::timerfd_create(libc::CLOCK_REALTIME, libc::TFD_CLOEXEC) };
+        Errno::check(raw.into())?;
+        // SAFETY: the kernel has just given this descriptor to us alone.
+        let it = Self(unsafe { OwnedFd::from_raw_fd(raw) });
+        it.arm()?;
+        Ok(it)
+    }
+
+    /// A timer that never comes, and is cancelled when the clock is set.
+    fn arm(&self) -> Result<(), Errno> {
+        let mut never = libc::itimerspec {
+            it_interval: timespec(0),
+            it_value: timespec(0),
+        };
+        never.it_value.tv_sec = libc::time_t::MAX;
+        let flags = libc::TFD_TIMER_ABSTIME | libc::TFD_TIMER_CANCEL_ON_SET;
+        // SAFETY: the descriptor is open, `never` is read, and no old value is written.
+        let set = unsafe {
+            libc::timerfd_settime(
+                self.0.as_raw_fd(),
+                flags,
+                &raw const never,
+                std::ptr::null_mut(),
+            )
+        };
+        Errno::check(set.into()).map(drop)
+    }
+
+    /// Waits for the next change. Changes in quick succession may be one.
+    ///
+    /// # Errors
+    ///
+    /// The kernel's, of reading a timer.
+    pub fn wait(&self) -> Result<(), Errno> {
+        guard::blocking("wait for a change of the clock");
+        let mut times = 0_u64;
+        loop {
+            // SAFETY: the descriptor is open, and eight bytes of `times` may be written.
+            let read = unsafe { libc::read(self.0.as_raw_fd(), (&raw mut times).cast(), 8) };
+            match Errno::check(read as i64) {
+                Err(Errno(libc::ECANCELED)) => return Ok(()),
+                Err(Errno(libc::EINTR)) | Ok(_) => {}
+                Err(errno) => return Err(errno),
+            }
+        }
+    }
+}
+
 fn now_ns(clock: libc::clockid_t) -> u64 {
     let mut time = libc::timespec {
         tv_sec: 0,
         tv_nsec: 0,
     };
-    // SAFETY: `time` is writable, and both clocks used here exist on every Linux.
+    // SAFETY: `time` is writable, and the clocks used here exist on every Linux.
     let returned = unsafe { libc::clock_gettime(clock, &raw mut time) };
     assert_eq!(returned, 0, "clock {clock} exists");
     nanoseconds(time)

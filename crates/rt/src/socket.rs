@@ -151,6 +151,21 @@ impl Socket {
         Ok(())
     }
 
+    /// The same, and waits for room; gives up at `due_ns`.
+    pub fn send_until(
+        &self,
+        bytes: &[u8],
+        fds: &[BorrowedFd<'_>],
+        due_ns: u64,
+    ) -> Result<(), SocketError> {
+        loop {
+            match self.try_send(bytes, fds) {
+                Err(SocketError::Empty) => self.wait_until(libc::POLLOUT, due_ns)?,
+                outcome => return outcome,
+            }
+        }
+    }
+
     /// Takes the next message into `bytes`. Never waits.
     pub fn try_receive(&self, bytes: &mut [u8]) -> Result<Received, SocketError> {
         let mut control = [0_u64; CONTROL_WORDS];
@@ -183,26 +198,31 @@ impl Socket {
 
     /// Takes the next message, or gives up at `due_ns`.
     pub fn receive_until(&self, bytes: &mut [u8], due_ns: u64) -> Result<Received, SocketError> {
-        guard::blocking("wait for a message");
         loop {
             match self.try_receive(bytes) {
-                Err(SocketError::Empty) => {}
+                Err(SocketError::Empty) => self.wait_until(libc::POLLIN, due_ns)?,
                 outcome => return outcome,
             }
-            let now_ns = Monotonic.now_ns();
-            if due_ns <= now_ns {
-                return Err(SocketError::TimedOut);
-            }
-            let wait_ms = (due_ns - now_ns).div_ceil(1_000_000);
-            let mut poll = libc::pollfd {
-                fd: self.0.as_raw_fd(),
-                events: libc::POLLIN,
-                revents: 0,
-            };
-            let wait_ms = i32::try_from(wait_ms).unwrap_or(i32::MAX);
-            // SAFETY: `poll` is one entry, writable.
-            unsafe { libc::poll(&raw mut poll, 1, wait_ms) };
         }
+    }
+
+    /// Sleeps until something of the kind may be done, or the due time.
+    fn wait_until(&self, events: libc::c_short, due_ns: u64) -> Result<(), SocketError> {
+        guard::blocking("wait for a message");
+        let now_ns = Monotonic.now_ns();
+        if due_ns <= now_ns {
+            return Err(SocketError::TimedOut);
+        }
+        let wait_ms = (due_ns - now_ns).div_ceil(1_000_000);
+        let mut poll = libc::pollfd {
+            fd: self.0.as_raw_fd(),
+            events,
+            revents: 0,
+        };
+        let wait_ms = i32::try_from(wait_ms).unwrap_or(i32::MAX);
+        // SAFETY: `poll` is one entry, writable.
+        unsafe { libc::poll(&raw mut poll, 1, wait_ms) };
+        Ok(())
     }
 }
 

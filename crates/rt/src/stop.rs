@@ -2,6 +2,8 @@
 //! [`StopFlag`]: Ctrl-C and kin end work early and in order, with what there is so far.
 
 use std::io;
+use std::os::fd::{AsFd, BorrowedFd};
+use std::os::unix::net::UnixStream;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -31,5 +33,26 @@ impl StopFlag {
     pub fn is_set(&self) -> bool {
         // Relaxed: the flag carries no data, and every later look sees it.
         self.0.load(Ordering::Relaxed)
+    }
+}
+
+/// Becomes readable when a person asks the program to stop, for a loop that sleeps.
+#[derive(Debug)]
+pub struct StopBell(UnixStream);
+
+impl StopBell {
+    /// One that SIGINT, SIGTERM and SIGHUP ring from now on.
+    pub fn on_signals() -> io::Result<Self> {
+        let (near, far) = UnixStream::pair()?;
+        for signal in [SIGINT, SIGTERM, SIGHUP] {
+            signal_hook::low_level::pipe::register(signal, far.try_clone()?)?;
+        }
+        Ok(Self(near))
+    }
+}
+
+impl AsFd for StopBell {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.0.as_fd()
     }
 }

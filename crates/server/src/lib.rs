@@ -6,6 +6,7 @@
 //! - [`Activities`]: tasks and back stacks, by launch modes and flags.
 //! - [`Services`]: started, bound, in front, started again.
 //! - [`Providers`]: who holds what an authority names.
+//! - [`Alarms`]: what is to be done at which time.
 //! - [`PendingIntents`]: intents that others send in a package's name.
 //! - [`Server`]: all of them, so that no record outlives its package or process.
 //! - [`store`]: what is kept over a kill −9, on a disk that somebody gives.
@@ -14,6 +15,7 @@
 #![forbid(unsafe_code)]
 
 pub mod activities;
+pub mod alarms;
 mod effect;
 mod id;
 pub mod packages;
@@ -25,6 +27,7 @@ pub mod services;
 pub mod store;
 
 pub use activities::Activities;
+pub use alarms::Alarms;
 pub use effect::{Cx, Effect, EndReason};
 pub use id::{
     ActivityId, ConnectionId, Payload, PendingId, ProcessId, ProcessKey, ServiceId, TaskId,

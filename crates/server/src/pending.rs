@@ -163,6 +163,11 @@ impl PendingIntents {
         self.all.get(&id)
     }
 
+    /// What their intents are named by.
+    pub fn payloads(&self) -> impl Iterator<Item = Payload> + '_ {
+        self.all.values().map(|it| it.payload)
+    }
+
     /// How many there are.
     pub fn len(&self) -> usize {
         self.all.len()

@@ -17,12 +17,33 @@ pub const QUESTIONS_MAX: usize = 256;
 pub const FAULTS_MAX: usize = 256;
 /// From the start of a process until it attaches.
 pub const START_NS_MAX: u64 = 10_000_000_000;
+/// The time that each step of an activity and each call of a service has, as on Android in the
+/// foreground.
+pub const ANSWER_NS_MAX: u64 = 20_000_000_000;
 /// The wait after the first fault.
 pub const BACK_OFF_NS_MIN: u64 = 1_000_000_000;
 /// The longest wait.
 pub const BACK_OFF_NS_MAX: u64 = 3_600_000_000_000;
 /// Without a fault for so long, a process is forgiven.
 pub const FORGIVEN_AFTER_NS: u64 = 600_000_000_000;
+
+/// How long processes have. A slow machine, or one that is busy, gives them more.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// From a start until it attaches.
+    pub start_ns: u64,
+    /// For a step of an activity or a call of a service.
+    pub answer_ns: u64,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            start_ns: START_NS_MAX,
+            answer_ns: ANSWER_NS_MAX,
+        }
+    }
+}
 
 /// Where a process is on its way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -86,6 +107,8 @@ struct Faults {
 /// All processes.
 #[derive(Clone, Debug, Default)]
 pub struct Processes {
+    /// How long they have.
+    pub limits: Limits,
     all: BTreeMap<ProcessId, Process>,
     by_key: BTreeMap<ProcessKey, ProcessId>,
     faults: BTreeMap<ProcessKey, Faults>,
@@ -111,7 +134,7 @@ impl Processes {
         let wait_until = self.wait_until(key, now);
         let state = match wait_until {
             Some(at) => ProcessState::Waiting(at),
-            None => ProcessState::Starting(now + START_NS_MAX),
+            None => ProcessState::Starting(now + self.limits.start_ns),
         };
         let id = self.add(key, package, state)?;
         match wait_until {
@@ -119,7 +142,7 @@ impl Processes {
             None => effects.push(self.start_effect(id)),
         }
         if wait_until.is_none() {
-            effects.push(Effect::WakeAt(now + START_NS_MAX));
+            effects.push(Effect::WakeAt(now + self.limits.start_ns));
         }
         Ok(id)
     }
@@ -215,6 +238,11 @@ impl Processes {
         faults.last_ns = now;
     }
 
+    /// How often it failed in a row.
+    pub fn faults(&self, key: &ProcessKey) -> u32 {
+        self.faults.get(key).map_or(0, |it| it.count)
+    }
+
     /// When it may start; none if at once.
     fn wait_until(&self, key: &ProcessKey, now: u64) -> Option<u64> {
         let faults = self.faults.get(key)?;
@@ -255,13 +283,14 @@ impl Processes {
 
     /// Starts who has waited, and names those that are late, with the reason.
     pub fn tick(&mut self, now: u64, effects: &mut Vec<Effect>) -> Vec<(ProcessId, EndReason)> {
+        let start_ns = self.limits.start_ns;
         let mut late = Vec::new();
         let mut started = Vec::new();
         for (id, process) in &mut self.all {
             let is_silent = process.questions.values().any(|until| *until <= now);
             match process.state {
                 ProcessState::Waiting(at) if at <= now => {
-                    process.state = ProcessState::Starting(now + START_NS_MAX);
+                    process.state = ProcessState::Starting(now + start_ns);
                     started.push(*id);
                 }
                 ProcessState::Starting(until) if until <= now => {
@@ -273,7 +302,7 @@ impl Processes {
         }
         for id in started {
             effects.push(self.start_effect(id));
-            effects.push(Effect::WakeAt(now + START_NS_MAX));
+            effects.push(Effect::WakeAt(now + start_ns));
         }
         late
     }

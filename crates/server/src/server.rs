@@ -93,6 +93,16 @@ impl Server {
         std::mem::take(&mut self.effects)
     }
 
+    /// What intents and results are named by anything that is there.
+    pub fn payloads(&self) -> BTreeSet<Payload> {
+        let pending = self.pending.payloads();
+        let activities = self.activities.payloads();
+        activities
+            .chain(self.services.payloads())
+            .chain(pending)
+            .collect()
+    }
+
     /// Installs a package. One that it replaces ends first.
     ///
     /// # Errors

@@ -18,8 +18,6 @@ pub const CONNECTIONS_MAX: usize = 1_024;
 pub const STARTS_MAX: usize = 128;
 /// Different intents that one service is bound by.
 pub const BINDINGS_MAX: usize = 32;
-/// The time that each call of a service has, as on Android in the foreground.
-pub const ANSWER_NS_MAX: u64 = 20_000_000_000;
 /// The time until a service that was started as one in the foreground must say so.
 pub const FOREGROUND_NS_MAX: u64 = 30_000_000_000;
 /// The wait before a service starts again; each time it is longer.
@@ -77,6 +75,8 @@ pub enum ServiceStep {
     Disconnected {
         /// Which of its connections.
         connection: ConnectionId,
+        /// The service is gone, not its process alone: nothing connects it again.
+        is_final: bool,
     },
 }
 
@@ -175,6 +175,13 @@ struct Connection {
     intent: Intent,
     has_auto_create: bool,
     is_connected: bool,
+}
+
+impl Service {
+    /// It starts again at this time, because its process died.
+    pub fn restart_at(&self) -> Option<u64> {
+        self.restart_at
+    }
 }
 
 /// All services and connections.
@@ -467,6 +474,7 @@ impl Services {
                     service: id,
                     step: ServiceStep::Disconnected {
                         connection: *connection,
+                        is_final: false,
                     },
                 });
             }
@@ -532,6 +540,20 @@ impl Services {
     /// One of them.
     pub fn get(&self, id: ServiceId) -> Option<&Service> {
         self.all.get(&id)
+    }
+
+    /// All, by number.
+    pub fn iter(&self) -> impl Iterator<Item = (ServiceId, &Service)> {
+        self.all.iter().map(|(id, service)| (*id, service))
+    }
+
+    /// What is named by starts and bindings, and not gone.
+    pub fn payloads(&self) -> impl Iterator<Item = Payload> + '_ {
+        self.all.values().flat_map(|it| {
+            let starts = it.waiting.iter().chain(&it.delivered);
+            let starts = starts.filter_map(|it| it.intent);
+            starts.chain(it.bindings.iter().map(|it| it.payload))
+        })
     }
 
     /// The one of this name.
@@ -704,6 +726,7 @@ impl Services {
                     service: id,
                     step: ServiceStep::Disconnected {
                         connection: *connection,
+                        is_final: true,
                     },
                 });
             }
@@ -746,7 +769,7 @@ fn ask(id: ServiceId, service: &mut Service, step: ServiceStep, cx: &mut Cx<'_>)
         return;
     };
     service.executing += 1;
-    let until = cx.now + ANSWER_NS_MAX;
+    let until = cx.now + cx.processes.limits.answer_ns;
     cx.processes.ask(process, Question::Service(id.0), until);
     cx.effects.push(Effect::WakeAt(until));
     cx.effects.push(Effect::Service {

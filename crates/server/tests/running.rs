@@ -218,7 +218,10 @@ fn binding_makes_it_only_if_it_is_asked_to() {
     world.told(|it, cx| assert!(it.unbind(second, client, cx)));
     // The one that is left makes nothing, so it holds nothing.
     let unbind = ServiceStep::Unbind { intent: Payload(5) };
-    let gone = ServiceStep::Disconnected { connection: first };
+    let gone = ServiceStep::Disconnected {
+        connection: first,
+        is_final: true,
+    };
     assert_eq!(
         world.steps(),
         [
@@ -249,7 +252,7 @@ fn a_client_s_death_unbinds() {
 fn who_does_not_answer_is_ended_and_waits_longer_each_time() {
     let (mut world, process, _) = World::with_worker();
     // Its onStartCommand has not returned.
-    world.pass(server::services::ANSWER_NS_MAX);
+    world.pass(server::processes::ANSWER_NS_MAX);
     let why = EndReason::NotAnswering;
     assert!(
         world

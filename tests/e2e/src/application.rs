@@ -65,9 +65,20 @@ impl Application {
 
     /// Presses Ctrl-C.
     pub fn interrupt(&self) {
+        self.signal("-INT");
+    }
+
+    /// Sends a signal to its first process alone.
+    pub fn signal(&self, name: &str) {
         let pid = self.child.id().to_string();
-        let ended = Command::new("kill").args(["-INT", &pid]).status();
-        assert!(ended.expect("kill").success());
+        let sent = Command::new("kill").args([name, &pid]).status();
+        assert!(sent.expect("kill").success());
+    }
+
+    /// Its first process ends by SIGKILL; what that has started is left.
+    pub fn kill_alone(mut self) {
+        self.signal("-KILL");
+        self.child.wait().expect("it ends");
     }
 
     /// Waits until it ends without a fault; all of its log.

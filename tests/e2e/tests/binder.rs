@@ -231,6 +231,9 @@ fn kill(rounds: usize, seed: u64) {
         next = (round + 1 < rounds).then(|| victim(round + 1));
         Monotonic.sleep_until(Monotonic.now_ns() + random.u64(..LIFE_MAX_US) * 1000);
         called.0.kill().expect("SIGKILL");
+        if (round + 1).is_multiple_of(20) {
+            eprintln!("{} of {rounds} killed", round + 1);
+        }
     }
     check(lines.collect(), 5);
 }

@@ -70,9 +70,7 @@ fn it_names_the_screens_that_would_work() {
     );
     let nobody = "not wayland: cannot connect to the compositor at /nowhere/wayland-9: ";
     assert!(why.contains(nobody), "{why}");
-    let has_card = Path::new("/dev/dri").exists();
-    let no_card = "not drm: there is no graphics card";
-    assert_eq!(why.contains(no_card), !has_card, "{why}");
+    assert!(why.contains("not drm: not supported yet"), "{why}");
 }
 
 #[test]

@@ -12,7 +12,7 @@ use std::os::fd::{AsRawFd as _, OwnedFd};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
-use apk::{Apk, Entry};
+use apk::{Apk, NativeLibrary};
 use rustix::fs::{AtFlags, Mode, OFlags, fstat, mkdirat, openat, renameat, unlinkat};
 use rustix::io::Errno;
 use serde::{Deserialize, Serialize};
@@ -196,7 +196,7 @@ impl DataFolder {
     /// Puts the package's native libraries for this machine where its class loader looks, in place
     /// of those of an earlier run, as an installation does. What fails leaves nothing behind.
     pub(super) fn unpack_libraries(&self, package: &Apk<'_>) -> Result<()> {
-        let libraries = libraries(package);
+        let libraries = package.native_libraries(HOST_ABI);
         let sizes = libraries.iter().map(|it| it.bytes);
         let bytes = sizes.fold(0, u64::saturating_add);
         if bytes > LIBRARY_BYTES_MAX {
@@ -218,7 +218,7 @@ impl DataFolder {
         Ok(())
     }
 
-    fn fill(&self, package: &Apk<'_>, libraries: &[Library<'_>]) -> Result<()> {
+    fn fill(&self, package: &Apk<'_>, libraries: &[NativeLibrary<'_>]) -> Result<()> {
         if libraries.is_empty() {
             return Ok(());
         }
@@ -229,7 +229,7 @@ impl DataFolder {
             FOLDER | OFlags::NOFOLLOW,
             Mode::empty(),
         )?;
-        for Library { entry, file, .. } in libraries {
+        for NativeLibrary { entry, file, .. } in libraries {
             let bytes = package.archive.read_dense(entry)?;
             let write = || create(&folder, file)?.write_all(&bytes);
             write().with_context(|| {
@@ -277,29 +277,4 @@ impl DataFolder {
 fn create(folder: &OwnedFd, name: &str) -> std::io::Result<File> {
     let flags = OFlags::CREATE | OFlags::EXCL | OFlags::WRONLY | OFlags::CLOEXEC;
     Ok(openat(folder, name, flags, Mode::RUSR | Mode::WUSR | Mode::XUSR)?.into())
-}
-
-/// A native library for this machine.
-struct Library<'a> {
-    entry: &'a str,
-    /// Its name without folders.
-    file: &'a str,
-    /// Unpacked, as the directory says.
-    bytes: u64,
-}
-
-fn libraries<'a>(package: &'a Apk<'_>) -> Vec<Library<'a>> {
-    let library = |(entry, it): (&'a str, &Entry)| {
-        let below = entry.strip_prefix("lib/")?.strip_prefix(HOST_ABI)?;
-        let file = below.strip_prefix('/')?;
-        // Deeper ones are not looked for on Android either; this way no name leads out of the
-        // folder.
-        let is_library = file.ends_with(".so") && !file.contains('/');
-        is_library.then_some(Library {
-            entry,
-            file,
-            bytes: it.bytes,
-        })
-    };
-    package.archive.entries().filter_map(library).collect()
 }

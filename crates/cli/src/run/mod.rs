@@ -4,7 +4,9 @@
 //! The package is verified here; `takt.server.Launcher` in framework/src is told what it declares
 //! and what to start.
 
+mod confined;
 mod folder;
+mod of_system;
 mod script;
 mod sealed;
 
@@ -23,16 +25,15 @@ use clap::ValueEnum;
 use screen::Display;
 use serde::Serialize;
 
+use self::confined::{Needs, Sandbox};
 use self::folder::{DataFolder, Owner};
+pub(crate) use self::of_system::description;
 use self::script::{Script, Step};
-use self::sealed::Sealed;
+pub(crate) use self::sealed::Sealed;
 use crate::apk::HOST_ABI;
 use crate::framework::{Framework, Front};
 use crate::java;
 use crate::jdk::Jdk;
-
-/// Nothing confines an application yet: docs/operate/security.md.
-const ROOT_WARNING: &str = "running as root: the package may do everything to this machine, since applications are not confined yet";
 
 /// Runs an Android application from its package
 ///
@@ -41,7 +42,7 @@ const ROOT_WARNING: &str = "running as root: the package may do everything to th
 /// that nothing caught, 2 refused, 3 ended because it did not respond.
 #[derive(clap::Args)]
 #[command(
-    after_help = "Example:\n  takt run target/framework/apps/heartbeat.apk --service .Heartbeat --for 10s --report\n  takt run target/framework/apps/widgets.apk --tap 150,130 --screenshot out/widgets.png\n  takt run target/framework/apps/widgets.apk --screen web\n  takt run target/framework/apps/widgets.apk --screen wayland\n  takt run target/framework/apps/widgets.apk --screen drm"
+    after_help = "Example:\n  takt run target/framework/apps/heartbeat.apk --service .Heartbeat --for 10s --report\n  takt run target/framework/apps/widgets.apk --tap 150,130 --screenshot out/widgets.png\n  takt run target/framework/apps/widgets.apk --screen web\n  takt run target/framework/apps/widgets.apk --screen wayland"
 )]
 pub(crate) struct Args {
     /// The package
@@ -81,6 +82,9 @@ pub(crate) struct Args {
     /// Refuse real-time threads that the system gives no real-time priority
     #[arg(long)]
     realtime_strict: bool,
+    /// How much of a sandbox there must be: what is offered here, all of it, or none
+    #[arg(long, value_enum, default_value_t = Sandbox::Best)]
+    sandbox: Sandbox,
     /// Listen at this path for another `takt run`, whose applications call services here and add
     /// theirs: until there is a system server
     #[arg(long, value_name = "SOCKET")]
@@ -96,18 +100,17 @@ pub(crate) struct Args {
     framework: Option<PathBuf>,
     /// Give activities windows, and show them here; without it, and without steps at the display,
     /// they live without windows
-    #[arg(long, value_name = "picture|web[=ADDR:PORT]|wayland|drm[=CARD]")]
+    #[arg(long, value_name = "picture|web[=ADDR:PORT]|wayland")]
     screen: Option<BackEnd>,
-    /// The display: its size in pixels, and its density in dots an inch [default: 800x480, with
-    /// drm what the monitor prefers]
-    #[arg(long, value_name = "WIDTHxHEIGHT[@DPI]")]
-    display: Option<Display>,
+    /// The display: its size in pixels, and its density in dots an inch
+    #[arg(long, value_name = "WIDTHxHEIGHT[@DPI]", default_value = "800x480")]
+    display: Display,
     #[command(flatten)]
     script: Script,
 }
 
 /// Who shows what the display has.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum BackEnd {
     /// Nobody but --screenshot.
     Picture,
@@ -115,8 +118,6 @@ enum BackEnd {
     Web(SocketAddr),
     /// A window of the desktop's compositor.
     Wayland,
-    /// The screen of this graphics card, or of any.
-    Drm(Option<PathBuf>),
 }
 
 impl FromStr for BackEnd {
@@ -127,13 +128,14 @@ impl FromStr for BackEnd {
             None if text == "picture" => Ok(Self::Picture),
             None if text == "web" => Ok(Self::Web(LOOPBACK)),
             None if text == "wayland" => Ok(Self::Wayland),
-            None if text == "drm" => Ok(Self::Drm(None)),
-            Some(("drm", card)) if !card.is_empty() => Ok(Self::Drm(Some(card.into()))),
             Some(("web", address)) => address
                 .parse()
                 .map(Self::Web)
                 .map_err(|_| "an address and a port are wanted: web=127.0.0.1:8080".to_owned()),
-            _ => Err("picture, web, web=ADDR:PORT, wayland, drm or drm=CARD is wanted".to_owned()),
+            None if text == "drm" => {
+                Err("drm is not supported yet: picture, web and wayland are there".to_owned())
+            }
+            _ => Err("picture, web, web=ADDR:PORT or wayland is wanted".to_owned()),
         }
     }
 }
@@ -151,31 +153,17 @@ enum Shown {
         file: PathBuf,
     },
     Wayland,
-    Drm {
-        #[serde(skip_serializing_if = "Option::is_none")]
-        card: Option<PathBuf>,
-        /// None: the monitor's own.
-        #[serde(skip_serializing_if = "Option::is_none")]
-        width: Option<u32>,
-        #[serde(skip_serializing_if = "Option::is_none")]
-        height: Option<u32>,
-    },
 }
 
 impl Shown {
-    fn of(args: &Args, data: &DataFolder) -> Option<Self> {
-        match args.screen.clone()? {
+    fn of(screen: BackEnd, data: &DataFolder) -> Option<Self> {
+        match screen {
             BackEnd::Picture => None,
             BackEnd::Web(address) => Some(Self::Web {
                 address,
                 file: data.screen_address(),
             }),
             BackEnd::Wayland => Some(Self::Wayland),
-            BackEnd::Drm(card) => Some(Self::Drm {
-                card,
-                width: args.display.map(|it| it.width),
-                height: args.display.map(|it| it.height),
-            }),
         }
     }
 }
@@ -186,17 +174,6 @@ struct Size {
     width: u32,
     height: u32,
     density: u32,
-}
-
-impl Size {
-    fn of(display: Option<Display>) -> Self {
-        let display = display.unwrap_or(Display::PANEL);
-        Self {
-            width: display.width,
-            height: display.height,
-            density: display.density,
-        }
-    }
 }
 
 impl Args {
@@ -299,6 +276,10 @@ struct Run<'a> {
     display: Option<Size>,
     script: Vec<Step>,
     shown: Option<Shown>,
+    /// Its process's name, if that is not the application's own.
+    process: Option<&'a str>,
+    /// `takt system` has started it, and decides what is started in it.
+    is_of_system: bool,
 }
 
 #[derive(Debug, PartialEq, Serialize)]
@@ -334,9 +315,6 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
             "--gc, --report, --realtime and --realtime-strict are of Takt's machine, not of HotSpot"
         );
     }
-    if rustix::process::geteuid().is_root() {
-        eprintln!("takt: {ROOT_WARNING}");
-    }
     let manifest = &package.manifest;
     let framework = Framework::find(args.framework.as_deref())?;
     let data = data_folder(args, &Owner::new(&manifest.package, signers))?;
@@ -355,15 +333,59 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
         limit_millis: args.limit.map(|it| it.as_millis()),
         answer_millis: args.anr.as_millis(),
         until_started: args.until_started,
-        display: args.has_display().then(|| Size::of(args.display)),
+        display: args.has_display().then_some(Size {
+            width: args.display.width,
+            height: args.display.height,
+            density: args.display.density,
+        }),
         script: args.script.steps()?,
-        shown: Shown::of(args, &data),
+        shown: args.screen.and_then(|it| Shown::of(it, &data)),
+        process: None,
+        is_of_system: false,
     };
     let description = Sealed::of("run.json", &serde_json::to_vec(&run)?)?;
-    start(args, &framework, &description.path())
+    let mut command = command(args, &framework, &description.path())?;
+    let needs = needs(args, &framework, &data, manifest)?;
+    confined::confine(&mut command, args.sandbox, needs)?;
+    let error = command.exec();
+    let java = command.get_program().display();
+    Err(error).with_context(|| format!("cannot start {java}"))
 }
 
-fn start(args: &Args, framework: &Framework, description: &Path) -> Result<ExitCode> {
+/// What the application reads and writes besides what every program does.
+fn needs<'a>(
+    args: &Args,
+    framework: &Framework,
+    data: &DataFolder,
+    manifest: &'a Manifest,
+) -> Result<Needs<'a>> {
+    let own = std::env::current_exe().context("cannot find this program's own file")?;
+    let machine = java::machine_beside(&own);
+    let mut reads = framework.places();
+    reads.push(Jdk::find()?.home);
+    // The library, and the code that was delivered with it.
+    let delivered = |folder: PathBuf| [java::MACHINE, "code"].map(|it| folder.join(it));
+    reads.extend(machine.into_iter().flat_map(delivered));
+    reads.extend(args.classes.clone());
+    let mut writes = vec![data.path().to_owned()];
+    writes.extend(confined::code_store());
+    let mut outputs: Vec<PathBuf> = args.script.outputs().map(Path::to_owned).collect();
+    outputs.extend(args.report.clone().flatten());
+    let listens = args.binder_listen.as_deref();
+    Ok(Needs {
+        permissions: &manifest.uses_permissions,
+        shows_web: matches!(args.screen, Some(BackEnd::Web(_))),
+        shows_window: args.screen == Some(BackEnd::Wayland),
+        has_neighbours: listens.or(args.binder_join.as_deref()).is_some(),
+        reads,
+        writes,
+        outputs,
+        meets_in: listens.map(confined::folder_of).transpose()?,
+    })
+}
+
+/// The Java machine with all that it is told.
+fn command(args: &Args, framework: &Framework, description: &Path) -> Result<Command> {
     let java = Jdk::find()?.home.join("bin/java");
     let mut command = Command::new(&java);
     match args.machine {
@@ -384,7 +406,7 @@ fn start(args: &Args, framework: &Framework, description: &Path) -> Result<ExitC
             }
         }
     }
-    let error = command
+    command
         .args(args.heap.iter().map(|size| format!("-Xmx{size}")))
         .args(framework.options(match args.has_display() {
             true => Front::Shown,
@@ -392,9 +414,8 @@ fn start(args: &Args, framework: &Framework, description: &Path) -> Result<ExitC
         })?)
         .args(neighbours(args)?)
         .arg("takt.server.Launcher")
-        .arg(description)
-        .exec();
-    Err(error).with_context(|| format!("cannot start {}", java.display()))
+        .arg(description);
+    Ok(command)
 }
 
 /// How the process finds another one: properties that takt.framework.Neighbours reads.
@@ -489,12 +510,9 @@ mod tests {
         assert_eq!("picture".parse(), Ok(BackEnd::Picture));
         assert_eq!("web".parse(), Ok(BackEnd::Web(LOOPBACK)));
         assert_eq!("wayland".parse(), Ok(BackEnd::Wayland));
-        assert_eq!("drm".parse(), Ok(BackEnd::Drm(None)));
-        let card = BackEnd::Drm(Some("/dev/dri/card1".into()));
-        assert_eq!("drm=/dev/dri/card1".parse(), Ok(card));
         let address = "[::1]:80".parse().unwrap();
         assert_eq!("web=[::1]:80".parse(), Ok(BackEnd::Web(address)));
-        for wrong in ["", "web=", "web=80", "web=host:80", "picture=1", "drm="] {
+        for wrong in ["", "web=", "web=80", "web=host:80", "picture=1", "wayland=1", "drm"] {
             assert!(wrong.parse::<BackEnd>().is_err(), "{wrong}");
         }
     }

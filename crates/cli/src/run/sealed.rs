@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //! [`Sealed`]: bytes that were checked, in memory that nobody can change, for the program that this
-//! process becomes.
+//! process becomes, or for another.
 
 use std::fs::File;
 use std::io::Write as _;
@@ -10,14 +10,23 @@ use std::path::PathBuf;
 use anyhow::{Context, Result};
 use rustix::fs::{MemfdFlags, SealFlags, fcntl_add_seals, memfd_create};
 
-/// A memory file without a name in any folder, open across `exec`.
-pub(super) struct Sealed(OwnedFd);
+/// A memory file without a name in any folder.
+pub(crate) struct Sealed(OwnedFd);
 
 impl Sealed {
     /// A copy of the bytes; `name` is what a person sees in /proc.
     pub(super) fn of(name: &str, bytes: &[u8]) -> Result<Self> {
+        Self::with(name, bytes, MemfdFlags::empty())
+    }
+
+    /// The same, not open across `exec`: for somebody who is handed it.
+    pub(crate) fn handed(name: &str, bytes: &[u8]) -> Result<OwnedFd> {
+        Self::with(name, bytes, MemfdFlags::CLOEXEC).map(|it| it.0)
+    }
+
+    fn with(name: &str, bytes: &[u8], more: MemfdFlags) -> Result<Self> {
         let what = || format!("cannot keep {} bytes of {name} in memory", bytes.len());
-        let flags = MemfdFlags::ALLOW_SEALING;
+        let flags = MemfdFlags::ALLOW_SEALING | more;
         // Kernels before 6.3 do not know the flag, later ones may be set up to insist on it.
         let fd = memfd_create(name, flags | MemfdFlags::NOEXEC_SEAL)
             .or_else(|_| memfd_create(name, flags))

@@ -9,7 +9,7 @@ use binder::{Options, Process, Side};
 use jni_sys::{jclass, jint, jlong, jobject, jstring};
 use rt::clock::{Clock, Monotonic};
 use rt::socket::Socket;
-use rustix::fs::{FileType, Mode};
+use rustix::fs::{FileType, Mode, OFlags};
 use rustix::io::{Errno, retry_on_intr};
 use rustix::net::{
     AddressFamily, SocketAddrUnix, SocketFlags, SocketType, accept_with, bind, connect, listen,
@@ -173,6 +173,41 @@ extern "system" fn Java_takt_framework_Neighbours_join(
         Ok(root) => object_of(env, root),
         Err(error) => {
             throw(env, &format!("no neighbour at {path}"), &error);
+            core::ptr::null_mut()
+        }
+    }
+}
+
+/// The socket that the process was started with as its standard input, which reads nothing then.
+fn inherited() -> Result<OwnedFd, Errno> {
+    let socket = rustix::io::fcntl_dupfd_cloexec(rustix::stdio::stdin(), 3)?;
+    let nothing = rustix::fs::open("/dev/null", OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty())?;
+    rustix::stdio::dup2_stdin(&nothing)?;
+    Ok(socket)
+}
+
+/// Joins who has started this process, and gives what it gives first.
+#[unsafe(no_mangle)]
+extern "system" fn Java_takt_framework_Neighbours_joinStandardInput(
+    env: Env,
+    _: jclass,
+    millis: jlong,
+) -> jobject {
+    let Some(process) = running(env) else {
+        return core::ptr::null_mut();
+    };
+    let due_ns = Monotonic.now_ns() + millis.max(0).unsigned_abs().saturating_mul(1_000_000);
+    let joined = inherited()
+        .map_err(|it| it.to_string())
+        .and_then(|socket| {
+            let joined = process.connect(socket, Side::Caller, due_ns);
+            joined.map_err(|it| it.to_string())
+        })
+        .and_then(|it| it.root().map_err(|it| it.to_string()));
+    match joined {
+        Ok(root) => object_of(env, root),
+        Err(error) => {
+            throw(env, "the system server does not answer", &error);
             core::ptr::null_mut()
         }
     }

@@ -8,9 +8,6 @@ use super::record::{RESULT_CANCELED, Record, State, Then, Visit};
 use super::{Activities, LAUNCHES_MAX, STOPPING_MAX};
 use crate::{ActivityId, Cx, Effect, ProcessId, Question, TaskId};
 
-/// A process must answer each step of an activity within this time, as on Android.
-pub(super) const ANSWER_NS_MAX: u64 = 10_000_000_000;
-
 impl Activities {
     /// `onPause` has returned, or did not in time.
     pub fn paused(&mut self, id: ActivityId, cx: &mut Cx<'_>) {
@@ -291,7 +288,7 @@ fn send(id: ActivityId, record: &Record, visit: Visit, cx: &mut Cx<'_>) {
     let Some(process) = record.process else {
         return;
     };
-    let until = cx.now + ANSWER_NS_MAX;
+    let until = cx.now + cx.processes.limits.answer_ns;
     if visit.then != Then::Stay && cx.processes.ask(process, Question::Activity(id.0), until) {
         cx.effects.push(Effect::WakeAt(until));
     }

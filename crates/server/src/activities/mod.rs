@@ -24,7 +24,7 @@ pub use record::{
 pub use start::{Refused, Started};
 
 use crate::id::Numbers;
-use crate::{ActivityId, TaskId};
+use crate::{ActivityId, Payload, TaskId};
 
 /// Activities at once; two that start each other for ever end here.
 pub const ACTIVITIES_MAX: usize = 512;
@@ -92,6 +92,15 @@ impl Activities {
     /// All of them.
     pub fn iter(&self) -> impl Iterator<Item = (ActivityId, &Record)> {
         self.records.iter().map(|(id, record)| (*id, record))
+    }
+
+    /// What is named by activities, and not gone.
+    pub fn payloads(&self) -> impl Iterator<Item = Payload> + '_ {
+        self.records.values().flat_map(|it| {
+            let results = it.results.iter().filter_map(|it| it.data);
+            let intents = it.intents.iter().copied();
+            std::iter::once(it.payload).chain(results).chain(intents)
+        })
     }
 
     /// All tasks, from the back to the front.

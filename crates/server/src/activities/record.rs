@@ -127,6 +127,35 @@ pub struct Visit {
     pub then: Then,
 }
 
+impl Visit {
+    /// As an application's process reads it: which, made by what, made anew, to end, where to; then
+    /// results and intents, each behind their count.
+    pub fn numbers(&self, activity: ActivityId) -> Vec<i64> {
+        let number = |it: Option<Payload>| it.map_or(0, |it| it.0.cast_signed());
+        let mut numbers = vec![
+            activity.0.cast_signed(),
+            number(self.create),
+            self.is_relaunch.into(),
+            self.is_finishing.into(),
+            self.then as i64,
+            self.results.len() as i64,
+        ];
+        for it in &self.results {
+            numbers.extend([it.request.into(), it.code.into(), number(it.data)]);
+        }
+        numbers.push(self.intents.len() as i64);
+        numbers.extend(self.intents.iter().map(|it| it.0.cast_signed()));
+        numbers
+    }
+
+    /// What its numbers name.
+    pub fn payloads(&self) -> impl Iterator<Item = Payload> + '_ {
+        let results = self.results.iter().filter_map(|it| it.data);
+        let intents = self.intents.iter().copied();
+        self.create.into_iter().chain(results).chain(intents)
+    }
+}
+
 /// Where a visit ends.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Then {

@@ -127,22 +127,32 @@ impl<D: Disk> Store<D> {
     ///
     /// [`StoreError`]
     pub fn open(mut disk: D) -> Result<Self, StoreError> {
-        let state = match disk.read(STATE)? {
-            Some(bytes) => read(&bytes)?,
-            None => State::default(),
-        };
-        disk.remove(STATE_NEW)?;
         let last = disk.codes()?.iter().filter_map(|it| number(it)).max();
         let mut store = Self {
             disk,
-            state,
+            state: State::default(),
             next_code: last.map_or(0, |it| it + 1),
         };
-        store.tidy()?;
-        for it in store.state.packages.values() {
-            store.disk.make_place(&it.name, it.uid)?;
-        }
+        store.reopen()?;
         Ok(store)
+    }
+
+    /// Reads what the disk has, after it failed: then that is what is kept.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError`]
+    pub fn reopen(&mut self) -> Result<(), StoreError> {
+        self.state = match self.disk.read(STATE)? {
+            Some(bytes) => read(&bytes)?,
+            None => State::default(),
+        };
+        self.disk.remove(STATE_NEW)?;
+        self.tidy()?;
+        for it in self.state.packages.values() {
+            self.disk.make_place(&it.name, it.uid)?;
+        }
+        Ok(())
     }
 
     /// What is installed.

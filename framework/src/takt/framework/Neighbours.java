@@ -64,6 +64,18 @@ public final class Neighbours {
     }
 
     /**
+     * The root of the process that has started this one, at the socket that is its standard input:
+     * which it is no more then.
+     */
+    public static IBinder joinParent(long millis) {
+        try {
+            return joinStandardInput(millis);
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
+        }
+    }
+
+    /**
      * What a service throws and no caller can be told: an Error, which ends an application, or an
      * exception that no parcel carries.
      */
@@ -82,6 +94,8 @@ public final class Neighbours {
     private static native void listen(String path, IBinder root) throws IOException;
 
     private static native void admit() throws IOException;
+
+    private static native IBinder joinStandardInput(long millis) throws IOException;
 
     private static native IBinder join(String path, long millis) throws IOException;
 }

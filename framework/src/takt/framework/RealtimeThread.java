@@ -24,4 +24,10 @@ public final class RealtimeThread {
      * before.
      */
     public static native int sendAs(int priority);
+
+    /**
+     * What the calling thread sends from here on counts as sent at this priority at most, however
+     * urgent the thread is; 99 ends it. For who acts for one after the other.
+     */
+    public static native void sendAtMost(int priority);
 }

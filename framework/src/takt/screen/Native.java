@@ -82,9 +82,6 @@ final class Native {
     /** Shows the display in a window, and gives it that one's size; null, or why not. */
     static native String openWindow(String title);
 
-    /** The same on a card's own screen; any card, and the monitor's size, if none is named. */
-    static native String takeCard(String card, int width, int height);
-
     /** What was done at the display: kind, three numbers, text; zero after a second without. */
     static native String deed(long[] out);
 

@@ -44,7 +44,6 @@ final class Remote {
         String fault = switch (back) {
             case "web" -> serve(shown, name);
             case "wayland" -> Native.openWindow(name);
-            case "drm" -> Native.takeCard(shown.optString("card"), shown.optInt("width"), shown.optInt("height"));
             default -> "not supported by Takt yet";
         };
         return fault == null ? null : "--screen " + back + ": " + fault;

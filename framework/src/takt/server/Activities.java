@@ -38,6 +38,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import takt.screen.Screen;
+import takt.system.Step;
 
 /**
  * IActivityTaskManager and IActivityClientController: the activities of the process.
@@ -75,6 +76,7 @@ final class Activities {
     }
 
     private final AppProcess process;
+    private final ActivityStack stack;
     /** Those that the stack knows, by its numbers; it bounds them. */
     private final Map<Long, Record> records = new LinkedHashMap<>();
     /** What the stack knows by number only: intents, and results' data. */
@@ -92,8 +94,9 @@ final class Activities {
     /** What a relaunch is for: the difference from the last configuration. */
     private int differing;
 
-    Activities(AppProcess process) {
+    Activities(AppProcess process, SystemLink link) {
         this.process = process;
+        stack = link == null ? new ActivityStack() : new SystemStack(link.system(), parcels::remove);
         controller = LocalInterface.of(IActivityClientController.class, this);
     }
 
@@ -102,22 +105,23 @@ final class Activities {
         return controller;
     }
 
-    /** Starts an activity of this package. */
+    /** Starts an activity: of this package, or of any that the system server knows. */
     public synchronized int startActivity(IApplicationThread caller, String callingPackage, String feature,
             Intent intent, String type, IBinder resultTo, String resultWho, int requestCode, int flags,
             ProfilerInfo profiler, Bundle options) throws RemoteException {
-        List<InstalledPackage.Component> found = process.installed.matching(InstalledPackage.ACTIVITY, intent);
-        if (found.isEmpty()) {
-            Log.w(TAG, "no activity for " + intent + ": only those of the package itself are there");
-            boolean isNamed = intent.getComponent() != null;
-            return isNamed ? ActivityManager.START_CLASS_NOT_FOUND : ActivityManager.START_INTENT_NOT_RESOLVED;
+        ActivityInfo info = null;
+        if (stack.isOwn()) {
+            List<InstalledPackage.Component> found = process.installed.matching(InstalledPackage.ACTIVITY, intent);
+            if (found.isEmpty()) {
+                Log.w(TAG, "no activity for " + intent + ": only those of the package itself are there");
+                return refused(ActivityStack.NOT_FOUND, intent);
+            }
+            info = (ActivityInfo) found.get(0).info;
+            intent.setComponent(new ComponentName(info.packageName, info.name));
         }
-        InstalledPackage.Component component = found.get(0);
-        ActivityInfo info = (ActivityInfo) component.info;
-        intent.setComponent(new ComponentName(info.packageName, info.name));
         Record source = byToken(resultTo);
         boolean hasRequest = source != null && requestCode >= 0;
-        long[] answer = ActivityStack.start(source == null ? 0 : source.id, hasRequest, requestCode, info, intent,
+        long[] answer = stack.start(source == null ? 0 : source.id, hasRequest, requestCode, info, intent,
                 keep(intent));
         int outcome = (int) answer[0];
         if (outcome < 0) {
@@ -126,7 +130,7 @@ final class Activities {
         if (hasRequest) {
             source.askers.put(requestCode, resultWho);
         }
-        if (outcome == ActivityStack.NEW) {
+        if (outcome == ActivityStack.NEW && info != null) {
             records.put(answer[1], new Record(answer[1], intent, info));
         }
         carryOut(answer, 2);
@@ -141,6 +145,10 @@ final class Activities {
         if (outcome == ActivityStack.FORWARD_AND_REQUEST) {
             return ActivityManager.START_FORWARD_AND_REQUEST_CONFLICT;
         }
+        if (outcome == ActivityStack.NOT_FOUND) {
+            boolean isNamed = intent.getComponent() != null;
+            return isNamed ? ActivityManager.START_CLASS_NOT_FOUND : ActivityManager.START_INTENT_NOT_RESOLVED;
+        }
         Log.e(TAG, "too many activities or tasks are there already: " + intent + " is not started");
         return ActivityManager.START_ABORTED;
     }
@@ -152,7 +160,7 @@ final class Activities {
         if (record == null) {
             return false;
         }
-        carryOut(ActivityStack.finish(record.id, code, data == null ? 0 : keep(data), finishTask), 0);
+        carryOut(stack.finish(record.id, code, data == null ? 0 : keep(data), finishTask), 0);
         return true;
     }
 
@@ -162,7 +170,7 @@ final class Activities {
         if (record == null) {
             return false;
         }
-        carryOut(ActivityStack.finishAffinity(record.id), 0);
+        carryOut(stack.finishAffinity(record.id), 0);
         return true;
     }
 
@@ -170,17 +178,17 @@ final class Activities {
     public synchronized void finishSubActivity(IBinder token, String who, int requestCode) throws RemoteException {
         Record record = byToken(token);
         if (record != null) {
-            carryOut(ActivityStack.finishStarted(record.id, requestCode), 0);
+            carryOut(stack.finishStarted(record.id, requestCode), 0);
         }
     }
 
     /** Its task goes behind the others, if it is the root or need not be. */
     public synchronized boolean moveActivityTaskToBack(IBinder token, boolean nonRoot) throws RemoteException {
         Record record = byToken(token);
-        if (record == null || !(nonRoot || ActivityStack.isRoot(record.id))) {
+        if (record == null || !(nonRoot || stack.isRoot(record.id))) {
             return false;
         }
-        carryOut(ActivityStack.moveTaskToBack(record.id), 0);
+        carryOut(stack.moveTaskToBack(record.id), 0);
         return true;
     }
 
@@ -190,14 +198,14 @@ final class Activities {
         Record record = byToken(token);
         if (record != null) {
             process.started("activity " + record.info.name);
-            carryOut(ActivityStack.resumed(record.id), 0);
+            carryOut(stack.resumed(record.id), 0);
         }
     }
 
     /** The looper had nothing more to do: what lies below is stopped now. */
     public synchronized void activityIdle(IBinder token, Configuration configuration, boolean stopProfiling)
             throws RemoteException {
-        carryOut(ActivityStack.idle(0), 0);
+        carryOut(stack.idle(0), 0);
     }
 
     /** onPause has returned. */
@@ -205,14 +213,18 @@ final class Activities {
         process.watchdog.answered(token);
         Record record = byToken(token);
         if (record != null) {
-            carryOut(ActivityStack.paused(record.id), 0);
+            carryOut(stack.paused(record.id), 0);
         }
     }
 
     /** onStop has returned. */
-    public void activityStopped(IBinder token, Bundle state, PersistableBundle persistent,
-            CharSequence description) {
+    public synchronized void activityStopped(IBinder token, Bundle state, PersistableBundle persistent,
+            CharSequence description) throws RemoteException {
         process.watchdog.answered(token);
+        Record record = byToken(token);
+        if (record != null) {
+            carryOut(stack.stopped(record.id), 0);
+        }
     }
 
     /** onDestroy has returned. */
@@ -267,7 +279,7 @@ final class Activities {
                 told.schedule();
             } else {
                 differing = left;
-                carryOut(ActivityStack.relaunch(record.id), 0);
+                carryOut(stack.relaunch(record.id), 0);
             }
         }
     }
@@ -285,23 +297,27 @@ final class Activities {
     /** Its task's number; -1 if only a root's is asked for, and it is none. */
     public synchronized int getTaskForActivity(IBinder token, boolean onlyRoot) {
         Record record = byToken(token);
-        if (record == null || (onlyRoot && !ActivityStack.isRoot(record.id))) {
+        if (record == null || (onlyRoot && !stack.isRoot(record.id))) {
             return -1;
         }
-        return ActivityStack.taskOf(record.id);
+        return stack.taskOf(record.id);
     }
 
     /** Is it on top? */
     public synchronized boolean isTopOfTask(IBinder token) {
         Record record = byToken(token);
-        return record != null && ActivityStack.isTop(record.id);
+        return record != null && stack.isTop(record.id);
     }
 
     /** Who started it for a result; null if nobody did. */
     public synchronized ComponentName getCallingActivity(IBinder token) {
         Record record = byToken(token);
-        Record origin = record == null ? null : records.get(ActivityStack.caller(record.id));
-        return origin == null ? null : new ComponentName(origin.info.packageName, origin.info.name);
+        if (record == null) {
+            return null;
+        }
+        long caller = stack.caller(record.id);
+        Record origin = records.get(caller);
+        return origin == null ? stack.componentOf(caller) : origin.name();
     }
 
     /** Whose activity started it for a result. */
@@ -316,7 +332,24 @@ final class Activities {
 
     /** Destroys every activity, from the top: each is paused and stopped on its way. */
     synchronized void endAll() throws RemoteException {
-        carryOut(ActivityStack.endAll(), 0);
+        carryOut(stack.endAll(), 0);
+    }
+
+    /** One step that the system server asks for. */
+    synchronized void carryOut(Step step) throws RemoteException {
+        for (int index = 0; index < step.named.length; index++) {
+            parcels.put(step.named[index], Wishes.intent(step.wishes[index]));
+        }
+        carryOut(step.numbers, 0);
+    }
+
+    /** An activity that the system server has this process make. */
+    private Record made(long id, Intent intent) {
+        InstalledPackage.Component component =
+                process.installed.named(InstalledPackage.ACTIVITY, intent.getComponent().getClassName());
+        Record record = new Record(id, intent, (ActivityInfo) component.info);
+        records.put(id, record);
+        return record;
     }
 
     private long keep(Intent intent) {
@@ -333,8 +366,12 @@ final class Activities {
     private void carryOut(long[] answer, int from) throws RemoteException {
         ActivityStack.Steps steps = new ActivityStack.Steps(answer, from);
         while (steps.hasNext()) {
-            Record record = records.get(steps.next());
+            long id = steps.next();
             long created = steps.next();
+            Record record = records.get(id);
+            if (record == null && created != 0) {
+                record = made(id, parcels.get(created));
+            }
             boolean isRelaunch = steps.next() != 0;
             boolean isFinishing = steps.next() != 0;
             int then = (int) steps.next();

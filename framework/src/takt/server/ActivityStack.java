@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package takt.server;
 
+import android.content.ComponentName;
 import android.content.Intent;
 import android.content.pm.ActivityInfo;
 import java.util.ArrayList;
@@ -9,26 +10,27 @@ import takt.framework.Natives;
 
 /**
  * Where activities go: tasks, launch modes, flags, results. Decided in Rust, by the server that
- * several applications will share; {@link Activities} carries out what comes back.
+ * several applications share; {@link Activities} carries out what comes back. This one is in the
+ * process itself; {@link SystemStack} asks the one of {@code takt system}.
  *
  * <p>Each call that changes something answers with steps: {@link Steps} reads them.
  */
-final class ActivityStack {
+class ActivityStack {
     /** Answers to {@link #start}: what became of it, and of which activity or task. */
     static final int NEW = 0;
     static final int DELIVERED = 1;
     static final int FRONT = 2;
     static final int FORWARD_AND_REQUEST = -1;
     static final int FULL = -2;
+    /** The system server's answer alone: here the caller looks first. */
+    static final int NOT_FOUND = -3;
 
     static {
         Natives.load();
     }
 
-    private ActivityStack() {}
-
-    /** What a start is, for {@link #start}. */
-    static long[] start(long source, boolean hasRequest, int request, ActivityInfo info, Intent intent, long payload) {
+    /** What a start is; {@code info} is null where the system server finds the activity. */
+    long[] start(long source, boolean hasRequest, int request, ActivityInfo info, Intent intent, long payload) {
         List<String> texts = new ArrayList<>();
         texts.add(info.targetActivity == null ? info.name : info.targetActivity);
         texts.add(info.taskAffinity);
@@ -44,33 +46,48 @@ final class ActivityStack {
                 info.documentLaunchMode, noHistory, intent.getFlags() & 0xffff_ffffL, payload});
     }
 
-    private static native long[] start(String[] texts, long[] numbers);
+    private native long[] start(String[] texts, long[] numbers);
 
-    static native long[] finish(long id, int code, long data, int task);
+    native long[] finish(long id, int code, long data, int task);
 
-    static native long[] finishStarted(long id, int request);
+    native long[] finishStarted(long id, int request);
 
-    static native long[] finishAffinity(long id);
+    native long[] finishAffinity(long id);
 
-    static native long[] moveTaskToBack(long id);
+    native long[] moveTaskToBack(long id);
 
-    static native long[] relaunch(long id);
+    native long[] relaunch(long id);
 
-    static native long[] resumed(long id);
+    native long[] resumed(long id);
 
-    static native long[] paused(long id);
+    native long[] paused(long id);
 
-    static native long[] idle(long id);
+    native long[] idle(long id);
 
-    static native long[] endAll();
+    native long[] endAll();
 
-    static native int taskOf(long id);
+    native int taskOf(long id);
 
-    static native boolean isTop(long id);
+    native boolean isTop(long id);
 
-    static native boolean isRoot(long id);
+    native boolean isRoot(long id);
 
-    static native long caller(long id);
+    native long caller(long id);
+
+    /** Is it that of this process alone? */
+    boolean isOwn() {
+        return true;
+    }
+
+    /** onStop has returned: here nobody waits for it but the watchdog. */
+    long[] stopped(long id) {
+        return new long[0];
+    }
+
+    /** An activity of another process; here there is none. */
+    ComponentName componentOf(long id) {
+        return null;
+    }
 
     /** Where a step leaves an activity: the numbers of Rust's {@code Then}. */
     static final int STAY = 0;

@@ -7,10 +7,12 @@ import android.app.ActivityThread;
 import android.app.ApplicationErrorReport;
 import android.app.IActivityManager;
 import android.app.IActivityTaskManager;
+import android.app.IAlarmManager;
 import android.app.IApplicationThread;
 import android.content.ContentResolver;
 import android.content.Context;
 import android.content.IContentService;
+import android.content.IIntentReceiver;
 import android.content.Intent;
 import android.content.pm.IPackageManager;
 import android.content.pm.PackageManager;
@@ -39,7 +41,7 @@ import takt.screen.Screen;
 /**
  * The one application process, as the system server keeps it: the part of IActivityManager that
  * binds, watches and ends it. What its components do is in {@link Activities}, {@link Services},
- * {@link Broadcasts} and {@link Providers}.
+ * {@link Broadcasts} and {@link Providers}; what comes later in {@link Alarms}.
  */
 public final class AppProcess {
     static final int STATE = ActivityManager.PROCESS_STATE_TOP;
@@ -69,16 +71,26 @@ public final class AppProcess {
     final InstalledPackage installed;
     final Watchdog watchdog;
     private final Owner owner;
-    private final Activities activities = new Activities(this);
-    private final Services services = new Services(this);
+    private final Activities activities;
+    private final ServiceHome services;
     private final Broadcasts broadcasts = new Broadcasts(this);
+    private final PendingSenders senders = new PendingSenders(this);
+    private final Alarms alarms = new Alarms(this, senders);
     private IApplicationThread thread;
     private boolean isStarted;
 
-    private AppProcess(InstalledPackage installed, long answerMillis, Owner owner) {
+    private AppProcess(InstalledPackage installed, long answerMillis, Owner owner, SystemLink link) {
         this.installed = installed;
         this.owner = owner;
         watchdog = new Watchdog(answerMillis, owner::onNotResponding);
+        activities = new Activities(this, link);
+        if (link == null) {
+            services = new Services(this);
+        } else {
+            SystemServices shared = new SystemServices(this, link.system());
+            services = shared;
+            link.serve(activities, shared);
+        }
     }
 
     /**
@@ -86,12 +98,18 @@ public final class AppProcess {
      * It has {@code answerMillis} to answer each transaction.
      */
     public static AppProcess start(InstalledPackage installed, long answerMillis, Owner owner) {
-        AppProcess process = new AppProcess(installed, answerMillis, owner);
+        return start(installed, answerMillis, owner, null);
+    }
+
+    /** The same; with a link, activities and services are the system server's. */
+    static AppProcess start(InstalledPackage installed, long answerMillis, Owner owner, SystemLink link) {
+        AppProcess process = new AppProcess(installed, answerMillis, owner, link);
         process.watchdog.start();
         Contents contents = new Contents();
         Providers providers = new Providers(process, new DeviceSettings(installed, contents));
         ServiceRegistry.add(Context.ACTIVITY_SERVICE, LocalInterface.binder(IActivityManager.class, process,
-                process.services, process.broadcasts, providers));
+                process.services, process.broadcasts, providers, process.senders));
+        ServiceRegistry.add(Context.ALARM_SERVICE, LocalInterface.binder(IAlarmManager.class, process.alarms));
         ServiceRegistry.add(Context.ACTIVITY_TASK_SERVICE,
                 LocalInterface.binder(IActivityTaskManager.class, process.activities));
         ServiceRegistry.add("package", LocalInterface.binder(IPackageManager.class, new Packages(installed)));
@@ -110,14 +128,14 @@ public final class AppProcess {
         thread = attached;
         List<ProviderInfo> own = installed.infos(InstalledPackage.PROVIDER).stream()
                 .map(ProviderInfo.class::cast)
-                .filter(it -> it.enabled)
+                .filter(it -> it.enabled && it.processName.equals(installed.processName))
                 .sorted(Comparator.comparingInt((ProviderInfo it) -> it.initOrder).reversed())
                 .toList();
         long now = SystemClock.uptimeMillis();
         watchdog.ask(this, "start of the application");
         Configuration configuration = configuration();
         activities.bound(configuration);
-        thread.bindApplication(installed.application.processName, installed.application, null, null, false,
+        thread.bindApplication(installed.processName, installed.application, null, null, false,
                 ProviderInfoList.fromList(own), null, null, null, null, null, 0, false, false, false, false,
                 configuration, COMPATIBILITY, Map.of(), new Bundle(), "", null, null,
                 Changes.disabledFor(installed.application.targetSdkVersion), new long[0], null, now, now);
@@ -244,6 +262,27 @@ public final class AppProcess {
                 null, null, 0, null, false, false, USER);
     }
 
+    /** Sends what a PendingIntent is for, as its package; {@code finished} hears the outcome. */
+    int send(int kind, Intent intent, String type, int code, IIntentReceiver finished, Bundle options)
+            throws RemoteException {
+        String own = installed.info.packageName;
+        int outcome = switch (kind) {
+            case ActivityManager.INTENT_SENDER_ACTIVITY -> activities.startActivity(thread, own, null,
+                    intent.addFlags(Intent.FLAG_ACTIVITY_NEW_TASK), type, null, null, -1, 0, null, options);
+            case ActivityManager.INTENT_SENDER_BROADCAST -> broadcasts.broadcastIntentWithFeature(thread, null, intent,
+                    type, finished, code, null, null, null, null, null, 0, null, finished != null, false, USER);
+            default -> {
+                boolean isForeground = kind == ActivityManager.INTENT_SENDER_FOREGROUND_SERVICE;
+                services.startService(thread, intent, type, isForeground, own, null, USER);
+                yield 0;
+            }
+        };
+        if (finished != null && kind != ActivityManager.INTENT_SENDER_BROADCAST) {
+            finished.performReceive(new Intent(intent), 0, null, null, false, false, USER);
+        }
+        return outcome;
+    }
+
     /**
      * Ends all components in order; what they do on their way goes through the process's own
      * looper.
@@ -264,7 +303,7 @@ public final class AppProcess {
 
     /** Tells the owner when no component is left. */
     void lookForEnd() {
-        if (activities.isIdle() && services.isIdle() && broadcasts.isIdle()) {
+        if (activities.isIdle() && services.isIdle() && broadcasts.isIdle() && alarms.isIdle()) {
             owner.onIdle();
         }
     }

@@ -53,6 +53,8 @@ public final class InstalledPackage {
     final List<Component> components = new ArrayList<>();
     /** What the settings know the device by, for this application; null without a data folder. */
     final String androidId;
+    /** The process that this is: the application's own, or one that components name. */
+    final String processName;
 
     /**
      * Reads what `takt run` has written: the manifest, where the package lies, and its data
@@ -69,6 +71,7 @@ public final class InstalledPackage {
         info.requestedPermissions = strings(manifest.getJSONArray("uses_permissions"));
         info.requestedPermissionsFlags = new int[info.requestedPermissions.length];
         readApplication(run, manifest, declared);
+        processName = or(text(run, "process"), application.processName);
         JSONArray list = declared.getJSONArray("components");
         for (int index = 0; index < list.length(); index++) {
             components.add(readComponent(list.getJSONObject(index), text(declared, "affinity")));

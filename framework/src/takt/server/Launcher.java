@@ -43,6 +43,8 @@ public final class Launcher implements AppProcess.Owner {
     private static final String TAG = "Takt";
 
     private final JSONObject run;
+    /** The system server that has started this process; null under `takt run`. */
+    private SystemLink link;
 
     private Launcher(JSONObject run) {
         this.run = run;
@@ -58,7 +60,9 @@ public final class Launcher implements AppProcess.Owner {
         ApplicationCode.install(run);
         UncaughtExceptions.install(run.getJSONObject("manifest").getString("package"));
         Launcher launcher = new Launcher(run);
-        AppProcess process = AppProcess.start(new InstalledPackage(run), run.getLong("answer_millis"), launcher);
+        launcher.link = run.optBoolean("is_of_system") ? SystemLink.join() : null;
+        AppProcess process =
+                AppProcess.start(new InstalledPackage(run), run.getLong("answer_millis"), launcher, launcher.link);
         String fault = Screen.open(run, launcher::onNotResponding, process::displayChanged);
         if (fault != null) {
             Log.e(TAG, fault);
@@ -81,8 +85,16 @@ public final class Launcher implements AppProcess.Owner {
         }
         // Behind the application's own start: a component's declared priority must not overtake
         // that.
-        main.post(() -> startAll(process));
+        main.post(() -> begin(process));
         Script.start(run, () -> askToEnd(process, main), () -> exit(EXIT_REFUSED));
+    }
+
+    private void begin(AppProcess process) {
+        if (link == null) {
+            startAll(process);
+        } else {
+            link.attach();
+        }
     }
 
     private void startAll(AppProcess process) {
@@ -207,6 +219,10 @@ public final class Launcher implements AppProcess.Owner {
 
     @Override
     public void onIdle() {
+        if (link != null) {
+            // The system server ends processes: what is started next finds this one.
+            return;
+        }
         new Handler(Looper.getMainLooper()).post(() -> {
             Log.i(TAG, "no activity, service or broadcast is left");
             exit(0);

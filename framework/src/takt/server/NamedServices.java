@@ -11,7 +11,6 @@ import java.util.Map;
 final class NamedServices {
     private static final Map<String, String> INTERFACES = Map.ofEntries(
             Map.entry("account", "android.accounts.IAccountManager"),
-            Map.entry("alarm", "android.app.IAlarmManager"),
             Map.entry("appwidget", "com.android.internal.appwidget.IAppWidgetService"),
             Map.entry("audio", "android.media.IAudioService"),
             Map.entry("device_policy", "android.app.admin.IDevicePolicyManager"),

@@ -20,7 +20,7 @@ import java.util.List;
 import java.util.Map;
 
 /** Started and bound services: the part of IActivityManager that makes, binds and ends them. */
-final class Services {
+final class Services implements ServiceHome {
     private static final String TAG = "Takt";
 
     /** What binds to a service by one intent. */
@@ -67,6 +67,7 @@ final class Services {
      * Starts a service: onCreate if it is not there, then onStartCommand. Null if no component
      * matches.
      */
+    @Override
     public synchronized ComponentName startService(IApplicationThread caller, Intent intent, String type,
             boolean isForeground, String callingPackage, String callingFeature, int user) throws RemoteException {
         Record record = find(intent);
@@ -223,12 +224,14 @@ final class Services {
         return null;
     }
 
-    synchronized boolean isIdle() {
+    @Override
+    public synchronized boolean isIdle() {
         return records.isEmpty();
     }
 
     /** Ends every service, bound or started, in the reverse order of their starts. */
-    synchronized void endAll() throws RemoteException {
+    @Override
+    public synchronized void endAll() throws RemoteException {
         List<Record> all = new ArrayList<>(records.values());
         for (int index = all.size() - 1; index >= 0; index--) {
             end(all.get(index));

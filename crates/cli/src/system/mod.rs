@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+//! `takt system`: a server that applications of several packages run under, and the commands that
+//! speak with it.
+//!
+//! The server itself is crate `system`. Here are its options, what it cannot know ([`host`]), what
+//! each of its children is first ([`app`]), and the commands ([`am`], [`verbs`]).
+
+pub(crate) mod am;
+pub(crate) mod app;
+mod host;
+pub(crate) mod verbs;
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::time::Duration;
+
+use ::system::{Limits, Options, open};
+use anyhow::{Context, Result};
+
+use self::host::JavaHost;
+use crate::framework::Framework;
+
+/// Confinement is `takt run`'s alone yet: docs/operate/security.md.
+const ROOT_WARNING: &str = "running as root: packages may do everything to this machine, since takt system does not confine its applications yet";
+
+/// Runs the system server, which several applications share
+///
+/// Keeps what `takt install` installs in a folder, starts each application in a process of its own,
+/// and starts again what failed, later each time. Ends at Ctrl-C or SIGTERM, and all applications
+/// with it. Exit code: 0 ended, 2 it did not begin.
+#[derive(clap::Args)]
+#[command(
+    after_help = "Example:\n  takt system &\n  takt install target/framework/apps/heartbeat.apk\n  takt am startservice -n org.example.heartbeat/.Heartbeat\n  takt ps"
+)]
+pub(crate) struct Args {
+    /// The folder of what is installed; /var/lib/takt for root, else takt/system in
+    /// $XDG_DATA_HOME or ~/.local/share
+    #[arg(long, value_name = "DIR")]
+    state: Option<PathBuf>,
+    #[command(flatten)]
+    endpoint: Endpoint,
+    /// The time in which a process that was started says that it is there
+    #[arg(long, value_name = "TIME", value_parser = humantime::parse_duration, default_value = "10s")]
+    start: Duration,
+    /// The time in which an application answers each call of its life cycle; later its process is
+    /// ended as not responding
+    #[arg(long, value_name = "TIME", value_parser = humantime::parse_duration, default_value = "20s")]
+    anr: Duration,
+    /// Where `cargo xtask framework` has put the Java side
+    #[arg(long, value_name = "DIR")]
+    framework: Option<PathBuf>,
+}
+
+/// Where the server and its commands meet.
+#[derive(clap::Args)]
+pub(crate) struct Endpoint {
+    /// The server's socket; /run/takt/system for root, else takt/system in $XDG_RUNTIME_DIR
+    #[arg(long, value_name = "SOCKET", env = "TAKT_SYSTEM")]
+    socket: Option<PathBuf>,
+}
+
+impl Endpoint {
+    /// The path, whoever asks.
+    fn path(&self) -> Result<PathBuf> {
+        if let Some(path) = &self.socket {
+            return Ok(std::path::absolute(path)?);
+        }
+        if rustix::process::geteuid().is_root() {
+            return Ok("/run/takt/system".into());
+        }
+        let folder = std::env::var_os("XDG_RUNTIME_DIR")
+            .context("XDG_RUNTIME_DIR is not set: name the server's socket by --socket")?;
+        Ok(PathBuf::from(folder).join("takt/system"))
+    }
+}
+
+fn state_folder(named: Option<&PathBuf>) -> Result<PathBuf> {
+    if let Some(path) = named {
+        return Ok(std::path::absolute(path)?);
+    }
+    if rustix::process::geteuid().is_root() {
+        return Ok("/var/lib/takt".into());
+    }
+    let home = match std::env::var_os("XDG_DATA_HOME").map(PathBuf::from) {
+        Some(home) => home,
+        None => {
+            PathBuf::from(std::env::var_os("HOME").context("HOME is not set")?).join(".local/share")
+        }
+    };
+    Ok(std::path::absolute(home)?.join("takt/system"))
+}
+
+fn nanoseconds(time: Duration) -> u64 {
+    u64::try_from(time.as_nanos()).unwrap_or(u64::MAX / 2)
+}
+
+/// Runs until it is asked to end.
+pub(crate) fn run(args: &Args) -> Result<ExitCode> {
+    // What no application could start without is missed now, not later.
+    Framework::find(args.framework.as_deref())?;
+    crate::jdk::Jdk::find()?;
+    if rustix::process::geteuid().is_root() {
+        eprintln!("takt: {ROOT_WARNING}");
+    }
+    let options = Options {
+        state: state_folder(args.state.as_ref())?,
+        socket: args.endpoint.path()?,
+        limits: Limits {
+            start_ns: nanoseconds(args.start),
+            answer_ns: nanoseconds(args.anr),
+        },
+    };
+    let host = Arc::new(JavaHost::new(args.framework.clone(), args.anr)?);
+    let daemon = open(&options, host)?;
+    eprintln!(
+        "takt system: {} packages from {}, listens at {}",
+        daemon.packages(),
+        options.state.display(),
+        options.socket.display()
+    );
+    daemon.run();
+    eprintln!("takt system: ended");
+    Ok(ExitCode::SUCCESS)
+}

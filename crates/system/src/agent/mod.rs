@@ -1,0 +1,206 @@
+// SPDX-License-Identifier: Apache-2.0
+//! What the server answers to applications' processes: `takt.system.ISystem`.
+//!
+//! Who calls is known by the kernel's word for the link. A process speaks of its own activities,
+//! services and connections alone; another's number is passed over.
+
+mod activities;
+mod services;
+#[allow(
+    dead_code,
+    unreachable_pub,
+    reason = "stubs are made whole, for crates that others use"
+)]
+mod stubs {
+    include!("stubs.rs");
+}
+
+use std::sync::Arc;
+
+use binder::Binder;
+use binder::Caller;
+use binder::stub::{Answer, Exception, Failure};
+use rt::clock::{Clock, Monotonic};
+use server::server::StartError;
+use server::{ActivityId, ConnectionId, Payload, ProcessId, ServiceId};
+
+pub(crate) use stubs::{IApp, IAppProxy, ISystem, ISystemProxy, ISystemStub, Step, Wish};
+
+use crate::daemon::Shared;
+use crate::payloads::TooMuch;
+use crate::state::State;
+
+/// One node for all processes.
+pub(crate) struct Agent(pub(crate) Arc<Shared>);
+
+/// An event of a process.
+struct Event<'a> {
+    state: &'a mut State,
+    process: ProcessId,
+    /// The user, as the server numbers it.
+    uid: u32,
+    now: u64,
+}
+
+impl Agent {
+    /// Does what a process asks for, and carries out what follows.
+    fn with<T>(&self, event: impl FnOnce(&mut Event<'_>) -> Answer<T>) -> Answer<T> {
+        let pid = Caller::current().pid;
+        self.0.with(|state| {
+            let process = state.of_pid(pid);
+            let known = process.and_then(|it| state.server.processes.get(it));
+            let Some((process, known)) = process.zip(known) else {
+                let text = format!("the server has not started process {pid}");
+                return Err(Exception::new(Exception::SECURITY, text).into());
+            };
+            let uid = known.key.uid;
+            event(&mut Event {
+                state,
+                process,
+                uid,
+                now: Monotonic.now_ns(),
+            })
+        })
+    }
+}
+
+impl Event<'_> {
+    fn keep(&mut self, wish: &Wish) -> Answer<Payload> {
+        self.state.keep(wish.clone()).map_err(too_much)
+    }
+
+    /// The number of an activity that lives in this process.
+    fn activity(&self, number: i64) -> Option<ActivityId> {
+        let id = ActivityId(number.cast_unsigned());
+        let record = self.state.server.activities.get(id)?;
+        (record.process == Some(self.process)).then_some(id)
+    }
+
+    /// The number of a service that lives in this process.
+    fn service(&self, number: i64) -> Option<ServiceId> {
+        let id = ServiceId(number.cast_unsigned());
+        let service = self.state.server.services.get(id)?;
+        (service.process == Some(self.process)).then_some(id)
+    }
+}
+
+fn too_much(error: TooMuch) -> Failure {
+    Exception::new(Exception::ILLEGAL_ARGUMENT, error.to_string()).into()
+}
+
+/// What an exception says best; the rest is a number or null.
+fn refused(error: &StartError) -> Option<Failure> {
+    let code = match error {
+        StartError::Denied(_) => Exception::SECURITY,
+        StartError::Full(_) => Exception::ILLEGAL_STATE,
+        StartError::Ambiguous(_) => Exception::UNSUPPORTED_OPERATION,
+        StartError::NotFound | StartError::Refused(_) => return None,
+    };
+    let text = match code {
+        Exception::UNSUPPORTED_OPERATION => {
+            format!("{error}: a chooser is not supported by Takt yet")
+        }
+        _ => error.to_string(),
+    };
+    Some(Exception::new(code, text).into())
+}
+
+impl ISystem for Agent {
+    fn attach(&self, app: &IAppProxy) -> Answer<()> {
+        self.with(|it| {
+            it.state.attached(it.process, app.clone(), it.now);
+            Ok(())
+        })
+    }
+
+    fn steps(&self) -> Answer<Vec<Step>> {
+        self.with(|it| Ok(it.state.take_steps(it.process)))
+    }
+
+    fn start_activity(
+        &self,
+        wish: &Wish,
+        source: i64,
+        has_request: bool,
+        request: i32,
+    ) -> Answer<Vec<i64>> {
+        self.with(|it| it.start_activity(wish, source, has_request.then_some(request)))
+    }
+
+    fn finish_activity(&self, activity: i64, code: i32, data: &Wish, task: i32) -> Answer<()> {
+        self.with(|it| it.finish_activity(activity, code, data, task))
+    }
+
+    fn finish_started(&self, activity: i64, request: i32) -> Answer<()> {
+        self.with(|it| {
+            it.finish_started(activity, request);
+            Ok(())
+        })
+    }
+
+    fn tell(&self, what: i32, activity: i64) -> Answer<()> {
+        self.with(|it| it.tell(what, activity))
+    }
+
+    fn ask(&self, what: i32, activity: i64) -> Answer<i64> {
+        self.with(|it| it.ask(what, activity))
+    }
+
+    fn component_of(&self, activity: i64) -> Answer<Option<String>> {
+        self.with(|it| Ok(it.component_of(activity)))
+    }
+
+    fn start_service(&self, wish: &Wish, is_foreground: bool) -> Answer<Option<String>> {
+        self.with(|it| it.start_service(wish, is_foreground))
+    }
+
+    fn stop_service(&self, wish: &Wish) -> Answer<bool> {
+        self.with(|it| it.stop_service(wish))
+    }
+
+    fn stop_service_self(&self, service: i64, start: i32) -> Answer<bool> {
+        self.with(|it| Ok(it.stop_service_self(service, start)))
+    }
+
+    fn bind_service(&self, wish: &Wish, flags: i64) -> Answer<i64> {
+        self.with(|it| it.bind_service(wish, flags))
+    }
+
+    fn unbind_service(&self, connection: i64) -> Answer<bool> {
+        self.with(|it| Ok(it.unbind_service(connection)))
+    }
+
+    fn publish(&self, service: i64, intent: i64, binder: Option<&Binder>) -> Answer<()> {
+        self.with(|it| {
+            it.publish(service, intent, binder.cloned());
+            Ok(())
+        })
+    }
+
+    fn unbound(&self, service: i64, intent: i64, wants_rebind: bool) -> Answer<()> {
+        self.with(|it| {
+            it.unbound(service, intent, wants_rebind);
+            Ok(())
+        })
+    }
+
+    fn service_done(&self, service: i64, start: i32, result: i32) -> Answer<()> {
+        self.with(|it| {
+            it.service_done(service, start, result);
+            Ok(())
+        })
+    }
+
+    fn set_foreground(&self, service: i64, is_on: bool) -> Answer<()> {
+        self.with(|it| {
+            it.set_foreground(service, is_on);
+            Ok(())
+        })
+    }
+
+    fn binder_of(&self, connection: i64) -> Answer<Option<Binder>> {
+        // Whoever reads the answer waits for the process of the binder, not the server.
+        let connection = ConnectionId(connection.cast_unsigned());
+        self.with(|it| Ok(it.state.binder_of(it.process, connection)))
+    }
+}

@@ -1,0 +1,422 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The server's loop: [`Daemon`] starts processes, hears their deaths and what they say, lets
+//! commands in, and keeps the time. [`Host`] is what it is told about starting a process.
+//!
+//! One thread starts processes and hears them; loopers serve their calls; each command has a
+//! thread. What they share is [`Shared`].
+
+// Lock order: store, state.
+
+use std::collections::BTreeMap;
+use std::io::{self, Read as _};
+use std::os::fd::{AsFd, OwnedFd};
+use std::path::{Path, PathBuf};
+use std::process::{Child, ChildStderr, Command, Stdio};
+use std::sync::Arc;
+
+use apk::Apk;
+use binder::{Process, Side};
+use rt::bell::{Bell, Bells, Hearing};
+use rt::clock::{Clock, Monotonic};
+use rt::peer::PidFd;
+use rt::policy::Policy;
+use rt::socket::Socket;
+use rt::stop::StopBell;
+use rt::sync::PiMutex;
+use rt::sys::Errno;
+use rt::thread::Builder;
+use server::packages::{InstallError, Settings};
+use server::processes::Limits;
+use server::store::{Store, StoreError};
+use server::{Death, ProcessId, ProcessKey};
+
+use crate::agent::{Agent, ISystemStub};
+use crate::disk::{Place, RealDisk};
+use crate::door::Door;
+use crate::state::{Start, State};
+
+/// What the loop hears: each process has two numbers of its own behind these.
+const DOOR: u64 = 0;
+const BELL: u64 = 1;
+const STOP: u64 = 2;
+const FIRST: u64 = 16;
+/// Read of one log at a time: others come next.
+const LOG_BYTES: usize = 16 << 10;
+/// Read of a log whose process has ended, at most: its last words.
+const LAST_READS: usize = 16;
+
+/// Where a server lives.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// The folder of what is kept.
+    pub state: PathBuf,
+    /// The socket of the commands.
+    pub socket: PathBuf,
+    /// How long processes have.
+    pub limits: Limits,
+}
+
+/// What is known of a process that is to be started.
+pub struct App<'a> {
+    /// Its package.
+    pub manifest: &'a apk::Manifest,
+    /// What was decided about that.
+    pub settings: &'a Settings,
+    /// Its own name and user.
+    pub process: &'a ProcessKey,
+    /// The package's file.
+    pub code: PathBuf,
+    /// Its native libraries; nothing is there if it has none.
+    pub libraries: PathBuf,
+    /// Its place for data.
+    pub data: PathBuf,
+}
+
+/// How packages are verified and processes made: an assembler's knowledge.
+pub trait Host: Send + Sync {
+    /// The architecture of native libraries that can be loaded.
+    fn abi(&self) -> &str;
+
+    /// Verifies what `Apk::parse` has left; the certificates of the signers.
+    ///
+    /// # Errors
+    ///
+    /// The fault, in words.
+    fn verify(&self, package: &Apk<'_>) -> Result<Vec<String>, String>;
+
+    /// What becomes a process. Its standard input will be the server's socket, its standard error
+    /// the log.
+    ///
+    /// # Errors
+    ///
+    /// What is missing, in words.
+    fn command(&self, app: &App<'_>) -> Result<Command, String>;
+}
+
+/// Why a server does not begin.
+#[derive(Debug, thiserror::Error)]
+pub enum SystemError {
+    /// The folder, or what lies there.
+    #[error("cannot use {0}: {1}")]
+    State(PathBuf, io::Error),
+    /// What was kept is damaged.
+    #[error("{0}: {1}")]
+    Store(PathBuf, StoreError),
+    /// A package that was installed is not what it was.
+    #[error("{0} of {1} is not what was installed: {2}")]
+    Package(String, PathBuf, String),
+    /// No socket.
+    #[error("cannot listen at {0}: {1}")]
+    Socket(PathBuf, io::Error),
+    /// No threads or bells.
+    #[error("cannot begin: {0}")]
+    Machine(String),
+}
+
+/// What all threads of a server share.
+pub(crate) struct Shared {
+    state: PiMutex<State>,
+    pub(crate) store: PiMutex<Store<RealDisk>>,
+    pub(crate) host: Arc<dyn Host>,
+    /// The store's folder, for paths.
+    pub(crate) place: Place,
+    /// Rings when there is something to start, or to wake for earlier.
+    bell: Bell,
+    pub(crate) binder: Process,
+}
+
+impl Shared {
+    /// One event: what it does, and what follows from it.
+    pub(crate) fn with<T>(&self, event: impl FnOnce(&mut State) -> T) -> T {
+        let mut state = self.state.lock();
+        let wake = state.next_wake();
+        let outcome = event(&mut state);
+        state.settle();
+        let is_earlier = state
+            .next_wake()
+            .is_some_and(|it| wake.is_none_or(|was| it < was));
+        let is_due = state.has_starts() || is_earlier;
+        drop(state);
+        if is_due {
+            self.bell.ring();
+        }
+        outcome
+    }
+}
+
+/// A server that has begun and does not run yet.
+pub struct Daemon {
+    shared: Arc<Shared>,
+    door: Door,
+    bells: Bells,
+    /// Rings in `bells`.
+    _stop: StopBell,
+    kept: BTreeMap<ProcessId, Kept>,
+}
+
+/// What the loop has of a process.
+struct Kept {
+    child: Child,
+    pidfd: PidFd,
+    log: Option<ChildStderr>,
+}
+
+/// Opens what is kept, and listens. [`Daemon::run`] does the rest.
+///
+/// # Errors
+///
+/// [`SystemError`]
+pub fn open(options: &Options, host: Arc<dyn Host>) -> Result<Daemon, SystemError> {
+    let place = &options.state;
+    let disk = RealDisk::open(place).map_err(|it| SystemError::State(place.clone(), it))?;
+    let store = Store::open(disk).map_err(|it| SystemError::Store(place.clone(), it))?;
+    let (store, mut state) = restored(store, place)?;
+    state.server.processes.limits = options.limits;
+    let machine = |it: Errno| SystemError::Machine(it.to_string());
+    let binder = Process::start(&binder::Options::new("system"));
+    let binder = binder.map_err(|it| SystemError::Machine(it.to_string()))?;
+    let stop = StopBell::on_signals().map_err(|it| SystemError::Machine(it.to_string()))?;
+    let bells = Bells::new().map_err(machine)?;
+    let socket = &options.socket;
+    let door = Door::open(socket).map_err(|it| SystemError::Socket(socket.clone(), it))?;
+    let shared = Arc::new(Shared {
+        state: PiMutex::new(state),
+        store: PiMutex::new(store),
+        host,
+        place: Place::new(place),
+        bell: Bell::new().map_err(machine)?,
+        binder,
+    });
+    let root = shared.binder.add(ISystemStub(Agent(Arc::clone(&shared))));
+    shared.binder.set_root(Some(root));
+    for (fd, number, hearing) in [
+        (door.as_fd(), DOOR, Hearing::WhileReadable),
+        (shared.bell.as_fd(), BELL, Hearing::EachRing),
+        (stop.as_fd(), STOP, Hearing::WhileReadable),
+    ] {
+        bells.add(fd, number, hearing).map_err(machine)?;
+    }
+    Ok(Daemon {
+        shared,
+        door,
+        bells,
+        _stop: stop,
+        kept: BTreeMap::new(),
+    })
+}
+
+/// Reads every package again that was installed.
+fn restored(
+    mut store: Store<RealDisk>,
+    place: &Path,
+) -> Result<(Store<RealDisk>, State), SystemError> {
+    let mut state = State::default();
+    let all: Vec<Settings> = store.packages().cloned().collect();
+    for settings in all {
+        let name = settings.name.clone();
+        let fault = |it: String| SystemError::Package(name, place.to_owned(), it);
+        let bytes = match store.code(&settings) {
+            Ok(bytes) => bytes,
+            Err(error) => return Err(fault(error.to_string())),
+        };
+        let restored = Apk::parse(&bytes)
+            .map_err(|it| it.to_string())
+            .and_then(|it| {
+                let restored: Result<(), InstallError> =
+                    state.server.packages.restore(it.manifest, settings);
+                restored.map_err(|it| it.to_string())
+            });
+        restored.map_err(fault)?;
+    }
+    Ok((store, state))
+}
+
+impl Daemon {
+    /// Where commands come to.
+    pub fn socket(&self) -> &Path {
+        self.door.path()
+    }
+
+    /// What is installed.
+    pub fn packages(&self) -> usize {
+        self.shared.with(|it| it.server.packages.len())
+    }
+
+    /// Runs until a signal asks it to stop. All processes end with it.
+    pub fn run(mut self) {
+        loop {
+            let wake = self.shared.with(|it| it.next_wake());
+            let heard = self.bells.wait_until(wake);
+            for number in heard.numbers() {
+                match *number {
+                    DOOR => self.door.admit(&self.shared),
+                    BELL => {}
+                    STOP => return self.end(),
+                    other => self.hear(other - FIRST),
+                }
+            }
+            let now = Monotonic.now_ns();
+            if wake.is_some_and(|it| it <= now) {
+                self.shared.with(|it| it.tick(now));
+            }
+            while let Some(start) = self.shared.with(State::next_start) {
+                self.start(&start);
+            }
+        }
+    }
+
+    /// Processes end with this one anyway; here their ends are waited for.
+    fn end(mut self) {
+        for (_, mut kept) in std::mem::take(&mut self.kept) {
+            // One that has just ended is no fault.
+            let _ = kept.child.kill();
+            let _ = kept.child.wait();
+        }
+    }
+
+    fn start(&mut self, start: &Start) {
+        let now = Monotonic.now_ns();
+        match self.spawn(start) {
+            Ok(kept) => {
+                self.kept.insert(start.process, kept);
+            }
+            Err(text) => {
+                eprintln!("takt system: {}: cannot start: {text}", start.key.name);
+                let dead = start.process;
+                self.shared.with(|it| it.died(dead, Death::Fault, now));
+            }
+        }
+    }
+
+    fn spawn(&self, start: &Start) -> Result<Kept, String> {
+        let package = self.shared.with(|it| {
+            let package = it.server.packages.get(&start.package);
+            package.map(|it| (it.manifest.clone(), it.settings.clone()))
+        });
+        let (manifest, settings) = package.ok_or("its package is gone")?;
+        let place = &self.shared.place;
+        let mut command = self.shared.host.command(&App {
+            manifest: &manifest,
+            settings: &settings,
+            process: &start.key,
+            code: place.code(&settings.code),
+            libraries: place.libraries(&settings.code),
+            data: place.data(&settings.name),
+        })?;
+        let (near, far) = Socket::pair().map_err(|it| it.to_string())?;
+        // Before the other end can speak: its messages name their sender.
+        let near = Socket::adopt(near.into_fd()).map_err(|it| it.to_string())?;
+        command.stdin(Stdio::from(far.into_fd()));
+        command.stderr(Stdio::piped());
+        let mut child = command.spawn().map_err(|it| it.to_string())?;
+        // Our copy of the child's end goes: then its death closes the socket.
+        drop(command);
+        let begun = self.begin(start, &mut child, near.into_fd());
+        if begun.is_err() {
+            let _ = child.kill();
+            let _ = child.wait();
+        }
+        let (pidfd, log) = begun?;
+        Ok(Kept {
+            child,
+            pidfd,
+            log: Some(log),
+        })
+    }
+
+    /// A child is there: it is heard from now on, and greeted when it speaks.
+    fn begin(
+        &self,
+        start: &Start,
+        child: &mut Child,
+        socket: OwnedFd,
+    ) -> Result<(PidFd, ChildStderr), String> {
+        let text = |it: Errno| it.to_string();
+        let pid = child.id().cast_signed();
+        let (pidfd, other) = (PidFd::open(pid), PidFd::open(pid));
+        let (pidfd, other) = (pidfd.map_err(text)?, other.map_err(text)?);
+        let log = child.stderr.take().ok_or("it has no log")?;
+        rustix::io::ioctl_fionbio(&log, true).map_err(|it| it.to_string())?;
+        let number = FIRST + start.process.0 * 2;
+        for (fd, number) in [(pidfd.as_fd(), number), (log.as_fd(), number + 1)] {
+            let heard = self.bells.add(fd, number, Hearing::WhileReadable);
+            heard.map_err(text)?;
+        }
+        self.shared.with(|it| {
+            it.logs.begin(child.id(), &start.key.name, &start.package);
+            it.began(start.process, other);
+        });
+        greet(&self.shared, pid, socket).map_err(|it| it.to_string())?;
+        Ok((pidfd, log))
+    }
+
+    /// A process has said something, or has ended.
+    fn hear(&mut self, number: u64) {
+        let process = ProcessId(number / 2);
+        let Some(kept) = self.kept.get_mut(&process) else {
+            return;
+        };
+        if number % 2 == 1 {
+            if !read_log(&self.shared, kept) {
+                kept.log = None;
+            }
+            return;
+        }
+        let Some(mut kept) = self.kept.remove(&process) else {
+            return;
+        };
+        for _ in 0..LAST_READS {
+            if !read_log(&self.shared, &mut kept) {
+                break;
+            }
+        }
+        let status = kept.child.wait();
+        let how = match status.as_ref().map(|it| it.code()) {
+            Ok(Some(0)) => Death::Exit,
+            _ => Death::Fault,
+        };
+        let words = status.map_or_else(|it| it.to_string(), |it| it.to_string());
+        let now = Monotonic.now_ns();
+        self.shared.with(|it| {
+            let text = format!("process ended: {words}\n");
+            it.logs.hear(kept.child.id(), text.as_bytes());
+            it.died(process, how, now);
+        });
+        drop(kept.pidfd);
+    }
+}
+
+/// Takes some of what a process has said; false if no more comes now.
+fn read_log(shared: &Shared, kept: &mut Kept) -> bool {
+    let Some(log) = &mut kept.log else {
+        return false;
+    };
+    let mut bytes = [0; LOG_BYTES];
+    match log.read(&mut bytes) {
+        Ok(0) => false,
+        Ok(size) => {
+            let pid = kept.child.id();
+            shared.with(|it| it.logs.hear(pid, &bytes[..size]));
+            true
+        }
+        Err(error) => error.kind() == io::ErrorKind::Interrupted,
+    }
+}
+
+/// Waits for a process's first words, on a thread of its own: it may never speak.
+fn greet(shared: &Arc<Shared>, pid: i32, socket: OwnedFd) -> Result<(), rt::thread::SpawnError> {
+    let shared = Arc::clone(shared);
+    let builder = Builder::new("greeter").policy(Policy::Other { nice: 0 });
+    builder
+        .spawn(move || {
+            let start_ns = shared.with(|it| it.server.processes.limits.start_ns);
+            let due_ns = Monotonic.now_ns() + start_ns;
+            // One that does not speak in time ends by the state machine's clock.
+            if let Ok(joined) = shared.binder.connect(socket, Side::Listener, due_ns)
+                && joined.peer().pid != pid
+            {
+                joined.close();
+            }
+        })
+        .map(drop)
+}

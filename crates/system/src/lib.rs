@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+//! `takt system` without its printing: crate `server`'s state machine with a socket, a disk and
+//! processes around it.
+//!
+//! - [`daemon`]: the loop that starts processes, hears their deaths and logs, and keeps the time.
+//! - `state`: what one lock covers, and how the state machine's effects are carried out.
+//! - `agent`: what an application's process says over Binder, and the steps that it fetches.
+//! - `door` and [`protocol`]: the socket of the commands; [`client`] is its other end.
+//! - `verbs`: what the commands ask for.
+//! - `disk`, `logs`, `payloads`: packages, lines of logs, intents.
+//!
+//! No thread that serves one process waits for another: what a process is to do lies in a queue
+//! that it fetches from, and a binder is handed on in an answer.
+#![forbid(unsafe_code)]
+
+mod agent;
+pub mod client;
+pub mod daemon;
+mod disk;
+mod door;
+mod logs;
+mod payloads;
+pub mod protocol;
+mod state;
+mod verbs;
+
+pub use client::{Client, ClientError};
+pub use server::processes::Limits;
+
+pub use daemon::{App, Daemon, Host, Options, SystemError, open};

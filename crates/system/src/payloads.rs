@@ -1,0 +1,201 @@
+// SPDX-License-Identifier: Apache-2.0
+//! [`Payloads`]: intents and results' data, which the state machine knows by number.
+//!
+//! Nobody says when one is done with. What nothing names any more goes when half as much again has
+//! come as was left the last time.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use intent::{Component, Intent, Uri};
+use server::Payload;
+
+use crate::agent::Wish;
+
+/// Of one intent: some dozens of them go into one answer.
+pub(crate) const WISH_BYTES_MAX: usize = 128 << 10;
+/// Of all intents.
+pub(crate) const BYTES_MAX: usize = 32 << 20;
+/// Intents: more than activities, starts, bindings and pending intents have in any test.
+pub(crate) const PAYLOADS_MAX: usize = 32_768;
+/// Looks for what is not named begin here.
+const SWEEP_BYTES_MIN: usize = 1 << 20;
+
+/// An intent and what the server reads of it.
+#[derive(Debug)]
+pub(crate) struct Stored {
+    pub(crate) wish: Wish,
+    pub(crate) intent: Intent,
+    bytes: usize,
+}
+
+/// It does not fit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub(crate) enum TooMuch {
+    /// One alone.
+    #[error("an intent of {0} bytes: at most {WISH_BYTES_MAX} are kept")]
+    One(usize),
+    /// All together.
+    #[error("there is no room for more intents")]
+    All,
+}
+
+/// See the module.
+#[derive(Debug, Default)]
+pub(crate) struct Payloads {
+    all: BTreeMap<u64, Stored>,
+    last: u64,
+    bytes: usize,
+    sweep_bytes: usize,
+}
+
+impl Payloads {
+    /// Keeps one. `named` says which are named by anything now.
+    pub(crate) fn keep(
+        &mut self,
+        wish: Wish,
+        named: impl FnOnce() -> BTreeSet<Payload>,
+    ) -> Result<Payload, TooMuch> {
+        let bytes = size(&wish);
+        if bytes > WISH_BYTES_MAX {
+            return Err(TooMuch::One(bytes));
+        }
+        let is_due = self.bytes + bytes > self.sweep_bytes.max(SWEEP_BYTES_MIN);
+        if is_due || self.all.len() >= PAYLOADS_MAX / 2 {
+            self.sweep(&named());
+        }
+        if self.bytes + bytes > BYTES_MAX || self.all.len() >= PAYLOADS_MAX {
+            return Err(TooMuch::All);
+        }
+        self.last += 1;
+        self.bytes += bytes;
+        let intent = intent_of(&wish);
+        let stored = Stored {
+            wish,
+            intent,
+            bytes,
+        };
+        self.all.insert(self.last, stored);
+        Ok(Payload(self.last))
+    }
+
+    fn sweep(&mut self, named: &BTreeSet<Payload>) {
+        self.all
+            .retain(|number, _| named.contains(&Payload(*number)));
+        self.bytes = self.all.values().map(|it| it.bytes).sum();
+        self.sweep_bytes = self.bytes + self.bytes / 2;
+    }
+
+    /// It goes to this component, as was found.
+    pub(crate) fn resolve(&mut self, number: Payload, component: &Component) {
+        if let Some(stored) = self.all.get_mut(&number.0) {
+            stored.wish.component = Some(flat(component));
+        }
+    }
+
+    /// One of them.
+    pub(crate) fn get(&self, number: Payload) -> Option<&Stored> {
+        self.all.get(&number.0)
+    }
+
+    /// How many, and how large.
+    pub(crate) fn counts(&self) -> (usize, usize) {
+        (self.all.len(), self.bytes)
+    }
+}
+
+fn size(wish: &Wish) -> usize {
+    let texts = [
+        &wish.action,
+        &wish.data,
+        &wish.r#type,
+        &wish.identifier,
+        &wish.target,
+        &wish.component,
+    ];
+    let texts = texts.into_iter().flatten();
+    let all = texts.chain(&wish.categories).chain(&wish.extras);
+    // Each text has a head of its own.
+    wish.whole.len() + all.map(|it| it.len() + 24).sum::<usize>()
+}
+
+/// As `ComponentName.flattenToString` has it.
+pub(crate) fn flat(component: &Component) -> String {
+    format!("{}/{}", component.package, component.class)
+}
+
+/// The same, read; a class that begins with a dot lies in the package.
+pub(crate) fn component(text: &str) -> Option<Component> {
+    let (package, class) = text.split_once('/')?;
+    let class = match class.starts_with('.') {
+        true => format!("{package}{class}"),
+        false => class.to_owned(),
+    };
+    Some(Component {
+        package: package.to_owned(),
+        class,
+    })
+}
+
+fn intent_of(wish: &Wish) -> Intent {
+    Intent {
+        action: wish.action.clone(),
+        data: wish.data.clone().map(Uri::new),
+        kind: wish.r#type.clone(),
+        categories: wish.categories.iter().cloned().collect(),
+        package: wish.target.clone(),
+        component: wish.component.as_deref().and_then(component),
+        identifier: wish.identifier.clone(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn wish(bytes: usize) -> Wish {
+        Wish {
+            whole: vec![0; bytes],
+            ..Wish::default()
+        }
+    }
+
+    #[test]
+    fn what_is_named_stays_and_the_rest_goes() {
+        let mut payloads = Payloads::default();
+        let kept = payloads.keep(wish(1000), BTreeSet::new).unwrap();
+        for _ in 0..100_000 {
+            payloads
+                .keep(wish(1000), || BTreeSet::from([kept]))
+                .unwrap();
+        }
+        assert!(payloads.get(kept).is_some());
+        assert!(payloads.counts().1 <= 2 * SWEEP_BYTES_MIN);
+    }
+
+    #[test]
+    fn too_much_is_refused_and_leaves_nothing() {
+        let mut payloads = Payloads::default();
+        let large = payloads.keep(wish(WISH_BYTES_MAX + 1), BTreeSet::new);
+        assert_eq!(large, Err(TooMuch::One(WISH_BYTES_MAX + 1)));
+        let mut named = BTreeSet::new();
+        let refused = loop {
+            match payloads.keep(wish(WISH_BYTES_MAX - 100), || named.clone()) {
+                Ok(number) => named.insert(number),
+                Err(error) => break error,
+            };
+        };
+        assert_eq!(refused, TooMuch::All);
+        assert!(payloads.counts().1 <= BYTES_MAX);
+    }
+
+    #[test]
+    fn a_component_is_read_as_android_writes_it() {
+        let expected = Component {
+            package: "p.a".to_owned(),
+            class: "p.a.Main".to_owned(),
+        };
+        assert_eq!(component("p.a/.Main"), Some(expected.clone()));
+        assert_eq!(component(&flat(&expected)), Some(expected));
+        assert_eq!(component("p.a"), None);
+    }
+}

@@ -1,0 +1,322 @@
+// SPDX-License-Identifier: Apache-2.0
+//! [`State`]: the server's state machine, and what is kept beside it of each process. One lock
+//! covers it; [`State::settle`] carries effects out, and waits for nobody.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
+
+use binder::Binder;
+use rt::peer::PidFd;
+use rustix::process::{Signal, pidfd_send_signal};
+use server::activities::Visit;
+use server::services::ServiceStep;
+use server::{
+    ActivityId, ConnectionId, Death, Effect, EndReason, Payload, ProcessId, ProcessKey, Server,
+    ServiceId,
+};
+
+use crate::agent::{IApp as _, IAppProxy, ISystemProxy, Step, Wish};
+use crate::logs::Logs;
+use crate::payloads::{Payloads, TooMuch, flat};
+
+/// Steps that wait for one process; one that lets more come does not look for them.
+const STEPS_MAX: usize = 1_024;
+/// Steps in one answer.
+const STEPS_AT_ONCE: usize = 16;
+/// Bytes of intents in one answer, far below what a parcel may have.
+const STEP_BYTES_AT_ONCE: usize = 256 << 10;
+/// Times to wake at are told apart by so much. Questions reach half a minute ahead, so at most some
+/// thousand times are kept, and one for each process and service that waits.
+const WAKE_NS: u64 = 10_000_000;
+
+/// A process that is to be started.
+#[derive(Clone, Debug)]
+pub(crate) struct Start {
+    pub(crate) process: ProcessId,
+    pub(crate) key: ProcessKey,
+    pub(crate) package: String,
+}
+
+/// A process of the kernel's, until its death is heard.
+pub(crate) struct Running {
+    pub(crate) pid: i32,
+    pidfd: PidFd,
+    app: Option<IAppProxy>,
+    steps: VecDeque<Step>,
+}
+
+/// See the module.
+#[derive(Default)]
+pub(crate) struct State {
+    pub(crate) server: Server,
+    pub(crate) payloads: Payloads,
+    pub(crate) logs: Logs,
+    pub(crate) running: BTreeMap<ProcessId, Running>,
+    by_pid: HashMap<i32, ProcessId>,
+    starts: VecDeque<Start>,
+    /// What services have published, by what they were bound by.
+    published: BTreeMap<(ServiceId, Payload), (ProcessId, Option<Binder>)>,
+    /// Connections whose clients were told, with where their binder is.
+    connected: BTreeMap<ConnectionId, (ProcessId, ServiceId, Payload)>,
+    wakes: BTreeSet<u64>,
+    /// Effects that nobody carries out yet.
+    pub(crate) unsupported: u64,
+}
+
+impl State {
+    /// Keeps an intent.
+    pub(crate) fn keep(&mut self, wish: Wish) -> Result<Payload, TooMuch> {
+        // What is on its way holds copies of its own.
+        self.payloads.keep(wish, || self.server.payloads())
+    }
+
+    /// Carries out what an event has left, in order.
+    pub(crate) fn settle(&mut self) {
+        // Carrying out ends processes at most, which is heard of later: one turn is enough.
+        for effect in self.server.take_effects() {
+            match effect {
+                Effect::StartProcess {
+                    process,
+                    key,
+                    package,
+                } => self.starts.push_back(Start {
+                    process,
+                    key,
+                    package,
+                }),
+                Effect::EndProcess { process, why } => self.end(process, why),
+                Effect::Activity {
+                    process,
+                    activity,
+                    visit,
+                } => self.visit(process, activity, &visit),
+                Effect::Service {
+                    process,
+                    service,
+                    step,
+                } => self.serve(process, service, step),
+                Effect::WakeAt(at) => {
+                    self.wakes.insert(at.next_multiple_of(WAKE_NS));
+                }
+                // No verb of an agent's asks for a provider of another process.
+                Effect::Provider { .. } => self.unsupported += 1,
+                // There is no launcher.
+                Effect::Home => {}
+            }
+        }
+    }
+
+    fn end(&mut self, process: ProcessId, why: EndReason) {
+        self.starts.retain(|it| it.process != process);
+        if let Some(running) = self.running.get(&process) {
+            let text = format!("takt system ends this process: {why:?}\n");
+            self.logs.hear(running.pid.unsigned_abs(), text.as_bytes());
+            running.kill();
+        }
+    }
+
+    fn visit(&mut self, process: ProcessId, activity: ActivityId, visit: &Visit) {
+        let mut step = Step {
+            kind: ISystemProxy::STEP_ACTIVITY,
+            numbers: visit.numbers(activity),
+            ..Step::default()
+        };
+        for it in visit.payloads() {
+            self.name(&mut step, it);
+        }
+        self.push(process, step);
+    }
+
+    fn serve(&mut self, process: ProcessId, service: ServiceId, asked: ServiceStep) {
+        let number = |it: u64| it.cast_signed();
+        let component = self.server.services.get(service);
+        let mut step = Step {
+            kind: ISystemProxy::STEP_SERVICE,
+            component: component.map(|it| flat(&it.declaration.component)),
+            ..Step::default()
+        };
+        let (kind, rest) = match asked {
+            ServiceStep::Create => (ISystemProxy::CREATE, vec![]),
+            ServiceStep::Start {
+                id,
+                intent,
+                is_again,
+            } => {
+                let named = intent.map_or(0, |it| it.0);
+                let numbers = vec![id.into(), number(named), is_again.into()];
+                (ISystemProxy::START, numbers)
+            }
+            ServiceStep::Bind { intent, is_again } => {
+                (ISystemProxy::BIND, vec![number(intent.0), is_again.into()])
+            }
+            ServiceStep::Unbind { intent } => (ISystemProxy::UNBIND, vec![number(intent.0)]),
+            ServiceStep::Stop => (ISystemProxy::STOP, vec![]),
+            ServiceStep::Connected { connection, intent } => {
+                self.connected
+                    .insert(connection, (process, service, intent));
+                (ISystemProxy::CONNECTED, vec![number(connection.0)])
+            }
+            ServiceStep::Disconnected {
+                connection,
+                is_final,
+            } => {
+                self.connected.remove(&connection);
+                let numbers = vec![number(connection.0), is_final.into()];
+                (ISystemProxy::DISCONNECTED, numbers)
+            }
+        };
+        let named = match asked {
+            ServiceStep::Start { intent, .. } => intent,
+            ServiceStep::Bind { intent, .. } | ServiceStep::Unbind { intent } => Some(intent),
+            _ => None,
+        };
+        if let Some(named) = named {
+            self.name(&mut step, named);
+        }
+        step.numbers = [number(service.0), kind.into()].into();
+        step.numbers.extend(rest);
+        self.push(process, step);
+    }
+
+    fn name(&self, step: &mut Step, payload: Payload) {
+        if let Some(stored) = self.payloads.get(payload) {
+            step.named.push(payload.0.cast_signed());
+            step.wishes.push(stored.wish.clone());
+        }
+    }
+
+    fn push(&mut self, process: ProcessId, step: Step) {
+        let Some(running) = self.running.get_mut(&process) else {
+            return;
+        };
+        if running.steps.len() >= STEPS_MAX {
+            // Its death is a fault, as that of one that does not answer.
+            running.kill();
+            return;
+        }
+        running.steps.push_back(step);
+        if running.steps.len() == 1 {
+            running.tell();
+        }
+    }
+
+    /// What a process is to do next; some of it, if it is much.
+    pub(crate) fn take_steps(&mut self, process: ProcessId) -> Vec<Step> {
+        let Some(running) = self.running.get_mut(&process) else {
+            return Vec::new();
+        };
+        let (mut taken, mut bytes) = (Vec::new(), 0);
+        while let Some(step) = running.steps.front() {
+            let of_step: usize = step.wishes.iter().map(|it| it.whole.len()).sum();
+            let is_enough = taken.len() >= STEPS_AT_ONCE || bytes + of_step > STEP_BYTES_AT_ONCE;
+            if is_enough && !taken.is_empty() {
+                break;
+            }
+            bytes += of_step;
+            taken.extend(running.steps.pop_front());
+        }
+        taken
+    }
+
+    /// A process of the kernel's is there; it has not attached. Ended at once if nobody waits for
+    /// it any more.
+    pub(crate) fn began(&mut self, process: ProcessId, pidfd: PidFd) {
+        let running = Running {
+            pid: pidfd.pid(),
+            pidfd,
+            app: None,
+            steps: VecDeque::new(),
+        };
+        if self.server.processes.get(process).is_none() {
+            running.kill();
+        }
+        self.by_pid.insert(running.pid, process);
+        self.running.insert(process, running);
+    }
+
+    /// It has said who it is.
+    pub(crate) fn attached(&mut self, process: ProcessId, app: IAppProxy, now: u64) {
+        let Some(running) = self.running.get_mut(&process) else {
+            return;
+        };
+        let pid = running.pid.unsigned_abs();
+        running.app = Some(app);
+        self.server.attached(process, pid, now);
+    }
+
+    /// A process is gone.
+    pub(crate) fn died(&mut self, process: ProcessId, how: Death, now: u64) {
+        if let Some(running) = self.running.remove(&process) {
+            self.by_pid.remove(&running.pid);
+        }
+        self.published.retain(|_, (home, _)| *home != process);
+        self.connected.retain(|_, (client, ..)| *client != process);
+        self.server.died(process, how, now);
+    }
+
+    /// The process that has this number of the kernel's.
+    pub(crate) fn of_pid(&self, pid: i32) -> Option<ProcessId> {
+        self.by_pid.get(&pid).copied()
+    }
+
+    /// What is to be started, one after the other.
+    pub(crate) fn next_start(&mut self) -> Option<Start> {
+        self.starts.pop_front()
+    }
+
+    pub(crate) fn has_starts(&self) -> bool {
+        !self.starts.is_empty()
+    }
+
+    /// When there is something to do again.
+    pub(crate) fn next_wake(&self) -> Option<u64> {
+        self.wakes.first().copied()
+    }
+
+    /// Time has passed.
+    pub(crate) fn tick(&mut self, now: u64) {
+        self.wakes = self.wakes.split_off(&(now + 1));
+        self.server.tick(now);
+    }
+
+    /// A service has published what it is called by.
+    pub(crate) fn publish(
+        &mut self,
+        by: (ServiceId, Payload),
+        home: ProcessId,
+        binder: Option<Binder>,
+    ) {
+        let services = &self.server.services;
+        self.published
+            .retain(|(service, _), _| services.get(*service).is_some());
+        self.published.insert(by, (home, binder));
+    }
+
+    /// What a client's connection gives it.
+    pub(crate) fn binder_of(&self, client: ProcessId, connection: ConnectionId) -> Option<Binder> {
+        let (owner, service, payload) = self.connected.get(&connection)?;
+        if *owner != client {
+            return None;
+        }
+        self.published.get(&(*service, *payload))?.1.clone()
+    }
+
+    /// A client has unbound: it is told nothing more.
+    pub(crate) fn unbound(&mut self, connection: ConnectionId) {
+        self.connected.remove(&connection);
+    }
+}
+
+impl Running {
+    fn kill(&self) {
+        // One that has just ended is no fault.
+        let _ = pidfd_send_signal(&self.pidfd, Signal::KILL);
+    }
+
+    /// There is something to fetch. A queue that is full has such a call in it already; one whose
+    /// process is gone is heard of by its death.
+    fn tell(&self) {
+        if let Some(app) = &self.app {
+            let _ = app.look();
+        }
+    }
+}

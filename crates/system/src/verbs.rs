@@ -1,0 +1,442 @@
+// SPDX-License-Identifier: Apache-2.0
+//! What commands ask for, carried out: each verb is one function.
+
+use std::collections::BTreeSet;
+use std::fmt::Write as _;
+use std::fs::File;
+use std::io::Read as _;
+use std::os::fd::OwnedFd;
+
+use apk::Apk;
+use intent::{Component, Intent};
+use rt::clock::{Clock, Monotonic};
+use rt::policy::{Policy, Tid};
+use rustix::fs::{SealFlags, fcntl_get_seals};
+use server::packages::{Best, Candidate, Grant, Installed, Kind};
+use server::processes::ProcessState;
+use server::server::Wish as Asked;
+use server::services::StartKind;
+use server::store::Store;
+use server::{Payload, ProcessKey};
+
+use crate::agent::Wish;
+use crate::daemon::Shared;
+use crate::disk::PACKAGE_BYTES_MAX;
+use crate::payloads::flat;
+use crate::protocol::{Answer, Intention, ProcessRow, Request, RunState, TEXT_BYTES_MAX};
+use crate::state::State;
+
+/// `FLAG_ACTIVITY_NEW_TASK`: a person has no task of its own.
+const NEW_TASK: u32 = server::activities::flags::NEW_TASK;
+/// For processes that were ended to be gone.
+const ENDED_NS: u64 = 5_000_000_000;
+/// Between looks for that.
+const LOOK_NS: u64 = 5_000_000;
+
+/// What was done in words, or why nothing was.
+type Outcome = Result<String, String>;
+
+/// Does what a command asks for. `part` hands a part of the answer on, and says whether anybody
+/// still listens.
+pub(crate) fn carry_out(
+    shared: &Shared,
+    request: Request,
+    file: Option<OwnedFd>,
+    part: impl FnMut(Answer) -> bool,
+) -> Outcome {
+    match request {
+        Request::Install => install(shared, file),
+        Request::Uninstall { package } => uninstall(shared, &package),
+        Request::Processes => processes(shared, part),
+        Request::StartActivity(wish) => start_activity(shared, &wish),
+        Request::StartService(wish) => start_service(shared, &wish),
+        Request::ForceStop { package } => force_stop(shared, &package),
+        Request::Logs { package } => logs(shared, package.as_deref(), part),
+        Request::Dump => dump(shared, part),
+    }
+}
+
+/// A package in memory that nobody can change: what is checked is what is kept.
+fn sealed(file: Option<OwnedFd>) -> Result<Vec<u8>, String> {
+    let file = file.ok_or("no package came with the request")?;
+    let seals = fcntl_get_seals(&file).map_err(|_| "the package is no memory file")?;
+    let needed = SealFlags::WRITE | SealFlags::SHRINK | SealFlags::GROW;
+    if !seals.contains(needed) {
+        return Err("the package's memory file is not sealed".to_owned());
+    }
+    let mut bytes = Vec::new();
+    let mut file = File::from(file).take(PACKAGE_BYTES_MAX + 1);
+    std::io::Seek::rewind(file.get_mut()).map_err(|it| it.to_string())?;
+    file.read_to_end(&mut bytes).map_err(|it| it.to_string())?;
+    match bytes.len() as u64 <= PACKAGE_BYTES_MAX {
+        true => Ok(bytes),
+        false => Err(format!("more than {PACKAGE_BYTES_MAX} bytes")),
+    }
+}
+
+fn install(shared: &Shared, file: Option<OwnedFd>) -> Outcome {
+    let bytes = sealed(file)?;
+    let package = Apk::parse(&bytes).map_err(|it| it.to_string())?;
+    let signers = shared.host.verify(&package)?;
+    // From here on installs come one after the other: what is tried is what will be.
+    let mut store = shared.store.lock();
+    let mut candidate = Candidate {
+        manifest: package.manifest.clone(),
+        signers: signers.into_iter().collect::<BTreeSet<String>>(),
+        code: String::new(),
+        // Whoever installs grants what is asked for, as `adb install -g`.
+        dangerous: Grant::Granted,
+        is_system: false,
+    };
+    let mut trial = shared.with(|it| it.server.packages.clone());
+    let refused = |it: server::packages::InstallError| it.to_string();
+    trial.install(candidate.clone()).map_err(refused)?;
+    let code = store.keep_code(&bytes).map_err(|it| it.to_string())?;
+    let unpacked = store.disk().unpack(&code, &package, shared.host.abi());
+    if let Err(error) = unpacked {
+        // What belongs to nobody goes when the store is opened the next time, if not now.
+        let _ = server::store::Disk::remove(store.disk(), &format!("code/{code}"));
+        return Err(error.to_string());
+    }
+    let name = candidate.manifest.package.clone();
+    candidate.code = code;
+    let mut trial = shared.with(|it| it.server.packages.clone());
+    trial.install(candidate.clone()).map_err(refused)?;
+    let settings = trial.get(&name).map(|it| it.settings.clone());
+    let settings = settings.ok_or("it is not there after its install")?;
+    put(&mut store, &settings)?;
+    let version = settings.version;
+    let installed = shared.with(|it| it.server.install(candidate, Monotonic.now_ns()));
+    match installed.map_err(refused)? {
+        Installed::New(uid) => Ok(format!("installed {name} {version}, user {uid}")),
+        Installed::Replaced(uid) => Ok(format!("replaced {name} by {version}, user {uid}")),
+    }
+}
+
+/// Keeps a package's settings. Where the disk fails, what it has is what counts.
+fn put(
+    store: &mut Store<crate::disk::RealDisk>,
+    settings: &server::packages::Settings,
+) -> Result<(), String> {
+    let Err(error) = store.put(settings) else {
+        return Ok(());
+    };
+    store.reopen().map_err(|it| format!("{error}; then {it}"))?;
+    match store.packages().any(|it| it == settings) {
+        true => Ok(()),
+        false => Err(error.to_string()),
+    }
+}
+
+fn uninstall(shared: &Shared, package: &str) -> Outcome {
+    let mut store = shared.store.lock();
+    stopped(shared, package)?;
+    if let Err(error) = store.remove(package) {
+        store.reopen().map_err(|it| format!("{error}; then {it}"))?;
+        if store.packages().any(|it| it.name == package) {
+            return Err(error.to_string());
+        }
+    }
+    shared.with(|it| it.server.uninstall(package, Monotonic.now_ns()));
+    Ok(format!("uninstalled {package}"))
+}
+
+fn force_stop(shared: &Shared, package: &str) -> Outcome {
+    let ended = stopped(shared, package)?;
+    Ok(format!("stopped {package}: {ended} processes ended"))
+}
+
+/// Ends all that runs of a package, and waits until it is gone.
+fn stopped(shared: &Shared, package: &str) -> Result<usize, String> {
+    let now = Monotonic.now_ns();
+    let (is_there, ending) = shared.with(|it| {
+        let all = it.server.processes.iter();
+        let own = all.filter(|(_, its)| its.package == package);
+        let own: Vec<_> = own.map(|(id, _)| id).collect();
+        let own: Vec<_> = own
+            .into_iter()
+            .filter(|id| it.running.contains_key(id))
+            .collect();
+        (it.server.force_stop(package, now), own)
+    });
+    if !is_there {
+        return Err(not_installed(package));
+    }
+    let is_left = |it: &mut State| ending.iter().any(|id| it.running.contains_key(id));
+    while shared.with(|it| is_left(it)) {
+        if Monotonic.now_ns() > now + ENDED_NS {
+            return Err(format!("{package} does not end, although it was killed"));
+        }
+        Monotonic.sleep_until(Monotonic.now_ns() + LOOK_NS);
+    }
+    Ok(ending.len())
+}
+
+fn not_installed(package: &str) -> String {
+    format!("{package} is not installed: `takt dumpsys` lists what is")
+}
+
+/// As an application's process reads it, and what the server looks at.
+fn wish(intention: &Intention) -> Wish {
+    let component = |(package, class): &(String, String)| {
+        flat(&Component {
+            package: package.clone(),
+            class: class.clone(),
+        })
+    };
+    let extras = intention.extras.iter();
+    Wish {
+        action: intention.action.clone(),
+        data: intention.data.clone(),
+        r#type: intention.kind.clone(),
+        identifier: None,
+        target: intention.package.clone(),
+        component: intention.component.as_ref().map(component),
+        categories: intention.categories.clone(),
+        flags: intention.flags.cast_signed(),
+        whole: Vec::new(),
+        extras: extras
+            .flat_map(|(name, text)| [name.clone(), text.clone()])
+            .collect(),
+    }
+}
+
+fn kept(state: &mut State, intention: &Intention) -> Result<(Intent, Payload), String> {
+    let kept = state.keep(wish(intention)).map_err(|it| it.to_string())?;
+    let intent = state.payloads.get(kept).map(|it| it.intent.clone());
+    Ok((intent.unwrap_or_default(), kept))
+}
+
+fn start_activity(shared: &Shared, intention: &Intention) -> Outcome {
+    let mut intention = intention.clone();
+    intention.flags |= NEW_TASK;
+    shared.with(|state| {
+        let (intent, payload) = kept(state, &intention)?;
+        let found = component(state, Kind::Activity, &intent)?;
+        let asked = Asked {
+            uid: 0,
+            intent,
+            flags: intention.flags,
+            payload: payload.0,
+            source: None,
+            request: None,
+        };
+        let now = Monotonic.now_ns();
+        let started = state.server.start_activity(asked, now);
+        started.map_err(|it| it.to_string())?;
+        state.payloads.resolve(payload, &found);
+        Ok(format!("started {}", flat(&found)))
+    })
+}
+
+fn start_service(shared: &Shared, intention: &Intention) -> Outcome {
+    shared.with(|state| {
+        let (intent, payload) = kept(state, intention)?;
+        let found = component(state, Kind::Service, &intent)?;
+        let (by, now) = ((&intent, payload), Monotonic.now_ns());
+        let started = state.server.start_service(0, by, StartKind::Ordinary, now);
+        started.map_err(|it| it.to_string())?;
+        state.payloads.resolve(payload, &found);
+        Ok(format!("started {}", flat(&found)))
+    })
+}
+
+/// Who takes an intent; of an activity what its other name stands for.
+fn component(state: &State, kind: Kind, intent: &Intent) -> Result<Component, String> {
+    let flags = match kind {
+        Kind::Activity => server::packages::MATCH_DEFAULT_ONLY,
+        _ => 0,
+    };
+    match state.server.packages.best(kind, intent, flags) {
+        Best::One(found) if kind == Kind::Activity => {
+            Ok(found.package.activity(found.component).component)
+        }
+        Best::One(found) => Ok(found.name()),
+        Best::Several(all) => {
+            let all: Vec<String> = all.iter().map(|it| flat(&it.name())).collect();
+            Err(format!(
+                "several take it, name one by -n: {}",
+                all.join(", ")
+            ))
+        }
+        Best::None => Err(match &intent.component {
+            Some(name) if state.server.packages.get(&name.package).is_none() => {
+                not_installed(&name.package)
+            }
+            Some(name) => format!("{} has no such component: {}", name.package, name.class),
+            None => "nothing that is installed takes it".to_owned(),
+        }),
+    }
+}
+
+fn processes(shared: &Shared, mut part: impl FnMut(Answer) -> bool) -> Outcome {
+    let rows = shared.with(|it| rows(it));
+    let count = rows.len();
+    for mut row in rows {
+        if let Some(pid) = row.pid {
+            (row.memory_kib, row.threads, row.real_time_threads) = of_kernel(pid);
+        }
+        if !part(Answer::Process(row)) {
+            break;
+        }
+    }
+    Ok(format!("{count} processes"))
+}
+
+/// Processes, and names of services that wait until their process may start again.
+fn rows(state: &State) -> Vec<ProcessRow> {
+    let now = Monotonic.now_ns();
+    let until = |at: u64| Some(at.saturating_sub(now) / 1_000_000);
+    let processes = &state.server.processes;
+    let mut rows = Vec::new();
+    let row = |key: &ProcessKey, package: &str| ProcessRow {
+        name: key.name.clone(),
+        package: package.to_owned(),
+        user: key.uid,
+        pid: None,
+        state: RunState::HeldBack,
+        faults: processes.faults(key),
+        restart_in_ms: None,
+        memory_kib: None,
+        threads: None,
+        real_time_threads: None,
+    };
+    for (id, it) in processes.iter() {
+        let pid = state.running.get(&id).map(|it| it.pid.unsigned_abs());
+        let (run, restart_in_ms) = match it.state {
+            ProcessState::Running => (RunState::Running, None),
+            ProcessState::Starting(_) => (RunState::Starting, None),
+            ProcessState::Waiting(at) => (RunState::HeldBack, until(at)),
+        };
+        rows.push(ProcessRow {
+            pid,
+            state: run,
+            restart_in_ms,
+            ..row(&it.key, &it.package)
+        });
+    }
+    for (_, service) in state.server.services.iter() {
+        let key = &service.declaration.process;
+        let Some(at) = service.restart_at() else {
+            continue;
+        };
+        let is_named = rows
+            .iter()
+            .any(|it| it.name == key.name && it.user == key.uid);
+        if !is_named {
+            rows.push(ProcessRow {
+                restart_in_ms: until(at),
+                ..row(key, &service.declaration.component.package)
+            });
+        }
+    }
+    rows
+}
+
+/// Memory and threads, as /proc has them; nothing of a process that has gone.
+fn of_kernel(pid: u32) -> (Option<u64>, Option<u32>, Option<u32>) {
+    let status = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
+    let field = |name: &str| {
+        let line = status.lines().find_map(|it| it.strip_prefix(name))?;
+        line.split_whitespace().next()?.parse::<u64>().ok()
+    };
+    let threads = std::fs::read_dir(format!("/proc/{pid}/task")).ok();
+    let tids = threads.map(|it| {
+        let names = it.filter_map(|it| it.ok()?.file_name().to_str()?.parse().ok());
+        names.filter_map(Tid::new).collect::<Vec<Tid>>()
+    });
+    let is_real_time = |tid: &&Tid| {
+        matches!(
+            Policy::of(**tid),
+            Ok(Policy::Fifo(_) | Policy::RoundRobin(_) | Policy::Deadline(_))
+        )
+    };
+    let count = |it: usize| u32::try_from(it).unwrap_or(u32::MAX);
+    let urgent = tids
+        .as_ref()
+        .map(|it| count(it.iter().filter(is_real_time).count()));
+    (field("VmRSS:"), tids.map(|it| count(it.len())), urgent)
+}
+
+fn logs(shared: &Shared, package: Option<&str>, mut part: impl FnMut(Answer) -> bool) -> Outcome {
+    let lines = shared.with(|it| it.logs.lines(package));
+    let count = lines.len();
+    for line in lines {
+        if !part(Answer::Line(line)) {
+            break;
+        }
+    }
+    Ok(format!("{count} lines"))
+}
+
+fn dump(shared: &Shared, mut part: impl FnMut(Answer) -> bool) -> Outcome {
+    let mut text = shared.with(|it| dumped(it));
+    text.push_str(&shared.binder.dump());
+    let mut rest = text.as_str();
+    while !rest.is_empty() {
+        let mut end = rest.len().min(TEXT_BYTES_MAX);
+        while !rest.is_char_boundary(end) {
+            end -= 1;
+        }
+        let (now, later) = rest.split_at(end);
+        if !part(Answer::Text(now.to_owned())) {
+            break;
+        }
+        rest = later;
+    }
+    Ok(String::new())
+}
+
+fn dumped(state: &State) -> String {
+    let mut text = String::new();
+    let server = &state.server;
+    // Nothing fails that is written to a text.
+    let _ = writeln!(text, "packages: {}", server.packages.len());
+    for it in server.packages.iter() {
+        let settings = &it.settings;
+        let _ = writeln!(
+            text,
+            "  {} version {} user {} in {}",
+            settings.name, settings.version, settings.uid, settings.code
+        );
+    }
+    let _ = writeln!(text, "processes: {}", server.processes.len());
+    for it in rows(state) {
+        let _ = writeln!(
+            text,
+            "  {} of {}: {:?}, pid {:?}, {} faults",
+            it.name, it.package, it.state, it.pid, it.faults
+        );
+    }
+    let _ = writeln!(
+        text,
+        "tasks, from the back: {}",
+        server.activities.tasks().len()
+    );
+    for task in server.activities.tasks() {
+        let _ = writeln!(text, "  task {} {:?}", task.id.0, task.affinity);
+        for id in &task.activities {
+            if let Some(record) = server.activities.get(*id) {
+                let name = flat(&record.declaration.component);
+                let _ = writeln!(text, "    activity {} {name} {:?}", id.0, record.state);
+            }
+        }
+    }
+    let _ = writeln!(text, "services: {}", server.services.len());
+    for (id, it) in server.services.iter() {
+        let name = flat(&it.declaration.component);
+        let (is_started, is_created) = (it.is_started, it.is_created);
+        let _ = writeln!(
+            text,
+            "  service {} {name}: made {is_created}, started {is_started}",
+            id.0
+        );
+    }
+    let ((payloads, bytes), (lines, dropped)) = (state.payloads.counts(), state.logs.counts());
+    let _ = writeln!(
+        text,
+        "intents: {payloads} with {bytes} bytes\nlog: {lines} lines, {dropped} dropped\nnot supported: {}",
+        state.unsupported
+    );
+    text
+}

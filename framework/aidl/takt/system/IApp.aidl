@@ -1,0 +1,8 @@
+// SPDX-License-Identifier: Apache-2.0
+package takt.system;
+
+/** An application's process, as the server sees it. */
+interface IApp {
+    /** There are steps to be fetched. */
+    oneway void look();
+}

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+package takt.system;
+
+import takt.system.IApp;
+import takt.system.Step;
+import takt.system.Wish;
+
+/** What the server answers to an application's process. It knows who calls. */
+interface ISystem {
+    /** Kinds of steps: takt.server.ActivityStack and takt.server.SystemServices read their numbers. */
+    const int STEP_ACTIVITY = 0;
+    const int STEP_SERVICE = 1;
+
+    /** What an activity's process says of it, and what it asks for. */
+    const int RESUMED = 0;
+    const int PAUSED = 1;
+    const int STOPPED = 2;
+    const int IDLE = 3;
+    const int RELAUNCH = 4;
+    const int FINISH_AFFINITY = 5;
+    const int MOVE_TASK_TO_BACK = 6;
+
+    /** Questions about an activity. */
+    const int TASK = 0;
+    const int IS_TOP = 1;
+    const int IS_ROOT = 2;
+    const int CALLER = 3;
+
+    /** What is asked of a service, first in its steps' numbers behind the service's own. */
+    const int CREATE = 0;
+    const int START = 1;
+    const int BIND = 2;
+    const int UNBIND = 3;
+    const int STOP = 4;
+    const int CONNECTED = 5;
+    const int DISCONNECTED = 6;
+
+    /** The process is there. */
+    void attach(IApp app);
+
+    /** Takes what is to be done next: none if that was all. */
+    Step[] steps();
+
+    /** Starts an activity: what became of it, and of which; a negative number if nothing did. */
+    long[] startActivity(in Wish wish, long source, boolean hasRequest, int request);
+
+    /** An activity ends; without data its wish has no bytes. */
+    void finishActivity(long activity, int code, in Wish data, int task);
+
+    /** What an activity started by a request ends. */
+    void finishStarted(long activity, int request);
+
+    void tell(int what, long activity);
+
+    long ask(int what, long activity);
+
+    /** The package of an activity; null if it is not there. */
+    @nullable String componentOf(long activity);
+
+    /** Starts a service: its component; null if nothing takes the wish. */
+    @nullable String startService(in Wish wish, boolean isForeground);
+
+    boolean stopService(in Wish wish);
+
+    /** A service stops itself, unless it was started since. */
+    boolean stopServiceSelf(long service, int start);
+
+    /** Binds a service: the connection's number, or 0 if nothing takes the wish. */
+    long bindService(in Wish wish, long flags);
+
+    boolean unbindService(long connection);
+
+    /** onBind has returned. */
+    void publish(long service, long intent, @nullable IBinder binder);
+
+    /** onUnbind has returned. */
+    void unbound(long service, long intent, boolean wantsRebind);
+
+    /** onCreate, onRebind or onDestroy has returned; of onStartCommand the number and the result. */
+    void serviceDone(long service, int start, int result);
+
+    void setForeground(long service, boolean isOn);
+
+    /** What a connected service has published; null if it gives nothing. */
+    @nullable IBinder binderOf(long connection);
+}
