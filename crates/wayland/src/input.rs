@@ -317,7 +317,8 @@ impl Dispatch<WlPointer, ()> for State {
             }
             wl_pointer::Event::Leave { .. } => {
                 // Fingers on a touch screen go on.
-                if std::mem::take(&mut input.buttons) != 0 {
+                let was_down = std::mem::take(&mut input.buttons) != 0;
+                if was_down {
                     input.seat.let_fingers_go();
                 }
             }

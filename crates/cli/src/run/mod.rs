@@ -512,7 +512,15 @@ mod tests {
         assert_eq!("wayland".parse(), Ok(BackEnd::Wayland));
         let address = "[::1]:80".parse().unwrap();
         assert_eq!("web=[::1]:80".parse(), Ok(BackEnd::Web(address)));
-        for wrong in ["", "web=", "web=80", "web=host:80", "picture=1", "wayland=1", "drm"] {
+        for wrong in [
+            "",
+            "web=",
+            "web=80",
+            "web=host:80",
+            "picture=1",
+            "wayland=1",
+            "drm",
+        ] {
             assert!(wrong.parse::<BackEnd>().is_err(), "{wrong}");
         }
     }
