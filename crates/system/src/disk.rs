@@ -243,10 +243,7 @@ impl Disk for RealDisk {
                 let (owner, group) = (Uid::from_raw(uid), Gid::from_raw(uid));
                 rustix::fs::chown(&path, Some(owner), Some(group))?;
             }
-            Ok(std::fs::set_permissions(
-                &path,
-                PermissionsExt::from_mode(OWN),
-            )?)
+            std::fs::set_permissions(&path, PermissionsExt::from_mode(OWN))
         };
         make().map_err(|it| failed(&path, &it))
     }
