@@ -37,6 +37,7 @@ pub(crate) fn run(only: Option<String>) -> Result<()> {
     stages.run("miri", sanitize::miri)?;
     stages.run("lab", || cargo_test(&["--package", "lab"]))?;
     stages.run("locks on PREEMPT_RT", locks_in_lab)?;
+    stages.run("sandbox in the lab", sandbox_in_lab)?;
     stages.run("binder in the lab", driver_in_lab)?;
     stages.run("extended driver in the lab", extended_driver_in_lab)?;
     stages.run("peers in the lab", peers::in_lab)?;
@@ -117,6 +118,17 @@ fn locks_in_lab() -> Result<()> {
         )?;
     }
     Ok(())
+}
+
+/// What is otherwise on Debian's kernel: an older Landlock, and cgroup v2.
+fn sandbox_in_lab() -> Result<()> {
+    let program = test_program("sandbox", "confined")?;
+    command(
+        Command::new(takt()?)
+            .args(["lab", "--cpus", "2", "--quiet", "--"])
+            .arg(program)
+            .args(["group", "report", "lent", "local_sockets"]),
+    )
 }
 
 /// Debian's /dev/binder in a guest: the host has none.
