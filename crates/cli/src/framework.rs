@@ -49,6 +49,11 @@ impl Framework {
         Ok(Self { place, android })
     }
 
+    /// All that a process with it reads: the folder, and AOSP's jar.
+    pub(crate) fn places(&self) -> Vec<PathBuf> {
+        vec![self.place.clone(), self.android.clone()]
+    }
+
     /// The package of the framework's own resources.
     pub(crate) fn resources(&self) -> PathBuf {
         self.place.join("framework-res.apk")

@@ -47,7 +47,7 @@ Options of Takt's machine:
 ";
 
 /// The machine, as the launcher looks for it.
-const MACHINE: &str = "libjvm.so";
+pub(crate) const MACHINE: &str = "libjvm.so";
 
 /// Becomes the launcher; comes back only when that fails.
 pub(crate) fn run(args: &Args) -> Result<ExitCode> {

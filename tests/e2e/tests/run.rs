@@ -298,14 +298,32 @@ fn a_broken_package_is_refused_with_the_fault() {
     assert!(run.stderr.contains("refused: "), "{run:#?}");
 }
 
-/// Once, and only root: a package has all the rights of its user.
+fn is_root() -> bool {
+    let id = Command::new("id").arg("-u").output().expect("id starts");
+    id.stdout == b"0\n"
+}
+
+/// Once, and only root: some bounds do not hold for it.
 #[test]
 fn root_is_warned() {
     let warnings = |run: &Run| run.stderr.matches("takt: running as root").count();
-    let id = Command::new("id").arg("-u").output().expect("id starts");
-    let expected = usize::from(id.stdout == b"0\n");
+    let expected = usize::from(is_root());
     let as_we_are = run(Way::Hotspot, "life", &["--service", ".Nobody"]);
     assert_eq!(warnings(&as_we_are), expected, "{as_we_are:#?}");
+}
+
+/// Root cannot have all of it, and is told what is missing before anything starts.
+#[test]
+fn a_strict_sandbox_is_whole_or_refused() {
+    let run = run(Way::Takt, "life", &["--sandbox", "strict"]);
+    if is_root() {
+        assert_eq!(run.code, 2, "{run:#?}");
+        let reason = "cannot be confined (--sandbox): not offered here: tasks (";
+        assert!(run.stderr.contains(reason), "{run:#?}");
+        assert!(said(&run.stderr, "Life").is_empty(), "{run:#?}");
+    }
+    let free = e2e::apps::run(Way::Takt, "life", &["--sandbox", "none"]);
+    assert_eq!(free.code, 0, "{free:#?}");
 }
 
 #[test]

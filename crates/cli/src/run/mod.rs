@@ -4,6 +4,7 @@
 //! The package is verified here; `takt.server.Launcher` in framework/src is told what it declares
 //! and what to start.
 
+mod confined;
 mod folder;
 mod script;
 mod sealed;
@@ -23,6 +24,7 @@ use clap::ValueEnum;
 use screen::Display;
 use serde::Serialize;
 
+use self::confined::{Needs, Sandbox};
 use self::folder::{DataFolder, Owner};
 use self::script::{Script, Step};
 use self::sealed::Sealed;
@@ -30,9 +32,6 @@ use crate::apk::HOST_ABI;
 use crate::framework::{Framework, Front};
 use crate::java;
 use crate::jdk::Jdk;
-
-/// Nothing confines an application yet: docs/operate/security.md.
-const ROOT_WARNING: &str = "running as root: the package may do everything to this machine, since applications are not confined yet";
 
 /// Runs an Android application from its package
 ///
@@ -81,6 +80,9 @@ pub(crate) struct Args {
     /// Refuse real-time threads that the system gives no real-time priority
     #[arg(long)]
     realtime_strict: bool,
+    /// How much of a sandbox there must be: what is offered here, all of it, or none
+    #[arg(long, value_enum, default_value_t = Sandbox::Best)]
+    sandbox: Sandbox,
     /// Listen at this path for another `takt run`, whose applications call services here and add
     /// theirs: until there is a system server
     #[arg(long, value_name = "SOCKET")]
@@ -287,9 +289,6 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
             "--gc, --report, --realtime and --realtime-strict are of Takt's machine, not of HotSpot"
         );
     }
-    if rustix::process::geteuid().is_root() {
-        eprintln!("takt: {ROOT_WARNING}");
-    }
     let manifest = &package.manifest;
     let framework = Framework::find(args.framework.as_deref())?;
     let data = data_folder(args, &Owner::new(&manifest.package, signers))?;
@@ -323,10 +322,47 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
         },
     };
     let description = Sealed::of("run.json", &serde_json::to_vec(&run)?)?;
-    start(args, &framework, &description.path())
+    let mut command = command(args, &framework, &description.path())?;
+    let needs = needs(args, &framework, &data, manifest)?;
+    confined::confine(&mut command, args.sandbox, needs)?;
+    let error = command.exec();
+    let java = command.get_program().display();
+    Err(error).with_context(|| format!("cannot start {java}"))
 }
 
-fn start(args: &Args, framework: &Framework, description: &Path) -> Result<ExitCode> {
+/// What the application reads and writes besides what every program does.
+fn needs<'a>(
+    args: &Args,
+    framework: &Framework,
+    data: &DataFolder,
+    manifest: &'a Manifest,
+) -> Result<Needs<'a>> {
+    let own = std::env::current_exe().context("cannot find this program's own file")?;
+    let machine = java::machine_beside(&own);
+    let mut reads = framework.places();
+    reads.push(Jdk::find()?.home);
+    // The library, and the code that was delivered with it.
+    let delivered = |folder: PathBuf| [java::MACHINE, "code"].map(|it| folder.join(it));
+    reads.extend(machine.into_iter().flat_map(delivered));
+    reads.extend(args.classes.clone());
+    let mut writes = vec![data.path().to_owned()];
+    writes.extend(confined::code_store());
+    let mut outputs: Vec<PathBuf> = args.script.outputs().map(Path::to_owned).collect();
+    outputs.extend(args.report.clone().flatten());
+    let listens = args.binder_listen.as_deref();
+    Ok(Needs {
+        permissions: &manifest.uses_permissions,
+        shows_web: matches!(args.screen, Some(BackEnd::Web(_))),
+        has_neighbours: listens.or(args.binder_join.as_deref()).is_some(),
+        reads,
+        writes,
+        outputs,
+        meets_in: listens.map(confined::folder_of).transpose()?,
+    })
+}
+
+/// The Java machine with all that it is told.
+fn command(args: &Args, framework: &Framework, description: &Path) -> Result<Command> {
     let java = Jdk::find()?.home.join("bin/java");
     let mut command = Command::new(&java);
     match args.machine {
@@ -347,7 +383,7 @@ fn start(args: &Args, framework: &Framework, description: &Path) -> Result<ExitC
             }
         }
     }
-    let error = command
+    command
         .args(args.heap.iter().map(|size| format!("-Xmx{size}")))
         .args(framework.options(match args.has_display() {
             true => Front::Shown,
@@ -355,9 +391,8 @@ fn start(args: &Args, framework: &Framework, description: &Path) -> Result<ExitC
         })?)
         .args(neighbours(args)?)
         .arg("takt.server.Launcher")
-        .arg(description)
-        .exec();
-    Err(error).with_context(|| format!("cannot start {}", java.display()))
+        .arg(description);
+    Ok(command)
 }
 
 /// How the process finds another one: properties that takt.framework.Neighbours reads.

@@ -39,6 +39,16 @@ impl Script {
         self.0.is_empty()
     }
 
+    /// Files that steps write.
+    pub(super) fn outputs(&self) -> impl Iterator<Item = &Path> {
+        self.0.iter().filter_map(|step| match step {
+            Step::Screenshot(path) | Step::Views(path) | Step::Measure(_, path) => {
+                Some(path.as_path())
+            }
+            _ => None,
+        })
+    }
+
     /// The steps with whole paths: the application's process may be elsewhere.
     pub(super) fn steps(&self) -> Result<Vec<Step>> {
         let whole = |step: &Step| match step {

@@ -5,6 +5,7 @@ mod cpu;
 mod kernel;
 mod memory;
 mod rights;
+mod sandbox;
 mod tools;
 
 use crate::doctor::finding::Finding;
@@ -34,6 +35,7 @@ pub(super) fn all(machine: &Machine) -> Vec<Finding> {
             kernel::transports(machine),
         ]);
     }
+    findings.extend(sandbox::all(machine));
     findings.push(kernel::binder(machine));
     findings
 }
