@@ -55,7 +55,6 @@ impl Transport for Direct {
                 caller: other.peer,
                 claim: serving::claim(),
                 waiting: None,
-                chain: None,
             });
             if target == OWN {
                 other.answer_own(code, &mut arrived, &mut answer)

@@ -4,13 +4,10 @@
 //!
 //! `layout` says what lies where, `words` who moves what; `connect` makes a link, `call` is the
 //! caller's half, `looper` the server's, `message` what both read and write; `door` hears the
-//! socket beside the memory: references, descriptors, calls without an answer, deaths. `chain` and
-//! `seat` bring calls home to the thread that waits for them.
+//! socket beside the memory: references, descriptors, calls without an answer, deaths.
 
 #[cfg(not(loom))]
 mod call;
-#[cfg(not(loom))]
-mod chain;
 #[cfg(not(loom))]
 mod connect;
 #[cfg(not(loom))]
@@ -26,8 +23,6 @@ mod killed;
 #[cfg(not(loom))]
 mod layout;
 #[cfg(not(loom))]
-mod lending;
-#[cfg(not(loom))]
 mod lents;
 #[cfg(not(loom))]
 pub(crate) mod looper;
@@ -37,7 +32,6 @@ mod meeting;
 mod message;
 #[cfg(all(test, loom))]
 mod models;
-mod seat;
 #[cfg(not(loom))]
 mod slots;
 #[cfg(not(loom))]
@@ -49,7 +43,6 @@ pub use connect::{ConnectError, Connection, Side};
 #[cfg(not(loom))]
 pub(crate) use {
     call::Conversation,
-    chain::Chain,
     door::{Door, watch},
     face::Face,
     layout::LOOPERS_MAX,
