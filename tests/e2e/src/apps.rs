@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Applications that `cargo xtask framework` has built, and what they say in the log.
 
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Stdio};
 
 use crate::{Run, takt_path};
 
@@ -35,6 +36,30 @@ pub fn class_path(parts: &[&str]) -> String {
     let path = ours.map(|it| place.join(it)).chain([android.trim().into()]);
     let path = std::env::join_paths(path).expect("no colon in them");
     path.into_string().expect("our paths are text")
+}
+
+/// What a class of framework/test answers to lines, under the JDK's own machine and with AOSP's
+/// queue replaced by ours. It answers only after it has read all.
+pub fn ask_class(name: &str, lines: &[String]) -> Vec<String> {
+    let place = folder();
+    let place = place.parent().expect("target/framework");
+    let natives = place.join("libnatives.so");
+    let mut java = Command::new("java")
+        .arg(format!("-Dtakt.natives={}", natives.display()))
+        .args(["-cp", &class_path(&["headless", "realtime"])])
+        .arg(name)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .expect("java starts");
+    let mut input = java.stdin.take().expect("piped");
+    let text = lines.join("\n");
+    input.write_all(text.as_bytes()).expect("it reads");
+    drop(input);
+    let output = java.wait_with_output().expect("it ends");
+    assert!(output.status.success(), "{}", output.status);
+    let text = String::from_utf8(output.stdout).expect("UTF-8");
+    text.lines().map(str::to_owned).collect()
 }
 
 /// `takt run` of an application until it ends, with a data directory of its own.

@@ -2,10 +2,7 @@
 //! Alarms and PendingIntents: an application's, by AOSP's own AlarmManager; and the store against
 //! AOSP's, on random scripts without windows.
 
-use std::io::Write as _;
-use std::process::{Command, Stdio};
-
-use e2e::apps::{self, WAYS, run, said};
+use e2e::apps::{WAYS, ask_class, run, said};
 use fastrand::Rng;
 use server::alarms::{Alarm, AlarmId, Class, Trigger};
 use server::{Alarms, Payload};
@@ -124,32 +121,6 @@ fn step(all: &mut Script, ours: &mut Ours, rng: &mut Rng, number: u64) {
     all.answers.push(ours.state());
 }
 
-fn aosp(lines: &[String]) -> Vec<String> {
-    let place = apps::folder();
-    let place = place.parent().expect("target/framework");
-    let mut java = Command::new("java")
-        .arg(format!(
-            "-Dtakt.natives={}",
-            place.join("libnatives.so").display()
-        ))
-        .args(["-cp", &apps::class_path(&["headless", "realtime"])])
-        .arg("com.android.server.alarm.AlarmScript")
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .spawn()
-        .expect("java starts");
-    let mut input = java.stdin.take().expect("piped");
-    // It answers only after it has read all.
-    input
-        .write_all(lines.join("\n").as_bytes())
-        .expect("it reads");
-    drop(input);
-    let output = java.wait_with_output().expect("it ends");
-    assert!(output.status.success(), "{}", output.status);
-    let text = String::from_utf8(output.stdout).expect("UTF-8");
-    text.lines().map(str::to_owned).collect()
-}
-
 #[test]
 fn aosps_store_answers_as_ours() {
     let mut rng = Rng::with_seed(SEED);
@@ -173,7 +144,7 @@ fn aosps_store_answers_as_ours() {
             step(&mut all, &mut ours, &mut rng, number);
         }
     }
-    let theirs = aosp(&all.lines);
+    let theirs = ask_class("com.android.server.alarm.AlarmScript", &all.lines);
     assert_eq!(theirs.len(), all.answers.len());
     let asked = |it: &&String| it.starts_with("pending") || *it == "state";
     let questions = all.lines.iter().filter(asked);

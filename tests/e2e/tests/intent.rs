@@ -1,10 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Which filter takes which intent: `crates/intent` against AOSP's own classes, on random scripts.
 
-use std::io::Write as _;
-use std::process::{Command, Stdio};
-
-use e2e::apps;
+use e2e::apps::ask_class;
 use fastrand::Rng;
 use intent::{Authority, Filter, FilterId, Intent, Pattern, PatternKind, Resolver, Uri};
 
@@ -258,32 +255,6 @@ fn script(script: &mut Script, rng: &mut Rng) {
     match_pattern(script, rng);
 }
 
-/// What AOSP's classes answer, under the JDK's own machine.
-fn aosp(lines: &[String]) -> Vec<String> {
-    let place = apps::folder();
-    let place = place.parent().expect("target/framework");
-    let mut java = Command::new("java")
-        .arg(format!(
-            "-Dtakt.natives={}",
-            place.join("libnatives.so").display()
-        ))
-        .args(["-cp", &apps::class_path(&["headless", "realtime"])])
-        .arg("takt.framework.IntentScript")
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .spawn()
-        .expect("java starts");
-    let text = lines.join("\n");
-    let mut input = java.stdin.take().expect("piped");
-    // It answers only after it has read all.
-    input.write_all(text.as_bytes()).expect("it reads");
-    drop(input);
-    let output = java.wait_with_output().expect("it ends");
-    assert!(output.status.success(), "{}", output.status);
-    let text = String::from_utf8(output.stdout).expect("UTF-8");
-    text.lines().map(str::to_owned).collect()
-}
-
 #[test]
 fn aosp_answers_as_ours() {
     let mut rng = Rng::with_seed(SEED);
@@ -291,7 +262,7 @@ fn aosp_answers_as_ours() {
     for _ in 0..SCRIPTS {
         script(&mut all, &mut rng);
     }
-    let theirs = aosp(&all.lines);
+    let theirs = ask_class("takt.framework.IntentScript", &all.lines);
     let mut answers = all.answers.iter().zip(&theirs);
     let mut script = Vec::new();
     for line in &all.lines {

@@ -242,6 +242,13 @@ impl Alarms {
         }
     }
 
+    fn of(&self, class: Class) -> &Timer {
+        match class {
+            Class::Urgent => &self.urgent,
+            Class::Ordinary => &self.ordinary,
+        }
+    }
+
     fn timer(&mut self, class: Class) -> &mut Timer {
         match class {
             Class::Urgent => &mut self.urgent,
@@ -297,19 +304,16 @@ impl Alarms {
 
     /// When a class's timer must look next; in the past if something is due. None: nothing waits.
     pub fn due(&self, class: Class) -> Option<u64> {
-        match class {
-            Class::Urgent => self.urgent.due(),
-            Class::Ordinary => self.ordinary.due(),
-        }
+        self.of(class).due()
     }
 
     /// The highest priority that waits in a class. At most 99 steps.
     pub fn highest(&self, class: Class) -> u8 {
-        let timer = match class {
-            Class::Urgent => &self.urgent,
-            Class::Ordinary => &self.ordinary,
-        };
-        let highest = timer.priorities.iter().rposition(|count| *count > 0);
+        let highest = self
+            .of(class)
+            .priorities
+            .iter()
+            .rposition(|count| *count > 0);
         highest.unwrap_or_default() as u8
     }
 

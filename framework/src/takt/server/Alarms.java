@@ -152,7 +152,7 @@ final class Alarms {
         Intent fill = new Intent().putExtra(Intent.EXTRA_ALARM_COUNT, count);
         int sent = senders.sendIntentSender(null, target.operation.getTarget(), null, 0, fill, null, null, null, null);
         if (sent == ActivityManager.START_CANCELED) {
-            forgetNow(target.key);
+            forget(target.key);
         }
     }
 
@@ -174,11 +174,7 @@ final class Alarms {
         running.remove(key);
     }
 
-    private synchronized void forgetNow(IBinder key) {
-        forget(key);
-    }
-
-    private void forget(IBinder key) {
+    private synchronized void forget(IBinder key) {
         Target target = byKey.remove(key);
         if (target != null) {
             byPayload.remove(target.payload);
