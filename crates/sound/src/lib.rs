@@ -16,7 +16,7 @@ mod published;
 pub mod state;
 pub mod stream;
 
-pub use device::{Backend, Device, DeviceError, Direction, Granted, Wanted};
+pub use device::{Backend, Device, DeviceError, Direction, Feature, Granted, Wanted};
 pub use format::Format;
 pub use published::Timestamp;
 pub use state::{Refusal, Request, State};

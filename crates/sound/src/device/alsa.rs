@@ -9,11 +9,10 @@ use alsa::pcm::{Access, Format as Wire, HwParams, PCM, State, TstampType};
 use alsa::{Direction as Way, ValueOr};
 use rt::clock::{Clock as _, Monotonic};
 
-use crate::device::{Device, DeviceError, Direction, Granted, Wanted};
+use crate::device::{Device, DeviceError, Direction, Feature, Granted, Wanted};
 use crate::format::{Format, convert};
 use crate::published::Timestamp;
 
-const NO_DEVICE: i32 = 19;
 const BUSY: i32 = 16;
 const BROKEN_PIPE: i32 = 32;
 const SUSPENDED: i32 = 86;
@@ -102,24 +101,24 @@ fn settle(
 ) -> alsa::Result<Result<(Granted, bool), DeviceError>> {
     let hw = HwParams::any(pcm)?;
     if hw.set_access(Access::MMapInterleaved).is_err() {
-        return Ok(Err(DeviceError::Unsupported("mapped memory")));
+        return Ok(Err(DeviceError::Unsupported(Feature::Mapping)));
     }
     let first = [wanted.format.unwrap_or(plan.format)];
     let mut formats = first.into_iter().chain(Format::ALL);
     let Some(hardware_format) = formats.find(|it| hw.test_format(wire(*it)).is_ok()) else {
-        return Ok(Err(DeviceError::Unsupported("any format of ours")));
+        return Ok(Err(DeviceError::Unsupported(Feature::Format)));
     };
     hw.set_format(wire(hardware_format))?;
     let channels = match wanted.channels {
         Some(count) if hw.set_channels(count).is_err() => {
-            return Ok(Err(DeviceError::Unsupported("so many channels")));
+            return Ok(Err(DeviceError::Unsupported(Feature::Channels)));
         }
         Some(count) => count,
         None => hw.set_channels_near(plan.channels)?,
     };
     let rate = match wanted.rate {
         Some(rate) if hw.set_rate(rate, ValueOr::Nearest).is_err() => {
-            return Ok(Err(DeviceError::Unsupported("this rate")));
+            return Ok(Err(DeviceError::Unsupported(Feature::Rate)));
         }
         Some(rate) => rate,
         None => hw.set_rate_near(plan.rate, ValueOr::Nearest)?,

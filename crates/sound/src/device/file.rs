@@ -13,7 +13,7 @@ use hound::{SampleFormat, WavReader, WavSpec, WavWriter};
 use rt::clock::{Clock as _, Monotonic};
 
 use crate::device::pacer::Pacer;
-use crate::device::{Device, DeviceError, Direction, Granted, Wanted};
+use crate::device::{Device, DeviceError, Direction, Feature, Granted, Wanted};
 use crate::format::{Format, convert};
 use crate::published::Timestamp;
 
@@ -111,14 +111,14 @@ fn open_to_read(
         (SampleFormat::Int, 24) => Format::I24,
         (SampleFormat::Int, 32) => Format::I32,
         (SampleFormat::Float, 32) => Format::F32,
-        _ => return Err(DeviceError::Unsupported("this file's samples")),
+        _ => return Err(DeviceError::Unsupported(Feature::Format)),
     };
     let (rate, channels) = (spec.sample_rate, u32::from(spec.channels));
     if wanted.rate.unwrap_or(rate) != rate || !super::RATES.contains(&rate) {
-        return Err(DeviceError::Unsupported("this rate"));
+        return Err(DeviceError::Unsupported(Feature::Rate));
     }
     if wanted.channels.unwrap_or(channels) != channels || channels == 0 {
-        return Err(DeviceError::Unsupported("so many channels"));
+        return Err(DeviceError::Unsupported(Feature::Channels));
     }
     let granted = Granted {
         rate,

@@ -87,7 +87,27 @@ pub enum DeviceError {
     Unavailable(String),
     /// It does not do what was asked for.
     #[error("the device does not offer {0}")]
-    Unsupported(&'static str),
+    Unsupported(Feature),
+}
+
+/// What a device may lack.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Feature {
+    /// The frames a second.
+    #[error("this rate")]
+    Rate,
+    /// The samples of a frame.
+    #[error("so many channels")]
+    Channels,
+    /// The samples' form.
+    #[error("samples of such a format")]
+    Format,
+    /// Frames of a call back: at most half a buffer.
+    #[error("so many frames a callback")]
+    CallbackFrames,
+    /// A ring that is mapped.
+    #[error("mapped memory")]
+    Mapping,
 }
 
 /// What plays or records. One thread at a time drives it.
@@ -200,11 +220,11 @@ impl Backend {
     /// It is not there, or does not do what is wanted.
     pub fn open(&self, wanted: &Wanted) -> Result<Box<dyn Device>, DeviceError> {
         if wanted.rate.is_some_and(|it| !RATES.contains(&it)) {
-            return Err(DeviceError::Unsupported("this rate"));
+            return Err(DeviceError::Unsupported(Feature::Rate));
         }
         let channels = 1..=CHANNELS_MAX;
         if wanted.channels.is_some_and(|it| !channels.contains(&it)) {
-            return Err(DeviceError::Unsupported("so many channels"));
+            return Err(DeviceError::Unsupported(Feature::Channels));
         }
         Ok(match &self.kind {
             Kind::Null => Box::new(null::Null::open(self.plan(wanted))),

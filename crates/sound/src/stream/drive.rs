@@ -60,12 +60,7 @@ impl Drive {
         let device = self.device()?;
         let mut found = device.position();
         if found == Err(DeviceError::Xrun) {
-            // Who stops wants the buffer to run dry.
-            let is_drained =
-                core.granted.direction == Direction::Output && core.state() == State::Stopping;
-            if !is_drained {
-                core.published.xruns.fetch_add(1, Relaxed);
-            }
+            count_xrun(core);
             found = device.position();
         }
         let at = found?;
@@ -83,10 +78,28 @@ impl Drive {
         core.published.read.store(read, Release);
     }
 
-    /// Moves the device, and keeps count of an underrun that shows then.
-    pub(super) fn run(&mut self, core: &Core) -> Result<(), DeviceError> {
-        self.refresh(core)?;
-        self.device()?.run().map(drop)
+    /// Moves the device; whether it moves. An underrun that shows only now is counted.
+    pub(super) fn run(&mut self, core: &Core) -> Result<bool, DeviceError> {
+        let device = self.device()?;
+        match device.run() {
+            Err(DeviceError::Xrun) => {
+                count_xrun(core);
+                device.run()
+            }
+            other => other,
+        }
+    }
+
+    /// After so many frames of a blocking call: moves the device. What was moved is not lost to an
+    /// error, which the next look finds again.
+    fn keep_on(&mut self, core: &Core, count: usize) -> Result<usize, DeviceError> {
+        if !core.state().is_active() {
+            return Ok(count);
+        }
+        match self.run(core) {
+            Err(error) if count == 0 => Err(error),
+            Ok(_) | Err(_) => Ok(count),
+        }
     }
 
     pub(super) fn pause(&mut self, core: &Core) {
@@ -146,10 +159,10 @@ impl Drive {
             }
             let Ok(device) = self.device() else { break };
             // A sound shorter than the buffer has not begun yet.
-            if device.run().is_err() {
-                break;
+            match device.run() {
+                Ok(_) => device.wait(moved, due_ns),
+                Err(_) => break,
             }
-            device.wait(moved, due_ns);
         }
         self.stand(core);
     }
@@ -202,7 +215,7 @@ impl Drive {
             // It ran dry during the call: counted here, and these frames are lost to nobody, since
             // an output takes them once it stands.
             Err(DeviceError::Xrun) => {
-                core.published.xruns.fetch_add(1, Relaxed);
+                count_xrun(core);
                 if core.granted.direction == Direction::Output {
                     self.moved += device.write(bytes)? as u64;
                 }
@@ -223,6 +236,13 @@ impl Drive {
         let due_ns = Monotonic.now_ns() + longest_ns;
         self.device()?.wait(target, due_ns);
         Ok(())
+    }
+}
+
+/// The hardware ran dry: a fault, unless the stream stops and wants just that.
+fn count_xrun(core: &Core) {
+    if core.granted.direction == Direction::Input || core.state() != State::Stopping {
+        core.published.xruns.fetch_add(1, Relaxed);
     }
 }
 
@@ -257,11 +277,8 @@ pub(super) fn call_back(core: &Core) {
 
 fn step(drive: &mut Drive, core: &Core) -> Result<(), DeviceError> {
     drive.burst(core)?;
-    match drive.device()?.run() {
-        Ok(true) => core.settle(State::Starting),
-        // The next look counts it.
-        Ok(false) | Err(DeviceError::Xrun) => {}
-        Err(error) => return Err(error),
+    if drive.run(core)? {
+        core.settle(State::Starting);
     }
     if core.state().is_active() {
         drive.sleep(core)?;
@@ -281,11 +298,8 @@ pub(super) fn write(core: &Core, bytes: &[u8], due_ns: u64) -> Result<usize, Str
         let device = drive.device()?;
         let count = device.write(&bytes[done * frame_bytes..end * frame_bytes])?;
         drive.moved += count as u64;
-        if core.state().is_active() {
-            drive.device()?.run()?;
-        }
         drive.publish(core, pointer);
-        Ok(count)
+        drive.keep_on(core, count)
     })
 }
 
@@ -297,11 +311,8 @@ pub(super) fn read(core: &Core, bytes: &mut [u8], due_ns: u64) -> Result<usize, 
         let pointer = drive.refresh(core)?;
         let count = drive.device()?.read(&mut bytes[done * frame_bytes..])?;
         drive.moved += count as u64;
-        if core.state().is_active() {
-            drive.device()?.run()?;
-        }
         drive.publish(core, pointer);
-        Ok(count)
+        drive.keep_on(core, count)
     })
 }
 
@@ -319,9 +330,7 @@ fn transfer(
         match step(&mut drive, done) {
             Ok(count) => done += count,
             // It ran dry between two looks: the next one counts nothing twice.
-            Err(DeviceError::Xrun) => {
-                core.published.xruns.fetch_add(1, Relaxed);
-            }
+            Err(DeviceError::Xrun) => count_xrun(core),
             Err(error) => {
                 drop(drive);
                 core.disconnect();

@@ -18,7 +18,7 @@ use rt::policy::{Policy, Tid};
 use rt::sync::{PiCondvar, PiMutex, Wake};
 use rt::thread::{Builder, SpawnError, Thread};
 
-use crate::device::{Backend, Device, DeviceError, Direction, Granted, Wanted};
+use crate::device::{Backend, Device, DeviceError, Direction, Feature, Granted, Wanted};
 use crate::published::{Published, Timestamp};
 use crate::state::{Refusal, Request, State};
 use drive::Drive;
@@ -145,7 +145,7 @@ impl Stream {
         let frames = playback.as_ref().and_then(|it| it.frames);
         let chunk = frames.unwrap_or(granted.burst);
         if chunk == 0 || chunk > granted.capacity / 2 {
-            return Err(DeviceError::Unsupported("so many frames a callback"));
+            return Err(DeviceError::Unsupported(Feature::CallbackFrames));
         }
         let is_paced = device.is_paced();
         let core = Core {
@@ -252,7 +252,7 @@ impl Stream {
         if !self.core.has_callback {
             let moved = self.core.drive.lock().run(&self.core);
             self.core.settle(State::Starting);
-            return Ok(moved?);
+            return moved.map(drop).map_err(StreamError::from);
         }
         match self.spawn() {
             Ok(new) => *thread = Some(new),
