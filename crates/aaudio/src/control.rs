@@ -12,9 +12,9 @@ use sound::{Backend, Direction, Flow, OnDisconnect, Playback, State, Stream, Wan
 
 use crate::builder::AAudioStreamBuilder;
 use crate::numbers::{
-    Code, DISCONNECTED, ILLEGAL_ARGUMENT, INVALID_FORMAT, INVALID_RATE, INVALID_STATE, MODE_LOW_LATENCY,
-    MODE_NONE, MODE_OFFLOADED, NULL, OK, OUT_OF_RANGE, POLICY_ALWAYS, POLICY_AUTO, SHARED, TIMEOUT,
-    UNAVAILABLE, UNSPECIFIED, code_of, code_of_device, format_of,
+    Code, DISCONNECTED, ILLEGAL_ARGUMENT, INVALID_FORMAT, INVALID_RATE, INVALID_STATE,
+    MODE_LOW_LATENCY, MODE_NONE, MODE_OFFLOADED, NULL, OK, OUT_OF_RANGE, POLICY_ALWAYS,
+    POLICY_AUTO, SHARED, TIMEOUT, UNAVAILABLE, UNSPECIFIED, code_of, code_of_device, format_of,
 };
 
 /// Which device: the words of `sound::Backend`.
@@ -62,7 +62,11 @@ pub extern "C" fn AAudio_setMMapPolicy(policy: i32) -> Code {
 #[unsafe(no_mangle)]
 pub extern "C" fn AAudio_getPlatformMMapPolicy(device: i32, direction: i32) -> i32 {
     let is_known = (1..=31).contains(&device) && (0..=1).contains(&direction);
-    if is_known { POLICY_AUTO } else { ILLEGAL_ARGUMENT }
+    if is_known {
+        POLICY_AUTO
+    } else {
+        ILLEGAL_ARGUMENT
+    }
 }
 
 /// Whether they do for one client alone: so they always do.

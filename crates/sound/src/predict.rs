@@ -115,7 +115,11 @@ fn line_at(entries: &[(u32, f64)], units: u32) -> f64 {
         covariance += distance * (y - mean_y);
         variance += distance * distance;
     }
-    let slope = if variance > 0.0 { covariance / variance } else { 0.0 };
+    let slope = if variance > 0.0 {
+        covariance / variance
+    } else {
+        0.0
+    };
     mean_y + slope * (f64::from(units) - mean_x)
 }
 
@@ -131,7 +135,10 @@ impl Predictor for Smoothed {
         let runtime_ns = match self.estimate_ns(units) {
             Some(estimate_ns) => {
                 let offset_ns = Self::OFFSET * self.period_ns as f64;
-                bounded((Self::MARGIN * estimate_ns + offset_ns) as u64, self.period_ns)
+                bounded(
+                    (Self::MARGIN * estimate_ns + offset_ns) as u64,
+                    self.period_ns,
+                )
             }
             None => bounded(u64::MAX, self.period_ns),
         };
@@ -320,7 +327,11 @@ mod tests {
     }
 
     fn five_and_many(burst: u32, _: &mut fastrand::Rng) -> u32 {
-        if (burst / STEP).is_multiple_of(2) { 5 } else { 185 }
+        if (burst / STEP).is_multiple_of(2) {
+            5
+        } else {
+            185
+        }
     }
 
     /// New notes at random, 25 times a second.
@@ -373,7 +384,10 @@ mod tests {
             for (units, cost_ns) in [(5, 31_733), (185, 1_173_333), (5, 31_733)] {
                 let runtime_ns = predictor.reserve_ns(units);
                 assert!(cost_ns <= runtime_ns, "{units}: {runtime_ns}");
-                assert!(runtime_ns <= cost_ns + cost_ns / 10 + PERIOD_NS / 20, "given back");
+                assert!(
+                    runtime_ns <= cost_ns + cost_ns / 10 + PERIOD_NS / 20,
+                    "given back"
+                );
             }
         }
     }
@@ -385,13 +399,21 @@ mod tests {
         paper.learn(10, 100_000);
         paper.learn(20, 200_000);
         assert_eq!(paper.reserve_ns(10), with_margins(100_000.0));
-        assert_eq!(paper.reserve_ns(1), with_margins(100_000.0), "below the smallest");
+        assert_eq!(
+            paper.reserve_ns(1),
+            with_margins(100_000.0),
+            "below the smallest"
+        );
         assert_eq!(paper.reserve_ns(15), with_margins(200_000.0), "between");
         assert_eq!(paper.reserve_ns(40), with_margins(400_000.0), "on the line");
         paper.learn(10, 200_000);
         assert_eq!(paper.reserve_ns(10), with_margins(195_000.0), "fast up");
         paper.learn(10, 95_000);
-        assert_eq!(paper.reserve_ns(10), with_margins(195_000.0), "not before 30 bursts");
+        assert_eq!(
+            paper.reserve_ns(10),
+            with_margins(195_000.0),
+            "not before 30 bursts"
+        );
         for _ in 1..30 {
             paper.reserve_ns(10);
         }

@@ -56,7 +56,7 @@ impl Published {
                 time_ns: self.time_ns.load(Relaxed),
             };
             fence(Acquire);
-            if before % 2 == 0 && self.sequence.load(Relaxed) == before {
+            if before.is_multiple_of(2) && self.sequence.load(Relaxed) == before {
                 return Some(at);
             }
         }

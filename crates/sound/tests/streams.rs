@@ -11,8 +11,8 @@ use rt::clock::{Clock as _, Monotonic};
 use rt::guard::{Breaches, GuardedAllocator, breaches};
 use rt::policy::Policy;
 use sound::{
-    Backend, DeviceError, Direction, Feature, Flow, Format, Playback, Refusal, State, Stream, StreamError,
-    Wanted,
+    Backend, DeviceError, Direction, Feature, Flow, Format, Playback, Refusal, State, Stream,
+    StreamError, Wanted,
 };
 
 #[global_allocator]
@@ -56,7 +56,11 @@ fn counting(calls: u32) -> Playback {
             next = next.wrapping_add(1);
         }
         call += 1;
-        if call == calls { Flow::Stop } else { Flow::Continue }
+        if call == calls {
+            Flow::Stop
+        } else {
+            Flow::Continue
+        }
     };
     Playback {
         callback: Box::new(callback),
@@ -113,17 +117,28 @@ fn requests_follow_the_states() {
     stream.release().unwrap();
     assert_eq!(stream.state(), State::Closing);
     assert!(stream.start().is_err());
-    assert_eq!(stream.wait_for_change(State::Closing, 0), Err(StreamError::TimedOut));
+    assert_eq!(
+        stream.wait_for_change(State::Closing, 0),
+        Err(StreamError::TimedOut)
+    );
 }
 
 #[test]
 fn an_underrun_is_counted_once_by_the_pointer() {
     let stream = open("null", &STEREO, None);
     assert_eq!(stream.set_buffer_size(1), 64, "a burst at least");
-    assert_eq!(stream.set_buffer_size(1_000_000), 512, "the capacity at most");
+    assert_eq!(
+        stream.set_buffer_size(1_000_000),
+        512,
+        "the capacity at most"
+    );
     assert_eq!(stream.set_buffer_size(128), 128);
     let frames = [7; 512 * 4];
-    assert_eq!(stream.write(&frames, 0), Ok(128), "what fits, without a wait");
+    assert_eq!(
+        stream.write(&frames, 0),
+        Ok(128),
+        "what fits, without a wait"
+    );
     assert_eq!(stream.write(&frames, 0), Ok(0));
     stream.start().unwrap();
     assert_eq!(stream.state(), State::Started);
@@ -156,7 +171,10 @@ fn a_write_waits_for_room_and_gives_up_in_time() {
     stream.start().unwrap();
     assert_eq!(stream.write(&frames, due()), Ok(1_000));
     assert_eq!(stream.frames_written(), 1_128);
-    assert!(stream.frames_read() >= 1_000, "the rest fits into the buffer");
+    assert!(
+        stream.frames_read() >= 1_000,
+        "the rest fits into the buffer"
+    );
     let mut heard = [0; 4];
     let refused = stream.read(&mut heard, 0);
     assert_eq!(refused, Err(StreamError::Refused(Refusal::WrongState)));
@@ -169,7 +187,11 @@ fn a_files_end_is_a_disconnect() {
     let device = format!("file-fast:{}", path.display());
     let stream = open(&device, &STEREO, Some(counting(3)));
     stream.start().unwrap();
-    reach(&stream, State::Stopped, &[State::Starting, State::Started, State::Stopping]);
+    reach(
+        &stream,
+        State::Stopped,
+        &[State::Starting, State::Started, State::Stopping],
+    );
     drop(stream);
     let told = Arc::new(AtomicU32::new(0));
     let hear = Arc::clone(&told);
@@ -231,7 +253,11 @@ fn the_callbacks_thread_takes_no_memory_and_says_its_policy() {
     let grant = stream.grant();
     assert_eq!(grant.asked, Some(Policy::fifo(2)));
     // Without the right to it, the refusal says so; never neither.
-    assert_eq!(grant.granted != grant.asked, grant.refusal.is_some(), "{grant:?}");
+    assert_eq!(
+        grant.granted != grant.asked,
+        grant.refusal.is_some(),
+        "{grant:?}"
+    );
     stream.stop().unwrap();
     reach(&stream, State::Stopped, &[State::Started, State::Stopping]);
     assert_eq!(stream.frames_written(), calls.load(Ordering::SeqCst) * 96);

@@ -186,7 +186,11 @@ impl Device for Alsa {
         let time_ns = stamp.tv_sec as u64 * 1_000_000_000 + stamp.tv_nsec as u64;
         Ok(Timestamp {
             frames: self.base,
-            time_ns: if time_ns == 0 { Monotonic.now_ns() } else { time_ns },
+            time_ns: if time_ns == 0 {
+                Monotonic.now_ns()
+            } else {
+                time_ns
+            },
         })
     }
 

@@ -26,7 +26,10 @@ enum Content {
 enum Pace {
     Time(Pacer<Monotonic>),
     /// Whether it moves, and the pointer when it last stood.
-    Fast { moves: bool, base: u64 },
+    Fast {
+        moves: bool,
+        base: u64,
+    },
 }
 
 pub(super) struct File {

@@ -228,12 +228,13 @@ impl Backend {
         }
         Ok(match &self.kind {
             Kind::Null => Box::new(null::Null::open(self.plan(wanted))),
-            Kind::File { path, is_paced } => {
-                Box::new(file::File::open(path, *is_paced, self.plan(wanted), wanted)?)
-            }
-            Kind::Alsa { name } => {
-                Box::new(alsa::Alsa::open(name, &self.plan(wanted), wanted)?)
-            }
+            Kind::File { path, is_paced } => Box::new(file::File::open(
+                path,
+                *is_paced,
+                self.plan(wanted),
+                wanted,
+            )?),
+            Kind::Alsa { name } => Box::new(alsa::Alsa::open(name, &self.plan(wanted), wanted)?),
         })
     }
 
@@ -291,6 +292,9 @@ mod tests {
         assert_eq!((granted.burst, granted.capacity), (64, 1_024));
         assert_eq!(granted.frame_bytes(), 3);
         wanted.rate = Some(1);
-        assert!(matches!(null.open(&wanted), Err(DeviceError::Unsupported(_))));
+        assert!(matches!(
+            null.open(&wanted),
+            Err(DeviceError::Unsupported(_))
+        ));
     }
 }

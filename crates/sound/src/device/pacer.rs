@@ -95,7 +95,11 @@ mod tests {
         let at = pacer.position(128).unwrap();
         assert_eq!((at.frames, at.time_ns), (64, 1_000 + 1_333_334));
         pacer.wait(128, u64::MAX);
-        assert_eq!(pacer.position(128).unwrap().frames, 128, "at the end, not past it");
+        assert_eq!(
+            pacer.position(128).unwrap().frames,
+            128,
+            "at the end, not past it"
+        );
         pacer.wait(129, u64::MAX);
         assert_eq!(pacer.position(128), Err(DeviceError::Xrun));
         pacer.clock.advance(1_000_000);

@@ -80,7 +80,6 @@ pub enum StreamError {
     TimedOut,
 }
 
-
 struct Core {
     granted: Granted,
     /// Frames of a callback, or a burst.
