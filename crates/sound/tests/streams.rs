@@ -227,6 +227,48 @@ fn a_files_end_is_a_disconnect() {
 }
 
 #[test]
+fn an_input_goes_on_after_a_stop() {
+    let input = Wanted {
+        direction: Direction::Input,
+        ..STEREO
+    };
+    let heard = Arc::new(AtomicU64::new(0));
+    let count = Arc::clone(&heard);
+    let playback = Playback {
+        callback: Box::new(move |bytes, frames| {
+            assert!(bytes.iter().all(|it| *it == 0), "silence");
+            match count.fetch_add(frames.into(), Ordering::SeqCst) {
+                576 => Flow::Stop,
+                _ => Flow::Continue,
+            }
+        }),
+        frames: None,
+        policy: None,
+    };
+    let stream = open("null", &input, Some(playback));
+    assert_eq!(
+        stream.pause(),
+        Err(StreamError::Refused(Refusal::NotForInput))
+    );
+    let way = [State::Starting, State::Started, State::Stopping];
+    stream.start().unwrap();
+    reach(&stream, State::Stopped, &way);
+    assert_eq!(heard.load(Ordering::SeqCst), 640);
+    stream.start().unwrap();
+    let due_ns = due();
+    while heard.load(Ordering::SeqCst) < 1_280 {
+        assert!(Monotonic.now_ns() < due_ns);
+        Monotonic.sleep_until(Monotonic.now_ns() + 1_000_000);
+    }
+    stream.stop().unwrap();
+    reach(&stream, State::Stopped, &way);
+    let (read, heard) = (stream.frames_read(), heard.load(Ordering::SeqCst));
+    assert!(heard <= read, "past what nobody read when it stopped");
+    assert!(read <= heard + 2 * 512, "at most a buffer at each stop");
+    assert_eq!(stream.frames_written(), read);
+}
+
+#[test]
 fn the_callbacks_thread_takes_no_memory_and_says_its_policy() {
     let before = breaches();
     let calls = Arc::new(AtomicU64::new(0));

@@ -73,15 +73,10 @@ impl Alsa {
         }
     }
 
+    /// The pointer stands where the application is: what a card recorded past its ring is lost, and
+    /// no frame of it is counted.
     fn ran_dry(&mut self) -> DeviceError {
-        self.base = match self.granted.direction {
-            Direction::Output => self.moved,
-            // The kernel drops what it holds; the pointer does not go back.
-            Direction::Input => self.moved + u64::from(self.granted.capacity),
-        };
-        if self.granted.direction == Direction::Input {
-            self.moved = self.base;
-        }
+        self.base = self.moved;
         match self.pcm.prepare() {
             Ok(()) => DeviceError::Xrun,
             Err(_) => DeviceError::Disconnected,
@@ -274,17 +269,14 @@ impl Device for Alsa {
         self.discard();
     }
 
-    fn discard(&mut self) {
+    fn discard(&mut self) -> u64 {
         // Both fail on a card that is gone, which the next call says.
         let _ = self.pcm.drop();
         let _ = self.pcm.prepare();
-        match self.granted.direction {
-            Direction::Output => self.base = self.moved,
-            Direction::Input => {
-                self.base = self.base.max(self.moved);
-                self.moved = self.base;
-            }
-        }
+        // An output's pointer moves past what is dropped, an input's application does.
+        self.moved = self.moved.max(self.base);
+        self.base = self.moved;
+        self.moved
     }
 
     fn wait(&mut self, frames: u64, due_ns: u64) {

@@ -269,7 +269,7 @@ impl Device for File {
         }
     }
 
-    fn discard(&mut self) {
+    fn discard(&mut self) -> u64 {
         self.halt();
         let moved = self.moved;
         // An input's frames stay in the file: none of them is lost.
@@ -277,6 +277,7 @@ impl Device for File {
             Pace::Time(pacer) => pacer.stand_at(moved),
             Pace::Fast { base, .. } => *base = moved,
         }
+        moved
     }
 
     fn wait(&mut self, frames: u64, due_ns: u64) {

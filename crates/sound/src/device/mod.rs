@@ -153,8 +153,9 @@ pub trait Device: Send {
     /// Stands still. What was written stays where the hardware can; else it is dropped.
     fn halt(&mut self);
 
-    /// Stands still and drops what was written or recorded; the pointer moves past it.
-    fn discard(&mut self);
+    /// Stands still and drops what was written or recorded. Returns the frame where pointer and
+    /// application then both are.
+    fn discard(&mut self) -> u64;
 
     /// Waits until the pointer reaches `frames`, at most until `due_ns`. May return early.
     fn wait(&mut self, frames: u64, due_ns: u64);

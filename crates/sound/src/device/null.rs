@@ -71,16 +71,14 @@ impl Device for Null {
         self.pacer.halt(self.limit());
     }
 
-    fn discard(&mut self) {
-        match self.granted.direction {
-            Direction::Output => self.pacer.stand_at(self.moved),
-            Direction::Input => {
-                self.halt();
-                if let Ok(at) = self.position() {
-                    self.moved = at.frames;
-                }
-            }
+    fn discard(&mut self) -> u64 {
+        // An output's pointer moves past what is dropped, an input's application does.
+        if self.granted.direction == Direction::Input {
+            self.halt();
+            self.moved = self.position().map_or(self.moved, |at| at.frames);
         }
+        self.pacer.stand_at(self.moved);
+        self.moved
     }
 
     fn wait(&mut self, frames: u64, due_ns: u64) {

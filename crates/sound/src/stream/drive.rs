@@ -74,8 +74,9 @@ impl Drive {
             Direction::Output => (self.moved, pointer),
             Direction::Input => (pointer, self.moved),
         };
-        core.published.written.store(written, Release);
-        core.published.read.store(read, Release);
+        // Never back: a file's pointer goes back where an input stops, since the file loses nothing.
+        core.published.written.fetch_max(written, Release);
+        core.published.read.fetch_max(read, Release);
     }
 
     /// Moves the device; whether it moves. An underrun that shows only now is counted.
@@ -111,10 +112,7 @@ impl Drive {
     }
 
     pub(super) fn flush(&mut self, core: &Core) {
-        if let Ok(device) = self.device() {
-            device.discard();
-        }
-        let _gone = self.refresh(core);
+        self.discard(core);
         core.settle(State::Flushing);
     }
 
@@ -139,11 +137,16 @@ impl Drive {
 
     /// All is played.
     fn stand(&mut self, core: &Core) {
-        if let Ok(device) = self.device() {
-            device.discard();
-        }
-        let _gone = self.refresh(core);
+        self.discard(core);
         core.settle(State::Stopping);
+    }
+
+    /// Both the pointer and the application move past what was not played, or not read.
+    fn discard(&mut self, core: &Core) {
+        if let Some(device) = &mut self.device {
+            self.moved = device.discard();
+            let _gone = self.refresh(core);
+        }
     }
 
     /// Waits until what was written is played, at most for the buffer's time and some.
@@ -199,29 +202,29 @@ impl Drive {
             return Ok(Flow::Stop);
         };
         let bytes = &mut *self.scratch;
-        let (flow, moved) = match core.granted.direction {
-            Direction::Output => {
-                bytes.fill(0);
-                let flow = callback(bytes, core.chunk);
-                (flow, device.write(bytes))
+        if core.granted.direction == Direction::Input {
+            match device.read(bytes) {
+                Ok(frames) => self.moved += frames as u64,
+                // It ran over just now: these frames come with the next look.
+                Err(DeviceError::Xrun) => {
+                    count_xrun(core);
+                    return Ok(Flow::Continue);
+                }
+                Err(error) => return Err(error),
             }
-            Direction::Input => {
-                let moved = device.read(bytes);
-                (callback(bytes, core.chunk), moved)
-            }
-        };
-        match moved {
-            Ok(frames) => self.moved += frames as u64,
-            // It ran dry during the call: counted here, and these frames are lost to nobody, since
-            // an output takes them once it stands.
+            return Ok(callback(bytes, core.chunk));
+        }
+        bytes.fill(0);
+        let flow = callback(bytes, core.chunk);
+        let written = match device.write(bytes) {
+            // It ran dry during the call. It stands now, and takes these frames.
             Err(DeviceError::Xrun) => {
                 count_xrun(core);
-                if core.granted.direction == Direction::Output {
-                    self.moved += device.write(bytes)? as u64;
-                }
+                device.write(bytes)
             }
-            Err(error) => return Err(error),
-        }
+            other => other,
+        };
+        self.moved += written? as u64;
         Ok(flow)
     }
 

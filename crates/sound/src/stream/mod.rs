@@ -94,7 +94,7 @@ struct Core {
     state_seen: AtomicU32,
     changed: PiCondvar,
     drive: PiMutex<Drive>,
-    /// The thread that runs the callback; 0 without one.
+    /// The thread that runs a callback or the hook; 0 without one.
     caller: AtomicI32,
     grant: PiMutex<Grant>,
     on_disconnect: Option<OnDisconnect>,
@@ -467,7 +467,10 @@ impl Core {
         self.store(&mut state, State::Disconnected);
         drop(state);
         if let Some(hook) = &self.on_disconnect {
+            // Like a callback's, this thread must not end the stream that it is in.
+            let caller = self.caller.swap(Tid::current().raw(), Relaxed);
             hook();
+            self.caller.store(caller, Relaxed);
         }
     }
 
