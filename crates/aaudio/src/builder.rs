@@ -46,6 +46,7 @@ pub struct AAudioStreamBuilder {
     pub(crate) session_id: i32,
     pub(crate) is_private: Option<bool>,
     pub(crate) callback_frames: i32,
+    pub(crate) is_reserved: bool,
     pub(crate) data: Option<(DataCallback, UserData)>,
     pub(crate) error: Option<(ErrorCallback, UserData)>,
 }
@@ -75,6 +76,7 @@ pub extern "C" fn AAudio_createStreamBuilder(
         session_id: -1,
         is_private: None,
         callback_frames: UNSPECIFIED,
+        is_reserved: false,
         data: None,
         error: None,
     }));
@@ -131,6 +133,8 @@ setters! {
     AAudioStreamBuilder_setSessionId: session_id = i32;
     /// Frames of each call back.
     AAudioStreamBuilder_setFramesPerDataCallback: callback_frames = i32;
+    /// Takt's own: whether the callback's thread gets a reservation that follows its work.
+    takt_AAudioStreamBuilder_setReserved: is_reserved = bool;
 }
 
 /// Samples of a frame.

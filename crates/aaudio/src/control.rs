@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicI32, AtomicPtr, Ordering};
 
 use rt::clock::{Clock as _, Monotonic};
 use rt::policy::Policy;
-use sound::{Backend, Direction, Flow, OnDisconnect, Playback, State, Stream, Wanted};
+use sound::{Backend, Call, Direction, Flow, Model, OnDisconnect, Playback, State, Stream, Wanted};
 
 use crate::builder::AAudioStreamBuilder;
 use crate::numbers::{
@@ -105,11 +105,11 @@ fn open(builder: &AAudioStreamBuilder) -> Result<(AAudioStream, Place), Code> {
     let place = Place::default();
     let playback = builder.data.map(|(callback, data)| {
         let at = Arc::clone(&place);
-        let call = move |bytes: &mut [u8], frames: u32| {
+        let call = move |bytes: &mut [u8], of: Call| {
             // The whole of it: a closure takes a pointer alone otherwise, which may not be sent.
             let data = &data;
             let stream = at.load(Ordering::Acquire);
-            match callback(stream, data.0, bytes.as_mut_ptr().cast(), frames as i32) {
+            match callback(stream, data.0, bytes.as_mut_ptr().cast(), of.frames as i32) {
                 0 => Flow::Continue,
                 _ => Flow::Stop,
             }
@@ -118,6 +118,7 @@ fn open(builder: &AAudioStreamBuilder) -> Result<(AAudioStream, Place), Code> {
             callback: Box::new(call),
             frames: positive(builder.callback_frames),
             policy: (builder.performance_mode == MODE_LOW_LATENCY).then_some(LOW_LATENCY),
+            reserve: builder.is_reserved.then_some(Model::Ours),
         }
     });
     let on_disconnect = builder.error.map(|(callback, data)| {
@@ -261,6 +262,21 @@ pub extern "C" fn AAudioStream_waitForStateChange(
         *next = changed.clone().unwrap_or_else(|_| it.stream.state()) as i32;
     }
     if changed.is_ok() { OK } else { TIMEOUT }
+}
+
+/// Takt's own: how much work the next call back will have, in the application's unit, such as notes
+/// that sound. The reservation follows before that call begins. The callback may say it too.
+#[unsafe(no_mangle)]
+pub extern "C" fn takt_AAudioStream_setWorkUnits(
+    stream: Option<&AAudioStream>,
+    units: i32,
+) -> Code {
+    let Some(it) = stream else { return NULL };
+    let Ok(units) = u32::try_from(units) else {
+        return ILLEGAL_ARGUMENT;
+    };
+    it.stream.set_work_units(units);
+    OK
 }
 
 /// Plays frames; returns how many.

@@ -11,8 +11,8 @@ use rt::clock::{Clock as _, Monotonic};
 use rt::guard::{Breaches, GuardedAllocator, breaches};
 use rt::policy::Policy;
 use sound::{
-    Backend, DeviceError, Direction, Feature, Flow, Format, Playback, Refusal, State, Stream,
-    StreamError, Wanted,
+    Backend, Call, DeviceError, Direction, Feature, Flow, Format, Model, Playback, Refusal, State,
+    Stream, StreamError, Wanted,
 };
 
 #[global_allocator]
@@ -49,8 +49,8 @@ fn reach(stream: &Stream, goal: State, by: &[State]) {
 /// A callback that writes 0, 1, 2 … and ends after so many calls.
 fn counting(calls: u32) -> Playback {
     let (mut next, mut call) = (0_i16, 0);
-    let callback = move |bytes: &mut [u8], frames: u32| {
-        assert_eq!(bytes.len(), frames as usize * 4);
+    let callback = move |bytes: &mut [u8], of: Call| {
+        assert_eq!(bytes.len(), of.frames as usize * 4);
         for sample in bytes.chunks_exact_mut(2) {
             sample.copy_from_slice(&next.to_le_bytes());
             next = next.wrapping_add(1);
@@ -66,6 +66,7 @@ fn counting(calls: u32) -> Playback {
         callback: Box::new(callback),
         frames: None,
         policy: None,
+        reserve: None,
     }
 }
 
@@ -235,15 +236,16 @@ fn an_input_goes_on_after_a_stop() {
     let heard = Arc::new(AtomicU64::new(0));
     let count = Arc::clone(&heard);
     let playback = Playback {
-        callback: Box::new(move |bytes, frames| {
+        callback: Box::new(move |bytes, call| {
             assert!(bytes.iter().all(|it| *it == 0), "silence");
-            match count.fetch_add(frames.into(), Ordering::SeqCst) {
+            match count.fetch_add(call.frames.into(), Ordering::SeqCst) {
                 576 => Flow::Stop,
                 _ => Flow::Continue,
             }
         }),
         frames: None,
         policy: None,
+        reserve: None,
     };
     let stream = open("null", &input, Some(playback));
     assert_eq!(
@@ -282,6 +284,7 @@ fn the_callbacks_thread_takes_no_memory_and_says_its_policy() {
         }),
         frames: Some(96),
         policy: Some(Policy::fifo(2)),
+        reserve: None,
     };
     let stream = open("null,burst=128", &STEREO, Some(playback));
     assert_eq!((stream.chunk(), stream.buffer_size()), (96, 256));
@@ -305,6 +308,47 @@ fn the_callbacks_thread_takes_no_memory_and_says_its_policy() {
     assert_eq!(stream.frames_written(), calls.load(Ordering::SeqCst) * 96);
     assert_eq!(breaches(), before);
     assert_eq!(before, Breaches::default());
+}
+
+#[test]
+fn a_reservation_follows_the_work_or_says_why_not() {
+    for reserve in [Model::Paper, Model::Ours] {
+        let calls = Arc::new(AtomicU64::new(0));
+        let count = Arc::clone(&calls);
+        let playback = Playback {
+            callback: Box::new(move |_, call| {
+                assert_eq!(call.units, 3);
+                count.fetch_add(1, Ordering::SeqCst);
+                Flow::Continue
+            }),
+            frames: None,
+            policy: None,
+            reserve: Some(reserve),
+        };
+        let stream = open("null,burst=480", &STEREO, Some(playback));
+        stream.set_work_units(3);
+        stream.start().unwrap();
+        let due_ns = due();
+        while calls.load(Ordering::SeqCst) < 60 {
+            assert!(Monotonic.now_ns() < due_ns);
+            Monotonic.sleep_until(Monotonic.now_ns() + 1_000_000);
+        }
+        let grant = stream.grant();
+        match (grant.granted.unwrap(), &grant.refusal) {
+            (Policy::Deadline(it), None) => {
+                assert_eq!((it.deadline_ns, it.period_ns), (10_000_000, 10_000_000));
+                // Next to no work, so next to all of the first 94 % is given back.
+                assert!(it.runtime_ns < 9_400_000, "{it:?}");
+            }
+            (policy, refusal) => {
+                assert_eq!(Some(policy), grant.started, "back where it began");
+                assert!(refusal.is_some());
+            }
+        }
+        assert!(!grant.started.unwrap().is_real_time());
+        stream.stop().unwrap();
+        reach(&stream, State::Stopped, &[State::Started, State::Stopping]);
+    }
 }
 
 #[test]

@@ -277,6 +277,11 @@ bool AAudioStream_isContentSpatialized(AAudioStream* stream);
  * for; at most size bytes with the zero. Returns the text's whole length. */
 int32_t takt_AAudioStream_getPolicy(AAudioStream* stream, char* text, int32_t size);
 
+/* Takt's own: a reservation of processor time (SCHED_DEADLINE) for the callback's thread, which
+ * follows its work; and how much of it the next call will have, such as notes that sound. */
+void takt_AAudioStreamBuilder_setReserved(AAudioStreamBuilder* builder, bool isReserved);
+aaudio_result_t takt_AAudioStream_setWorkUnits(AAudioStream* stream, int32_t units);
+
 #ifdef __cplusplus
 }
 #endif

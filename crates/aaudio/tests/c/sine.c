@@ -40,6 +40,7 @@ static aaudio_data_callback_result_t play(
         out[CHANNELS * i + 1] = -value;
     }
     player->bursts++;
+    CHECK(takt_AAudioStream_setWorkUnits(stream, player->bursts % 2) == AAUDIO_OK);
     return player->bursts == BURSTS ? AAUDIO_CALLBACK_RESULT_STOP : AAUDIO_CALLBACK_RESULT_CONTINUE;
 }
 
@@ -50,6 +51,7 @@ static AAudioStreamBuilder* builder_of(struct player* player) {
     AAudioStreamBuilder_setChannelCount(builder, CHANNELS);
     AAudioStreamBuilder_setFormat(builder, AAUDIO_FORMAT_PCM_FLOAT);
     AAudioStreamBuilder_setPerformanceMode(builder, AAUDIO_PERFORMANCE_MODE_LOW_LATENCY);
+    takt_AAudioStreamBuilder_setReserved(builder, true);
     AAudioStreamBuilder_setDataCallback(builder, play, player);
     return builder;
 }
@@ -137,6 +139,7 @@ int main(void) {
     CHECK(AAudioStreamBuilder_openStream(builder, &stream) == AAUDIO_OK);
     CHECK(AAudioStreamBuilder_delete(builder) == AAUDIO_OK);
     look(stream);
+    CHECK(takt_AAudioStream_setWorkUnits(stream, -1) == AAUDIO_ERROR_ILLEGAL_ARGUMENT);
     CHECK(AAudioStream_requestStart(stream) == AAUDIO_OK);
     CHECK(AAudioStream_getState(stream) >= AAUDIO_STREAM_STATE_STARTING);
     reach(stream, AAUDIO_STREAM_STATE_STOPPED);

@@ -69,6 +69,8 @@ impl Alsa {
     fn judge(&mut self, error: alsa::Error) -> DeviceError {
         match error.errno() {
             BROKEN_PIPE | SUSPENDED => self.ran_dry(),
+            // What is only refused because the card has just stood still.
+            _ if self.pcm.state_raw() == State::XRun as i32 => self.ran_dry(),
             _ => DeviceError::Disconnected,
         }
     }

@@ -7,12 +7,12 @@
 use std::sync::atomic::Ordering::{Relaxed, Release};
 
 use rt::clock::{Clock as _, Monotonic};
-use rt::policy::Tid;
+use rt::policy::{Policy, Tid};
 use rt::section::RtSection;
 
 use crate::device::{Device, DeviceError, Direction};
 use crate::state::{Refusal, Request, State};
-use crate::stream::{Callback, Core, Flow, StreamError};
+use crate::stream::{Call, Callback, Core, Flow, Reserving, StreamError};
 
 /// The shortest sleep of a blocking call: a device whose pointer jumps is not asked in a loop.
 const SLEEP_NS_MIN: u64 = 100_000;
@@ -23,6 +23,7 @@ pub(super) struct Drive {
     /// `None` once it is given back.
     device: Option<Box<dyn Device>>,
     callback: Option<Callback>,
+    reserving: Option<Reserving>,
     /// A call's frames.
     scratch: Box<[u8]>,
     /// Frames that the application wrote or read.
@@ -30,11 +31,17 @@ pub(super) struct Drive {
 }
 
 impl Drive {
-    pub(super) fn new(device: Box<dyn Device>, callback: Option<Callback>, chunk: u32) -> Self {
+    pub(super) fn new(
+        device: Box<dyn Device>,
+        callback: Option<Callback>,
+        reserving: Option<Reserving>,
+        chunk: u32,
+    ) -> Self {
         let bytes = chunk as usize * device.granted().frame_bytes();
         Self {
             device: Some(device),
             callback,
+            reserving,
             scratch: vec![0; bytes].into(),
             moved: 0,
         }
@@ -182,7 +189,15 @@ impl Drive {
             if !is_due || !core.state().is_active() {
                 break;
             }
-            if RtSection::enter(|rt| self.call(core, rt))? == Flow::Stop {
+            let units = core.units.load(Relaxed);
+            if let Some(reserving) = &mut self.reserving {
+                reserving.before(units, &core.grant);
+            }
+            let flow = RtSection::enter(|rt| self.call(core, units, rt))?;
+            if let Some(reserving) = &mut self.reserving {
+                reserving.after(units);
+            }
+            if flow == Flow::Stop {
                 // Refused only if another request came first.
                 let _ = core.request(Request::Stop);
                 break;
@@ -194,7 +209,7 @@ impl Drive {
     }
 
     /// One call: its frames in or out.
-    fn call(&mut self, core: &Core, _: &RtSection<'_>) -> Result<Flow, DeviceError> {
+    fn call(&mut self, core: &Core, units: u32, _: &RtSection<'_>) -> Result<Flow, DeviceError> {
         let Some(device) = &mut self.device else {
             return Err(DeviceError::Disconnected);
         };
@@ -202,6 +217,8 @@ impl Drive {
             return Ok(Flow::Stop);
         };
         let bytes = &mut *self.scratch;
+        let frames = core.chunk;
+        let call = Call { frames, units };
         if core.granted.direction == Direction::Input {
             match device.read(bytes) {
                 Ok(frames) => self.moved += frames as u64,
@@ -212,10 +229,10 @@ impl Drive {
                 }
                 Err(error) => return Err(error),
             }
-            return Ok(callback(bytes, core.chunk));
+            return Ok(callback(bytes, call));
         }
         bytes.fill(0);
-        let flow = callback(bytes, core.chunk);
+        let flow = callback(bytes, call);
         let written = match device.write(bytes) {
             // It ran dry during the call. It stands now, and takes these frames.
             Err(DeviceError::Xrun) => {
@@ -254,6 +271,14 @@ pub(super) fn call_back(core: &Core) {
     // Relaxed: only the thread itself must see its number.
     core.caller.store(Tid::current().raw(), Relaxed);
     let mut drive = core.drive.lock();
+    let policy = Policy::of_current().ok();
+    {
+        let mut grant = core.grant.lock();
+        (grant.started, grant.granted) = (policy, policy);
+    }
+    if let Some(reserving) = &mut drive.reserving {
+        reserving.begin();
+    }
     let is_gone = loop {
         match core.state() {
             State::Starting | State::Started => {}

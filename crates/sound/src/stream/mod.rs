@@ -8,6 +8,7 @@
 //! Lock order: control, drive, state. All inherit. State is held for a few stores.
 
 mod drive;
+mod reserve;
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
@@ -22,6 +23,8 @@ use crate::device::{Backend, Device, DeviceError, Direction, Feature, Granted, W
 use crate::published::{Published, Timestamp};
 use crate::state::{Refusal, Request, State};
 use drive::Drive;
+pub use reserve::Model;
+use reserve::Reserving;
 
 /// How long a waiter for a state sleeps before it looks at a device that nobody drives.
 const LOOK_NS: u64 = 1_000_000;
@@ -35,9 +38,17 @@ pub enum Flow {
     Stop,
 }
 
-/// Fills (or takes) so many frames. Runs in a real-time section: it takes no memory and waits for
-/// nobody.
-pub type Callback = Box<dyn FnMut(&mut [u8], u32) -> Flow + Send>;
+/// What a callback is to do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Call {
+    /// Frames to fill or take.
+    pub frames: u32,
+    /// The work units that were announced, which this call's reservation is made for.
+    pub units: u32,
+}
+
+/// Fills or takes frames. Runs in a real-time section: it takes no memory and waits for nobody.
+pub type Callback = Box<dyn FnMut(&mut [u8], Call) -> Flow + Send>;
 
 /// Hears that the device is gone, once. Runs on the thread that found out.
 pub type OnDisconnect = Box<dyn Fn() + Send + Sync>;
@@ -50,6 +61,9 @@ pub struct Playback {
     pub frames: Option<u32>,
     /// The policy of its thread; the creator's unless said.
     pub policy: Option<Policy>,
+    /// Who predicts its reservation, if it is to have one: SCHED_DEADLINE in place of that policy,
+    /// as far as the kernel grants it.
+    pub reserve: Option<Model>,
 }
 
 /// The policy that a callback's thread got.
@@ -57,6 +71,8 @@ pub struct Playback {
 pub struct Grant {
     /// What was asked for.
     pub asked: Option<Policy>,
+    /// What it started under, before any reservation.
+    pub started: Option<Policy>,
     /// What it runs under; `None` before the first start.
     pub granted: Option<Policy>,
     /// Why it is not what was asked for, and how to mend it.
@@ -89,6 +105,8 @@ struct Core {
     published: Published,
     /// Frames that may lie in the buffer: the latency that the application chose.
     size: AtomicU32,
+    /// What the next call will have to do, in the application's own unit.
+    units: AtomicU32,
     state: PiMutex<State>,
     /// The same, for who must not wait.
     state_seen: AtomicU32,
@@ -147,20 +165,28 @@ impl Stream {
             return Err(DeviceError::Unsupported(Feature::CallbackFrames));
         }
         let is_paced = device.is_paced();
+        let period_ns = granted.duration_ns(chunk.into());
+        let model = playback.as_ref().and_then(|it| it.reserve);
+        // A thread that never sleeps has no period.
+        let reserving = model.filter(|_| is_paced);
+        let reserving = reserving.map(|model| Reserving::new(model, period_ns));
+        let callback = playback.map(|it| it.callback);
         let core = Core {
             granted,
             chunk,
-            has_callback: playback.is_some(),
+            has_callback: callback.is_some(),
             is_paced,
             published: Published::default(),
             size: AtomicU32::new(2 * granted.burst.max(chunk)),
+            units: AtomicU32::new(0),
             state: PiMutex::new(State::Open),
             state_seen: AtomicU32::new(State::Open as u32),
             changed: PiCondvar::new(),
-            drive: PiMutex::new(Drive::new(device, playback.map(|it| it.callback), chunk)),
+            drive: PiMutex::new(Drive::new(device, callback, reserving, chunk)),
             caller: AtomicI32::new(0),
             grant: PiMutex::new(Grant {
                 asked,
+                started: None,
                 granted: None,
                 refusal: None,
             }),
@@ -228,6 +254,12 @@ impl Stream {
         let size = frames.clamp(self.core.chunk, self.core.granted.capacity);
         self.core.size.store(size, Relaxed);
         size
+    }
+
+    /// Says how much work the next call will have, in a unit of the application's own: the thread's
+    /// reservation follows, before that call begins. From any thread, the callback too.
+    pub fn set_work_units(&self, units: u32) {
+        self.core.units.store(units, Relaxed);
     }
 
     /// Whether this thread runs the callback: such a one must not wait for itself.
@@ -398,7 +430,11 @@ impl Stream {
             }
             builder.spawn(move || drive::call_back(&core))
         };
-        let asked = self.core.grant.lock().asked;
+        let asked = {
+            let mut grant = self.core.grant.lock();
+            (grant.started, grant.granted, grant.refusal) = (None, None, None);
+            grant.asked
+        };
         let (thread, refusal) = match start(asked.filter(|_| self.core.is_paced)) {
             Err(SpawnError::Policy { source, .. }) => (start(None)?, Some(source.to_string())),
             other => {
@@ -407,11 +443,10 @@ impl Stream {
                 (other?, is_kept.then(|| free.to_owned()))
             }
         };
-        let mut grant = self.core.grant.lock();
-        // A thread that has ended already has no policy to read.
-        grant.granted = Policy::of(thread.tid()).ok();
-        grant.refusal = refusal;
-        drop(grant);
+        if refusal.is_some() {
+            let mut grant = self.core.grant.lock();
+            grant.refusal = grant.refusal.take().or(refusal);
+        }
         Ok(thread)
     }
 }
