@@ -81,7 +81,7 @@ impl Drive {
             Direction::Output => (self.moved, pointer),
             Direction::Input => (pointer, self.moved),
         };
-        // Never back: a file's pointer goes back where an input stops, since the file loses nothing.
+        // Never back: at a stop the pointer of an input from a file does go back.
         core.published.written.fetch_max(written, Release);
         core.published.read.fetch_max(read, Release);
     }
