@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The library as C sees it: what it exports, and a client that the C compiler builds against our
+//! header, whose sound is compared sample for sample.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+use object::{Object as _, ObjectSymbol as _};
+
+const MAP: &str = include_str!("../libaaudio.map");
+const BURSTS: usize = 100;
+
+/// The library, beside the test.
+fn library() -> PathBuf {
+    let test = std::env::current_exe().unwrap();
+    let library = test.parent().unwrap().join("libaaudio.so");
+    assert!(
+        library.exists(),
+        "{} is built with the test",
+        library.display()
+    );
+    library
+}
+
+/// The names between `start` and the next `}` of the map.
+fn names(start: &str) -> BTreeSet<&'static str> {
+    let (_, section) = MAP.split_once(start).unwrap();
+    let (section, _) = section.split_once('}').unwrap();
+    let lines = section
+        .lines()
+        .filter_map(|line| line.trim().strip_suffix(';'));
+    lines.filter(|line| *line != "*").collect()
+}
+
+#[test]
+fn it_exports_what_android_does_and_no_more() {
+    let bytes = std::fs::read(library()).unwrap();
+    let file = object::File::parse(&*bytes).unwrap();
+    let exported: BTreeSet<_> = file
+        .dynamic_symbols()
+        .filter(|symbol| symbol.is_definition() && symbol.is_global())
+        .map(|symbol| symbol.name().unwrap())
+        .filter(|name| !["LIBAAUDIO", "TAKT_1"].contains(name))
+        .collect();
+    let (android, ours) = (names("LIBAAUDIO {"), names("TAKT_1 {"));
+    // 72 of the first list with API 36's, and six that its release added.
+    assert_eq!((android.len(), ours.len()), (72 + 6, 3));
+    assert!(ours.iter().all(|name| name.starts_with("takt_")));
+    let expected: BTreeSet<_> = android.union(&ours).copied().collect();
+    assert_eq!(exported, expected);
+}
+
+/// Builds the client into `folder`; the compiler warns of nothing.
+fn build(folder: &Path) -> PathBuf {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let program = folder.join("sine");
+    let library = library();
+    let output = Command::new("cc")
+        .args([
+            "-std=c11",
+            "-D_GNU_SOURCE",
+            "-Wall",
+            "-Wextra",
+            "-Werror",
+            "-O1",
+            "-o",
+        ])
+        .arg(&program)
+        .arg(root.join("tests/c/sine.c"))
+        .arg("-I")
+        .arg(root.join("include"))
+        .arg(&library)
+        .arg("-lm")
+        .output()
+        .unwrap();
+    assert!(
+        output.status.success(),
+        "{}",
+        String::from_utf8_lossy(&output.stderr)
+    );
+    program
+}
+
+fn run(program: &Path, device: &str) -> Output {
+    // Cargo's own path may lead to an older build of the library.
+    let folder = library().parent().unwrap().to_owned();
+    Command::new(program)
+        .env("TAKT_SOUND", device)
+        .env("LD_LIBRARY_PATH", folder)
+        .output()
+        .unwrap()
+}
+
+#[test]
+fn a_program_in_c_plays_a_sine_into_a_file() {
+    let folder = tempfile::tempdir().unwrap();
+    let program = build(folder.path());
+    let expected: Vec<f32> = (0..BURSTS * 64)
+        .flat_map(|frame| {
+            let turns = std::f64::consts::TAU * 440.0 * frame as f64 / 48_000.0;
+            let value = (0.5 * turns.sin()) as f32;
+            [value, -value]
+        })
+        .collect();
+    for kind in ["file-fast", "file"] {
+        let path = folder.path().join(kind);
+        let output = run(&program, &format!("{kind}:{}", path.display()));
+        let said = String::from_utf8_lossy(&output.stdout).into_owned();
+        let problems = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "{kind}: {said}{problems}");
+        assert!(said.contains("policy "), "{said}");
+        if kind == "file-fast" {
+            assert!(said.contains("xruns 0\n"), "nothing can run dry: {said}");
+            assert!(said.contains("never sleeps"), "{said}");
+        }
+        let heard: Vec<f32> = hound::WavReader::open(&path)
+            .unwrap()
+            .into_samples::<f32>()
+            .map(Result::unwrap)
+            .collect();
+        assert_eq!(heard.len(), expected.len());
+        for (index, (heard, expected)) in heard.iter().zip(&expected).enumerate() {
+            // The two mathematics libraries may differ in a float's last place.
+            assert!((heard - expected).abs() < 1e-6, "sample {index}");
+        }
+    }
+    assert!(run(&program, "null").status.success());
+}
+
+#[test]
+fn without_a_card_it_says_so() {
+    let folder = tempfile::tempdir().unwrap();
+    let program = build(folder.path());
+    let output = run(&program, "alsa:no-such-card");
+    let problems = String::from_utf8_lossy(&output.stderr);
+    assert!(!output.status.success());
+    assert!(
+        problems.contains("openStream(builder, &stream)"),
+        "{problems}"
+    );
+}
