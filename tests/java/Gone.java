@@ -32,10 +32,13 @@ public class Gone {
         try (ServerSocket server = new ServerSocket(0, 5, InetAddress.getLoopbackAddress());
                 Socket socket = new Socket(server.getInetAddress(), server.getLocalPort())) {
             server.accept().close();
+            // The end has come here: a write before it would meet a reset instead.
+            socket.getInputStream().read();
             OutputStream out = socket.getOutputStream();
             writeOn("socket", () -> out.write(1));
             try (SocketChannel channel = SocketChannel.open(server.getLocalSocketAddress())) {
                 server.accept().close();
+                channel.read(ByteBuffer.allocate(1));
                 writeOn("channel", () -> channel.write(ByteBuffer.allocate(10)));
             }
         }

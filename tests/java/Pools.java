@@ -133,6 +133,10 @@ public class Pools {
             end.notify();
         }
         holder.join();
+        // HotSpot lets go of who waits for the end before the thread leaves its list.
+        while (threads.getThreadInfo(holder.getId()) != null) {
+            Thread.onSpinWait();
+        }
         System.out.println(threads.getThreadInfo(new long[] {holder.getId()}, true, false)[0]);
     }
 

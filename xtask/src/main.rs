@@ -22,6 +22,8 @@ mod stage;
 mod test;
 mod tidy;
 
+use std::process::ExitCode;
+
 use anyhow::Result;
 use clap::{Parser, Subcommand};
 
@@ -69,9 +71,18 @@ enum Command {
     },
 }
 
-fn main() -> Result<()> {
+fn main() -> ExitCode {
+    let Err(error) = run(Args::parse().command) else {
+        return ExitCode::SUCCESS;
+    };
+    // Without a stack: the last line of a long log says what failed.
+    eprintln!("xtask: {error:#}");
+    ExitCode::FAILURE
+}
+
+fn run(command: Command) -> Result<()> {
     std::env::set_current_dir(workspace_root())?;
-    match Args::parse().command {
+    match command {
         Command::Ci => {
             check()?;
             test::run(None)

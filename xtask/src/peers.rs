@@ -9,7 +9,7 @@ use anyhow::{Context, Result};
 use cargo_metadata::MetadataCommand;
 
 use crate::kernel;
-use crate::stage::{command, takt, target_dir};
+use crate::stage::{cargo_command, command, takt, target_dir};
 use crate::test::{STOCK, driver_tests, test_program, test_programs};
 
 const MANIFEST: &str = "tests/peers/Cargo.toml";
@@ -22,7 +22,7 @@ struct Programs {
 }
 
 fn cargo(words: &[&str]) -> Command {
-    let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    let mut cargo = cargo_command();
     cargo.args(words).args(["--locked", "--quiet"]);
     cargo
 }

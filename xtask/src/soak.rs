@@ -11,7 +11,7 @@ use crate::framework;
 use crate::fuzz;
 use crate::peers;
 use crate::sanitize::{self, Length};
-use crate::stage::{Stages, cargo, command, takt};
+use crate::stage::{Stages, cargo, cargo_command, command, takt};
 use crate::test;
 
 /// Stages that are a file of tests/e2e with what it leaves out of `make test`.
@@ -75,8 +75,7 @@ pub(crate) fn run(only: Option<String>) -> Result<()> {
     for (name, test) in LONG_TESTS {
         stages.run(name, || {
             let test = ["test", "--package", "e2e", "--test", test, "--locked"];
-            let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-            let mut cargo = Command::new(cargo);
+            let mut cargo = cargo_command();
             cargo.args(test).args(["--", "--ignored", "--nocapture"]);
             // None of them takes half as long.
             command(cargo.env("E2E_LONGEST_SECONDS", "14400"))
@@ -95,9 +94,8 @@ pub(crate) fn run(only: Option<String>) -> Result<()> {
 
 /// Two programs, one of them killed or hostile, and references passed around.
 fn binder() -> Result<()> {
-    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     command(
-        Command::new(cargo)
+        cargo_command()
             .args(["test", "--package", "binder", "--release", "--locked"])
             .envs(BINDER),
     )

@@ -81,9 +81,14 @@ fn guard(name: &str, longest: Duration) -> SyncSender<()> {
     ended
 }
 
+/// The Cargo that started this program.
+pub(crate) fn cargo_command() -> Command {
+    Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()))
+}
+
 /// Runs Cargo with these arguments, output passed through.
 pub(crate) fn cargo<I: IntoIterator<Item = S>, S: AsRef<OsStr>>(args: I) -> Result<()> {
-    command(Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into())).args(args))
+    command(cargo_command().args(args))
 }
 
 /// Runs a command and turns a bad exit into an error that names it.

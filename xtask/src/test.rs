@@ -9,7 +9,7 @@ use anyhow::{Context, Result, bail};
 use cargo_metadata::Message;
 
 use crate::sanitize::{self, Length};
-use crate::stage::{Stages, cargo, command, takt, target_dir};
+use crate::stage::{Stages, cargo, cargo_command, command, takt, target_dir};
 use crate::{framework, kernel, peers};
 
 /// Of the random graphs, what a sanitizer plays in some ten seconds.
@@ -99,7 +99,10 @@ fn e2e() -> Result<()> {
 }
 
 fn cargo_test(selection: &[&str]) -> Result<()> {
-    cargo([&["test", "--locked", "--quiet"], selection].concat())
+    let mut cargo = cargo_command();
+    // What a test says is what counts: a stack below each fault buries it in a long log.
+    cargo.env("RUST_BACKTRACE", "0");
+    command(cargo.args(["test", "--locked", "--quiet"]).args(selection))
 }
 
 /// The lock tests against a hog once more, on the kernel that matters most.
@@ -190,7 +193,7 @@ pub(crate) fn driver_tests(
 
 /// Builds one test program of a crate and says where it lies.
 pub(crate) fn test_program(package: &str, test: &str) -> Result<PathBuf> {
-    let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    let mut cargo = cargo_command();
     cargo.args(["test", "--package", package, "--test", test, "--no-run"]);
     cargo.args(["--locked", "--quiet"]);
     let programs = test_programs(cargo)?.into_iter();
@@ -228,7 +231,7 @@ pub(crate) fn test_programs(mut cargo: Command) -> Result<Vec<(String, PathBuf)>
 fn loom() -> Result<()> {
     let target = target_dir()?.join("loom");
     command(
-        Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()))
+        cargo_command()
             .args([
                 "test",
                 "--package",

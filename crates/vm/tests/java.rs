@@ -36,7 +36,14 @@ fn differences(jdk: &Path, classes: &Path, names: &[&str]) -> Vec<String> {
         let is_same = found.iter().all(|found| *found == expected);
         let [expected, counting, stopping] = [&expected, &found[0], &found[1]].map(shown);
         (!is_same).then(|| {
-            format!("{name}\n--- HotSpot: {expected}\n--- Takt: {counting}\n--- Takt, again, stw: {stopping}")
+            let others = [("rc", counting), ("stw", stopping)];
+            let others = others.map(|(name, it)| {
+                format!(
+                    "--- Takt, {name}: {it}--- it differs first {}\n",
+                    departure(&expected, &it)
+                )
+            });
+            format!("{name}\n--- HotSpot: {expected}{}", others.concat())
         })
     };
     let (one, other) = names.split_at(names.len() / 2);
@@ -45,6 +52,24 @@ fn differences(jdk: &Path, classes: &Path, names: &[&str]) -> Vec<String> {
         let mut all: Vec<String> = other.iter().filter_map(difference).collect();
         all.extend(one.join().expect("the other half ends"));
         all
+    })
+}
+
+/// The first line of `found` that is not as it was expected: the end of a long report, where a
+/// reader looks first.
+fn departure(expected: &str, found: &str) -> String {
+    let end = "(the end)";
+    let lines = |text: &str| text.lines().map(str::to_owned).collect::<Vec<_>>();
+    let (expected, found) = (lines(expected), lines(found));
+    let pairs = (0..expected.len().max(found.len())).map(|at| {
+        let of = |lines: &[String]| lines.get(at).cloned().unwrap_or_else(|| end.to_owned());
+        (at + 1, of(&expected), of(&found))
+    });
+    let first = pairs
+        .into_iter()
+        .find(|(_, expected, found)| expected != found);
+    first.map_or("nowhere".to_owned(), |(at, expected, found)| {
+        format!("in line {at}: {found}, expected {expected}")
     })
 }
 

@@ -191,6 +191,7 @@ fn read_samples(text: &str) -> Result<Vec<Sample>> {
             due_ns: next()?,
             late_ns: next()?,
             work_ns: next()?,
+            processor_ns: None,
         })
     };
     text.lines().map(sample).collect()

@@ -13,7 +13,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use anyhow::{Context, Result};
-use rt::clock::{Clock, Monotonic};
+use rt::clock::{Clock, Monotonic, thread_time_ns};
 use rt::memory::{Mapping, PageKind};
 use rt::policy::Policy;
 use rt::thread::{Builder, Thread};
@@ -37,6 +37,8 @@ pub(in crate::bench) struct Sample {
     pub(in crate::bench) due_ns: u64,
     pub(in crate::bench) late_ns: u64,
     pub(in crate::bench) work_ns: u64,
+    /// Processor time that the kernel counts for the release; of the control alone.
+    pub(in crate::bench) processor_ns: Option<u64>,
 }
 
 /// See the module.
@@ -128,7 +130,8 @@ fn releases(is_stopping: &AtomicBool, plan: Plan, mut pool: Pool) -> Vec<Sample>
         Sample {
             due_ns: 0,
             late_ns: 0,
-            work_ns: 0
+            work_ns: 0,
+            processor_ns: None,
         };
         capacity
     ];
@@ -142,6 +145,7 @@ fn releases(is_stopping: &AtomicBool, plan: Plan, mut pool: Pool) -> Vec<Sample>
         while clock.now_ns() < due_ns {
             std::hint::spin_loop();
         }
+        let used_ns = thread_time_ns();
         let start_ns = clock.now_ns();
         let mut turn = 0;
         let end_ns = loop {
@@ -168,6 +172,7 @@ fn releases(is_stopping: &AtomicBool, plan: Plan, mut pool: Pool) -> Vec<Sample>
             due_ns,
             late_ns: start_ns - due_ns,
             work_ns: end_ns - start_ns,
+            processor_ns: Some(thread_time_ns() - used_ns),
         });
         while due_ns < end_ns {
             due_ns += period_ns;

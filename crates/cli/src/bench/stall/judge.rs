@@ -86,6 +86,25 @@ fn most(without_ns: u64) -> u64 {
     ((without_ns as f64 * GROWTH_MAX) as u64).max(without_ns + ABOVE_NS_MAX)
 }
 
+/// What the host does to anybody: in how many runs the control, which has none of our code, was
+/// charged with more processor time than the rule allows the machine.
+pub(super) fn of_control(rows: &[Row]) -> Option<String> {
+    let hit = |it: &&Row| it.control.is_some_and(|it| it.processor_above > 0);
+    let mut runs: Vec<u64> = rows.iter().filter(hit).map(|it| it.run).collect();
+    runs.dedup();
+    let controls = || rows.iter().filter_map(|it| it.control);
+    let count: u64 = controls().map(|it| it.processor_above).sum();
+    let worst_ns = controls().map(|it| it.processor_ns_max).max()?;
+    Some(format!(
+        "the control, without our code: {count} releases with more than {} µs of processor time, in {} \
+         of {} runs, {} µs the most",
+        us(MACHINE_NS_MAX),
+        runs.len(),
+        rows.iter().map(|it| it.run).max()?,
+        us(worst_ns)
+    ))
+}
+
 /// The faults of all runs on the host, unless four of five have none.
 pub(super) fn faults_on_host(rows: &[Row]) -> Vec<String> {
     let count = rows.iter().map(|it| it.run).max().unwrap_or(0);
@@ -190,6 +209,7 @@ pub(super) fn text(rows: &[Row], is_virtual: bool) -> String {
 #[cfg(test)]
 mod tests {
     use super::super::tests::row;
+    use super::super::{Control, Spread};
     use super::*;
 
     #[test]
@@ -218,6 +238,31 @@ mod tests {
         };
         assert_eq!(faults_on_host(&rows(1)), [""; 0]);
         assert_eq!(faults_on_host(&rows(2)).len(), 2);
+    }
+
+    #[test]
+    fn what_the_host_does_to_the_control_is_said() {
+        let of_run = |run, processor_ns_max, processor_above| Row {
+            control: Some(Control {
+                late_ns: Spread::default(),
+                work_ns: Spread::default(),
+                processor_ns_max,
+                processor_above,
+            }),
+            ..row(Load::A, run, 0, 0)
+        };
+        let rows = [
+            of_run(1, 3000, 0),
+            of_run(2, 250_000, 2),
+            of_run(2, 900_000, 1),
+        ];
+        let said = of_control(&rows).unwrap();
+        assert!(
+            said.contains("3 releases with more than 200.0 µs"),
+            "{said}"
+        );
+        assert!(said.contains("in 1 of 2 runs, 900.0 µs the most"), "{said}");
+        assert_eq!(of_control(&[row(Load::A, 1, 0, 0)]), None);
     }
 
     #[test]

@@ -196,6 +196,10 @@ struct Row {
 struct Control {
     late_ns: Spread,
     work_ns: Spread,
+    /// The most processor time that the kernel counts for one release without steal, and in how
+    /// many it is more than the rule allows the machine: what this host does to anybody.
+    processor_ns_max: u64,
+    processor_above: u64,
 }
 
 /// Median and most.
@@ -235,6 +239,9 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
         true => judge::faults_in_lab(&rows),
         false => judge::faults_on_host(&rows),
     };
+    if let Some(line) = judge::of_control(&rows) {
+        eprintln!("bench stall: {line}");
+    }
     Ok(super::verdict("stall", &faults, args.check))
 }
 

@@ -162,6 +162,7 @@ fn read_samples(text: &str) -> Result<Vec<Sample>> {
             due_ns: next()?,
             late_ns: next()?,
             work_ns: next()?,
+            processor_ns: None,
         })
     };
     let samples: Option<Vec<_>> = text.lines().map(sample).collect();
@@ -226,9 +227,15 @@ fn row(
         reserve_bytes: RESERVE_BYTES,
         steps: word(line, "steps")?,
         is_realtime: word(line, "priority")? != 0,
-        control: control.map(|control| Control {
-            late_ns: late(&control),
-            work_ns: work(&control),
+        control: control.map(|control| {
+            let used = control.iter().filter(|it| !is_stolen(it));
+            let used: Vec<u64> = used.filter_map(|it| it.processor_ns).collect();
+            Control {
+                late_ns: late(&control),
+                work_ns: work(&control),
+                processor_ns_max: used.iter().copied().max().unwrap_or(0),
+                processor_above: used.iter().filter(|it| **it > MACHINE_NS_MAX).count() as u64,
+            }
         }),
     })
 }
@@ -252,13 +259,19 @@ mod tests {
     fn releases_in_which_steal_rose_are_counted_apart() {
         let samples = read_samples("1000,10,20\n2000,900,30\n3000,-5,25\n").unwrap();
         let kept = report("[500, 900000], [1000, 300000], [2000, 700000]");
-        let beside = Some((samples[..1].to_vec(), vec![(2800, 2950)]));
+        let mut control = samples.clone();
+        for (sample, processor_ns) in control.iter_mut().zip([MACHINE_NS_MAX + 1, 5, 900_000]) {
+            sample.processor_ns = Some(processor_ns);
+        }
+        let beside = Some((control, vec![(2800, 2950)]));
         let row = row(Load::I, 1, &samples, beside, &kept, LINE).unwrap();
         assert_eq!((row.releases, row.stolen), (3, 1));
         assert_eq!((row.late_ns.max, row.stolen_late_ns_max), (10, 900));
         assert_eq!((row.machine_ns_max, row.machine_above), (300_000, 1));
         assert_eq!((row.lock_waits, row.exhausted, row.steps), (3, 2, 7));
-        assert_eq!(row.control.unwrap().late_ns.max, 10);
+        let control = row.control.unwrap();
+        assert_eq!((control.late_ns.max, control.processor_above), (900, 1));
+        assert_eq!(control.processor_ns_max, MACHINE_NS_MAX + 1);
     }
 
     #[test]
