@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+//! `takt run --screen wayland` on a headless desktop: what a person does there, the application's
+//! own log says, and what is seen is what a picture shows.
+
+use std::path::Path;
+use std::process::Command;
+
+use e2e::Run;
+use e2e::application::Application;
+use e2e::apps::{Picture, Way, command, picture};
+use e2e::desktop::{CORNER, Desktop};
+
+const SIZE: (u32, u32) = (800, 480);
+
+fn shown(app: &str, desktop: &Desktop, data: &Path) -> Command {
+    let mut command = command(Way::Takt, app, data);
+    command.args(["--screen", "wayland"]);
+    command.envs(desktop.variables());
+    command
+}
+
+/// The bytes of the picture that steps lead to, without a desktop.
+fn drawn(options: &[&str]) -> Vec<u8> {
+    let data = tempfile::tempdir().expect("a temporary directory");
+    let file = data.path().join("drawn.png");
+    let mut run = command(Way::Takt, "widgets", data.path());
+    let run = Run::of(run.args(options).arg("--screenshot").arg(&file));
+    assert_eq!(run.code, 0, "{run:#?}");
+    picture(&file).bytes
+}
+
+/// The same, but for what fades or blinks: one pixel of a hundred.
+fn is_like(seen: &Picture, drawn: &[u8]) -> bool {
+    assert_eq!(seen.bytes.len(), drawn.len());
+    let pairs = seen.bytes.chunks(3).zip(drawn.chunks(3));
+    let differ = pairs.filter(|(seen, drawn)| seen != drawn).count();
+    differ * 300 < drawn.len()
+}
+
+#[test]
+fn a_form_in_a_window_does_what_a_person_does() {
+    let desktop = Desktop::start();
+    let data = tempfile::tempdir().expect("a temporary directory");
+    let mut application = Application::start(&mut shown("widgets", &desktop, data.path()));
+    application.await_line("focus true");
+    let untouched = drawn(&[]);
+    desktop.await_seen(SIZE, |it| is_like(it, &untouched));
+
+    let mut mouse = desktop.mouse();
+    mouse.click(60, 118);
+    application.await_line("pressed 1");
+    mouse.click(200, 166);
+    desktop.write("Adä", "Return");
+    application.await_line("name Adä");
+    mouse.wheel(100, 400, 3);
+    application.await_line("top ");
+
+    let (x, y) = CORNER;
+    desktop.command(&format!(
+        "resize set 500 400, move absolute position {x} {y}"
+    ));
+    application.await_line("again, 500 wide");
+    // What is beyond the window is the desktop, which is blue.
+    let is_blue = |it: [u8; 3]| it == [0x20, 0x40, 0x60];
+    desktop.await_seen(SIZE, |it| {
+        is_blue(it.colour(510, 100)) && !is_blue(it.colour(490, 390))
+    });
+    desktop.command("kill");
+    application.await_end();
+}
+
+/// Its picture is what counts: nothing of the application waits for the desktop.
+#[test]
+fn a_desktop_that_stalls_stops_no_application() {
+    let desktop = Desktop::start();
+    let data = tempfile::tempdir().expect("a temporary directory");
+    let mut run = shown("panel", &desktop, data.path());
+    let mut application = Application::start(run.args(["--extra", "seconds=1"]));
+    application.await_line("started");
+    desktop.signal("-STOP");
+    application.await_line("at rest");
+    application.await_line("scrolling");
+    application.await_line("deadlines missed");
+    application.interrupt();
+    application.await_end();
+    desktop.signal("-CONT");
+}
+
+#[test]
+fn a_desktop_that_goes_away_may_come_back() {
+    let mut desktop = Desktop::start();
+    let data = tempfile::tempdir().expect("a temporary directory");
+    let mut application = Application::start(&mut shown("widgets", &desktop, data.path()));
+    application.await_line("focus true");
+    desktop.kill();
+    application.await_line("the window's compositor is gone");
+    desktop.again();
+    application.await_line("the window is on a compositor again");
+    let untouched = drawn(&[]);
+    desktop.await_seen(SIZE, |it| is_like(it, &untouched));
+    desktop.mouse().click(60, 118);
+    application.await_line("pressed 1");
+    application.interrupt();
+    application.await_end();
+}
+
+#[test]
+fn without_a_desktop_it_says_so() {
+    let refused = |variables: &[(&str, &str)], text: &str| {
+        let data = tempfile::tempdir().expect("a temporary directory");
+        let mut run = command(Way::Takt, "widgets", data.path());
+        run.args(["--screen", "wayland"])
+            .env_remove("WAYLAND_DISPLAY")
+            .env("XDG_RUNTIME_DIR", data.path());
+        let run = Run::of(run.envs(variables.iter().copied()));
+        assert!(run.stderr.contains(text), "{run:#?}");
+        assert_eq!(run.code, 2, "{run:#?}");
+    };
+    refused(&[], "--screen wayland: WAYLAND_DISPLAY is not set");
+    let nobody = [("WAYLAND_DISPLAY", "wayland-7")];
+    refused(
+        &nobody,
+        "--screen wayland: cannot connect to the compositor at ",
+    );
+}
