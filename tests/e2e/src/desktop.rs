@@ -145,6 +145,23 @@ impl Desktop {
         picture(&file)
     }
 
+    /// Waits until a window of this picture's size shows it, to the last byte.
+    pub fn await_picture(&self, wanted: &Picture) {
+        let size = (wanted.width as u32, wanted.height as u32);
+        let mut last = None;
+        for _ in 0..LOOKS_MAX {
+            let seen = self.see(size);
+            if seen.bytes == wanted.bytes {
+                return;
+            }
+            last = Some(seen);
+            pause();
+        }
+        let places = last.map(|it| it.differing(wanted)).unwrap_or_default();
+        let (count, some) = (places.len(), &places[..places.len().min(40)]);
+        panic!("{count} pixels differ: {some:?}");
+    }
+
     /// Waits until a window of this size looks so.
     pub fn await_seen(&self, size: (u32, u32), is_so: impl Fn(&Picture) -> bool) -> Picture {
         for _ in 0..LOOKS_MAX {
