@@ -4,12 +4,13 @@
 //! [`Screen`] is a state machine. It asks no clock and waits for nobody: time comes in as an
 //! argument, and what an application must hear comes out of [`Screen::next_event`]. Pixels lie in
 //! [`Buffers`], three of them for each window, in shared memory. A [`BackEnd`] shows what
-//! [`Screen::compose`] makes of all windows; [`PictureFile`] writes it as a PNG.
+//! [`Screen::compose`] makes of all windows; [`PictureFile`] writes it as a PNG. What other back
+//! ends share is in [`back_end`]: its pump alone has a thread and a clock.
 //!
 //! It knows no Java and no Android class: `natives` brings windows and events to both.
 #![forbid(unsafe_code)]
 
-mod back_end;
+pub mod back_end;
 mod buffers;
 mod channel;
 mod display;

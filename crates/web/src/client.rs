@@ -7,15 +7,12 @@ use std::sync::Arc;
 
 use rt::clock::{Clock as _, Monotonic};
 use rt::sync::PiMutex;
-use screen::Touch;
+use screen::back_end::{Deed, Frame, LOOK_NS, Seat, thread};
 use tungstenite::protocol::{Role, WebSocketConfig};
 use tungstenite::{Bytes, Message as Packet, WebSocket};
 
-use crate::Deed;
-use crate::frame::Frame;
-use crate::keys::{self, Key};
 use crate::rfb::{self, Heard, Message, Parser};
-use crate::server::{LOOK_NS, Shared, thread};
+use crate::server::Shared;
 
 /// Of one WebSocket message: a text of the clipboard, and what stands around it.
 const PACKET_BYTES_MAX: usize = 2 * rfb::CLIP_BYTES_MAX;
@@ -23,10 +20,6 @@ const PACKET_BYTES_MAX: usize = 2 * rfb::CLIP_BYTES_MAX;
 const RATE: u64 = 4000;
 /// Resizes and texts a second: each has the application do something large.
 const RATE_LARGE: u64 = 20;
-/// Fingers of one client.
-const FINGERS_MAX: usize = 10;
-/// The finger that a mouse is, beside those that a client names by a byte.
-const MOUSE: u32 = 0xff;
 /// What a wheel's notch is, up, down, left, right.
 const WHEELS: [(u8, (f32, f32)); 4] = [
     (0x08, (0.0, 1.0)),
@@ -34,10 +27,6 @@ const WHEELS: [(u8, (f32, f32)); 4] = [
     (0x20, (-1.0, 0.0)),
     (0x40, (1.0, 0.0)),
 ];
-const LEFT: u8 = 1;
-const RIGHT: u8 = 4;
-/// KeyEvent.KEYCODE_BACK.
-const BACK: i32 = 4;
 
 /// Why a client's connection is over.
 enum Over {
@@ -69,16 +58,15 @@ pub(crate) fn run(shared: &Arc<Shared>, stream: &TcpStream) {
         shared,
         name,
         parser: Parser::default(),
-        mouse: 0,
-        meta: 0,
-        fingers: Vec::with_capacity(FINGERS_MAX),
+        seat: Seat::new(Arc::clone(&shared.stage), name),
+        wheels: 0,
         messages: Rate::new(RATE),
         large: Rate::new(RATE_LARGE),
     };
     if let Ok(out) = stream.try_clone().map(PiMutex::new).map(Arc::new) {
         let _ = reader.serve(stream, &out);
     }
-    reader.let_go();
+    drop(reader);
     shared.with(name, |it| it.is_over = true);
     let _ = stream.shutdown(Shutdown::Both);
     shared.leave(name);
@@ -160,12 +148,9 @@ struct Reader<'a> {
     shared: &'a Arc<Shared>,
     name: u32,
     parser: Parser,
-    /// Buttons that are down.
-    mouse: u8,
-    /// Bits of the keys that are held.
-    meta: i32,
-    /// Fingers that are down, by the names that go on.
-    fingers: Vec<u32>,
+    seat: Seat,
+    /// Buttons of the wheel that are down.
+    wheels: u8,
     messages: Rate,
     large: Rate,
 }
@@ -233,18 +218,14 @@ impl Reader<'_> {
                 it.is_waiting = true;
                 it.wants_all |= !is_incremental;
             }),
-            Message::Key { keysym, is_down } => self.key(keysym, is_down),
+            Message::Key { keysym, is_down } => self.seat.key(keysym, is_down),
             Message::Pointer { buttons, x, y } => self.pointer(buttons, (x.into(), y.into())),
             Message::Touch {
                 touch,
                 finger,
                 x,
                 y,
-            } => {
-                if u32::from(finger) != MOUSE {
-                    self.finger(finger.into(), touch, (x.into(), y.into()));
-                }
-            }
+            } => self.seat.finger(finger, touch, (x.into(), y.into())),
             Message::Clip(text) => {
                 self.large.spend()?;
                 self.tell(Deed::Clip(text));
@@ -265,85 +246,13 @@ impl Reader<'_> {
         self.shared.stage.take(deed);
     }
 
-    /// The left button is a finger, the right one goes back, a wheel scrolls.
+    /// A wheel's notch is a button that is pressed.
     fn pointer(&mut self, buttons: u8, place: (f32, f32)) {
-        let (pressed, released) = (buttons & !self.mouse, self.mouse & !buttons);
-        self.mouse = buttons;
-        if pressed & LEFT != 0 {
-            self.finger(MOUSE, Touch::Down, place);
-        } else if released & LEFT != 0 {
-            self.finger(MOUSE, Touch::Up, place);
-        } else if buttons & LEFT != 0 {
-            self.finger(MOUSE, Touch::Move, place);
-        }
-        for is_down in [true, false] {
-            let changed = if is_down { pressed } else { released };
-            if changed & RIGHT != 0 {
-                self.tell(Deed::Code {
-                    code: BACK,
-                    meta: 0,
-                    is_down,
-                });
-            }
-        }
-        for (_, (right, up)) in WHEELS.iter().filter(|it| pressed & it.0 != 0) {
-            self.tell(Deed::Scroll {
-                place,
-                right: *right,
-                up: *up,
-            });
-        }
-    }
-
-    fn finger(&mut self, finger: u32, touch: Touch, place: (f32, f32)) {
-        let name = self.name << 8 | finger;
-        let known = self.fingers.iter().position(|it| *it == name);
-        match (touch, known) {
-            (Touch::Down, None) if self.fingers.len() < FINGERS_MAX => self.fingers.push(name),
-            (Touch::Up, Some(index)) => drop(self.fingers.swap_remove(index)),
-            // A gesture ends as a whole.
-            (Touch::Cancel, Some(_)) => self.fingers.clear(),
-            (_, Some(_)) => {}
-            (_, None) => return,
-        }
-        self.tell(Deed::Finger { name, touch, place });
-    }
-
-    /// A character is text, unless a key is held that makes it a command.
-    fn key(&mut self, keysym: u32, is_down: bool) {
-        let code = match keys::of_keysym(keysym) {
-            None => return,
-            Some(Key::Held(code, bits)) => {
-                self.meta = match is_down {
-                    true => self.meta | bits,
-                    false => self.meta & !bits,
-                };
-                code
-            }
-            Some(Key::Code(code)) => code,
-            Some(Key::Text(character, code)) if self.meta & !keys::SHIFTS == 0 => {
-                let is_text = is_down;
-                if is_text {
-                    self.tell(Deed::Text(character, code));
-                }
-                return;
-            }
-            Some(Key::Text(_, None)) => return,
-            Some(Key::Text(_, Some(code))) => code,
-        };
-        let meta = self.meta;
-        self.tell(Deed::Code {
-            code,
-            meta,
-            is_down,
-        });
-    }
-
-    /// What is down when a client goes is down no longer.
-    fn let_go(&mut self) {
-        if let Some(name) = self.fingers.first().copied() {
-            let (touch, place) = (Touch::Cancel, (0.0, 0.0));
-            self.tell(Deed::Finger { name, touch, place });
+        self.seat.mouse(buttons, place);
+        let pressed = buttons & !self.wheels;
+        self.wheels = buttons;
+        for (_, notch) in WHEELS.iter().filter(|it| pressed & it.0 != 0) {
+            self.seat.wheel(place, *notch);
         }
     }
 }

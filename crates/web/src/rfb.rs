@@ -6,6 +6,7 @@
 //! - Text of the clipboard is UTF-8.
 //! - Pixels have one form: four bytes, red first. Their encoding is Raw.
 
+use screen::back_end::{PIXELS_MAX, SIDE_MAX, SIDE_MIN};
 use screen::{Rect, Touch};
 
 /// What both sides say first.
@@ -17,12 +18,6 @@ const ENCODINGS_MAX: usize = 256;
 /// Screens in one SetDesktopSize: there is one display.
 const SCREENS_MAX: usize = 16;
 const SCREEN_BYTES: usize = 16;
-/// A side that a client may ask for; below, no application has room.
-pub const SIDE_MIN: u32 = 64;
-/// The same: pictures of 4 K.
-pub const SIDE_MAX: u32 = 4096;
-/// Of one picture: 4 K by 2 K.
-pub const PIXELS_MAX: u32 = 4096 * 2304;
 /// Raw pixels.
 const RAW: i32 = 0;
 /// DesktopSize: the display has another size.

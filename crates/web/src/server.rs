@@ -7,14 +7,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use rt::clock::{Clock as _, Monotonic};
-use rt::policy::Policy;
 use rt::sync::{PiCondvar, PiMutex};
-use rt::thread::{Builder, SpawnError};
-use screen::Picture;
+use rt::thread::SpawnError;
+use screen::back_end::{Film, Frame, LOOK_NS, PICTURE_NS, Stage, thread};
 
-use crate::Deed;
 use crate::client;
-use crate::frame::Frame;
 use crate::http::{self, Answer, Request};
 
 /// Clients that see the display at the same time.
@@ -25,27 +22,8 @@ const REQUESTS_MAX: usize = 16;
 const REQUEST_TIME: Duration = Duration::from_secs(5);
 /// A client that takes nothing for so long is gone.
 const WRITE_TIME: Duration = Duration::from_secs(20);
-/// Between two pictures: sixty in a second.
-const PICTURE_NS: u64 = 16_666_667;
-/// So long a thread waits before it looks around.
-pub(crate) const LOOK_NS: u64 = 1_000_000_000;
 /// After a connection that the system could not give.
 const ACCEPT_NS: u64 = 100_000_000;
-/// Of a thread that reads or writes.
-const STACK_BYTES: usize = 256 << 10;
-
-/// What is shown, and who hears what is done.
-pub trait Stage: Send + Sync + 'static {
-    /// The picture, if its number is no longer this one; waits for that until a time, no longer.
-    fn picture(&self, unlike: Option<u64>, due_ns: u64) -> Option<(u64, Picture)>;
-
-    /// The display's size now.
-    fn size(&self) -> (u32, u32);
-
-    /// Something was done. It does not wait.
-    fn take(&self, deed: Deed);
-}
-
 /// Why there is no server.
 #[derive(Debug, thiserror::Error)]
 pub enum ServeError {
@@ -149,39 +127,24 @@ impl Server {
     }
 }
 
-/// An ordinary one, whoever starts it.
-pub(crate) fn thread(name: &str) -> Builder {
-    let builder = Builder::new(name).stack_bytes(STACK_BYTES);
-    builder.policy(Policy::Other { nice: 0 })
-}
-
 /// Makes frames while somebody sees them.
 fn pictures(shared: &Shared) {
-    let mut seen = None;
+    let mut film = Film::default();
     loop {
         let mut state = shared.state.lock();
         while state.clients.is_empty() {
             shared.changed.wait(&mut state);
         }
-        let last = state.frame.clone();
         drop(state);
         let began_ns = Monotonic.now_ns();
-        let Some((number, picture)) = shared.stage.picture(seen, began_ns + LOOK_NS) else {
+        let Some(frame) = film.next_until(&*shared.stage, began_ns + LOOK_NS) else {
             continue;
         };
-        seen = Some(number);
-        let frame = match &last {
-            Some(last) => last.next(picture),
-            None => Some(Frame::first(picture)),
-        };
-        if let Some(frame) = frame.map(Arc::new) {
-            let mut state = shared.state.lock();
-            let old = state.frame.replace(frame);
-            shared.changed.notify_all(&state);
-            drop(state);
-            drop(old);
-        }
-        drop(last);
+        let mut state = shared.state.lock();
+        let old = state.frame.replace(frame);
+        shared.changed.notify_all(&state);
+        drop(state);
+        drop(old);
         Monotonic.sleep_until(began_ns + PICTURE_NS);
     }
 }

@@ -8,10 +8,11 @@ use std::time::Duration;
 
 use rt::clock::{Clock as _, Monotonic};
 use rt::sync::{PiCondvar, PiMutex};
+use screen::back_end::{Deed, Stage};
 use screen::{Display, Picture, Rect, Screen, Touch, WindowId, WindowKind, Wish};
 use tungstenite::protocol::Role;
 use tungstenite::{Bytes, Message, WebSocket};
-use web::{CLIENTS_MAX, Deed, Server, Stage};
+use web::{CLIENTS_MAX, Server};
 
 const TOKEN: &str = "00112233445566778899aabbccddeeff";
 const SECOND_NS: u64 = 1_000_000_000;
@@ -98,6 +99,10 @@ impl Stage for Wall {
         let mut deeds = self.deeds.lock();
         deeds.push(deed);
         self.done.notify_all(&deeds);
+    }
+
+    fn say(&self, text: &str) {
+        panic!("{text}");
     }
 }
 

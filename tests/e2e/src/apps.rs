@@ -112,6 +112,14 @@ impl Picture {
             self.bytes[start + 2],
         ]
     }
+
+    /// Where another one of the same size has another colour.
+    pub fn differing(&self, other: &Self) -> Vec<(usize, usize)> {
+        let pairs = self.bytes.chunks(3).zip(other.bytes.chunks(3));
+        let differ = pairs.enumerate().filter(|(_, (own, its))| own != its);
+        let place = |index| (index % self.width, index / self.width);
+        differ.map(|(index, _)| place(index)).collect()
+    }
 }
 
 /// The picture in a file.

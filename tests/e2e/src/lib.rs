@@ -6,6 +6,7 @@ pub mod application;
 pub mod apps;
 pub mod bound;
 pub mod browser;
+pub mod desktop;
 pub mod world;
 
 use std::os::unix::fs::PermissionsExt;
@@ -38,11 +39,7 @@ impl Run {
     /// Runs `takt` as a user without any privilege: as another one if we are root, else without
     /// what our limits allow.
     pub fn takt_as_nobody(args: &[&str]) -> Self {
-        let is_root = std::fs::metadata("/proc/self").is_ok_and(|it| {
-            use std::os::unix::fs::MetadataExt;
-            it.uid() == 0
-        });
-        if !is_root {
+        if !is_root() {
             let limits = ["--rtprio=0", "--nice=0", "--memlock=65536"];
             let mut prlimit = Command::new("prlimit");
             return Self::of(prlimit.args(limits).arg(takt_path()).args(args));
@@ -79,6 +76,11 @@ impl Run {
             stderr: String::from_utf8_lossy(&output.stderr).into_owned(),
         }
     }
+}
+
+fn is_root() -> bool {
+    use std::os::unix::fs::MetadataExt;
+    std::fs::metadata("/proc/self").is_ok_and(|it| it.uid() == 0)
 }
 
 /// The release build of `takt`, beside the directory that this test was built in.

@@ -3,6 +3,7 @@
 #![forbid(unsafe_code)]
 
 use std::path::Path;
+use std::process::Command;
 
 use e2e::Run;
 use serde_json::Value;
@@ -50,6 +51,26 @@ fn it_says_what_the_machine_says() {
         found("clock source"),
         std::fs::read_to_string(clock).unwrap().trim()
     );
+}
+
+#[test]
+fn it_names_the_screens_that_would_work() {
+    let doctor = |name, value| {
+        let mut doctor = Command::new(e2e::takt_path());
+        let doctor = doctor.args(["doctor", "--json"]).env(name, value);
+        let doctor = Run::of(doctor).json();
+        let screens = finding(&doctor, "screens");
+        let text = |name| screens[name].as_str().unwrap().to_owned();
+        (text("found"), text("why"))
+    };
+    let (found, why) = doctor("WAYLAND_DISPLAY", "/nowhere/wayland-9");
+    assert!(
+        found.starts_with("picture, web") && !found.contains("wayland"),
+        "{found}"
+    );
+    let nobody = "not wayland: cannot connect to the compositor at /nowhere/wayland-9: ";
+    assert!(why.contains(nobody), "{why}");
+    assert!(why.contains("not drm: not supported yet"), "{why}");
 }
 
 #[test]

@@ -51,6 +51,8 @@ pub(super) struct Needs<'a> {
     pub(super) permissions: &'a [String],
     /// The display is shown to browsers by the application's own process.
     pub(super) shows_web: bool,
+    /// The display is a window of a compositor, which is at a socket.
+    pub(super) shows_window: bool,
     /// It calls another process's application, or is called.
     pub(super) has_neighbours: bool,
     /// What it reads: machine, framework, JDK.
@@ -121,7 +123,7 @@ fn spec(needs: Needs<'_>) -> Result<Spec> {
             (false, true) => Network::Listen,
             (false, false) => Network::None,
         },
-        local_sockets: match needs.has_neighbours {
+        local_sockets: match needs.has_neighbours || needs.shows_window {
             true => LocalSockets::Allowed,
             false => LocalSockets::Refused,
         },

@@ -42,7 +42,7 @@ use crate::jdk::Jdk;
 /// that nothing caught, 2 refused, 3 ended because it did not respond.
 #[derive(clap::Args)]
 #[command(
-    after_help = "Example:\n  takt run target/framework/apps/heartbeat.apk --service .Heartbeat --for 10s --report\n  takt run target/framework/apps/widgets.apk --tap 150,130 --screenshot out/widgets.png\n  takt run target/framework/apps/widgets.apk --screen web"
+    after_help = "Example:\n  takt run target/framework/apps/heartbeat.apk --service .Heartbeat --for 10s --report\n  takt run target/framework/apps/widgets.apk --tap 150,130 --screenshot out/widgets.png\n  takt run target/framework/apps/widgets.apk --screen web\n  takt run target/framework/apps/widgets.apk --screen wayland"
 )]
 pub(crate) struct Args {
     /// The package
@@ -100,7 +100,7 @@ pub(crate) struct Args {
     framework: Option<PathBuf>,
     /// Give activities windows, and show them here; without it, and without steps at the display,
     /// they live without windows
-    #[arg(long, value_name = "picture|web[=ADDR:PORT]")]
+    #[arg(long, value_name = "picture|web[=ADDR:PORT]|wayland")]
     screen: Option<BackEnd>,
     /// The display: its size in pixels, and its density in dots an inch
     #[arg(long, value_name = "WIDTHxHEIGHT[@DPI]", default_value = "800x480")]
@@ -116,6 +116,8 @@ enum BackEnd {
     Picture,
     /// Browsers that come to this address.
     Web(SocketAddr),
+    /// A window of the desktop's compositor.
+    Wayland,
 }
 
 impl FromStr for BackEnd {
@@ -125,14 +127,15 @@ impl FromStr for BackEnd {
         match text.split_once('=') {
             None if text == "picture" => Ok(Self::Picture),
             None if text == "web" => Ok(Self::Web(LOOPBACK)),
+            None if text == "wayland" => Ok(Self::Wayland),
             Some(("web", address)) => address
                 .parse()
                 .map(Self::Web)
                 .map_err(|_| "an address and a port are wanted: web=127.0.0.1:8080".to_owned()),
-            _ if matches!(text, "wayland" | "drm") => Err(format!(
-                "{text} is not supported yet: picture and web are there"
-            )),
-            _ => Err("picture, web or web=ADDR:PORT is wanted".to_owned()),
+            None if text == "drm" => {
+                Err("drm is not supported yet: picture, web and wayland are there".to_owned())
+            }
+            _ => Err("picture, web, web=ADDR:PORT or wayland is wanted".to_owned()),
         }
     }
 }
@@ -140,12 +143,29 @@ impl FromStr for BackEnd {
 /// Nobody but programs of this machine comes there, at a port that is free.
 const LOOPBACK: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 0);
 
-/// What the launcher lets browsers in by.
+/// Who shows the display; the launcher reads these names.
 #[derive(Serialize)]
-struct Web {
-    address: SocketAddr,
-    /// Where the address goes, with the token.
-    file: PathBuf,
+#[serde(tag = "by", rename_all = "lowercase")]
+enum Shown {
+    Web {
+        address: SocketAddr,
+        /// Where the address goes, with the token.
+        file: PathBuf,
+    },
+    Wayland,
+}
+
+impl Shown {
+    fn of(screen: BackEnd, data: &DataFolder) -> Option<Self> {
+        match screen {
+            BackEnd::Picture => None,
+            BackEnd::Web(address) => Some(Self::Web {
+                address,
+                file: data.screen_address(),
+            }),
+            BackEnd::Wayland => Some(Self::Wayland),
+        }
+    }
 }
 
 /// What the launcher makes the display of.
@@ -255,7 +275,7 @@ struct Run<'a> {
     /// None: activities live without windows.
     display: Option<Size>,
     script: Vec<Step>,
-    web: Option<Web>,
+    shown: Option<Shown>,
     /// Its process's name, if that is not the application's own.
     process: Option<&'a str>,
     /// `takt system` has started it, and decides what is started in it.
@@ -319,13 +339,7 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
             density: args.display.density,
         }),
         script: args.script.steps()?,
-        web: match args.screen {
-            Some(BackEnd::Web(address)) => Some(Web {
-                address,
-                file: data.screen_address(),
-            }),
-            _ => None,
-        },
+        shown: args.screen.and_then(|it| Shown::of(it, &data)),
         process: None,
         is_of_system: false,
     };
@@ -361,6 +375,7 @@ fn needs<'a>(
     Ok(Needs {
         permissions: &manifest.uses_permissions,
         shows_web: matches!(args.screen, Some(BackEnd::Web(_))),
+        shows_window: args.screen == Some(BackEnd::Wayland),
         has_neighbours: listens.or(args.binder_join.as_deref()).is_some(),
         reads,
         writes,
@@ -494,9 +509,18 @@ mod tests {
     fn a_screen_is_a_picture_or_an_address() {
         assert_eq!("picture".parse(), Ok(BackEnd::Picture));
         assert_eq!("web".parse(), Ok(BackEnd::Web(LOOPBACK)));
+        assert_eq!("wayland".parse(), Ok(BackEnd::Wayland));
         let address = "[::1]:80".parse().unwrap();
         assert_eq!("web=[::1]:80".parse(), Ok(BackEnd::Web(address)));
-        for wrong in ["", "web=", "web=80", "web=host:80", "picture=1", "drm"] {
+        for wrong in [
+            "",
+            "web=",
+            "web=80",
+            "web=host:80",
+            "picture=1",
+            "wayland=1",
+            "drm",
+        ] {
             assert!(wrong.parse::<BackEnd>().is_err(), "{wrong}");
         }
     }

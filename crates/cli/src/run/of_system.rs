@@ -30,7 +30,7 @@ pub(crate) fn description(
         until_started: false,
         display: None,
         script: Vec::new(),
-        web: None,
+        shown: None,
         process: Some(&app.process.name),
         is_of_system: true,
     };

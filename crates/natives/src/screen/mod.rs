@@ -4,17 +4,19 @@
 //! The agents in `takt.screen` ask by [`agent`]. [`surface_control`], [`buffer_queue`] and
 //! [`renderer`] bring what AOSP's library draws into a window's buffers, and [`surface`] what an
 //! application draws with a canvas of its own; [`input`] and [`vsync`] are what loopers hear.
-//! [`web`] shows all of it in browsers.
+//! [`stage`] is what back ends see of it: [`web`] shows it in browsers, [`local`] on this machine.
 //!
 //! A window's number is its native object in Java: nothing is to be freed.
 
 mod agent;
 mod buffer_queue;
 mod input;
+mod local;
 mod measure;
 mod overlay;
 mod render_thread;
 mod renderer;
+mod stage;
 mod surface;
 mod surface_control;
 mod texture;

@@ -28,6 +28,7 @@ final class Native {
     static final int CLIP = 3;
     static final int RESIZE = 4;
     static final int ROTATE = 5;
+    static final int CLOSE = 6;
 
     static {
         Natives.load();
@@ -78,7 +79,10 @@ final class Native {
     /** Shows the display in browsers; null, or why not. A file gets the address and its token. */
     static native String serve(String address, String file, String name);
 
-    /** What a browser did: kind, three numbers, text. The kind is zero after a second without. */
+    /** Shows the display in a window, and gives it that one's size; null, or why not. */
+    static native String openWindow(String title);
+
+    /** What was done at the display: kind, three numbers, text; zero after a second without. */
     static native String deed(long[] out);
 
     /** A text for the browsers' clipboards. */

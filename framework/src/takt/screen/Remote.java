@@ -16,8 +16,8 @@ import java.util.concurrent.TimeUnit;
 import org.json.JSONObject;
 
 /**
- * What is done in browsers, but for fingers, which go to their windows in Rust: keys, text, the
- * clipboard, another size.
+ * Who shows the display, and what is done there, but for fingers, which go to their windows in
+ * Rust: keys, text, the clipboard, another size.
  *
  * <p>Keys go by a window's channel, text by a view's own connection. So each waits until the other
  * is done: what is typed keeps its order.
@@ -33,24 +33,40 @@ final class Remote {
 
     private Remote() {}
 
-    /** Shows the display in browsers, if `takt run` was told so. Null, or why not. */
-    static String start(JSONObject run) {
-        JSONObject web = run.optJSONObject("web");
-        if (web == null) {
+    /** Shows the display where `takt run` was told to. Null, or why it cannot. */
+    static String open(JSONObject run) {
+        JSONObject shown = run.optJSONObject("shown");
+        if (shown == null) {
             return null;
         }
+        String back = shown.optString("by");
+        String name = run.optJSONObject("manifest").optString("package");
+        String fault = switch (back) {
+            case "web" -> serve(shown, name);
+            case "wayland" -> Native.openWindow(name);
+            default -> "not supported by Takt yet";
+        };
+        return fault == null ? null : "--screen " + back + ": " + fault;
+    }
+
+    private static String serve(JSONObject web, String name) {
         String file = web.optString("file");
-        String fault = Native.serve(web.optString("address"), file,
-                run.optJSONObject("manifest").optString("package"));
-        if (fault != null) {
-            return "--screen web: " + fault;
+        String fault = Native.serve(web.optString("address"), file, name);
+        if (fault == null) {
+            Log.i(TAG, "the display's address is in " + file);
         }
-        Log.i(TAG, "the display's address is in " + file);
+        return fault;
+    }
+
+    /** Hears what is done there, from now on. */
+    static void listen(JSONObject run) {
+        if (run.optJSONObject("shown") == null) {
+            return;
+        }
         Remote remote = new Remote();
-        Thread thread = new Thread(remote::run, "web-input");
+        Thread thread = new Thread(remote::run, "screen-input");
         thread.setDaemon(true);
         thread.start();
-        return null;
     }
 
     private void run() {
@@ -61,7 +77,7 @@ final class Remote {
                 take((int) numbers[0], numbers, text);
             } catch (IllegalStateException e) {
                 // No window has the focus, or it does not read: what was typed is lost.
-                Log.w(TAG, "input of a browser: " + e.getMessage());
+                Log.w(TAG, "input at the display: " + e.getMessage());
             } catch (RemoteException e) {
                 throw e.rethrowFromSystemServer();
             } catch (InterruptedException e) {
@@ -86,6 +102,7 @@ final class Remote {
             }
             case Native.RESIZE -> Screen.resize((int) numbers[1], (int) numbers[2]);
             case Native.ROTATE -> Screen.rotate();
+            case Native.CLOSE -> Screen.close();
             default -> { }
         }
     }

@@ -42,6 +42,8 @@ public final class Screen {
     private static int density;
     private static int refresh;
     private static Changed changed;
+    private static Runnable closing;
+    private static boolean isClosed;
 
     private Screen() {}
 
@@ -67,6 +69,10 @@ public final class Screen {
         }
         Screen.changed = changed;
         Native.open(display.optInt("width"), display.optInt("height"), display.optInt("density"));
+        String fault = Remote.open(run);
+        if (fault != null) {
+            return fault;
+        }
         int[] numbers = new int[4];
         Native.display(numbers);
         width = numbers[0];
@@ -75,7 +81,24 @@ public final class Screen {
         refresh = numbers[3];
         register();
         Events.start(run.optLong("answer_millis"), stuck);
-        return Remote.start(run);
+        Remote.listen(run);
+        return null;
+    }
+
+    /** What happens when who shows the display has closed it. */
+    public static synchronized void onClose(Runnable task) {
+        closing = task;
+        if (isClosed) {
+            task.run();
+        }
+    }
+
+    static synchronized void close() {
+        boolean isFirst = !isClosed;
+        isClosed = true;
+        if (isFirst && closing != null) {
+            closing.run();
+        }
     }
 
     /** A quarter turn to the left, as a device's. */

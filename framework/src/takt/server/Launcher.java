@@ -79,6 +79,7 @@ public final class Launcher implements AppProcess.Owner {
         }
         Handler main = new Handler(looper);
         Interrupt.onSignal(() -> askToEnd(process, main));
+        Screen.onClose(() -> askToEnd(process, main));
         if (!run.isNull("limit_millis")) {
             endAfter(run.optLong("limit_millis"), process, main);
         }

@@ -19,13 +19,16 @@ pub(super) fn jdk() -> Finding {
     }
 }
 
-/// Each of these works on every machine; what does not says so.
+/// A picture and a browser work on every machine.
 pub(super) fn screens() -> Finding {
-    Finding::fit(
-        "screens",
-        "picture, web; wayland and drm: not supported",
-        "where `takt run --screen` can show an application's windows",
-    )
+    let mut works = vec!["picture", "web"];
+    let mut why = "where `takt run --screen` can show an application's windows".to_owned();
+    match wayland::probe() {
+        Ok(()) => works.push("wayland"),
+        Err(fault) => why += &format!("; not wayland: {fault}"),
+    }
+    why += "; not drm: not supported yet";
+    Finding::fit("screens", works.join(", "), &why)
 }
 
 pub(super) fn qemu() -> Finding {

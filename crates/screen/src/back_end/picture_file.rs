@@ -1,18 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Who shows what a display has: [`BackEnd`]. The one that is here, [`PictureFile`], writes a PNG.
+//! [`PictureFile`]: a display's pictures as a PNG.
 
 use std::fs::File;
 use std::io::BufWriter;
 use std::path::PathBuf;
 
+use super::BackEnd;
 use crate::geometry::Rect;
 use crate::picture::Picture;
-
-/// What shows a display's pictures.
-pub trait BackEnd {
-    /// Shows one. `damage` is what differs from the last one.
-    fn show(&mut self, picture: &Picture, damage: Rect) -> Result<(), Fault>;
-}
 
 /// Why a picture is not shown.
 #[derive(Debug, thiserror::Error)]

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //! [`Frame`]: a picture, and for each tile of it when it changed last.
 
-use screen::{Picture, Rect};
+use crate::geometry::Rect;
+use crate::picture::Picture;
 
 /// A tile's side: small enough for a cursor, large enough that a picture has few.
 const TILE: usize = 64;
@@ -111,7 +112,7 @@ fn tiles_of(picture: &Picture) -> (usize, usize) {
 
 #[cfg(test)]
 mod tests {
-    use screen::{Display, Screen, WindowKind, Wish};
+    use crate::{Display, Screen, WindowKind, Wish};
 
     use super::*;
 
