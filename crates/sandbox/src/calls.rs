@@ -279,6 +279,7 @@ mod tests {
                 kill_order: None,
             },
             group: None,
+            lacks: Vec::new(),
         }
     }
 

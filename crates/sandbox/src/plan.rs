@@ -8,7 +8,7 @@ use rustix::thread::{CapabilitySet, UnshareFlags};
 use crate::calls;
 use crate::files::{self, LEVEL_DEVICE_CALLS, LEVEL_PORTS, LEVEL_SCOPES, LEVEL_TRUNCATION};
 use crate::report::{Bound, Report, State};
-use crate::spec::{LocalSockets, Network, OtherProcesses, RealTime, Spec};
+use crate::spec::{Identity, LocalSockets, Network, OtherProcesses, RealTime, Spec};
 use crate::step::Step;
 
 /// What real-time threads need that set their policies themselves.
@@ -20,25 +20,39 @@ pub(crate) struct Plan {
     pub(crate) report: Report,
 }
 
+/// What it takes to make a child another user's.
+const OF_USERS: CapabilitySet = CapabilitySet::SETUID.union(CapabilitySet::SETGID);
+
 /// What decides what this process can do for its child.
 struct Means {
     capabilities: CapabilitySet,
     is_root: bool,
     level: u32,
+    /// The user that the child becomes.
+    identity: Option<Identity>,
 }
 
 impl Plan {
     pub(crate) fn of(spec: &Spec) -> Result<Self, RulesetError> {
+        let capabilities =
+            rustix::thread::capabilities(None).map_or(CapabilitySet::empty(), |it| it.effective);
+        let may_change = capabilities.contains(OF_USERS);
         let means = Means {
-            capabilities: rustix::thread::capabilities(None)
-                .map_or(CapabilitySet::empty(), |it| it.effective),
+            capabilities,
             is_root: rustix::process::geteuid().is_root(),
             level: files::landlock_level(),
+            identity: spec.identity.filter(|_| may_change),
         };
         let mut plan = Self {
             steps: Vec::new(),
             report: Report::default(),
         };
+        for (bound, why) in &spec.lacks {
+            plan.misses(*bound, why.as_str());
+        }
+        if spec.identity.is_some() && !may_change {
+            plan.misses(Bound::Identity, "root alone gives users of their own");
+        }
         plan.resources(spec, &means);
         plan.namespaces(spec, &means);
         plan.rights(spec, &means);
@@ -94,21 +108,30 @@ impl Plan {
             self.limit(Bound::RealTimeRun, Resource::Rttime, micros);
             self.holds(Bound::RealTimeRun, format!("RLIMIT_RTTIME {micros}"));
         }
-        if spec.real_time == RealTime::FromOutside {
-            self.limit(Bound::RealTime, Resource::Rtprio, 0);
-            self.limit(Bound::RealTime, Resource::Nice, 0);
-            self.holds(Bound::RealTime, "RLIMIT_RTPRIO 0, given from outside alone");
-        }
+        let how = match spec.real_time {
+            RealTime::AsUser => return,
+            RealTime::FromOutside => {
+                self.limit(Bound::RealTime, Resource::Rtprio, 0);
+                "RLIMIT_RTPRIO 0, given from outside alone".to_owned()
+            }
+            RealTime::UpTo(priority) => {
+                let grant = Step::Grant(Bound::RealTime, Resource::Rtprio, priority.into());
+                self.steps.push(grant);
+                format!("RLIMIT_RTPRIO {priority}, as granted")
+            }
+        };
+        self.limit(Bound::RealTime, Resource::Nice, 0);
+        self.holds(Bound::RealTime, how);
     }
 
     fn tasks(&mut self, spec: &Spec, means: &Means, of_group: Option<u64>) {
         let Some(count) = spec.limits.tasks else {
             return;
         };
-        let stays_root = means.is_root && spec.identity.is_none();
+        let stays_root = means.is_root && means.identity.is_none();
         if !stays_root {
             // The limit counts all that a user has.
-            let others = spec.identity.map_or_else(tasks_here, |_| 0);
+            let others = means.identity.map_or_else(tasks_here, |_| 0);
             self.limit(Bound::Tasks, Resource::Nproc, others + count);
         }
         match of_group {
@@ -138,16 +161,16 @@ impl Plan {
 
     fn rights(&mut self, spec: &Spec, means: &Means) {
         let kept = match spec.real_time {
-            RealTime::FromOutside => CapabilitySet::empty(),
+            RealTime::FromOutside | RealTime::UpTo(_) => CapabilitySet::empty(),
             // Another user has none.
-            RealTime::AsUser if spec.identity.is_some() => CapabilitySet::empty(),
+            RealTime::AsUser if means.identity.is_some() => CapabilitySet::empty(),
             RealTime::AsUser => OF_REAL_TIME & means.capabilities,
         };
         // Without the right to it nothing is to be done: no program gives any capability back.
         if means.capabilities.contains(CapabilitySet::SETPCAP) {
             self.steps.push(Step::Bounding(kept));
         }
-        if let Some(identity) = spec.identity {
+        if let Some(identity) = means.identity {
             self.steps.push(Step::Become(identity));
             let how = format!("uid {}, gid {}", identity.uid, identity.gid);
             self.holds(Bound::Identity, how);
@@ -186,7 +209,7 @@ impl Plan {
             .add(Bound::Truncation, by_level(LEVEL_TRUNCATION));
         self.report
             .add(Bound::DeviceCalls, by_level(LEVEL_DEVICE_CALLS));
-        let is_own_user = spec.identity.is_some();
+        let is_own_user = means.identity.is_some();
         self.report.add(
             Bound::Signals,
             or(is_own_user, "a user of its own", LEVEL_SCOPES),

@@ -4,11 +4,12 @@
 use std::path::PathBuf;
 
 use crate::group::Group;
+use crate::report::Bound;
 
 /// What an application may do; all else is refused, as far as the kernel can.
 #[derive(Debug)]
 pub struct Spec {
-    /// The user that it becomes; `None` leaves the one that it has.
+    /// The user that it becomes, if this process may make it one; `None` leaves the one that it has.
     pub identity: Option<Identity>,
     /// Files and folders with all below them. A path that is not there grants nothing.
     pub files: Vec<Grant>,
@@ -24,6 +25,8 @@ pub struct Spec {
     pub limits: Limits,
     /// Its control group (cgroup v2), if there is one.
     pub group: Option<Group>,
+    /// What whoever made this knows to be missing, with the reason.
+    pub lacks: Vec<(Bound, String)>,
 }
 
 /// A user and a group of the kernel's; supplementary groups are dropped with it.
@@ -187,6 +190,8 @@ pub enum OtherProcesses {
 pub enum RealTime {
     /// Another process, from outside; threads raise nothing themselves.
     FromOutside,
+    /// The threads themselves, up to this priority: whoever starts them has granted it.
+    UpTo(u8),
     /// The threads themselves, as far as their user may: RLIMIT_RTPRIO and RLIMIT_NICE, or
     /// CAP_SYS_NICE and CAP_IPC_LOCK, stay.
     AsUser,

@@ -44,6 +44,8 @@ pub(crate) enum Step {
     Join(OwnedFd),
     /// A limit, for good.
     Limit(Bound, Resource, u64),
+    /// A limit that may be above the one that there was.
+    Grant(Bound, Resource, u64),
     /// New namespaces, and what holds by them alone.
     Unshare(Option<Bound>, UnshareFlags),
     /// No capability but these can ever be held again.
@@ -70,7 +72,7 @@ impl Step {
         match self {
             Self::KillOrder(_) => &[Bound::KillOrder],
             Self::Join(_) => &[Bound::Memory, Bound::Tasks],
-            Self::Limit(bound, ..) => std::slice::from_ref(bound),
+            Self::Limit(bound, ..) | Self::Grant(bound, ..) => std::slice::from_ref(bound),
             Self::Unshare(bound, _) => bound.as_slice(),
             Self::Become(_) => &[Bound::Identity, Bound::Signals],
             Self::Bounding(_) | Self::Capabilities(_) => &[Bound::Capabilities],
@@ -93,6 +95,7 @@ impl Step {
             // Nought is the writer itself.
             Self::Join(members) => rustix::io::write(members, b"0").map(drop),
             Self::Limit(_, resource, value) => limit(*resource, *value),
+            Self::Grant(_, resource, value) => set_limit(*resource, Some(*value)),
             Self::Unshare(_, flags) => sys::unshare(*flags),
             Self::Bounding(kept) => bound_capabilities(*kept),
             Self::Become(identity) => become_user(*identity),
@@ -117,7 +120,10 @@ impl Step {
 /// Lowers both limits: what an unprivileged process has lowered it cannot raise.
 fn limit(resource: Resource, value: u64) -> Result<(), Errno> {
     let now = rustix::process::getrlimit(resource).maximum;
-    let value = Some(now.map_or(value, |now| now.min(value)));
+    set_limit(resource, Some(now.map_or(value, |now| now.min(value))))
+}
+
+fn set_limit(resource: Resource, value: Option<u64>) -> Result<(), Errno> {
     let new = Rlimit {
         current: value,
         maximum: value,

@@ -13,7 +13,7 @@ use anyhow::{Context, Result};
 use clap::ValueEnum;
 use sandbox::{
     Access, Bound, Confinement, Grant, Limits, LocalSockets, Network, OtherProcesses, RealTime,
-    Spec, Strictness,
+    Report, Spec, Strictness,
 };
 
 /// How much of a sandbox there must be.
@@ -27,12 +27,23 @@ pub(crate) enum Sandbox {
     None,
 }
 
+impl Sandbox {
+    /// None: there is to be no sandbox.
+    pub(crate) fn strictness(self) -> Option<Strictness> {
+        match self {
+            Self::Best => Some(Strictness::Best),
+            Self::Strict => Some(Strictness::Strict),
+            Self::None => None,
+        }
+    }
+}
+
 /// More threads than any application has that works.
 const TASKS_MAX: u64 = 4_096;
 /// As on Android.
-const OPEN_FILES_MAX: u64 = 32_768;
+pub(crate) const OPEN_FILES_MAX: u64 = 32_768;
 
-const INTERNET: &str = "android.permission.INTERNET";
+pub(crate) const INTERNET: &str = "android.permission.INTERNET";
 const AS_ROOT: &str = "running as root";
 
 /// What an application is given besides what every program reads.
@@ -55,32 +66,32 @@ pub(super) struct Needs<'a> {
 /// Has the command start in the sandbox.
 pub(super) fn confine(command: &mut Command, how: Sandbox, needs: Needs<'_>) -> Result<()> {
     let is_root = rustix::process::geteuid().is_root();
-    let strictness = match how {
-        Sandbox::Best => Strictness::Best,
-        Sandbox::Strict => Strictness::Strict,
-        Sandbox::None => {
-            if is_root {
-                eprintln!("takt: {AS_ROOT}: the package may do everything to this machine");
-            }
-            return Ok(());
+    let Some(strictness) = how.strictness() else {
+        if is_root {
+            eprintln!("takt: {AS_ROOT}: the package may do everything to this machine");
         }
+        return Ok(());
     };
     let made = Confinement::prepare(&spec(needs)?, strictness)
         .context("refused: the application cannot be confined (--sandbox)")?;
-    let missing: Vec<String> = made
-        .report()
+    let who = match is_root {
+        true => AS_ROOT,
+        false => "confined",
+    };
+    tell_missing(made.report(), who);
+    made.confine(command);
+    Ok(())
+}
+
+/// A line on standard error, if anything is missing.
+pub(crate) fn tell_missing(report: &Report, who: &str) {
+    let missing: Vec<String> = report
         .missing()
         .map(|(bound, why): (Bound, &str)| format!("{bound} ({why})"))
         .collect();
     if !missing.is_empty() {
-        let who = match is_root {
-            true => AS_ROOT,
-            false => "confined",
-        };
         eprintln!("takt: {who}: not bounded: {}", missing.join("; "));
     }
-    made.confine(command);
-    Ok(())
 }
 
 fn spec(needs: Needs<'_>) -> Result<Spec> {
@@ -127,6 +138,7 @@ fn spec(needs: Needs<'_>) -> Result<Spec> {
             kill_order: None,
         },
         group: None,
+        lacks: Vec::new(),
     })
 }
 

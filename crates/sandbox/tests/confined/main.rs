@@ -240,6 +240,43 @@ fn a_users_own_real_time_stays() {
     assert!(is_refused(&outcome), "{outcome:?}");
 }
 
+/// As `takt system` has it for a package that a person has named: up to a priority, without rights.
+#[test]
+fn a_grant_of_real_time_is_no_right() {
+    let folder = Folder::new(25);
+    let up_to = |priority| {
+        let mut spec = folder.spec();
+        spec.real_time = RealTime::UpTo(priority);
+        spec
+    };
+    let made = Confinement::prepare(&up_to(1), Strictness::Best).unwrap();
+    // Nobody raises a limit without the right to it.
+    if made.report().holds(Bound::RealTime) {
+        for way in ["fifo", "by the older call"] {
+            let outcome = run(up_to(1), &["raise", way]);
+            assert!(outcome.is_done, "{way}: {outcome:?}");
+        }
+    }
+    for way in ["nice", "limit", "user"] {
+        let outcome = run(up_to(1), &["raise", way]);
+        assert!(is_refused(&outcome), "{way}: {outcome:?}");
+    }
+    let outcome = run(up_to(0), &["raise", "fifo"]);
+    assert!(is_refused(&outcome), "{outcome:?}");
+}
+
+#[test]
+fn what_was_known_to_be_missing_is_named() {
+    let mut spec = Folder::new(26).spec();
+    spec.identity = None;
+    spec.lacks = vec![(Bound::Identity, "for a test".to_owned())];
+    let error = Confinement::prepare(&spec, Strictness::Strict).unwrap_err();
+    assert!(
+        error.to_string().contains("own user (for a test)"),
+        "{error}"
+    );
+}
+
 #[test]
 fn calls_that_reach_the_machine_are_refused() {
     let folder = Folder::new(12);

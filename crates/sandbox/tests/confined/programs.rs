@@ -106,6 +106,7 @@ impl Folder {
                 kill_order: Some(500),
             },
             group: None,
+            lacks: Vec::new(),
         }
     }
 }
