@@ -163,11 +163,7 @@ impl Built {
         for name in LIBRARIES {
             std::os::unix::fs::symlink(&self.natives, self.libraries.join(name))?;
         }
-        // For `takt`, which knows no cache of Java artifacts.
-        std::fs::write(
-            out.join("android-all.path"),
-            self.android.display().to_string(),
-        )?;
+        self.note_android(out)?;
         self.archive_realtime(&out.join("javax-realtime"))?;
         self.compile()?;
         self.redirect()?;
@@ -191,6 +187,20 @@ impl Built {
             link: &link,
         }
         .build()
+    }
+
+    /// For `takt`, which knows no cache of Java artifacts: AOSP's jar under a name beside the rest.
+    /// The cache may lie in a home, where an application's own user cannot read.
+    fn note_android(&self, out: &Path) -> Result<()> {
+        let near = out.join("android-all.jar");
+        if near.exists() {
+            std::fs::remove_file(&near)?;
+        }
+        if std::fs::hard_link(&self.android, &near).is_err() {
+            std::fs::copy(&self.android, &near)?;
+        }
+        std::fs::write(out.join("android-all.path"), near.display().to_string())?;
+        Ok(())
     }
 
     /// The jar of javax.realtime, whose sources are the machine's.
