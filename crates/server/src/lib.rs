@@ -7,6 +7,7 @@
 //! - [`Services`]: started, bound, in front, started again.
 //! - [`Providers`]: who holds what an authority names.
 //! - [`Alarms`]: what is to be done at which time.
+//! - [`broadcasts`]: which receivers of manifests get one.
 //! - [`PendingIntents`]: intents that others send in a package's name.
 //! - [`Server`]: all of them, so that no record outlives its package or process.
 //! - [`store`]: what is kept over a kill −9, on a disk that somebody gives.
@@ -16,6 +17,7 @@
 
 pub mod activities;
 pub mod alarms;
+pub mod broadcasts;
 mod effect;
 mod id;
 pub mod packages;

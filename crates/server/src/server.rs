@@ -70,7 +70,7 @@ pub struct Server {
     pub providers: Providers,
     /// What others send.
     pub pending: PendingIntents,
-    effects: Vec<Effect>,
+    pub(crate) effects: Vec<Effect>,
 }
 
 impl Default for Server {
