@@ -11,7 +11,8 @@ use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType, connec
 
 use crate::protocol::{Answer, FRAME_BYTES_MAX, Request};
 
-/// An install verifies a package and makes it durable; the rest answers at once.
+/// For each part of an answer. An install verifies a package and makes it durable; the rest
+/// answers at once.
 const PATIENCE_NS: u64 = 120_000_000_000;
 
 /// Why nothing was asked or answered.
@@ -76,7 +77,7 @@ impl Client {
         if bytes.len() > FRAME_BYTES_MAX {
             return Err(ClientError::TooLarge(bytes.len()));
         }
-        let due_ns = Monotonic.now_ns() + PATIENCE_NS;
+        let mut due_ns = Monotonic.now_ns() + PATIENCE_NS;
         let files: Vec<BorrowedFd<'_>> = file.into_iter().collect();
         // A server that refuses us says so and closes: its word counts, not our failure.
         let sent = self.0.send_until(&bytes, &files, due_ns);
@@ -90,7 +91,9 @@ impl Client {
                 Err(SocketError::Closed) if std::mem::take(&mut may_be_reset) => continue,
                 Err(error) => return Err(sent.err().unwrap_or(error).into()),
             };
+            due_ns = Monotonic.now_ns() + PATIENCE_NS;
             match serde_json::from_slice(&frame[..received.size]).map_err(foreign)? {
+                Answer::Quiet => {}
                 Answer::Done(text) => return Ok(Ok(text)),
                 Answer::Refused(text) => return Ok(Err(text)),
                 other => part(other),

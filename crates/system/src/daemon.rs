@@ -25,6 +25,7 @@ use rt::stop::StopBell;
 use rt::sync::PiMutex;
 use rt::sys::Errno;
 use rt::thread::Builder;
+use rustix::process::{Resource, getrlimit, setrlimit};
 use server::packages::{InstallError, Settings};
 use server::processes::Limits;
 use server::store::{Store, StoreError};
@@ -33,6 +34,8 @@ use server::{Death, ProcessId, ProcessKey};
 use crate::agent::{Agent, ISystemStub};
 use crate::disk::{Place, RealDisk};
 use crate::door::Door;
+use crate::protocol::BoundRow;
+use crate::remains::end_all_of;
 use crate::state::{Start, State};
 
 /// What the loop hears: each process has two numbers of its own behind these.
@@ -40,6 +43,12 @@ const DOOR: u64 = 0;
 const BELL: u64 = 1;
 const STOP: u64 = 2;
 const FIRST: u64 = 16;
+/// For descriptors to be given back.
+const SHUT_NS: u64 = 100_000_000;
+/// Files that a server holds at once: some twenty for each of 64 processes, with room.
+const FILES_MAX: u64 = 16_384;
+/// The bound that gives a package a user of its own.
+const OWN_USER: &str = "own user";
 /// Read of one log at a time: others come next.
 const LOG_BYTES: usize = 16 << 10;
 /// Read of a log whose process has ended, at most: its last words.
@@ -90,7 +99,15 @@ pub trait Host: Send + Sync {
     /// # Errors
     ///
     /// What is missing, in words.
-    fn command(&self, app: &App<'_>) -> Result<Command, String>;
+    fn start(&self, app: &App<'_>) -> Result<Prepared, String>;
+}
+
+/// A process that is ready to be started.
+pub struct Prepared {
+    /// What is started.
+    pub command: Command,
+    /// What it is confined by; none if it is not.
+    pub sandbox: Option<Vec<BoundRow>>,
 }
 
 /// Why a server does not begin.
@@ -152,11 +169,15 @@ pub struct Daemon {
     /// Rings in `bells`.
     _stop: StopBell,
     kept: BTreeMap<ProcessId, Kept>,
+    /// The door is not heard until then.
+    shut_until: Option<u64>,
 }
 
 /// What the loop has of a process.
 struct Kept {
     child: Child,
+    /// The user that its package alone has.
+    own_user: Option<u32>,
     pidfd: PidFd,
     log: Option<ChildStderr>,
 }
@@ -167,6 +188,7 @@ struct Kept {
 ///
 /// [`SystemError`]
 pub fn open(options: &Options, host: Arc<dyn Host>) -> Result<Daemon, SystemError> {
+    raise_files();
     let place = &options.state;
     let disk = RealDisk::open(place).map_err(|it| SystemError::State(place.clone(), it))?;
     let store = Store::open(disk).map_err(|it| SystemError::Store(place.clone(), it))?;
@@ -202,7 +224,19 @@ pub fn open(options: &Options, host: Arc<dyn Host>) -> Result<Daemon, SystemErro
         bells,
         _stop: stop,
         kept: BTreeMap::new(),
+        shut_until: None,
     })
+}
+
+/// Shells begin with 1,024 files, and let programs raise that.
+fn raise_files() {
+    let mut limit = getrlimit(Resource::Nofile);
+    let wanted = limit.maximum.map_or(FILES_MAX, |it| it.min(FILES_MAX));
+    if limit.current.is_some_and(|it| it < wanted) {
+        limit.current = Some(wanted);
+        // One that stays low refuses commands and processes sooner, each by name.
+        let _ = setrlimit(Resource::Nofile, limit);
+    }
 }
 
 /// Reads every package again that was installed.
@@ -228,6 +262,12 @@ fn restored(
             });
         restored.map_err(fault)?;
     }
+    if rt::process::uid() == 0 {
+        // A server that was killed took its applications with it, and not what they had started.
+        for package in state.server.packages.iter() {
+            end_all_of(package.settings.uid);
+        }
+    }
     Ok((store, state))
 }
 
@@ -246,10 +286,11 @@ impl Daemon {
     pub fn run(mut self) {
         loop {
             let wake = self.shared.with(|it| it.next_wake());
+            let wake = wake.into_iter().chain(self.shut_until).min();
             let heard = self.bells.wait_until(wake);
             for number in heard.numbers() {
                 match *number {
-                    DOOR => self.door.admit(&self.shared),
+                    DOOR => self.admit(),
                     BELL => {}
                     STOP => return self.end(),
                     other => self.hear(other - FIRST),
@@ -259,9 +300,32 @@ impl Daemon {
             if wake.is_some_and(|it| it <= now) {
                 self.shared.with(|it| it.tick(now));
             }
+            if self.shut_until.is_some_and(|it| it <= now) {
+                self.shut_until = None;
+                self.listen();
+            }
             while let Some(start) = self.shared.with(State::next_start) {
                 self.start(&start);
             }
+        }
+    }
+
+    /// Lets in who waits. Where the machine gives no descriptor, the door is not heard for a while:
+    /// who waits there would be heard again and again.
+    fn admit(&mut self) {
+        if self.door.admit(&self.shared) {
+            return;
+        }
+        let is_deaf = self.bells.remove(self.door.as_fd()).is_ok();
+        self.shut_until = is_deaf.then(|| Monotonic.now_ns() + SHUT_NS);
+    }
+
+    fn listen(&mut self) {
+        let heard = self
+            .bells
+            .add(self.door.as_fd(), DOOR, Hearing::WhileReadable);
+        if heard.is_err() {
+            self.shut_until = Some(Monotonic.now_ns() + SHUT_NS);
         }
     }
 
@@ -271,6 +335,7 @@ impl Daemon {
             // One that has just ended is no fault.
             let _ = kept.child.kill();
             let _ = kept.child.wait();
+            kept.own_user.map(end_all_of);
         }
     }
 
@@ -295,7 +360,7 @@ impl Daemon {
         });
         let (manifest, settings) = package.ok_or("its package is gone")?;
         let place = &self.shared.place;
-        let mut command = self.shared.host.command(&App {
+        let prepared = self.shared.host.start(&App {
             manifest: &manifest,
             settings: &settings,
             process: &start.key,
@@ -303,6 +368,10 @@ impl Daemon {
             libraries: place.libraries(&settings.code),
             data: place.data(&settings.name),
         })?;
+        let Prepared {
+            mut command,
+            sandbox,
+        } = prepared;
         let (near, far) = Socket::pair().map_err(|it| it.to_string())?;
         // Before the other end can speak: its messages name their sender.
         let near = Socket::adopt(near.into_fd()).map_err(|it| it.to_string())?;
@@ -311,7 +380,8 @@ impl Daemon {
         let mut child = command.spawn().map_err(|it| it.to_string())?;
         // Our copy of the child's end goes: then its death closes the socket.
         drop(command);
-        let begun = self.begin(start, &mut child, near.into_fd());
+        let own_user = prepared_user(sandbox.as_deref(), start.key.uid);
+        let begun = self.begin(start, &mut child, (near.into_fd(), sandbox));
         if begun.is_err() {
             let _ = child.kill();
             let _ = child.wait();
@@ -319,6 +389,7 @@ impl Daemon {
         let (pidfd, log) = begun?;
         Ok(Kept {
             child,
+            own_user,
             pidfd,
             log: Some(log),
         })
@@ -329,7 +400,7 @@ impl Daemon {
         &self,
         start: &Start,
         child: &mut Child,
-        socket: OwnedFd,
+        (socket, sandbox): (OwnedFd, Option<Vec<BoundRow>>),
     ) -> Result<(PidFd, ChildStderr), String> {
         let text = |it: Errno| it.to_string();
         let pid = child.id().cast_signed();
@@ -344,7 +415,7 @@ impl Daemon {
         }
         self.shared.with(|it| {
             it.logs.begin(child.id(), &start.key.name, &start.package);
-            it.began(start.process, other);
+            it.began(start.process, other, sandbox);
         });
         greet(&self.shared, pid, socket).map_err(|it| it.to_string())?;
         Ok((pidfd, log))
@@ -380,10 +451,23 @@ impl Daemon {
         self.shared.with(|it| {
             let text = format!("process ended: {words}\n");
             it.logs.hear(kept.child.id(), text.as_bytes());
-            it.died(process, how, now);
         });
+        // Before its death is known, so before a process of the package starts again.
+        let is_used = |uid| self.kept.values().any(|it| it.own_user == Some(uid));
+        if let Some(uid) = kept.own_user.filter(|it| !is_used(*it)) {
+            end_all_of(uid);
+        }
+        self.shared.with(|it| it.died(process, how, now));
         drop(kept.pidfd);
     }
+}
+
+/// The user of a package that has one of its own.
+fn prepared_user(sandbox: Option<&[BoundRow]>, uid: u32) -> Option<u32> {
+    let mut bounds = sandbox?.iter();
+    bounds
+        .any(|it| it.name == OWN_USER && it.holds)
+        .then_some(uid)
 }
 
 /// Takes some of what a process has said; false if no more comes now.

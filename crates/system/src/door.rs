@@ -77,12 +77,18 @@ impl Door {
         &self.path
     }
 
-    /// Lets in who waits, and never waits itself.
-    pub(crate) fn admit(&self, shared: &Arc<Shared>) {
-        // One that has gone meanwhile is no fault.
-        let Ok(socket) = accept_with(&self.listener, SocketFlags::CLOEXEC) else {
-            return;
-        };
+    /// Lets in who waits, and never waits itself. False if the machine gives no descriptor for one.
+    pub(crate) fn admit(&self, shared: &Arc<Shared>) -> bool {
+        match accept_with(&self.listener, SocketFlags::CLOEXEC) {
+            Ok(socket) => self.receive(socket, shared),
+            Err(Errno::MFILE | Errno::NFILE | Errno::NOBUFS | Errno::NOMEM) => return false,
+            // One that has gone meanwhile is no fault.
+            Err(_) => {}
+        }
+        true
+    }
+
+    fn receive(&self, socket: OwnedFd, shared: &Arc<Shared>) {
         let refusal = match refusal(&socket) {
             None if self.clients.load(Acquire) >= CLIENTS_MAX => Some(format!(
                 "{CLIENTS_MAX} commands are served already: try again"

@@ -7,7 +7,8 @@
 //! - `agent`: what an application's process says over Binder, and the steps that it fetches.
 //! - `door` and [`protocol`]: the socket of the commands; [`client`] is its other end.
 //! - `verbs`: what the commands ask for.
-//! - `disk`, `logs`, `payloads`: packages, lines of logs, intents.
+//! - `disk`, `logs`, `payloads`: packages, lines of logs, intents; `remains`: what a package leaves
+//!   running.
 //!
 //! No thread that serves one process waits for another: what a process is to do lies in a queue
 //! that it fetches from, and a binder is handed on in an answer.
@@ -21,10 +22,11 @@ mod door;
 mod logs;
 mod payloads;
 pub mod protocol;
+mod remains;
 mod state;
 mod verbs;
 
 pub use client::{Client, ClientError};
 pub use server::processes::Limits;
 
-pub use daemon::{App, Daemon, Host, Options, SystemError, open};
+pub use daemon::{App, Daemon, Host, Options, Prepared, SystemError, open};

@@ -75,12 +75,21 @@ impl Logs {
     }
 
     /// All lines, of one package or of all, in the order in which they came.
-    pub(crate) fn lines(&self, package: Option<&str>) -> Vec<LogLine> {
+    #[cfg(test)]
+    fn lines(&self, package: Option<&str>) -> Vec<LogLine> {
+        self.since(0, package).0
+    }
+
+    /// The lines behind that number, and the number of the last line of all.
+    pub(crate) fn since(&self, number: u64, package: Option<&str>) -> (Vec<LogLine>, u64) {
         let rings = self.rings.iter();
         let rings = rings.filter(|it| package.is_none_or(|of| it.package == of));
-        let mut lines: Vec<&(u64, LogLine)> = rings.flat_map(|it| &it.lines).collect();
+        let new = |ring: &'_ Ring| ring.lines.partition_point(|it| it.0 <= number);
+        let mut lines: Vec<&(u64, LogLine)> =
+            rings.flat_map(|it| it.lines.range(new(it)..)).collect();
         lines.sort_by_key(|it| it.0);
-        lines.into_iter().map(|it| it.1.clone()).collect()
+        let lines = lines.into_iter().map(|it| it.1.clone()).collect();
+        (lines, self.count)
     }
 
     /// Lines that are kept, and lines that had to go.
@@ -142,6 +151,9 @@ mod tests {
         assert_eq!(heads, [(8, 'I', "stderr"), (7, 'E', "Tag")]);
         assert!(lines[1].text.ends_with("one: two"));
         assert_eq!(logs.lines(Some("p.one")).len(), 1);
+        let (newer, last) = logs.since(1, None);
+        assert_eq!((newer.as_slice(), last), (&lines[1..], 2));
+        assert!(logs.since(last, None).0.is_empty());
     }
 
     #[test]

@@ -103,7 +103,8 @@ impl Payloads {
     }
 }
 
-fn size(wish: &Wish) -> usize {
+/// Bytes of a wish.
+pub(crate) fn size(wish: &Wish) -> usize {
     let texts = [
         &wish.action,
         &wish.data,
@@ -136,7 +137,8 @@ pub(crate) fn component(text: &str) -> Option<Component> {
     })
 }
 
-fn intent_of(wish: &Wish) -> Intent {
+/// What the server looks at.
+pub(crate) fn intent_of(wish: &Wish) -> Intent {
     Intent {
         action: wish.action.clone(),
         data: wish.data.clone().map(Uri::new),

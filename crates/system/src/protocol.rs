@@ -27,6 +27,8 @@ pub enum Request {
     StartActivity(Intention),
     /// A service.
     StartService(Intention),
+    /// A broadcast without order.
+    Broadcast(Intention),
     /// All that runs of a package ends.
     ForceStop {
         /// Its name.
@@ -36,6 +38,8 @@ pub enum Request {
     Logs {
         /// Of this package alone.
         package: Option<String>,
+        /// And what they say from now on, until the client goes.
+        follow: bool,
     },
     /// The server's state, for a person.
     Dump,
@@ -71,6 +75,8 @@ pub enum Answer {
     Line(LogLine),
     /// Text for a person, to be printed as it is.
     Text(String),
+    /// There is nothing new, and there may be.
+    Quiet,
     /// That was all; in words, what was done.
     Done(String),
     /// It is not done, and why.
@@ -112,6 +118,19 @@ pub struct ProcessRow {
     pub threads: Option<u32>,
     /// Of these, those with a real-time policy.
     pub real_time_threads: Option<u32>,
+    /// What its sandbox bounds; none if it runs without one, or does not run.
+    pub sandbox: Option<Vec<BoundRow>>,
+}
+
+/// One thing that a sandbox bounds.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct BoundRow {
+    /// Its name.
+    pub name: String,
+    /// Whether it is bounded; else it was asked for, and this kernel or user does not offer it.
+    pub holds: bool,
+    /// By what; else why not.
+    pub how: String,
 }
 
 /// One line that a process has said.

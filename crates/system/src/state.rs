@@ -5,6 +5,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 
 use binder::Binder;
+use intent::Intent;
 use rt::peer::PidFd;
 use rustix::process::{Signal, pidfd_send_signal};
 use server::activities::Visit;
@@ -16,7 +17,8 @@ use server::{
 
 use crate::agent::{IApp as _, IAppProxy, ISystemProxy, Step, Wish};
 use crate::logs::Logs;
-use crate::payloads::{Payloads, TooMuch, flat};
+use crate::payloads::{Payloads, TooMuch, WISH_BYTES_MAX, flat, intent_of, size};
+use crate::protocol::BoundRow;
 
 /// Steps that wait for one process; one that lets more come does not look for them.
 const STEPS_MAX: usize = 1_024;
@@ -27,6 +29,19 @@ const STEP_BYTES_AT_ONCE: usize = 256 << 10;
 /// Times to wake at are told apart by so much. Questions reach half a minute ahead, so at most some
 /// thousand times are kept, and one for each process and service that waits.
 const WAKE_NS: u64 = 10_000_000;
+
+/// Broadcasts that wait for one process to be started.
+const EARLY_MAX: usize = 64;
+/// Actions that code of one process has receivers for, and bytes of each.
+pub(crate) const ACTIONS_MAX: usize = 1_024;
+const ACTION_BYTES_MAX: usize = 512;
+
+/// Who sends a broadcast; a person is nought.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Sender {
+    pub(crate) uid: u32,
+    pub(crate) pid: i32,
+}
 
 /// A process that is to be started.
 #[derive(Clone, Debug)]
@@ -42,6 +57,7 @@ pub(crate) struct Running {
     pidfd: PidFd,
     app: Option<IAppProxy>,
     steps: VecDeque<Step>,
+    pub(crate) sandbox: Option<Vec<BoundRow>>,
 }
 
 /// See the module.
@@ -57,6 +73,10 @@ pub(crate) struct State {
     published: BTreeMap<(ServiceId, Payload), (ProcessId, Option<Binder>)>,
     /// Connections whose clients were told, with where their binder is.
     connected: BTreeMap<ConnectionId, (ProcessId, ServiceId, Payload)>,
+    /// Actions that code of a process has receivers for.
+    registered: BTreeMap<ProcessId, BTreeSet<String>>,
+    /// Steps of processes that the kernel does not have yet.
+    early: BTreeMap<ProcessId, VecDeque<Step>>,
     wakes: BTreeSet<u64>,
     /// Effects that nobody carries out yet.
     pub(crate) unsupported: u64,
@@ -184,8 +204,88 @@ impl State {
         }
     }
 
+    /// Sends a broadcast to all that a sender may reach, and says to how many.
+    pub(crate) fn broadcast(
+        &mut self,
+        sender: Sender,
+        wish: &Wish,
+        permission: Option<&str>,
+        now: u64,
+    ) -> Result<usize, TooMuch> {
+        let bytes = size(wish);
+        if bytes > WISH_BYTES_MAX {
+            return Err(TooMuch::One(bytes));
+        }
+        let step = |component: Option<String>| Step {
+            kind: ISystemProxy::STEP_BROADCAST,
+            numbers: vec![sender.uid.into(), sender.pid.into()],
+            component,
+            named: Vec::new(),
+            wishes: vec![wish.clone()],
+        };
+        let intent = intent_of(wish);
+        let mut count = 0;
+        for process in self.listeners(&intent, permission) {
+            self.push(process, step(None));
+            count += 1;
+        }
+        for it in self.server.broadcast(sender.uid, &intent, permission, now) {
+            self.push(it.process, step(Some(flat(&it.component))));
+            count += 1;
+        }
+        Ok(count)
+    }
+
+    /// Processes whose code may have a receiver for an intent; they look closer.
+    fn listeners(&self, intent: &Intent, permission: Option<&str>) -> Vec<ProcessId> {
+        if intent.component.is_some() {
+            return Vec::new();
+        }
+        let is_reached = |process: &ProcessId| {
+            let known = self.server.processes.get(*process);
+            known.is_some_and(|it| {
+                let packages = &self.server.packages;
+                intent.package.as_ref().is_none_or(|to| *to == it.package)
+                    && permission.is_none_or(|name| packages.may(it.key.uid, name))
+            })
+        };
+        let all = self.registered.iter();
+        let all = all.filter(|(process, actions)| {
+            let is_named = intent
+                .action
+                .as_ref()
+                .is_some_and(|it| actions.contains(it));
+            is_named && is_reached(process)
+        });
+        all.map(|(process, _)| *process).collect()
+    }
+
+    /// Code of a process has receivers for these actions. False if there are too many.
+    pub(crate) fn listen(&mut self, process: ProcessId, actions: &[String]) -> bool {
+        let all = self.registered.entry(process).or_default();
+        let is_known = |it: &String| it.len() <= ACTION_BYTES_MAX;
+        all.extend(
+            actions
+                .iter()
+                .filter(|it| is_known(it))
+                .take(ACTIONS_MAX)
+                .cloned(),
+        );
+        let has_room = all.len() <= ACTIONS_MAX;
+        while all.len() > ACTIONS_MAX {
+            all.pop_last();
+        }
+        has_room
+    }
+
     fn push(&mut self, process: ProcessId, step: Step) {
         let Some(running) = self.running.get_mut(&process) else {
+            let is_wanted = self.server.processes.get(process).is_some();
+            let early = self.early.entry(process).or_default();
+            // One that never comes is gone with its process.
+            if is_wanted && early.len() < EARLY_MAX {
+                early.push_back(step);
+            }
             return;
         };
         if running.steps.len() >= STEPS_MAX {
@@ -219,12 +319,18 @@ impl State {
 
     /// A process of the kernel's is there; it has not attached. Ended at once if nobody waits for
     /// it any more.
-    pub(crate) fn began(&mut self, process: ProcessId, pidfd: PidFd) {
+    pub(crate) fn began(
+        &mut self,
+        process: ProcessId,
+        pidfd: PidFd,
+        sandbox: Option<Vec<BoundRow>>,
+    ) {
         let running = Running {
             pid: pidfd.pid(),
             pidfd,
             app: None,
-            steps: VecDeque::new(),
+            steps: self.early.remove(&process).unwrap_or_default(),
+            sandbox,
         };
         if self.server.processes.get(process).is_none() {
             running.kill();
@@ -240,6 +346,9 @@ impl State {
         };
         let pid = running.pid.unsigned_abs();
         running.app = Some(app);
+        if !running.steps.is_empty() {
+            running.tell();
+        }
         self.server.attached(process, pid, now);
     }
 
@@ -248,6 +357,8 @@ impl State {
         if let Some(running) = self.running.remove(&process) {
             self.by_pid.remove(&running.pid);
         }
+        self.early.remove(&process);
+        self.registered.remove(&process);
         self.published.retain(|_, (home, _)| *home != process);
         self.connected.retain(|_, (client, ..)| *client != process);
         self.server.died(process, how, now);

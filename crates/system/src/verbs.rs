@@ -6,6 +6,8 @@ use std::fmt::Write as _;
 use std::fs::File;
 use std::io::Read as _;
 use std::os::fd::OwnedFd;
+use std::sync::atomic::AtomicUsize;
+use std::sync::atomic::Ordering::{AcqRel, Acquire};
 
 use apk::Apk;
 use intent::{Component, Intent};
@@ -24,7 +26,7 @@ use crate::daemon::Shared;
 use crate::disk::PACKAGE_BYTES_MAX;
 use crate::payloads::flat;
 use crate::protocol::{Answer, Intention, ProcessRow, Request, RunState, TEXT_BYTES_MAX};
-use crate::state::State;
+use crate::state::{Sender, State};
 
 /// `FLAG_ACTIVITY_NEW_TASK`: a person has no task of its own.
 const NEW_TASK: u32 = server::activities::flags::NEW_TASK;
@@ -32,6 +34,13 @@ const NEW_TASK: u32 = server::activities::flags::NEW_TASK;
 const ENDED_NS: u64 = 5_000_000_000;
 /// Between looks for that.
 const LOOK_NS: u64 = 5_000_000;
+
+/// Clients that follow the logs at once: half of all places are left for other commands.
+const FOLLOWERS_MAX: usize = 8;
+/// Between looks for new lines.
+const LINES_NS: u64 = 50_000_000;
+/// Without a line for so long, a client is asked whether it is there.
+const QUIET_NS: u64 = 1_000_000_000;
 
 /// What was done in words, or why nothing was.
 type Outcome = Result<String, String>;
@@ -50,8 +59,12 @@ pub(crate) fn carry_out(
         Request::Processes => processes(shared, part),
         Request::StartActivity(wish) => start_activity(shared, &wish),
         Request::StartService(wish) => start_service(shared, &wish),
+        Request::Broadcast(wish) => broadcast(shared, &wish),
         Request::ForceStop { package } => force_stop(shared, &package),
-        Request::Logs { package } => logs(shared, package.as_deref(), part),
+        Request::Logs { package, follow } => match follow {
+            true => follow_logs(shared, package.as_deref(), part),
+            false => logs(shared, package.as_deref(), part),
+        },
         Request::Dump => dump(shared, part),
     }
 }
@@ -241,6 +254,14 @@ fn start_service(shared: &Shared, intention: &Intention) -> Outcome {
     })
 }
 
+fn broadcast(shared: &Shared, intention: &Intention) -> Outcome {
+    let wish = wish(intention);
+    let person = Sender { uid: 0, pid: 0 };
+    let sent = shared.with(|it| it.broadcast(person, &wish, None, Monotonic.now_ns()));
+    let count = sent.map_err(|it| it.to_string())?;
+    Ok(format!("sent to {count} receivers"))
+}
+
 /// Who takes an intent; of an activity what its other name stands for.
 fn component(state: &State, kind: Kind, intent: &Intent) -> Result<Component, String> {
     let flags = match kind {
@@ -300,9 +321,11 @@ fn rows(state: &State) -> Vec<ProcessRow> {
         memory_kib: None,
         threads: None,
         real_time_threads: None,
+        sandbox: None,
     };
     for (id, it) in processes.iter() {
-        let pid = state.running.get(&id).map(|it| it.pid.unsigned_abs());
+        let running = state.running.get(&id);
+        let pid = running.map(|it| it.pid.unsigned_abs());
         let (run, restart_in_ms) = match it.state {
             ProcessState::Running => (RunState::Running, None),
             ProcessState::Starting(_) => (RunState::Starting, None),
@@ -312,6 +335,7 @@ fn rows(state: &State) -> Vec<ProcessRow> {
             pid,
             state: run,
             restart_in_ms,
+            sandbox: running.and_then(|it| it.sandbox.clone()),
             ..row(&it.key, &it.package)
         });
     }
@@ -359,7 +383,7 @@ fn of_kernel(pid: u32) -> (Option<u64>, Option<u32>, Option<u32>) {
 }
 
 fn logs(shared: &Shared, package: Option<&str>, mut part: impl FnMut(Answer) -> bool) -> Outcome {
-    let lines = shared.with(|it| it.logs.lines(package));
+    let (lines, _) = shared.with(|it| it.logs.since(0, package));
     let count = lines.len();
     for line in lines {
         if !part(Answer::Line(line)) {
@@ -367,6 +391,57 @@ fn logs(shared: &Shared, package: Option<&str>, mut part: impl FnMut(Answer) -> 
         }
     }
     Ok(format!("{count} lines"))
+}
+
+/// Until the client goes, which is seen when it is told something.
+fn follow_logs(
+    shared: &Shared,
+    package: Option<&str>,
+    mut part: impl FnMut(Answer) -> bool,
+) -> Outcome {
+    let _place = Follower::take()?;
+    let (mut number, mut quiet_ns) = (0, 0);
+    loop {
+        let (lines, last) = shared.with(|it| it.logs.since(number, package));
+        number = last;
+        quiet_ns = match lines.is_empty() {
+            true => quiet_ns + LINES_NS,
+            false => 0,
+        };
+        let is_due = quiet_ns >= QUIET_NS;
+        let quiet = is_due
+            .then(|| std::mem::take(&mut quiet_ns))
+            .map(|_| Answer::Quiet);
+        let answers = lines.into_iter().map(Answer::Line).chain(quiet);
+        for answer in answers {
+            if !part(answer) {
+                return Ok(String::new());
+            }
+        }
+        Monotonic.sleep_until(Monotonic.now_ns() + LINES_NS);
+    }
+}
+
+/// One of the clients that follow the logs.
+struct Follower;
+
+static FOLLOWERS: AtomicUsize = AtomicUsize::new(0);
+
+impl Follower {
+    fn take() -> Result<Self, String> {
+        let taken =
+            FOLLOWERS.fetch_update(AcqRel, Acquire, |it| (it < FOLLOWERS_MAX).then_some(it + 1));
+        match taken {
+            Ok(_) => Ok(Self),
+            Err(_) => Err(format!("{FOLLOWERS_MAX} follow the logs already: use -d")),
+        }
+    }
+}
+
+impl Drop for Follower {
+    fn drop(&mut self) {
+        FOLLOWERS.fetch_sub(1, AcqRel);
+    }
 }
 
 fn dump(shared: &Shared, mut part: impl FnMut(Answer) -> bool) -> Outcome {

@@ -4,7 +4,7 @@
 //! The package is verified here; `takt.server.Launcher` in framework/src is told what it declares
 //! and what to start.
 
-mod confined;
+pub(crate) mod confined;
 mod folder;
 mod of_system;
 mod script;

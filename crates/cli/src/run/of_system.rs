@@ -6,26 +6,23 @@ use std::time::Duration;
 use anyhow::Result;
 
 use super::Run;
-use super::folder::{DataFolder, Owner};
 use crate::framework::Framework;
 
 /// As [`super::run`] writes it: JSON. The watchdog inside the process allows `answer`; the server
-/// has one of its own.
+/// has one of its own. `android_id`: what the settings know the device by, for this package.
 pub(crate) fn description(
     app: &::system::App<'_>,
     framework: &Framework,
+    android_id: String,
     answer: Duration,
 ) -> Result<Vec<u8>> {
-    let manifest = app.manifest;
-    let owner = Owner::new(&manifest.package, app.settings.signers.iter().cloned());
-    let data = DataFolder::named(&app.data, &owner)?;
     let run = Run {
-        manifest,
+        manifest: app.manifest,
         apk: app.code.clone(),
-        data: data.path(),
+        data: &app.data,
         libraries: app.libraries.clone(),
         framework_resources: framework.resources(),
-        android_id: data.android_id()?,
+        android_id,
         classes: None,
         starts: Vec::new(),
         limit_millis: None,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! `takt am`: starts activities and services, and ends packages.
+//! `takt am`: starts activities and services, sends broadcasts, and ends packages.
 
 use std::process::ExitCode;
 
@@ -31,6 +31,11 @@ enum Command {
     /// Exit code: 0 started, 1 refused, 2 no server.
     #[command(after_help = "Example:\n  takt am startservice -n org.example.heartbeat/.Heartbeat")]
     Startservice(StartArgs),
+    /// Sends a broadcast, to receivers of manifests and to those that code has registered
+    ///
+    /// Exit code: 0 sent, if to nobody, 1 refused, 2 no server.
+    #[command(after_help = "Example:\n  takt am broadcast -a org.example.meter.READ")]
+    Broadcast(StartArgs),
     /// Ends all that runs of a package
     ///
     /// Exit code: 0 ended, 1 refused, 2 no server.
@@ -118,6 +123,7 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
         Command::Startservice(it) => {
             ask(&it.endpoint, &Request::StartService(it.intention()), |_| ())
         }
+        Command::Broadcast(it) => ask(&it.endpoint, &Request::Broadcast(it.intention()), |_| ()),
         Command::ForceStop { package, endpoint } => {
             let package = package.clone();
             ask(endpoint, &Request::ForceStop { package }, |_| ())

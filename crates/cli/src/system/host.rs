@@ -1,17 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
 //! [`JavaHost`]: how packages are verified and processes made, for crate `system`.
 
+use std::fs::File;
+use std::io::{Read as _, Write as _};
+use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-use ::system::{App, Host};
-use anyhow::{Context, Result};
+use ::system::{App, Host, Prepared};
+use anyhow::{Context, Result, ensure};
 use apk::Apk;
+use sha2::{Digest as _, Sha256};
 
+use super::confined::Bounds;
 use crate::apk::HOST_ABI;
 use crate::framework::Framework;
 use crate::run::{Sealed, description};
+
+/// What packages' numbers of the device are made of; in the server's folder.
+const SECRET: &str = "secret";
+const SECRET_BYTES: usize = 32;
 
 /// See the module.
 pub(super) struct JavaHost {
@@ -20,24 +29,30 @@ pub(super) struct JavaHost {
     framework: Option<PathBuf>,
     /// What each process's own watchdog allows.
     answer: Duration,
+    bounds: Bounds,
 }
 
 impl JavaHost {
-    pub(super) fn new(framework: Option<PathBuf>, answer: Duration) -> Result<Self> {
+    pub(super) fn new(
+        framework: Option<PathBuf>,
+        answer: Duration,
+        bounds: Bounds,
+    ) -> Result<Self> {
         let own = std::env::current_exe().context("cannot find this program's own file")?;
         let framework = framework.map(std::path::absolute).transpose()?;
         Ok(Self {
             own,
             framework,
             answer,
+            bounds,
         })
     }
 
-    /// The one place where a process's command is made. What confines it goes into `takt app`,
-    /// which is still this user and this program.
-    fn command(&self, app: &App<'_>) -> Result<Command> {
+    /// The one place where a process's command is made, and where it is confined.
+    fn prepared(&self, app: &App<'_>) -> Result<Prepared> {
         let framework = Framework::find(self.framework.as_deref())?;
-        let description = Sealed::handed("run.json", &description(app, &framework, self.answer)?)?;
+        let description = description(app, &framework, self.android_id(app)?, self.answer)?;
+        let description = Sealed::handed("run.json", &description)?;
         let mut command = Command::new(&self.own);
         command.arg("app");
         command.arg(format!("--parent={}", std::process::id()));
@@ -46,7 +61,40 @@ impl JavaHost {
         }
         // It is read there by its descriptor, and the log takes this place.
         command.stdout(Stdio::from(description));
-        Ok(command)
+        let sandbox = self.bounds.confine(&mut command, &framework, app)?;
+        Ok(Prepared { command, sandbox })
+    }
+
+    /// As on Android: another one for each package and signer, and the same after a new install.
+    fn android_id(&self, app: &App<'_>) -> Result<String> {
+        let path = self.bounds.state.join(SECRET);
+        let place = || format!("{}", path.display());
+        let mut secret = Vec::new();
+        match File::open(&path) {
+            Ok(file) => {
+                let mut file = file.take(2 * SECRET_BYTES as u64);
+                file.read_to_end(&mut secret).with_context(place)?;
+            }
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+                secret.resize(SECRET_BYTES, 0);
+                File::open("/dev/urandom")?.read_exact(&mut secret)?;
+                let mut options = File::options();
+                let file = options.write(true).create_new(true).mode(0o600).open(&path);
+                file.and_then(|mut it| it.write_all(&secret))
+                    .with_context(place)?;
+            }
+            Err(error) => return Err(error).with_context(place),
+        }
+        let is_whole = secret.len() == SECRET_BYTES;
+        ensure!(is_whole, "{} is damaged: remove it", path.display());
+        let mut sum = Sha256::new_with_prefix(&secret);
+        sum.update(&app.manifest.package);
+        for signer in &app.settings.signers {
+            sum.update(b"\n");
+            sum.update(signer);
+        }
+        let sum = sum.finalize();
+        Ok(sum[..8].iter().map(|it| format!("{it:02x}")).collect())
     }
 }
 
@@ -59,7 +107,7 @@ impl Host for JavaHost {
         crate::apk::verify(package)
     }
 
-    fn command(&self, app: &App<'_>) -> Result<Command, String> {
-        self.command(app).map_err(|it| format!("{it:#}"))
+    fn start(&self, app: &App<'_>) -> Result<Prepared, String> {
+        self.prepared(app).map_err(|it| format!("{it:#}"))
     }
 }

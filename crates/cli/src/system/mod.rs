@@ -3,10 +3,12 @@
 //! speak with it.
 //!
 //! The server itself is crate `system`. Here are its options, what it cannot know ([`host`]), what
-//! each of its children is first ([`app`]), and the commands ([`am`], [`verbs`]).
+//! confines each of its children ([`confined`]) and what it is first ([`app`]), and the commands
+//! ([`am`], [`verbs`]).
 
 pub(crate) mod am;
 pub(crate) mod app;
+mod confined;
 mod host;
 pub(crate) mod verbs;
 
@@ -17,12 +19,12 @@ use std::time::Duration;
 
 use ::system::{Limits, Options, open};
 use anyhow::{Context, Result};
+use rt::policy::Priority;
 
+use self::confined::Bounds;
 use self::host::JavaHost;
 use crate::framework::Framework;
-
-/// Confinement is `takt run`'s alone yet: docs/operate/security.md.
-const ROOT_WARNING: &str = "running as root: packages may do everything to this machine, since takt system does not confine its applications yet";
+use crate::run::confined::Sandbox;
 
 /// Runs the system server, which several applications share
 ///
@@ -47,9 +49,23 @@ pub(crate) struct Args {
     /// ended as not responding
     #[arg(long, value_name = "TIME", value_parser = humantime::parse_duration, default_value = "20s")]
     anr: Duration,
+    /// How much of a sandbox each application must have: what is offered here, all of it, or none
+    #[arg(long, value_enum, default_value_t = Sandbox::Best)]
+    sandbox: Sandbox,
+    /// Grant a package real-time policies up to a priority of 1 to 99; no other has any
+    #[arg(long, value_name = "PACKAGE=PRIORITY", value_parser = grant)]
+    realtime: Vec<(String, u8)>,
     /// Where `cargo xtask framework` has put the Java side
     #[arg(long, value_name = "DIR")]
     framework: Option<PathBuf>,
+}
+
+fn grant(text: &str) -> Result<(String, u8), String> {
+    let parsed = text.split_once('=').and_then(|(package, priority)| {
+        let priority = Priority::new(priority.parse().ok()?)?;
+        Some((package.to_owned(), priority.get()))
+    });
+    parsed.ok_or_else(|| "PACKAGE=PRIORITY is wanted, with a priority of 1 to 99".to_owned())
 }
 
 /// Where the server and its commands meet.
@@ -98,20 +114,23 @@ fn nanoseconds(time: Duration) -> u64 {
 /// Runs until it is asked to end.
 pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     // What no application could start without is missed now, not later.
-    Framework::find(args.framework.as_deref())?;
+    let framework = Framework::find(args.framework.as_deref())?;
     crate::jdk::Jdk::find()?;
-    if rustix::process::geteuid().is_root() {
-        eprintln!("takt: {ROOT_WARNING}");
-    }
-    let options = Options {
+    let bounds = Bounds {
+        how: args.sandbox,
         state: state_folder(args.state.as_ref())?,
+        real_time: args.realtime.iter().cloned().collect(),
+    };
+    bounds.announce(&framework)?;
+    let options = Options {
+        state: bounds.state.clone(),
         socket: args.endpoint.path()?,
         limits: Limits {
             start_ns: nanoseconds(args.start),
             answer_ns: nanoseconds(args.anr),
         },
     };
-    let host = Arc::new(JavaHost::new(args.framework.clone(), args.anr)?);
+    let host = Arc::new(JavaHost::new(args.framework.clone(), args.anr, bounds)?);
     let daemon = open(&options, host)?;
     eprintln!(
         "takt system: {} packages from {}, listens at {}",

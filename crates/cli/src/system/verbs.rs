@@ -48,7 +48,8 @@ pub(crate) struct UninstallArgs {
 /// Lists the applications' processes, also those that failed and are held back
 ///
 /// Columns: the process, its state, the kernel's number, failures in a row, seconds until it starts
-/// again, resident memory, threads, and those of them with a real-time policy.
+/// again, resident memory, threads, those of them with a real-time policy, and whether its sandbox
+/// is whole. `--json` names each bound, and by what it holds or why it does not.
 #[derive(clap::Args)]
 #[command(after_help = "Example:\n  takt ps --json")]
 pub(crate) struct PsArgs {
@@ -59,12 +60,16 @@ pub(crate) struct PsArgs {
     endpoint: Endpoint,
 }
 
-/// Prints the last lines that applications have said, in logcat's form
+/// Prints what applications say, in logcat's form, until Ctrl-C or the server's end
 ///
-/// The server keeps 512 lines of each process, also of some that have ended.
+/// It begins with the last lines: the server keeps 512 of each process, also of some that have
+/// ended.
 #[derive(clap::Args)]
-#[command(after_help = "Example:\n  takt logcat --package org.example.heartbeat --priority W")]
+#[command(after_help = "Example:\n  takt logcat -d --package org.example.heartbeat --priority W")]
 pub(crate) struct LogcatArgs {
+    /// Print what there is, and end
+    #[arg(short, long)]
+    dump: bool,
     /// Of this package alone
     #[arg(long, value_name = "NAME")]
     package: Option<String>,
@@ -169,8 +174,8 @@ pub(crate) fn ps(args: &PsArgs) -> Result<ExitCode> {
         println!("{}", serde_json::to_string_pretty(&json)?);
     } else {
         println!(
-            "{:<32} {:<9} {:>7} {:>6} {:>8} {:>9} {:>7} {:>9}",
-            "PROCESS", "STATE", "PID", "FAULTS", "AGAIN", "KIB", "THREADS", "REAL-TIME"
+            "{:<32} {:<9} {:>7} {:>6} {:>8} {:>9} {:>7} {:>9} {:>8}",
+            "PROCESS", "STATE", "PID", "FAULTS", "AGAIN", "KIB", "THREADS", "REAL-TIME", "SANDBOX"
         );
         for it in &processes {
             println!("{}", line(it));
@@ -186,9 +191,19 @@ fn line(it: &ProcessRow) -> String {
         RunState::HeldBack => "held-back",
     };
     let again = it.restart_in_ms.map(|it| format!("{}s", it.div_ceil(1000)));
+    let missing = it
+        .sandbox
+        .as_ref()
+        .map(|all| all.iter().filter(|it| !it.holds).count());
+    let sandbox = match (it.pid, missing) {
+        (None, _) => "-".to_owned(),
+        (_, None) => "none".to_owned(),
+        (_, Some(0)) => "whole".to_owned(),
+        (_, Some(count)) => format!("lacks {count}"),
+    };
     let number = |it: Option<u64>| it.map_or_else(|| "-".to_owned(), |it| it.to_string());
     format!(
-        "{:<32} {:<9} {:>7} {:>6} {:>8} {:>9} {:>7} {:>9}",
+        "{:<32} {:<9} {:>7} {:>6} {:>8} {:>9} {:>7} {:>9} {:>8}",
         it.name,
         state,
         number(it.pid.map(u64::from)),
@@ -196,7 +211,8 @@ fn line(it: &ProcessRow) -> String {
         again.as_deref().unwrap_or("-"),
         number(it.memory_kib),
         number(it.threads.map(u64::from)),
-        number(it.real_time_threads.map(u64::from))
+        number(it.real_time_threads.map(u64::from)),
+        sandbox
     )
 }
 
@@ -212,6 +228,7 @@ pub(crate) fn logcat(args: &LogcatArgs) -> Result<ExitCode> {
     let mut failed = None;
     let request = Request::Logs {
         package: args.package.clone(),
+        follow: !args.dump,
     };
     let client = Client::connect(&args.endpoint.path()?)?;
     let outcome = client.ask(&request, None, |it| {

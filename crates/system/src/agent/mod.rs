@@ -5,6 +5,7 @@
 //! services and connections alone; another's number is passed over.
 
 mod activities;
+mod packages;
 mod services;
 #[allow(
     dead_code,
@@ -28,7 +29,7 @@ pub(crate) use stubs::{IApp, IAppProxy, ISystem, ISystemProxy, ISystemStub, Step
 
 use crate::daemon::Shared;
 use crate::payloads::TooMuch;
-use crate::state::State;
+use crate::state::{ACTIONS_MAX, Sender, State};
 
 /// One node for all processes.
 pub(crate) struct Agent(pub(crate) Arc<Shared>);
@@ -202,5 +203,47 @@ impl ISystem for Agent {
         // Whoever reads the answer waits for the process of the binder, not the server.
         let connection = ConnectionId(connection.cast_unsigned());
         self.with(|it| Ok(it.state.binder_of(it.process, connection)))
+    }
+
+    fn describe(&self, name: &str) -> Answer<Option<String>> {
+        let place = &self.0.place;
+        self.with(|it| it.describe(name, place))
+    }
+
+    fn query(&self, kind: i32, wish: &Wish, flags: i64) -> Answer<Vec<String>> {
+        self.with(|it| it.query(kind, wish, flags))
+    }
+
+    fn provider_of(&self, authority: &str) -> Answer<Option<String>> {
+        self.with(|it| Ok(it.provider_of(authority)))
+    }
+
+    fn packages_of(&self, of_user: bool, user: i32) -> Answer<Vec<String>> {
+        self.with(|it| Ok(it.packages_of(of_user.then_some(user.cast_unsigned()))))
+    }
+
+    fn has(&self, permission: &str, pid: i32, user: i32) -> Answer<bool> {
+        self.with(|it| Ok(it.has(permission, pid, user.cast_unsigned())))
+    }
+
+    fn listen(&self, actions: &[String]) -> Answer<()> {
+        self.with(|it| match it.state.listen(it.process, actions) {
+            true => Ok(()),
+            false => {
+                let text = format!("{ACTIONS_MAX} actions have receivers already");
+                Err(Exception::new(Exception::ILLEGAL_STATE, text).into())
+            }
+        })
+    }
+
+    fn broadcast(&self, wish: &Wish, permission: Option<&str>) -> Answer<()> {
+        self.with(|it| {
+            let sender = Sender {
+                uid: it.uid,
+                pid: Caller::current().pid,
+            };
+            let sent = it.state.broadcast(sender, wish, permission, it.now);
+            sent.map(drop).map_err(too_much)
+        })
     }
 }

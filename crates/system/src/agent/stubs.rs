@@ -124,6 +124,20 @@ pub trait ISystem: Send + Sync + 'static {
     fn set_foreground(&self, service: i64, is_on: bool) -> ::binder::stub::Answer<()>;
     /// Code 18.
     fn binder_of(&self, connection: i64) -> ::binder::stub::Answer<Option<::binder::Binder>>;
+    /// Code 19.
+    fn describe(&self, name: &str) -> ::binder::stub::Answer<Option<String>>;
+    /// Code 20.
+    fn query(&self, kind: i32, wish: &Wish, flags: i64) -> ::binder::stub::Answer<Vec<String>>;
+    /// Code 21.
+    fn provider_of(&self, authority: &str) -> ::binder::stub::Answer<Option<String>>;
+    /// Code 22.
+    fn packages_of(&self, of_user: bool, user: i32) -> ::binder::stub::Answer<Vec<String>>;
+    /// Code 23.
+    fn has(&self, permission: &str, pid: i32, user: i32) -> ::binder::stub::Answer<bool>;
+    /// Code 24.
+    fn listen(&self, actions: &[String]) -> ::binder::stub::Answer<()>;
+    /// Code 25.
+    fn broadcast(&self, wish: &Wish, permission: Option<&str>) -> ::binder::stub::Answer<()>;
 }
 
 /// Whoever does `takt.system.ISystem`, here or in another process.
@@ -137,6 +151,8 @@ impl ISystemProxy {
     pub const STEP_ACTIVITY: i32 = 0;
     /// `STEP_SERVICE`.
     pub const STEP_SERVICE: i32 = 1;
+    /// `STEP_BROADCAST`.
+    pub const STEP_BROADCAST: i32 = 2;
     /// `RESUMED`.
     pub const RESUMED: i32 = 0;
     /// `PAUSED`.
@@ -173,6 +189,14 @@ impl ISystemProxy {
     pub const CONNECTED: i32 = 5;
     /// `DISCONNECTED`.
     pub const DISCONNECTED: i32 = 6;
+    /// `ACTIVITIES`.
+    pub const ACTIVITIES: i32 = 0;
+    /// `SERVICES`.
+    pub const SERVICES: i32 = 1;
+    /// `RECEIVERS`.
+    pub const RECEIVERS: i32 = 2;
+    /// `PROVIDERS`.
+    pub const PROVIDERS: i32 = 3;
 }
 
 impl ISystem for ISystemProxy {
@@ -318,6 +342,61 @@ impl ISystem for ISystemProxy {
         aidl.write(&connection)?;
         aidl.call(&self.0, 18)?;
         aidl.read()
+    }
+
+    fn describe(&self, name: &str) -> ::binder::stub::Answer<Option<String>> {
+        let mut aidl = ::binder::stub::Outgoing::new(Self::DESCRIPTOR)?;
+        aidl.write(&name)?;
+        aidl.call(&self.0, 19)?;
+        aidl.read()
+    }
+
+    fn query(&self, kind: i32, wish: &Wish, flags: i64) -> ::binder::stub::Answer<Vec<String>> {
+        let mut aidl = ::binder::stub::Outgoing::new(Self::DESCRIPTOR)?;
+        aidl.write(&kind)?;
+        aidl.write(&wish)?;
+        aidl.write(&flags)?;
+        aidl.call(&self.0, 20)?;
+        aidl.read()
+    }
+
+    fn provider_of(&self, authority: &str) -> ::binder::stub::Answer<Option<String>> {
+        let mut aidl = ::binder::stub::Outgoing::new(Self::DESCRIPTOR)?;
+        aidl.write(&authority)?;
+        aidl.call(&self.0, 21)?;
+        aidl.read()
+    }
+
+    fn packages_of(&self, of_user: bool, user: i32) -> ::binder::stub::Answer<Vec<String>> {
+        let mut aidl = ::binder::stub::Outgoing::new(Self::DESCRIPTOR)?;
+        aidl.write(&of_user)?;
+        aidl.write(&user)?;
+        aidl.call(&self.0, 22)?;
+        aidl.read()
+    }
+
+    fn has(&self, permission: &str, pid: i32, user: i32) -> ::binder::stub::Answer<bool> {
+        let mut aidl = ::binder::stub::Outgoing::new(Self::DESCRIPTOR)?;
+        aidl.write(&permission)?;
+        aidl.write(&pid)?;
+        aidl.write(&user)?;
+        aidl.call(&self.0, 23)?;
+        aidl.read()
+    }
+
+    fn listen(&self, actions: &[String]) -> ::binder::stub::Answer<()> {
+        let mut aidl = ::binder::stub::Outgoing::new(Self::DESCRIPTOR)?;
+        aidl.write(&actions)?;
+        aidl.call(&self.0, 24)?;
+        Ok(())
+    }
+
+    fn broadcast(&self, wish: &Wish, permission: Option<&str>) -> ::binder::stub::Answer<()> {
+        let mut aidl = ::binder::stub::Outgoing::new(Self::DESCRIPTOR)?;
+        aidl.write(&wish)?;
+        aidl.write(&permission)?;
+        aidl.call(&self.0, 25)?;
+        Ok(())
     }
 }
 
@@ -558,6 +637,87 @@ impl<T: ISystem> ISystemStub<T> {
         ::binder::stub::Write::write(&result, reply)?;
         Ok(())
     }
+
+    fn serve_describe(
+        &self,
+        data: &mut ::binder::Parcel,
+        reply: &mut ::binder::Parcel,
+    ) -> ::binder::stub::Answer<()> {
+        let arg0: String = ::binder::stub::Read::read(data)?;
+        let result = ISystem::describe(&self.0, &arg0)?;
+        ::binder::stub::Write::write(&result, reply)?;
+        Ok(())
+    }
+
+    fn serve_query(
+        &self,
+        data: &mut ::binder::Parcel,
+        reply: &mut ::binder::Parcel,
+    ) -> ::binder::stub::Answer<()> {
+        let arg0: i32 = ::binder::stub::Read::read(data)?;
+        let arg1: Wish = ::binder::stub::Read::read(data)?;
+        let arg2: i64 = ::binder::stub::Read::read(data)?;
+        let result = ISystem::query(&self.0, arg0, &arg1, arg2)?;
+        ::binder::stub::Write::write(&result, reply)?;
+        Ok(())
+    }
+
+    fn serve_provider_of(
+        &self,
+        data: &mut ::binder::Parcel,
+        reply: &mut ::binder::Parcel,
+    ) -> ::binder::stub::Answer<()> {
+        let arg0: String = ::binder::stub::Read::read(data)?;
+        let result = ISystem::provider_of(&self.0, &arg0)?;
+        ::binder::stub::Write::write(&result, reply)?;
+        Ok(())
+    }
+
+    fn serve_packages_of(
+        &self,
+        data: &mut ::binder::Parcel,
+        reply: &mut ::binder::Parcel,
+    ) -> ::binder::stub::Answer<()> {
+        let arg0: bool = ::binder::stub::Read::read(data)?;
+        let arg1: i32 = ::binder::stub::Read::read(data)?;
+        let result = ISystem::packages_of(&self.0, arg0, arg1)?;
+        ::binder::stub::Write::write(&result, reply)?;
+        Ok(())
+    }
+
+    fn serve_has(
+        &self,
+        data: &mut ::binder::Parcel,
+        reply: &mut ::binder::Parcel,
+    ) -> ::binder::stub::Answer<()> {
+        let arg0: String = ::binder::stub::Read::read(data)?;
+        let arg1: i32 = ::binder::stub::Read::read(data)?;
+        let arg2: i32 = ::binder::stub::Read::read(data)?;
+        let result = ISystem::has(&self.0, &arg0, arg1, arg2)?;
+        ::binder::stub::Write::write(&result, reply)?;
+        Ok(())
+    }
+
+    fn serve_listen(
+        &self,
+        data: &mut ::binder::Parcel,
+        _reply: &mut ::binder::Parcel,
+    ) -> ::binder::stub::Answer<()> {
+        let arg0: Vec<String> = ::binder::stub::Read::read(data)?;
+        ISystem::listen(&self.0, &arg0)?;
+        Ok(())
+    }
+
+    fn serve_broadcast(
+        &self,
+        data: &mut ::binder::Parcel,
+        _reply: &mut ::binder::Parcel,
+    ) -> ::binder::stub::Answer<()> {
+        let arg0: Wish = ::binder::stub::Read::read(data)?;
+        let arg1: Option<String> = ::binder::stub::Read::read(data)?;
+        ISystem::broadcast(&self.0, &arg0, arg1.as_deref())?;
+        Ok(())
+    }
 }
 
 impl<T: ISystem> ::binder::Service for ISystemStub<T> {
@@ -591,6 +751,13 @@ impl<T: ISystem> ::binder::Service for ISystemStub<T> {
             16 => Self::serve_service_done,
             17 => Self::serve_set_foreground,
             18 => Self::serve_binder_of,
+            19 => Self::serve_describe,
+            20 => Self::serve_query,
+            21 => Self::serve_provider_of,
+            22 => Self::serve_packages_of,
+            23 => Self::serve_has,
+            24 => Self::serve_listen,
+            25 => Self::serve_broadcast,
             _ => return Err(::binder::CallError::UnknownTransaction),
         };
         let both = (data, reply);

@@ -10,6 +10,8 @@ interface ISystem {
     /** Kinds of steps: takt.server.ActivityStack and takt.server.SystemServices read their numbers. */
     const int STEP_ACTIVITY = 0;
     const int STEP_SERVICE = 1;
+    /** A broadcast: numbers are its sender's user and process; without a component it is for what code has registered. */
+    const int STEP_BROADCAST = 2;
 
     /** What an activity's process says of it, and what it asks for. */
     const int RESUMED = 0;
@@ -34,6 +36,12 @@ interface ISystem {
     const int STOP = 4;
     const int CONNECTED = 5;
     const int DISCONNECTED = 6;
+
+    /** What is looked for: activities, services, receivers, providers. */
+    const int ACTIVITIES = 0;
+    const int SERVICES = 1;
+    const int RECEIVERS = 2;
+    const int PROVIDERS = 3;
 
     /** The process is there. */
     void attach(IApp app);
@@ -83,4 +91,25 @@ interface ISystem {
 
     /** What a connected service has published; null if it gives nothing. */
     @nullable IBinder binderOf(long connection);
+
+    /** What is known of a package, in JSON; null if it is not installed. */
+    @nullable String describe(String name);
+
+    /** Components that take a wish, the best first; flags as the package manager has them. */
+    String[] query(int kind, in Wish wish, long flags);
+
+    /** The component that provides an authority; null if none does. */
+    @nullable String providerOf(String authority);
+
+    /** Names of all packages, or of those of a user. */
+    String[] packagesOf(boolean ofUser, int user);
+
+    /** Whether a process or a user has a permission; a process that the server has started is asked about first. */
+    boolean has(String permission, int pid, int user);
+
+    /** Code has receivers for these actions: broadcasts of them come from now on. */
+    void listen(in String[] actions);
+
+    /** Sends a broadcast without order; receivers need the permission, if there is one. */
+    void broadcast(in Wish wish, @nullable String permission);
 }

@@ -73,9 +73,11 @@ public final class AppProcess {
     private final Owner owner;
     private final Activities activities;
     private final ServiceHome services;
-    private final Broadcasts broadcasts = new Broadcasts(this);
+    private final Broadcasts broadcasts;
     private final PendingSenders senders = new PendingSenders(this);
     private final Alarms alarms = new Alarms(this, senders);
+    /** Null: this package is the only one. */
+    private final OtherPackages others;
     private IApplicationThread thread;
     private boolean isStarted;
 
@@ -84,12 +86,14 @@ public final class AppProcess {
         this.owner = owner;
         watchdog = new Watchdog(answerMillis, owner::onNotResponding);
         activities = new Activities(this, link);
+        broadcasts = new Broadcasts(this, link == null ? null : link.system());
+        others = link == null ? null : new OtherPackages(link.system());
         if (link == null) {
             services = new Services(this);
         } else {
             SystemServices shared = new SystemServices(this, link.system());
             services = shared;
-            link.serve(activities, shared);
+            link.serve(activities, shared, broadcasts);
         }
     }
 
@@ -112,7 +116,7 @@ public final class AppProcess {
         ServiceRegistry.add(Context.ALARM_SERVICE, LocalInterface.binder(IAlarmManager.class, process.alarms));
         ServiceRegistry.add(Context.ACTIVITY_TASK_SERVICE,
                 LocalInterface.binder(IActivityTaskManager.class, process.activities));
-        ServiceRegistry.add("package", LocalInterface.binder(IPackageManager.class, new Packages(installed)));
+        ServiceRegistry.add("package", LocalInterface.binder(IPackageManager.class, new Packages(installed, process.others)));
         ServiceRegistry.add(Context.CONNECTIVITY_SERVICE,
                 LocalInterface.binder(IConnectivityManager.class, new Connectivity()));
         ServiceRegistry.add(Context.DISPLAY_SERVICE, LocalInterface.binder(IDisplayManager.class, new Displays()));
@@ -160,14 +164,18 @@ public final class AppProcess {
 
     /**
      * A permission that the manifest asks for is granted: who runs the application installed it.
+     * What others have, the system server knows.
      */
-    public int checkPermission(String permission, int pid, int uid) {
+    public int checkPermission(String permission, int pid, int uid) throws RemoteException {
+        if (permission != null && others != null && pid != Process.myPid()) {
+            return others.check(permission, pid, uid);
+        }
         boolean isGranted = permission == null || installed.asksFor(permission);
         return isGranted ? PackageManager.PERMISSION_GRANTED : PackageManager.PERMISSION_DENIED;
     }
 
     /** The same, for a device among several: there is one. */
-    public int checkPermissionForDevice(String permission, int pid, int uid, int device) {
+    public int checkPermissionForDevice(String permission, int pid, int uid, int device) throws RemoteException {
         return checkPermission(permission, pid, uid);
     }
 

@@ -20,7 +20,7 @@ import org.json.JSONArray;
 import org.json.JSONException;
 import org.json.JSONObject;
 
-/** The one package that runs, as `takt run` has read it from its manifest. */
+/** A package that runs or that others ask about, as {@code takt} has read it from its manifest. */
 public final class InstalledPackage {
     /** A component and what it answers to. */
     static final class Component {
@@ -97,7 +97,7 @@ public final class InstalledPackage {
         application.credentialProtectedDataDir = data;
         application.nativeLibraryDir = run.getString("libraries");
         application.primaryCpuAbi = "x86_64";
-        application.uid = Process.myUid();
+        application.uid = run.optInt("uid", Process.myUid());
         application.enabled = declared.getBoolean("is_enabled");
         application.minSdkVersion = manifest.getInt("min_sdk");
         application.targetSdkVersion = manifest.getInt("target_sdk");

@@ -12,95 +12,126 @@ import android.content.pm.ParceledListSlice;
 import android.content.pm.ProviderInfo;
 import android.content.pm.ResolveInfo;
 import android.content.pm.ServiceInfo;
+import android.os.RemoteException;
 import java.util.ArrayList;
 import java.util.List;
 
-/** IPackageManager: a world with one package. */
+/**
+ * IPackageManager: a world with one package under {@code takt run}, and with all that are installed
+ * under {@code takt system}. Every package sees every other.
+ */
 final class Packages {
     private final InstalledPackage installed;
+    /** Null: there are no others. */
+    private final OtherPackages others;
 
-    Packages(InstalledPackage installed) {
+    Packages(InstalledPackage installed, OtherPackages others) {
         this.installed = installed;
+        this.others = others;
     }
 
-    /** Null for every other package: the client makes NameNotFoundException of it. */
-    public PackageInfo getPackageInfo(String name, long flags, int user) {
-        return isOwn(name) ? installed.info : null;
+    /** Null for a package that is not there: the client makes NameNotFoundException of it. */
+    public PackageInfo getPackageInfo(String name, long flags, int user) throws RemoteException {
+        if (isOwn(name)) {
+            return installed.info;
+        }
+        InstalledPackage other = others == null ? null : others.named(name, flags);
+        return other == null ? null : other.info;
     }
 
     /** As getPackageInfo. */
-    public ApplicationInfo getApplicationInfo(String name, long flags, int user) {
-        return isOwn(name) ? new ApplicationInfo(installed.application) : null;
+    public ApplicationInfo getApplicationInfo(String name, long flags, int user) throws RemoteException {
+        if (isOwn(name)) {
+            return new ApplicationInfo(installed.application);
+        }
+        InstalledPackage other = others == null ? null : others.named(name, flags);
+        return other == null ? null : other.application;
     }
 
     /** Null if there is no such activity. */
-    public ActivityInfo getActivityInfo(ComponentName name, long flags, int user) {
+    public ActivityInfo getActivityInfo(ComponentName name, long flags, int user) throws RemoteException {
         return (ActivityInfo) info(InstalledPackage.ACTIVITY, name);
     }
 
     /** Null if there is no such receiver. */
-    public ActivityInfo getReceiverInfo(ComponentName name, long flags, int user) {
+    public ActivityInfo getReceiverInfo(ComponentName name, long flags, int user) throws RemoteException {
         return (ActivityInfo) info(InstalledPackage.RECEIVER, name);
     }
 
     /** Null if there is no such service. */
-    public ServiceInfo getServiceInfo(ComponentName name, long flags, int user) {
+    public ServiceInfo getServiceInfo(ComponentName name, long flags, int user) throws RemoteException {
         return (ServiceInfo) info(InstalledPackage.SERVICE, name);
     }
 
     /** Null if there is no such provider. */
-    public ProviderInfo getProviderInfo(ComponentName name, long flags, int user) {
+    public ProviderInfo getProviderInfo(ComponentName name, long flags, int user) throws RemoteException {
         return (ProviderInfo) info(InstalledPackage.PROVIDER, name);
     }
 
     /** Null for an authority of nobody. */
-    public ProviderInfo resolveContentProvider(String authority, long flags, int user) {
-        return installed.provider(authority);
+    public ProviderInfo resolveContentProvider(String authority, long flags, int user) throws RemoteException {
+        ProviderInfo own = installed.provider(authority);
+        if (own != null || others == null) {
+            return own;
+        }
+        InstalledPackage.Component other = others.provider(authority);
+        return other == null ? null : (ProviderInfo) other.info;
     }
 
     /** The first activity that the intent reaches. */
-    public ResolveInfo resolveIntent(Intent intent, String type, long flags, int user) {
-        return first(query(InstalledPackage.ACTIVITY, intent));
+    public ResolveInfo resolveIntent(Intent intent, String type, long flags, int user) throws RemoteException {
+        return first(query(InstalledPackage.ACTIVITY, intent, type, flags));
     }
 
     /** The first service that the intent reaches. */
-    public ResolveInfo resolveService(Intent intent, String type, long flags, int user) {
-        return first(query(InstalledPackage.SERVICE, intent));
+    public ResolveInfo resolveService(Intent intent, String type, long flags, int user) throws RemoteException {
+        return first(query(InstalledPackage.SERVICE, intent, type, flags));
     }
 
     /** All activities that the intent reaches. */
-    public ParceledListSlice<ResolveInfo> queryIntentActivities(Intent intent, String type, long flags, int user) {
-        return new ParceledListSlice<>(query(InstalledPackage.ACTIVITY, intent));
+    public ParceledListSlice<ResolveInfo> queryIntentActivities(Intent intent, String type, long flags, int user)
+            throws RemoteException {
+        return new ParceledListSlice<>(query(InstalledPackage.ACTIVITY, intent, type, flags));
     }
 
     /** All services that the intent reaches. */
-    public ParceledListSlice<ResolveInfo> queryIntentServices(Intent intent, String type, long flags, int user) {
-        return new ParceledListSlice<>(query(InstalledPackage.SERVICE, intent));
+    public ParceledListSlice<ResolveInfo> queryIntentServices(Intent intent, String type, long flags, int user)
+            throws RemoteException {
+        return new ParceledListSlice<>(query(InstalledPackage.SERVICE, intent, type, flags));
     }
 
     /** All receivers of the manifest that the intent reaches. */
-    public ParceledListSlice<ResolveInfo> queryIntentReceivers(Intent intent, String type, long flags, int user) {
-        return new ParceledListSlice<>(query(InstalledPackage.RECEIVER, intent));
+    public ParceledListSlice<ResolveInfo> queryIntentReceivers(Intent intent, String type, long flags, int user)
+            throws RemoteException {
+        return new ParceledListSlice<>(query(InstalledPackage.RECEIVER, intent, type, flags));
     }
 
-    /** There is one package. */
-    public ParceledListSlice<PackageInfo> getInstalledPackages(long flags, int user) {
-        return new ParceledListSlice<>(List.of(installed.info));
+    /** All packages. */
+    public ParceledListSlice<PackageInfo> getInstalledPackages(long flags, int user) throws RemoteException {
+        return new ParceledListSlice<>(all(flags).stream().map(it -> it.info).toList());
     }
 
-    /** There is one package. */
-    public ParceledListSlice<ApplicationInfo> getInstalledApplications(long flags, int user) {
-        return new ParceledListSlice<>(List.of(installed.application));
+    /** All packages. */
+    public ParceledListSlice<ApplicationInfo> getInstalledApplications(long flags, int user) throws RemoteException {
+        return new ParceledListSlice<>(all(flags).stream().map(it -> it.application).toList());
     }
 
-    /** The process's own user runs the package. */
-    public String[] getPackagesForUid(int uid) {
-        return uid == installed.application.uid ? new String[] {installed.info.packageName} : null;
+    private List<InstalledPackage> all(long flags) throws RemoteException {
+        return others == null ? List.of(installed) : others.all(flags);
+    }
+
+    /** The process's own user runs the package; under the system server each package has one. */
+    public String[] getPackagesForUid(int uid) throws RemoteException {
+        if (uid == installed.application.uid) {
+            return new String[] {installed.info.packageName};
+        }
+        return others == null ? null : others.ofUser(uid);
     }
 
     /** As getPackagesForUid. */
-    public String getNameForUid(int uid) {
-        return uid == installed.application.uid ? installed.info.packageName : null;
+    public String getNameForUid(int uid) throws RemoteException {
+        String[] names = getPackagesForUid(uid);
+        return names == null ? null : names[0];
     }
 
     /** No camera, no screen, no telephone: a headless machine has no feature of Android's list. */
@@ -109,7 +140,10 @@ final class Packages {
     }
 
     /** What the manifest asks for is granted. */
-    public int checkPermission(String permission, String name, int user) {
+    public int checkPermission(String permission, String name, int user) throws RemoteException {
+        if (!isOwn(name) && others != null) {
+            return others.check(permission, name);
+        }
         boolean isGranted = isOwn(name) && installed.asksFor(permission);
         return isGranted ? PackageManager.PERMISSION_GRANTED : PackageManager.PERMISSION_DENIED;
     }
@@ -146,14 +180,20 @@ final class Packages {
         return installed.info.packageName.equals(name);
     }
 
-    private ComponentInfo info(String kind, ComponentName name) {
-        InstalledPackage.Component component = installed.named(kind, name.getClassName());
-        return component != null && isOwn(name.getPackageName()) ? component.info : null;
+    private ComponentInfo info(String kind, ComponentName name) throws RemoteException {
+        if (isOwn(name.getPackageName())) {
+            InstalledPackage.Component component = installed.named(kind, name.getClassName());
+            return component == null ? null : component.info;
+        }
+        InstalledPackage.Component other = others == null ? null : others.component(kind, name);
+        return other == null ? null : other.info;
     }
 
-    private List<ResolveInfo> query(String kind, Intent intent) {
+    private List<ResolveInfo> query(String kind, Intent intent, String type, long flags) throws RemoteException {
+        List<InstalledPackage.Component> components =
+                others == null ? installed.matching(kind, intent) : others.query(kind, intent, type, flags);
         List<ResolveInfo> found = new ArrayList<>();
-        for (InstalledPackage.Component component : installed.matching(kind, intent)) {
+        for (InstalledPackage.Component component : components) {
             ResolveInfo resolved = new ResolveInfo();
             if (component.info instanceof ServiceInfo service) {
                 resolved.serviceInfo = service;

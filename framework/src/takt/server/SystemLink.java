@@ -23,6 +23,7 @@ final class SystemLink extends IApp.Stub {
     private final ISystem system;
     private Activities activities;
     private SystemServices services;
+    private Broadcasts broadcasts;
 
     private SystemLink(ISystem system) {
         this.system = system;
@@ -39,9 +40,10 @@ final class SystemLink extends IApp.Stub {
     }
 
     /** Whose steps they are. */
-    void serve(Activities activities, SystemServices services) {
+    void serve(Activities activities, SystemServices services, Broadcasts broadcasts) {
         this.activities = activities;
         this.services = services;
+        this.broadcasts = broadcasts;
     }
 
     /** The application is bound: the server may ask for its components from now on. */
@@ -64,10 +66,10 @@ final class SystemLink extends IApp.Stub {
     public void look() throws RemoteException {
         for (Step[] steps = system.steps(); steps.length > 0; steps = system.steps()) {
             for (Step step : steps) {
-                if (step.kind == ISystem.STEP_ACTIVITY) {
-                    activities.carryOut(step);
-                } else {
-                    services.carryOut(step);
+                switch (step.kind) {
+                    case ISystem.STEP_ACTIVITY -> activities.carryOut(step);
+                    case ISystem.STEP_BROADCAST -> broadcasts.carryOut(step);
+                    default -> services.carryOut(step);
                 }
             }
         }

@@ -16,17 +16,7 @@ final class Wishes {
      * supported.
      */
     static Wish of(Intent intent, String type) {
-        Wish wish = none();
-        wish.action = intent.getAction();
-        wish.data = intent.getDataString();
-        wish.type = type == null ? intent.getType() : type;
-        wish.identifier = intent.getIdentifier();
-        wish.target = intent.getPackage();
-        wish.component = intent.getComponent() == null ? null : intent.getComponent().flattenToString();
-        if (intent.getCategories() != null) {
-            wish.categories = intent.getCategories().toArray(new String[0]);
-        }
-        wish.flags = intent.getFlags();
+        Wish wish = asked(intent, type);
         Parcel parcel = Parcel.obtain();
         try {
             intent.writeToParcel(parcel, 0);
@@ -38,6 +28,22 @@ final class Wishes {
         } finally {
             parcel.recycle();
         }
+        return wish;
+    }
+
+    /** What the server looks at, for a question: the rest stays here. */
+    static Wish asked(Intent intent, String type) {
+        Wish wish = none();
+        wish.action = intent.getAction();
+        wish.data = intent.getDataString();
+        wish.type = type == null ? intent.getType() : type;
+        wish.identifier = intent.getIdentifier();
+        wish.target = intent.getPackage();
+        wish.component = intent.getComponent() == null ? null : intent.getComponent().flattenToString();
+        if (intent.getCategories() != null) {
+            wish.categories = intent.getCategories().toArray(new String[0]);
+        }
+        wish.flags = intent.getFlags();
         return wish;
     }
 

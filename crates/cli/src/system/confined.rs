@@ -1,0 +1,286 @@
+// SPDX-License-Identifier: Apache-2.0
+//! [`Bounds`]: the sandbox of each application of `takt system`. As root each package has a user of
+//! its own; what no sandbox gives here is said at the start, and by `takt ps`.
+
+use std::collections::BTreeMap;
+use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use ::system::App;
+use ::system::protocol::BoundRow;
+use anyhow::{Context, Result};
+use rustix::fs::{AtFlags, CWD, Gid, Mode, OFlags, Uid, chownat, fchown, mkdirat, openat};
+use rustix::io::Errno;
+use sandbox::{
+    Access, Bound, Confinement, Grant, Identity, Limits, LocalSockets, Network, OtherProcesses,
+    RealTime, Report, Spec, State,
+};
+
+use crate::framework::Framework;
+use crate::java;
+use crate::jdk::Jdk;
+use crate::run::confined::{INTERNET, OPEN_FILES_MAX, Sandbox, tell_missing};
+
+/// Processes and threads of a package: several times what a large one has, and a thirtieth of what
+/// a small machine has.
+const TASKS_MAX: u64 = 1_024;
+/// When memory runs out, an application ends before the server.
+const KILL_ORDER: i32 = 200;
+/// The rest of the server's environment is its user's.
+const ENVIRONMENT: [&str; 6] = [
+    "PATH",
+    "LANG",
+    "LC_ALL",
+    "TZ",
+    "JAVA_HOME",
+    "RUST_BACKTRACE",
+];
+/// Where a package's own compiled code goes: as on Android, below its data.
+const CODE: &str = "code_cache";
+const CACHES: [&str; 2] = ["cache", CODE];
+/// A folder that others come through, and a file that they read.
+const PASS: u32 = 0o001;
+const READ: u32 = 0o004;
+
+/// See the module.
+pub(super) struct Bounds {
+    pub(super) how: Sandbox,
+    /// What the server keeps.
+    pub(super) state: PathBuf,
+    /// Packages that a person has granted real-time policies, and up to which priority.
+    pub(super) real_time: BTreeMap<String, u8>,
+}
+
+impl Bounds {
+    /// Tries the sandbox of a package that asks for nothing, and says what is missing.
+    pub(super) fn announce(&self, framework: &Framework) -> Result<()> {
+        let is_root = rustix::process::geteuid().is_root();
+        let Some(strictness) = self.how.strictness() else {
+            let who = match is_root {
+                true => "everything to this machine, as root",
+                false => "all that this user may",
+            };
+            eprintln!("takt: --sandbox none: packages may do {who}");
+            return Ok(());
+        };
+        let user = user_of(Identity::BASE, &self.places(framework)?, &self.state);
+        let spec = self.spec(framework, user, None)?;
+        let made = Confinement::prepare(&spec, strictness)
+            .context("refused: applications cannot be confined (--sandbox)")?;
+        tell_missing(made.report(), "applications");
+        Ok(())
+    }
+
+    /// Has a process start in its sandbox, with an environment of its own.
+    pub(super) fn confine(
+        &self,
+        command: &mut Command,
+        framework: &Framework,
+        app: &App<'_>,
+    ) -> Result<Option<Vec<BoundRow>>> {
+        let kept = ENVIRONMENT.map(|name| (name, std::env::var_os(name)));
+        command.env_clear();
+        command.envs(kept.into_iter().filter_map(|(name, it)| Some((name, it?))));
+        command.env("HOME", &app.data);
+        command.env("XDG_CACHE_HOME", app.data.join(CODE));
+        command.current_dir("/");
+        let Some(strictness) = self.how.strictness() else {
+            give(&app.data, rustix::process::geteuid().as_raw())?;
+            return Ok(None);
+        };
+        let user = user_of(app.process.uid, &self.places(framework)?, &self.state);
+        let spec = self.spec(framework, user, Some(app))?;
+        let made = Confinement::prepare(&spec, strictness)
+            .context("refused: it cannot be confined (--sandbox)")?;
+        let own = spec
+            .identity
+            .filter(|_| made.report().holds(Bound::Identity));
+        let owner = own.map_or(rustix::process::geteuid().as_raw(), |it| it.uid);
+        give(&app.data, owner)?;
+        let rows = rows(made.report());
+        made.confine(command);
+        Ok(Some(rows))
+    }
+
+    /// What every application reads and runs, besides what every program does.
+    fn places(&self, framework: &Framework) -> Result<Vec<PathBuf>> {
+        let own = std::env::current_exe().context("cannot find this program's own file")?;
+        let mut places = framework.places();
+        places.push(Jdk::find()?.home);
+        // The library, and the code that was delivered with it.
+        let machine = java::machine_beside(&own)?;
+        places.extend([java::MACHINE, CODE_DELIVERED].map(|it| machine.join(it)));
+        places.push(own);
+        Ok(places)
+    }
+
+    fn spec(
+        &self,
+        framework: &Framework,
+        user: Result<Identity, String>,
+        app: Option<&App<'_>>,
+    ) -> Result<Spec> {
+        let mut files = Grant::system();
+        let places = self.places(framework)?.into_iter();
+        files.extend(places.map(|it| Grant::new(it, Access::Run)));
+        // Large results of SQLite lie in files without a name, by tmpfile(3).
+        files.push(Grant::new("/tmp", Access::Scratch));
+        if let Some(app) = app {
+            files.push(Grant::new(&app.code, Access::Read));
+            files.push(Grant::new(&app.libraries, Access::Run));
+            files.push(Grant::new(&app.data, Access::Write));
+        }
+        let permissions = app.map(|it| it.manifest.uses_permissions.as_slice());
+        let has_internet = permissions.is_some_and(|all| all.iter().any(|it| it == INTERNET));
+        let granted = app.and_then(|it| self.real_time.get(&it.manifest.package));
+        let lacks = user.as_ref().err();
+        Ok(Spec {
+            lacks: lacks
+                .map(|it| (Bound::Identity, it.clone()))
+                .into_iter()
+                .collect(),
+            identity: user.ok(),
+            files,
+            network: match has_internet {
+                true => Network::Full,
+                false => Network::None,
+            },
+            // Links to others are descriptors that the server hands over.
+            local_sockets: LocalSockets::Refused,
+            // Who serves calls reads there how urgent its caller is.
+            other_processes: OtherProcesses::Listed,
+            real_time: granted.map_or(RealTime::FromOutside, |it| RealTime::UpTo(*it)),
+            limits: Limits {
+                tasks: Some(TASKS_MAX),
+                open_files: Some(OPEN_FILES_MAX),
+                locked_bytes: None,
+                real_time_us: None,
+                kill_order: Some(KILL_ORDER),
+            },
+            group: None,
+        })
+    }
+}
+
+/// The folder of delivered code beside the machine.
+const CODE_DELIVERED: &str = "code";
+
+/// A package's own user, or why it has none: the framework must be open to everybody for that,
+/// and the way to its data.
+fn user_of(uid: u32, places: &[PathBuf], state: &Path) -> Result<Identity, String> {
+    if !rustix::process::geteuid().is_root() {
+        return Err("root alone gives users of their own".to_owned());
+    }
+    let closed = places.iter().find_map(|it| closed(it));
+    match closed.or_else(|| closed_way(&state.join("data"))) {
+        Some(path) => Err(format!("{} is closed to others", path.display())),
+        None => Ok(Identity { uid, gid: uid }),
+    }
+}
+
+/// What on the way to a folder keeps others out, as far as there is a way.
+fn closed_way(path: &Path) -> Option<PathBuf> {
+    let there = path.ancestors().find_map(|it| it.canonicalize().ok())?;
+    let shut = there.ancestors().find(|it| !is_open(it, PASS));
+    shut.map(Path::to_owned)
+}
+
+fn is_open(path: &Path, bits: u32) -> bool {
+    std::fs::metadata(path).is_ok_and(|it| it.permissions().mode() & bits == bits)
+}
+
+/// What keeps others from reading a path. What is not there grants nothing, and keeps nobody out.
+fn closed(path: &Path) -> Option<PathBuf> {
+    let path = path.canonicalize().ok()?;
+    let way = path.parent().and_then(closed_way);
+    way.or_else(|| (!is_open(&path, READ)).then_some(path))
+}
+
+/// A package's data is its user's. Its user changes when the server runs in another way.
+fn give(data: &Path, uid: u32) -> Result<()> {
+    let is_given = std::fs::symlink_metadata(data).is_ok_and(|it| it.uid() == uid);
+    let given = match is_given {
+        true => Ok(()),
+        false => give_all(data, uid),
+    };
+    let made = given.and_then(|()| make_caches(data, uid));
+    made.with_context(|| format!("cannot give {} to user {uid}", data.display()))
+}
+
+/// Folders that the framework would make and give to a group that no package is in here.
+fn make_caches(data: &Path, uid: u32) -> Result<()> {
+    let flags = OFlags::DIRECTORY | OFlags::CLOEXEC | OFlags::NOFOLLOW;
+    let folder = rustix::fs::open(data, flags, Mode::empty())?;
+    for name in CACHES {
+        match mkdirat(&folder, name, Mode::from_raw_mode(0o700)) {
+            Ok(()) => {}
+            // Whatever it is, it is the package's.
+            Err(Errno::EXIST) => continue,
+            Err(error) => return Err(error.into()),
+        }
+        let made = openat(&folder, name, flags, Mode::empty())?;
+        fchown(&made, Some(Uid::from_raw(uid)), Some(Gid::from_raw(uid)))?;
+    }
+    Ok(())
+}
+
+/// With all below; the folder itself last, so that a start that was cut off is done again.
+fn give_all(path: &Path, uid: u32) -> Result<()> {
+    let found = std::fs::symlink_metadata(path)?;
+    if found.is_dir() {
+        for entry in std::fs::read_dir(path)? {
+            give_all(&entry?.path(), uid)?;
+        }
+    } else if found.nlink() > 1 {
+        // It may be somebody else's file under another name.
+        return Ok(());
+    }
+    let (owner, group) = (Uid::from_raw(uid), Gid::from_raw(uid));
+    chownat(
+        CWD,
+        path,
+        Some(owner),
+        Some(group),
+        AtFlags::SYMLINK_NOFOLLOW,
+    )?;
+    Ok(())
+}
+
+fn rows(report: &Report) -> Vec<BoundRow> {
+    let row = |(bound, state): &(Bound, State)| BoundRow {
+        name: bound.name().to_owned(),
+        holds: matches!(state, State::Holds(_)),
+        how: match state {
+            State::Holds(how) => how.clone(),
+            State::Missing(why) => why.clone(),
+        },
+    };
+    report.bounds().iter().map(row).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_folder_that_others_cannot_pass_is_named() {
+        let folder = tempfile::tempdir().unwrap();
+        let place = folder.path().join("inner/file");
+        std::fs::create_dir(place.parent().unwrap()).unwrap();
+        std::fs::write(&place, "").unwrap();
+        let set = |path: &Path, mode| {
+            std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode)).unwrap();
+        };
+        set(folder.path(), 0o755);
+        set(place.parent().unwrap(), 0o711);
+        set(&place, 0o644);
+        assert_eq!(closed(&place), None);
+        set(&place, 0o600);
+        assert_eq!(closed(&place), Some(place.canonicalize().unwrap()));
+        set(&place, 0o644);
+        set(folder.path(), 0o700);
+        assert_eq!(closed(&place), Some(folder.path().canonicalize().unwrap()));
+        assert_eq!(closed(&folder.path().join("none")), None);
+    }
+}
