@@ -2,10 +2,15 @@
 package org.example.asker;
 
 import android.app.Activity;
+import android.content.BroadcastReceiver;
 import android.content.ComponentName;
 import android.content.Context;
 import android.content.Intent;
+import android.content.IntentFilter;
 import android.content.ServiceConnection;
+import android.content.pm.PackageInfo;
+import android.content.pm.PackageManager;
+import android.content.pm.ResolveInfo;
 import android.os.Bundle;
 import android.os.Handler;
 import android.os.IBinder;
@@ -26,6 +31,14 @@ public final class Main extends Activity implements ServiceConnection {
         super.onCreate(state);
         Log.i(TAG, "greeting " + getIntent().getStringExtra("greeting"));
         tryHidden();
+        look();
+        IntentFilter heard = new IntentFilter("org.example.asker.HEAR");
+        registerReceiver(new BroadcastReceiver() {
+            @Override
+            public void onReceive(Context context, Intent intent) {
+                Log.i(TAG, "heard " + intent.getStringExtra("text"));
+            }
+        }, heard, RECEIVER_EXPORTED);
         Intent intent = new Intent().setClassName("org.example.meter", "org.example.meter.Meter");
         boolean isThere = bindService(intent.putExtra("for", "asker"), this, Context.BIND_AUTO_CREATE);
         Log.i(TAG, "bind " + isThere);
@@ -37,6 +50,23 @@ public final class Main extends Activity implements ServiceConnection {
             Log.e(TAG, "hidden " + bindService(hidden, this, Context.BIND_AUTO_CREATE));
         } catch (SecurityException e) {
             Log.i(TAG, "hidden is refused");
+        }
+    }
+
+    /** What it sees of another package. */
+    private void look() {
+        PackageManager packages = getPackageManager();
+        try {
+            PackageInfo meter = packages.getPackageInfo("org.example.meter", PackageManager.GET_SERVICES);
+            boolean isOther = meter.applicationInfo.uid != getApplicationInfo().uid;
+            Log.i(TAG, "sees " + meter.versionName + " with " + meter.services.length + " services, of another user "
+                    + isOther);
+            packages.getPackageInfo("org.example.none", 0);
+        } catch (PackageManager.NameNotFoundException e) {
+            Log.i(TAG, "there is no " + e.getMessage());
+        }
+        for (ResolveInfo it : packages.queryIntentActivities(new Intent("org.example.meter.PICK"), 0)) {
+            Log.i(TAG, "takes it: " + it.activityInfo.name);
         }
     }
 
@@ -63,6 +93,7 @@ public final class Main extends Activity implements ServiceConnection {
     protected void onActivityResult(int request, int code, Intent data) {
         int number = data == null ? -1 : data.getIntExtra("number", 0);
         Log.i(TAG, "result " + request + " " + code + " " + number);
+        sendBroadcast(new Intent("org.example.meter.READ").putExtra("text", "asker"));
     }
 
     @Override

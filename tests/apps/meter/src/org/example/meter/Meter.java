@@ -12,9 +12,10 @@ import android.os.Process;
 import android.os.RemoteException;
 import android.util.Log;
 
-/** Answers each message by its number and one, and says who asked. */
+/** Answers each message by its number and one, or by the user who asks. */
 public final class Meter extends Service {
     private static final String TAG = "Meter";
+    private static final int WHO = 1;
 
     @Override
     public IBinder onBind(Intent intent) {
@@ -24,9 +25,11 @@ public final class Meter extends Service {
     }
 
     private static boolean answer(Message asked) {
-        Log.i(TAG, "asked " + asked.arg1);
+        boolean isWho = asked.what == WHO;
+        Log.i(TAG, isWho ? "asked by " + asked.sendingUid : "asked " + asked.arg1);
+        int answer = isWho ? asked.sendingUid : asked.arg1 + 1;
         try {
-            asked.replyTo.send(Message.obtain(null, 0, asked.arg1 + 1, Process.myPid()));
+            asked.replyTo.send(Message.obtain(null, 0, answer, Process.myPid()));
         } catch (RemoteException e) {
             Log.e(TAG, "nobody hears the answer", e);
         }

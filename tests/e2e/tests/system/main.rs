@@ -2,128 +2,22 @@
 //! `takt system`: applications of several packages, in processes of their own, by the commands that
 //! a person has.
 
-use std::os::unix::fs::PermissionsExt as _;
-use std::path::{Path, PathBuf};
-use std::process::Command;
-use std::time::Duration;
+mod isolation;
+mod world;
 
-use e2e::application::Application;
-use e2e::{Run, apps, takt_path};
+use std::path::Path;
+
+use e2e::{Run, apps};
 use rt::clock::{Clock, Monotonic};
-use serde_json::Value;
-use tempfile::TempDir;
 
-/// For whatever a busy machine does.
-const BOUND_NS: u64 = 120_000_000_000;
-const LOOK: Duration = Duration::from_millis(50);
+use crate::world::{World, is_alive, is_root};
+
 /// Installs in which the server is killed, each a little later.
 const KILLS: u64 = 5;
 const KILL_NS: u64 = 25_000_000;
 const ASKER: &str = "org.example.asker";
 const METER: &str = "org.example.meter";
 const FLAKY: &str = "org.example.flaky";
-
-/// A server in a folder of its own.
-struct World {
-    folder: TempDir,
-    server: Option<Application>,
-}
-
-impl World {
-    fn new() -> Self {
-        let folder = tempfile::tempdir().expect("a directory");
-        // Others come as far as the socket.
-        let open = std::fs::Permissions::from_mode(0o755);
-        std::fs::set_permissions(folder.path(), open).expect("it is ours");
-        let mut world = Self {
-            folder,
-            server: None,
-        };
-        world.start();
-        world
-    }
-
-    fn start(&mut self) {
-        let mut command = Command::new(takt_path());
-        command.args(["system", "--state"]).arg(self.state());
-        command.arg("--socket").arg(self.socket());
-        // For machines that do other things as well.
-        command.args(["--start=100s", "--anr=100s"]);
-        let mut server = Application::start(&mut command);
-        server.await_line("listens at");
-        self.server = Some(server);
-    }
-
-    fn state(&self) -> PathBuf {
-        self.folder.path().join("state")
-    }
-
-    fn socket(&self) -> PathBuf {
-        self.folder.path().join("socket")
-    }
-
-    fn command(&self, words: &[&str]) -> Command {
-        let mut command = Command::new(takt_path());
-        command.args(words).env("TAKT_SYSTEM", self.socket());
-        command
-    }
-
-    fn run(&self, words: &[&str]) -> Run {
-        Run::of(&mut self.command(words))
-    }
-
-    /// What a command says that must go well.
-    fn said(&self, words: &[&str]) -> String {
-        let run = self.run(words);
-        assert_eq!(run.code, 0, "{words:?}: {run:#?}");
-        run.stdout
-    }
-
-    fn install(&self, app: &str) -> String {
-        let file = apps::folder().join(format!("{app}.apk"));
-        self.said(&["install", file.to_str().expect("a text")])
-    }
-
-    /// The row of a process.
-    fn process(&self, name: &str) -> Option<Value> {
-        let json: Value = serde_json::from_str(&self.said(&["ps", "--json"])).expect("JSON");
-        let rows = json["processes"].as_array().expect("rows").clone();
-        rows.into_iter().find(|it| it["name"] == name)
-    }
-
-    fn pid(&self, name: &str) -> u64 {
-        let row = self.process(name).expect("it runs");
-        assert_eq!(row["state"], "running", "{row}");
-        row["pid"].as_u64().expect("a number")
-    }
-
-    /// What a package has said under a tag.
-    fn log(&self, package: &str, tag: &str) -> Vec<String> {
-        let words = ["logcat", "--package", package, "--tag", tag];
-        apps::said(&self.said(&words), tag)
-    }
-
-    fn await_true(&self, what: &str, is_so: impl Fn() -> bool) {
-        let until = Monotonic.now_ns() + BOUND_NS;
-        while !is_so() {
-            let log = || self.said(&["logcat"]);
-            assert!(Monotonic.now_ns() < until, "{what}: {}", log());
-            Monotonic.sleep_until(Monotonic.now_ns() + LOOK.as_nanos() as u64);
-        }
-    }
-
-    fn await_line(&self, package: &str, tag: &str, line: &str) {
-        let is_said = || self.log(package, tag).iter().any(|it| it == line);
-        self.await_true(line, is_said);
-    }
-}
-
-fn is_alive(pid: u64) -> bool {
-    // One that was not waited for is dead all the same.
-    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
-    stat.rsplit_once(") ")
-        .is_some_and(|(_, it)| !it.starts_with(['Z', 'X']))
-}
 
 #[test]
 fn without_a_server_each_command_says_how_to_start_one() {
@@ -157,6 +51,7 @@ fn three_applications_live_side_by_side() {
     assert!(world.install("meter").starts_with("replaced"));
 
     two_talk(&world);
+    all_are_told(&world);
     one_fails(&world);
 
     // Its client hears of the end.
@@ -178,7 +73,7 @@ fn three_applications_live_side_by_side() {
     world.said(&["am", "start", "-n", "org.example.asker/.Main"]);
     world.await_line(ASKER, "Asker", "result 7 -1 42");
 
-    let data = world.state().join("data").join(ASKER);
+    let data = world.data(ASKER);
     assert!(data.is_dir());
     world.said(&["uninstall", ASKER]);
     assert!(!data.exists());
@@ -191,36 +86,52 @@ fn three_applications_live_side_by_side() {
     assert!(!world.socket().exists());
 }
 
-impl World {
-    /// Without a server nobody can be asked.
-    fn await_dead(&self, pid: u64) {
-        let until = Monotonic.now_ns() + BOUND_NS;
-        while is_alive(pid) {
-            assert!(Monotonic.now_ns() < until, "{pid} lives");
-            Monotonic.sleep_until(Monotonic.now_ns() + LOOK.as_nanos() as u64);
-        }
-    }
-}
-
 /// An activity binds a service of another package, in another process, and sends it a message; then
 /// it has an activity of that package give it a result.
 fn two_talk(world: &World) {
     let words = ["am", "start", "-n", "org.example.asker/.Main"];
     world.said(&[&words[..], &["--es", "greeting", "hello"]].concat());
-    world.await_line(ASKER, "Asker", "result 7 -1 42");
+    world.await_line(ASKER, "Asker", "heard asker");
+    let others_user = world.has_own_users(ASKER);
+    let sees = format!("sees 1.0 with 2 services, of another user {others_user}");
     let expected = [
         "greeting hello",
         "hidden is refused",
+        &sees,
+        "there is no org.example.none",
+        "takes it: org.example.meter.Pick",
         "bind true",
         "connected to org.example.meter/.Meter",
         "answer 42 from elsewhere true",
         "result 7 -1 42",
+        "heard asker",
     ];
     assert_eq!(world.log(ASKER, "Asker"), expected);
+    assert_eq!(world.log(METER, "Reader"), ["read asker"]);
+    assert!(world.log(METER, "HiddenReader").is_empty());
     assert_eq!(world.log(METER, "Meter"), ["bound: asker", "asked 41"]);
     let pick = ["started by org.example.asker/.Main"];
     assert_eq!(world.log(METER, "Pick"), pick);
     assert_ne!(world.pid(ASKER), world.pid(METER));
+}
+
+/// A person's broadcast reaches receivers of a manifest, exported or not, and what one of them sends
+/// reaches a receiver that code has registered.
+fn all_are_told(world: &World) {
+    let words = [
+        "am",
+        "broadcast",
+        "-a",
+        "org.example.meter.READ",
+        "--es",
+        "text",
+        "person",
+    ];
+    assert_eq!(world.said(&words), "sent to 2 receivers\n");
+    world.await_line(ASKER, "Asker", "heard person");
+    world.await_line(METER, "HiddenReader", "read person");
+    let nobody = world.said(&["am", "broadcast", "-a", "org.example.NONE"]);
+    assert_eq!(nobody, "sent to 0 receivers\n");
 }
 
 /// It is started again, later each time, and the others live on.
@@ -299,8 +210,4 @@ fn system_socket(path: &Path) -> std::os::fd::OwnedFd {
     let socket = socket.expect("a socket");
     rustix::net::connect(&socket, &address).expect("it listens");
     socket
-}
-
-fn is_root() -> bool {
-    rt::process::uid() == 0
 }
