@@ -35,7 +35,7 @@ use crate::agent::{Agent, ISystemStub};
 use crate::disk::{Place, RealDisk};
 use crate::door::Door;
 use crate::protocol::BoundRow;
-use crate::remains::end_all_of;
+use crate::remains::{adopt_orphans, end_all_of};
 use crate::state::{Start, State};
 
 /// What the loop hears: each process has two numbers of its own behind these.
@@ -189,6 +189,8 @@ struct Kept {
 /// [`SystemError`]
 pub fn open(options: &Options, host: Arc<dyn Host>) -> Result<Daemon, SystemError> {
     raise_files();
+    // Where that cannot be, what loses its parent goes to the system's first process, as before.
+    let _ = adopt_orphans();
     let place = &options.state;
     let disk = RealDisk::open(place).map_err(|it| SystemError::State(place.clone(), it))?;
     let store = Store::open(disk).map_err(|it| SystemError::Store(place.clone(), it))?;

@@ -2,16 +2,29 @@
 //! [`end_all_of`]: what is left of a package behind its last process: programs that it has started.
 //!
 //! They are found by the user that the package alone has, and by the marks of a sandbox, which
-//! nobody can take off: another user's program of the same number has not both.
+//! nobody can take off: another user's program of the same number has not both. Who has lost its
+//! parent is this process's child ([`adopt_orphans`]), or nobody's that is a server.
 
 use std::path::Path;
 
-use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
+use rustix::io::Errno;
+use rustix::process::{
+    Pid, PidfdFlags, Signal, WaitOptions, getpid, pidfd_open, pidfd_send_signal,
+    set_child_subreaper, waitpid,
+};
 
-/// Looks until nothing is found: one that forks meanwhile is found by the next.
-const LOOKS_MAX: usize = 64;
+/// Looks until nothing is found: one that forks meanwhile is found by the next, and children of one
+/// that ends have lost their parent then.
+const LOOKS_MAX: usize = 256;
+/// The name of a server's process.
+const SERVER: &str = "takt";
 
-/// Ends all confined processes of a user, and says how many there were.
+/// Programs whose parents end are this process's children from now on.
+pub(crate) fn adopt_orphans() -> Result<(), Errno> {
+    set_child_subreaper(Some(getpid()))
+}
+
+/// Ends all that a package has left, and says how many there were.
 pub(crate) fn end_all_of(uid: u32) -> usize {
     let mut count = 0;
     for _ in 0..LOOKS_MAX {
@@ -36,46 +49,104 @@ fn look(proc: &Path, uid: u32) -> usize {
         let Ok(pidfd) = pidfd_open(pid, PidfdFlags::empty()) else {
             continue;
         };
-        let status = std::fs::read_to_string(entry.path().join("status")).unwrap_or_default();
-        if is_ours(&status, uid) && pidfd_send_signal(&pidfd, Signal::KILL).is_ok() {
+        let status = read(proc, pid, "status");
+        let Some(found) = Found::of(&status).filter(|it| it.uid == uid) else {
+            continue;
+        };
+        let is_child = found.parent == getpid();
+        if found.is_dead {
+            if is_child {
+                // Nobody else waits for it.
+                let _ = waitpid(Some(pid), WaitOptions::NOHANG);
+            }
+        } else if (is_child || is_alone(proc, &found))
+            && pidfd_send_signal(&pidfd, Signal::KILL).is_ok()
+        {
             ended += 1;
         }
     }
     ended
 }
 
-/// By a process's `status`; one that is dead and not waited for yet is none.
-fn is_ours(status: &str, uid: u32) -> bool {
-    let field = |name: &str| {
-        let line = status.lines().find_map(|it| it.strip_prefix(name))?;
-        line.split_whitespace().next()
-    };
-    let number = |name| field(name).and_then(|it| it.parse::<u32>().ok());
-    let is_dead = matches!(field("State:"), None | Some("Z" | "X"));
-    let is_confined = number("NoNewPrivs:") == Some(1) && number("Seccomp:") == Some(2);
-    !is_dead && is_confined && number("Uid:") == Some(uid)
+/// Its parent is neither of its package nor a server.
+fn is_alone(proc: &Path, found: &Found) -> bool {
+    let status = read(proc, found.parent, "status");
+    let is_server = read(proc, found.parent, "comm").trim_end() == SERVER;
+    !is_server && Found::of(&status).is_none_or(|it| it.uid != found.uid)
+}
+
+fn read(proc: &Path, pid: Pid, name: &str) -> String {
+    let path = proc.join(pid.as_raw_pid().to_string()).join(name);
+    std::fs::read_to_string(path).unwrap_or_default()
+}
+
+/// A confined process.
+struct Found {
+    uid: u32,
+    parent: Pid,
+    is_dead: bool,
+}
+
+impl Found {
+    /// By a process's `status`; none if it is not confined.
+    fn of(status: &str) -> Option<Self> {
+        let field = |name: &str| {
+            let line = status.lines().find_map(|it| it.strip_prefix(name))?;
+            line.split_whitespace().next()
+        };
+        let number = |name| field(name).and_then(|it| it.parse::<u32>().ok());
+        let is_confined = number("NoNewPrivs:") == Some(1) && number("Seccomp:") == Some(2);
+        is_confined.then_some(())?;
+        Some(Self {
+            uid: number("Uid:")?,
+            parent: Pid::from_raw(number("PPid:")?.cast_signed())?,
+            is_dead: matches!(field("State:")?, "Z" | "X"),
+        })
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    const STATUS: &str = "Name:\tsleep\nState:\tS (sleeping)\nUid:\t10001\t10001\t10001\t10001\n\
-                          NoNewPrivs:\t1\nSeccomp:\t2\n";
+    const STATUS: &str = "Name:\tsleep\nState:\tS (sleeping)\nPPid:\t7\n\
+                          Uid:\t10001\t10001\t10001\t10001\nNoNewPrivs:\t1\nSeccomp:\t2\n";
 
     #[test]
-    fn a_confined_process_of_that_user_is_ours_and_no_other() {
-        assert!(is_ours(STATUS, 10_001));
-        assert!(!is_ours(STATUS, 10_002));
+    fn a_confined_process_is_found_with_its_user_and_no_other() {
+        let found = Found::of(STATUS).unwrap();
+        assert_eq!((found.uid, found.is_dead), (10_001, false));
+        assert_eq!(found.parent, Pid::from_raw(7).unwrap());
+        let dead = STATUS.replace("State:\tS", "State:\tZ");
+        assert!(Found::of(&dead).unwrap().is_dead);
         for (from, to) in [
             ("Seccomp:\t2", "Seccomp:\t0"),
             ("NoNewPrivs:\t1", "NoNewPrivs:\t0"),
-            ("State:\tS", "State:\tZ"),
             ("Uid:", "Gid:"),
         ] {
-            assert!(!is_ours(&STATUS.replace(from, to), 10_001), "{to}");
+            assert!(Found::of(&STATUS.replace(from, to)).is_none(), "{to}");
         }
-        assert!(!is_ours("", 10_001));
+        assert!(Found::of("").is_none());
+    }
+
+    /// One that a server has started, one of the same package, one that has lost its parent.
+    #[test]
+    fn who_has_a_parent_of_its_package_or_a_server_is_not_alone() {
+        let proc = tempfile::tempdir().unwrap();
+        let put = |pid: u32, name: &str, text: &str| {
+            let folder = proc.path().join(pid.to_string());
+            std::fs::create_dir_all(&folder).unwrap();
+            std::fs::write(folder.join(name), text).unwrap();
+        };
+        let found = Found::of(STATUS).unwrap();
+        assert!(is_alone(proc.path(), &found));
+        put(7, "status", STATUS);
+        put(7, "comm", "sh\n");
+        assert!(!is_alone(proc.path(), &found));
+        put(7, "status", "");
+        assert!(is_alone(proc.path(), &found));
+        put(7, "comm", "takt\n");
+        assert!(!is_alone(proc.path(), &found));
     }
 
     #[test]

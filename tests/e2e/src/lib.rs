@@ -6,6 +6,7 @@ pub mod application;
 pub mod apps;
 pub mod bound;
 pub mod browser;
+pub mod world;
 
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::CommandExt;

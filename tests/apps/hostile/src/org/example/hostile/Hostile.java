@@ -77,8 +77,6 @@ public final class Hostile extends Service implements ServiceConnection {
         attempt("hidden activity", () -> startActivity(meter("Vault").addFlags(Intent.FLAG_ACTIVITY_NEW_TASK)));
         attempt("hidden start", () -> held(startService(meter("Hidden")) != null));
         fill();
-        Binder.restoreCallingIdentity(FOREIGN_IDENTITY);
-        Log.i(TAG, "claims to be " + Binder.getCallingUid());
         bindService(meter("Meter"), this, Context.BIND_AUTO_CREATE);
     }
 
@@ -90,7 +88,7 @@ public final class Hostile extends Service implements ServiceConnection {
         try {
             attempt.run();
             Log.e(TAG, name + " is done");
-        } catch (Exception e) {
+        } catch (Exception | LinkageError e) {
             Log.i(TAG, name + " is refused");
             Log.d("HostileWhy", name + ": " + e);
         }
@@ -155,6 +153,8 @@ public final class Hostile extends Service implements ServiceConnection {
             Log.i(TAG, "is taken for " + answer.arg1);
             return true;
         }));
+        Binder.restoreCallingIdentity(FOREIGN_IDENTITY);
+        Log.i(TAG, "claims to be " + Binder.getCallingUid());
         try {
             new Messenger(service).send(asked);
         } catch (RemoteException e) {

@@ -8,11 +8,10 @@ use std::path::PathBuf;
 use std::process::Command;
 
 use e2e::takt_path;
+use e2e::world::{World, holds, is_alive, is_root};
 use serde_json::Value;
 
-use crate::METER;
-use crate::world::{World, holds, is_alive, is_root};
-
+const METER: &str = "org.example.meter";
 const HOSTILE: &str = "org.example.hostile";
 /// Of these the ones that the machine has.
 const DEVICES: [&str; 9] = [
@@ -25,7 +24,7 @@ const TASKS_MIN: u64 = 200;
 
 #[test]
 fn a_hostile_package_is_held_off() {
-    let world = World::new();
+    let world = World::begin();
     world.install("meter");
     world.install("hostile");
     world.said(&["am", "startservice", "-n", "org.example.meter/.Meter"]);

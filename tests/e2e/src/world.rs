@@ -6,26 +6,36 @@ use std::path::PathBuf;
 use std::process::Command;
 use std::time::Duration;
 
-use e2e::application::Application;
-use e2e::{Run, apps, takt_path};
 use rt::clock::{Clock, Monotonic};
 use serde_json::Value;
 use tempfile::TempDir;
+
+use crate::application::Application;
+use crate::{Run, apps, takt_path};
 
 /// For whatever a busy machine does.
 const BOUND_NS: u64 = 120_000_000_000;
 const LOOK: Duration = Duration::from_millis(50);
 
 /// A server in a folder of its own.
-pub(crate) struct World {
-    pub(crate) folder: TempDir,
-    pub(crate) server: Option<Application>,
+pub struct World {
+    /// All that is its own.
+    pub folder: TempDir,
+    /// Its process; none after its end.
+    pub server: Option<Application>,
 }
 
 impl World {
-    pub(crate) fn new() -> Self {
+    /// One that runs.
+    pub fn begin() -> Self {
         // Not in /tmp, where every application may make files.
-        let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).expect("a directory");
+        let folder = takt_path()
+            .ancestors()
+            .nth(2)
+            .expect("a target")
+            .join("tmp");
+        std::fs::create_dir_all(&folder).expect("it is ours");
+        let folder = tempfile::tempdir_in(folder).expect("a directory");
         // Others come as far as the socket.
         let open = std::fs::Permissions::from_mode(0o755);
         std::fs::set_permissions(folder.path(), open).expect("it is ours");
@@ -37,7 +47,8 @@ impl World {
         world
     }
 
-    pub(crate) fn start(&mut self) {
+    /// Starts it, or starts it again.
+    pub fn start(&mut self) {
         let mut command = Command::new(takt_path());
         command.args(["system", "--state"]).arg(self.state());
         command.arg("--socket").arg(self.socket());
@@ -48,67 +59,74 @@ impl World {
         self.server = Some(server);
     }
 
-    pub(crate) fn state(&self) -> PathBuf {
+    /// What it keeps.
+    pub fn state(&self) -> PathBuf {
         self.folder.path().join("state")
     }
 
-    pub(crate) fn socket(&self) -> PathBuf {
+    /// Where commands come to.
+    pub fn socket(&self) -> PathBuf {
         self.folder.path().join("socket")
     }
 
-    pub(crate) fn command(&self, words: &[&str]) -> Command {
+    /// A command that speaks with it.
+    pub fn command(&self, words: &[&str]) -> Command {
         let mut command = Command::new(takt_path());
         command.args(words).env("TAKT_SYSTEM", self.socket());
         command
     }
 
-    pub(crate) fn run(&self, words: &[&str]) -> Run {
+    /// What came of a command.
+    pub fn run(&self, words: &[&str]) -> Run {
         Run::of(&mut self.command(words))
     }
 
     /// What a command says that must go well.
-    pub(crate) fn said(&self, words: &[&str]) -> String {
+    pub fn said(&self, words: &[&str]) -> String {
         let run = self.run(words);
         assert_eq!(run.code, 0, "{words:?}: {run:#?}");
         run.stdout
     }
 
-    pub(crate) fn install(&self, app: &str) -> String {
+    /// Installs a package of `cargo xtask framework`.
+    pub fn install(&self, app: &str) -> String {
         let file = apps::folder().join(format!("{app}.apk"));
         self.said(&["install", file.to_str().expect("a text")])
     }
 
     /// Where a package has its data.
-    pub(crate) fn data(&self, package: &str) -> PathBuf {
+    pub fn data(&self, package: &str) -> PathBuf {
         self.state().join("data").join(package)
     }
 
     /// The row of a process.
-    pub(crate) fn process(&self, name: &str) -> Option<Value> {
+    pub fn process(&self, name: &str) -> Option<Value> {
         let json: Value = serde_json::from_str(&self.said(&["ps", "--json"])).expect("JSON");
         let rows = json["processes"].as_array().expect("rows").clone();
         rows.into_iter().find(|it| it["name"] == name)
     }
 
     /// Whether each package has a user of its own.
-    pub(crate) fn has_own_users(&self, name: &str) -> bool {
+    pub fn has_own_users(&self, name: &str) -> bool {
         let row = self.process(name).expect("it runs");
         holds(&row, "own user")
     }
 
-    pub(crate) fn pid(&self, name: &str) -> u64 {
+    /// The kernel's number of a process that runs.
+    pub fn pid(&self, name: &str) -> u64 {
         let row = self.process(name).expect("it runs");
         assert_eq!(row["state"], "running", "{row}");
         row["pid"].as_u64().expect("a number")
     }
 
     /// What a package has said under a tag.
-    pub(crate) fn log(&self, package: &str, tag: &str) -> Vec<String> {
+    pub fn log(&self, package: &str, tag: &str) -> Vec<String> {
         let words = ["logcat", "-d", "--package", package, "--tag", tag];
         apps::said(&self.said(&words), tag)
     }
 
-    pub(crate) fn await_true(&self, what: &str, is_so: impl Fn() -> bool) {
+    /// Waits until something is so; the logs say why it is not.
+    pub fn await_true(&self, what: &str, is_so: impl Fn() -> bool) {
         let until = Monotonic.now_ns() + BOUND_NS;
         while !is_so() {
             let log = || self.said(&["logcat", "-d"]);
@@ -117,13 +135,15 @@ impl World {
         }
     }
 
-    pub(crate) fn await_line(&self, package: &str, tag: &str, line: &str) {
+    /// Waits for a line of a package's.
+    pub fn await_line(&self, package: &str, tag: &str, line: &str) {
         let is_said = || self.log(package, tag).iter().any(|it| it == line);
         self.await_true(line, is_said);
     }
 }
 
-pub(crate) fn is_alive(pid: u64) -> bool {
+/// Whether a process runs.
+pub fn is_alive(pid: u64) -> bool {
     // One that was not waited for is dead all the same.
     let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
     stat.rsplit_once(") ")
@@ -132,7 +152,7 @@ pub(crate) fn is_alive(pid: u64) -> bool {
 
 impl World {
     /// Without a server nobody can be asked.
-    pub(crate) fn await_dead(&self, pid: u64) {
+    pub fn await_dead(&self, pid: u64) {
         let until = Monotonic.now_ns() + BOUND_NS;
         while is_alive(pid) {
             assert!(Monotonic.now_ns() < until, "{pid} lives");
@@ -141,12 +161,13 @@ impl World {
     }
 }
 
-pub(crate) fn is_root() -> bool {
+/// Whether root runs the tests.
+pub fn is_root() -> bool {
     rt::process::uid() == 0
 }
 
 /// Whether a bound of a process's sandbox holds.
-pub(crate) fn holds(row: &Value, name: &str) -> bool {
+pub fn holds(row: &Value, name: &str) -> bool {
     let bounds = row["sandbox"].as_array().expect("it is confined");
     let bound = bounds.iter().find(|it| it["name"] == name);
     bound.is_some_and(|it| it["holds"] == Value::Bool(true))

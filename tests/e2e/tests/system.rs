@@ -2,15 +2,11 @@
 //! `takt system`: applications of several packages, in processes of their own, by the commands that
 //! a person has.
 
-mod isolation;
-mod world;
-
 use std::path::Path;
 
+use e2e::world::{World, is_alive, is_root};
 use e2e::{Run, apps};
 use rt::clock::{Clock, Monotonic};
-
-use crate::world::{World, is_alive, is_root};
 
 /// Installs in which the server is killed, each a little later.
 const KILLS: u64 = 5;
@@ -40,7 +36,7 @@ fn without_a_server_each_command_says_how_to_start_one() {
 
 #[test]
 fn three_applications_live_side_by_side() {
-    let mut world = World::new();
+    let mut world = World::begin();
     for (app, package) in [("meter", METER), ("asker", ASKER), ("flaky", FLAKY)] {
         let said = world.install(app);
         assert!(
@@ -154,7 +150,7 @@ fn one_fails(world: &World) {
 
 #[test]
 fn a_server_that_is_killed_in_an_install_keeps_what_it_acknowledged() {
-    let mut world = World::new();
+    let mut world = World::begin();
     let file = apps::folder().join("flaky.apk");
     let file = file.to_str().expect("a text");
     let is_there = |world: &World| world.said(&["dumpsys"]).contains(FLAKY);
@@ -183,7 +179,7 @@ fn a_server_that_is_killed_in_an_install_keeps_what_it_acknowledged() {
 
 #[test]
 fn a_stranger_is_told_who_may_and_a_stalling_client_keeps_nobody() {
-    let world = World::new();
+    let world = World::begin();
     // They connect, and say nothing.
     let stalled: Vec<_> = (0..8).map(|_| system_socket(&world.socket())).collect();
     assert!(world.said(&["dumpsys"]).starts_with("packages: 0\n"));
