@@ -9,7 +9,8 @@ use crate::report::Bound;
 /// What an application may do; all else is refused, as far as the kernel can.
 #[derive(Debug)]
 pub struct Spec {
-    /// The user that it becomes, if this process may make it one; `None` leaves the one that it has.
+    /// The user that it becomes, if this process may make it one; `None` leaves the one that it
+    /// has.
     pub identity: Option<Identity>,
     /// Files and folders with all below them. A path that is not there grants nothing.
     pub files: Vec<Grant>,

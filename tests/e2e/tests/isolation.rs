@@ -50,6 +50,17 @@ fn a_hostile_package_is_held_off() {
     });
 
     let log = world.log(HOSTILE, "Hostile");
+    all_refused(&world, &log, &devices, stores.len());
+    bounded(&world, &log);
+
+    // Nobody was hurt.
+    assert_eq!(world.pid(METER), victim);
+    assert!(is_alive(victim));
+    assert_eq!(std::fs::read(&secret).expect("it is there"), b"nobody else's");
+    assert!(world.log(METER, "Vault").is_empty());
+}
+
+fn all_refused(world: &World, log: &[String], devices: &[&str], stores: usize) {
     let why = world.log(HOSTILE, "HostileWhy");
     let is_refused = |name: &str| {
         let expected = format!("{name} is refused");
@@ -69,7 +80,7 @@ fn a_hostile_package_is_held_off() {
     devices
         .iter()
         .for_each(|it| is_refused(&format!("device {it}")));
-    (0..stores.len()).for_each(|it| is_refused(&format!("poison {it}")));
+    (0..stores).for_each(|it| is_refused(&format!("poison {it}")));
     assert!(!log.iter().any(|it| it.ends_with("is done")), "{log:#?}");
     // They were refused, and did not fail for another reason.
     for (name, reason) in [
@@ -86,16 +97,6 @@ fn a_hostile_package_is_held_off() {
             "{name}, {reason}: {why:#?}"
         );
     }
-    bounded(&world, &log);
-
-    // Nobody was hurt.
-    assert_eq!(world.pid(METER), victim);
-    assert!(is_alive(victim));
-    assert_eq!(
-        std::fs::read(&secret).expect("it is there"),
-        b"nobody else's"
-    );
-    assert!(world.log(METER, "Vault").is_empty());
 }
 
 /// Starts the hostile package's service, and tells it where its victims are.

@@ -111,8 +111,8 @@ fn two_talk(world: &World) {
     assert_ne!(world.pid(ASKER), world.pid(METER));
 }
 
-/// A person's broadcast reaches receivers of a manifest, exported or not, and what one of them sends
-/// reaches a receiver that code has registered.
+/// A person's broadcast reaches receivers of a manifest, exported or not, and what one of them
+/// sends reaches a receiver that code has registered.
 fn all_are_told(world: &World) {
     let words = [
         "am",

@@ -13,7 +13,7 @@ import org.json.JSONException;
 import org.json.JSONObject;
 import takt.system.ISystem;
 
-/** Packages that {@code takt system} has installed, asked for one by one: each may change at any time. */
+/** Packages that {@code takt system} has installed; each is asked for, as it may change. */
 final class OtherPackages {
     private final ISystem system;
 
