@@ -56,7 +56,10 @@ fn a_hostile_package_is_held_off() {
     // Nobody was hurt.
     assert_eq!(world.pid(METER), victim);
     assert!(is_alive(victim));
-    assert_eq!(std::fs::read(&secret).expect("it is there"), b"nobody else's");
+    assert_eq!(
+        std::fs::read(&secret).expect("it is there"),
+        b"nobody else's"
+    );
     assert!(world.log(METER, "Vault").is_empty());
 }
 
