@@ -2,7 +2,9 @@
 //! A desktop without a screen: [`Desktop`] is sway, headless. What a person does goes in by its
 //! protocols for virtual devices, and what is seen comes out by grim.
 
+use std::fs::Permissions;
 use std::io::Write as _;
+use std::os::unix::fs::PermissionsExt as _;
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -218,7 +220,13 @@ fn sway(folder: &Path) -> (Child, SyncSender<()>) {
     let guard = bound::guard(child.id());
     for _ in 0..LOOKS_MAX {
         let display = std::fs::read_to_string(folder.join("display"));
-        if display.is_ok_and(|it| it.ends_with('\n')) {
+        if let Ok(display) = display
+            && let Some(socket) = display.strip_suffix('\n')
+        {
+            // An application of root's has no right to pass over another user's modes.
+            for (path, mode) in [(folder.to_owned(), 0o711), (folder.join(socket), 0o777)] {
+                std::fs::set_permissions(path, Permissions::from_mode(mode)).expect("ours");
+            }
             return (child, guard);
         }
         pause();

@@ -134,7 +134,7 @@ final class Broadcasts {
         return permissions == null || permissions.length == 0 ? null : permissions[0];
     }
 
-    /** The server brings a broadcast, for a receiver of the manifest or for what code registered. */
+    /** The server brings a broadcast, for a receiver of the manifest or for what code added. */
     synchronized void carryOut(Step step) throws RemoteException {
         Intent intent = Wishes.intent(step.wishes[0]);
         int sender = (int) step.numbers[0];
