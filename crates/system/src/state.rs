@@ -80,6 +80,8 @@ pub(crate) struct State {
     wakes: BTreeSet<u64>,
     /// Effects that nobody carries out yet.
     pub(crate) unsupported: u64,
+    /// Broadcasts that were lost, as too many waited for a process to be started.
+    pub(crate) too_early: u64,
 }
 
 impl State {
@@ -280,11 +282,13 @@ impl State {
 
     fn push(&mut self, process: ProcessId, step: Step) {
         let Some(running) = self.running.get_mut(&process) else {
-            let is_wanted = self.server.processes.get(process).is_some();
-            let early = self.early.entry(process).or_default();
-            // One that never comes is gone with its process.
-            if is_wanted && early.len() < EARLY_MAX {
-                early.push_back(step);
+            // What is for a process that nobody wants any more is gone with it.
+            if self.server.processes.get(process).is_some() {
+                let early = self.early.entry(process).or_default();
+                match early.len() < EARLY_MAX {
+                    true => early.push_back(step),
+                    false => self.too_early += 1,
+                }
             }
             return;
         };

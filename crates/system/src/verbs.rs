@@ -510,8 +510,9 @@ fn dumped(state: &State) -> String {
     let ((payloads, bytes), (lines, dropped)) = (state.payloads.counts(), state.logs.counts());
     let _ = writeln!(
         text,
-        "intents: {payloads} with {bytes} bytes\nlog: {lines} lines, {dropped} dropped\nnot supported: {}",
-        state.unsupported
+        "intents: {payloads} with {bytes} bytes\nlog: {lines} lines, {dropped} dropped\n\
+         broadcasts too early for a start: {}\nnot supported: {}",
+        state.too_early, state.unsupported
     );
     text
 }
