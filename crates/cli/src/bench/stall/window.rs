@@ -1,15 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 //! One window: the program started with one load, the control beside it, and what both found.
 
+use std::fmt::Write as _;
 use std::fs::File;
 use std::io::PipeReader;
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Command, ExitStatus, Stdio};
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, bail, ensure};
 use report::TimeBase;
 use rt::clock::{Clock, Monotonic};
 use rt::policy::{Policy, Priority};
+use rustix::process::{Pid, Signal};
 use serde::Deserialize;
 
 use super::code::{Code, RESERVE_BYTES};
@@ -27,8 +29,10 @@ const BESIDE_NS_MAX: u64 = 120_000_000_000;
 /// A load that has not done its least lengthens its window, at most so many times (Stall.java).
 const WINDOWS_MAX: u64 = 4;
 const LOOK_NS: u64 = 20_000_000;
-/// Lines of the program's that an error shows.
-const LINES_SHOWN: usize = 20;
+/// Lines of the program's that an error shows: those of a dump of its threads too.
+const LINES_SHOWN: usize = 400;
+/// A dump is written by then.
+const DUMP_NS: u64 = 2_000_000_000;
 
 /// The control's releases, and the times in which the host's steal counter rose.
 type Beside = (Vec<Sample>, Vec<(u64, u64)>);
@@ -129,26 +133,63 @@ fn run_to_end(command: &mut Command, load: Load, args: &Args, log: &Path) -> Res
     };
     let mut child = command.spawn().context("cannot start java")?;
     let ended = wait(&mut child, Monotonic.now_ns() + time_ns_max(args));
-    if ended.is_err() {
-        let _ = child.kill();
-        let _ = child.wait();
-    }
-    ended
+    let status = match ended {
+        Ok(Some(status)) => status,
+        Ok(None) => {
+            let threads = threads_of(child.id());
+            // What it says itself is in its log then, if it still can.
+            let _ = rustix::process::kill_process(Pid::from_child(&child), Signal::QUIT);
+            Monotonic.sleep_until(Monotonic.now_ns() + DUMP_NS);
+            end(&mut child);
+            bail!("it stands still; its threads, by the kernel:\n{threads}");
+        }
+        Err(error) => {
+            end(&mut child);
+            return Err(error);
+        }
+    };
+    ensure!(status.success(), "java ended with {status}");
+    Ok(())
 }
 
-fn wait(child: &mut Child, until_ns: u64) -> Result<()> {
-    loop {
+/// Until it ends; none if it has not by then.
+fn wait(child: &mut Child, until_ns: u64) -> Result<Option<ExitStatus>> {
+    while Monotonic.now_ns() <= until_ns {
         if let Some(status) = child.try_wait()? {
-            return match status.success() {
-                true => Ok(()),
-                false => bail!("java ended with {status}"),
-            };
-        }
-        if Monotonic.now_ns() > until_ns {
-            bail!("it stands still");
+            return Ok(Some(status));
         }
         Monotonic.sleep_until(Monotonic.now_ns() + LOOK_NS);
     }
+    Ok(None)
+}
+
+fn end(child: &mut Child) {
+    let _ = child.kill();
+    let _ = child.wait();
+}
+
+/// Each thread's name, state, system call and where in the kernel it waits; without the right to
+/// know, less.
+fn threads_of(process: u32) -> String {
+    let tasks = std::fs::read_dir(format!("/proc/{process}/task"));
+    let mut text = String::new();
+    for task in tasks.into_iter().flatten().flatten() {
+        let read = |name: &str| std::fs::read_to_string(task.path().join(name)).unwrap_or_default();
+        let stat = read("stat");
+        // After the name, which may hold anything.
+        let state = stat.rsplit(") ").next().and_then(|it| it.chars().next());
+        let (name, call, place) = (read("comm"), read("syscall"), read("wchan"));
+        let _ = writeln!(
+            text,
+            "  {} {} {} {} {}",
+            task.file_name().display(),
+            name.trim_end(),
+            state.unwrap_or('?'),
+            call.trim_end(),
+            place
+        );
+    }
+    text
 }
 
 fn read_samples(text: &str) -> Result<Vec<Sample>> {
@@ -272,6 +313,14 @@ mod tests {
         let control = row.control.unwrap();
         assert_eq!((control.late_ns.max, control.processor_above), (900, 1));
         assert_eq!(control.processor_ns_max, MACHINE_NS_MAX + 1);
+    }
+
+    #[test]
+    fn what_threads_wait_for_is_said_of_each() {
+        let own = threads_of(std::process::id());
+        let lines = own.lines().count();
+        assert!(lines >= 1 && own.contains(" R "), "this one runs: {own}");
+        assert_eq!(threads_of(u32::MAX), "");
     }
 
     #[test]
