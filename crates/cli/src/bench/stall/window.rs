@@ -301,7 +301,7 @@ mod tests {
         let samples = read_samples("1000,10,20\n2000,900,30\n3000,-5,25\n").unwrap();
         let kept = report("[500, 900000], [1000, 300000], [2000, 700000]");
         let mut control = samples.clone();
-        for (sample, processor_ns) in control.iter_mut().zip([MACHINE_NS_MAX + 1, 5, 900_000]) {
+        for (sample, processor_ns) in control.iter_mut().zip([MACHINE_NS_MAX + 1, 900_000, 5]) {
             sample.processor_ns = Some(processor_ns);
         }
         let beside = Some((control, vec![(2800, 2950)]));
