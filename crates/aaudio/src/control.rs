@@ -38,6 +38,13 @@ pub struct AAudioStream {
     pub(crate) session_id: i32,
 }
 
+impl AAudioStream {
+    /// What so many frames take, below 2³⁷; none if the number is negative.
+    fn bytes_of(&self, frames: i32) -> Option<usize> {
+        Some(usize::try_from(frames).ok()? * self.stream.granted().frame_bytes())
+    }
+}
+
 /// Where a stream lies, for its callbacks: known before it can be started.
 type Place = Arc<AtomicPtr<AAudioStream>>;
 
@@ -291,14 +298,12 @@ pub unsafe extern "C" fn AAudioStream_write(
     frames: i32,
     timeout_ns: i64,
 ) -> i32 {
-    let Some(it) = stream else { return NULL };
-    if buffer.is_null() {
+    let Some(it) = stream.filter(|_| !buffer.is_null()) else {
         return NULL;
-    }
-    let Ok(frames) = usize::try_from(frames) else {
+    };
+    let Some(size) = it.bytes_of(frames) else {
         return ILLEGAL_ARGUMENT;
     };
-    let size = frames * it.stream.granted().frame_bytes();
     // SAFETY: the caller's obligation; `size` is below 2³⁷.
     let bytes = unsafe { std::slice::from_raw_parts(buffer.cast::<u8>(), size) };
     match it.stream.write(bytes, due(timeout_ns)) {
@@ -319,14 +324,12 @@ pub unsafe extern "C" fn AAudioStream_read(
     frames: i32,
     timeout_ns: i64,
 ) -> i32 {
-    let Some(it) = stream else { return NULL };
-    if buffer.is_null() {
+    let Some(it) = stream.filter(|_| !buffer.is_null()) else {
         return NULL;
-    }
-    let Ok(frames) = usize::try_from(frames) else {
+    };
+    let Some(size) = it.bytes_of(frames) else {
         return ILLEGAL_ARGUMENT;
     };
-    let size = frames * it.stream.granted().frame_bytes();
     // SAFETY: the caller's obligation, and the bytes are only written to; `size` is below 2³⁷.
     let bytes = unsafe { std::slice::from_raw_parts_mut(buffer.cast::<u8>(), size) };
     match it.stream.read(bytes, due(timeout_ns)) {

@@ -64,8 +64,9 @@ impl Bounds {
             eprintln!("takt: --sandbox none: packages may do {who}");
             return Ok(());
         };
-        let user = user_of(Identity::BASE, &self.places(framework)?, &self.state);
-        let spec = self.spec(framework, user, None)?;
+        let places = places(framework)?;
+        let user = user_of(Identity::BASE, &places, &self.state);
+        let spec = self.spec(places, user, None);
         let made = Confinement::prepare(&spec, strictness)
             .context("refused: applications cannot be confined (--sandbox)")?;
         tell_missing(made.report(), "applications");
@@ -89,8 +90,9 @@ impl Bounds {
             give(&app.data, rustix::process::geteuid().as_raw())?;
             return Ok(None);
         };
-        let user = user_of(app.process.uid, &self.places(framework)?, &self.state);
-        let spec = self.spec(framework, user, Some(app))?;
+        let places = places(framework)?;
+        let user = user_of(app.process.uid, &places, &self.state);
+        let spec = self.spec(places, user, Some(app));
         let made = Confinement::prepare(&spec, strictness)
             .context("refused: it cannot be confined (--sandbox)")?;
         let own = spec
@@ -103,27 +105,14 @@ impl Bounds {
         Ok(Some(rows))
     }
 
-    /// What every application reads and runs, besides what every program does.
-    fn places(&self, framework: &Framework) -> Result<Vec<PathBuf>> {
-        let own = std::env::current_exe().context("cannot find this program's own file")?;
-        let mut places = framework.places();
-        places.push(Jdk::find()?.home);
-        // The library, and the code that was delivered with it.
-        let machine = java::machine_beside(&own)?;
-        places.extend([java::MACHINE, CODE_DELIVERED].map(|it| machine.join(it)));
-        places.push(own);
-        Ok(places)
-    }
-
     fn spec(
         &self,
-        framework: &Framework,
+        places: Vec<PathBuf>,
         user: Result<Identity, String>,
         app: Option<&App<'_>>,
-    ) -> Result<Spec> {
+    ) -> Spec {
         let mut files = Grant::system();
-        let places = self.places(framework)?.into_iter();
-        files.extend(places.map(|it| Grant::new(it, Access::Run)));
+        files.extend(places.into_iter().map(|it| Grant::new(it, Access::Run)));
         // Large results of SQLite lie in files without a name, by tmpfile(3).
         files.push(Grant::new("/tmp", Access::Scratch));
         if let Some(app) = app {
@@ -135,7 +124,7 @@ impl Bounds {
         let has_internet = permissions.is_some_and(|all| all.iter().any(|it| it == INTERNET));
         let granted = app.and_then(|it| self.real_time.get(&it.manifest.package));
         let lacks = user.as_ref().err();
-        Ok(Spec {
+        Spec {
             lacks: lacks
                 .map(|it| (Bound::Identity, it.clone()))
                 .into_iter()
@@ -159,12 +148,24 @@ impl Bounds {
                 kill_order: Some(KILL_ORDER),
             },
             group: None,
-        })
+        }
     }
 }
 
 /// The folder of delivered code beside the machine.
 const CODE_DELIVERED: &str = "code";
+
+/// What every application reads and runs, besides what every program does.
+fn places(framework: &Framework) -> Result<Vec<PathBuf>> {
+    let own = std::env::current_exe().context("cannot find this program's own file")?;
+    let mut places = framework.places();
+    places.push(Jdk::find()?.home);
+    // The library, and the code that was delivered with it.
+    let machine = java::machine_beside(&own)?;
+    places.extend([java::MACHINE, CODE_DELIVERED].map(|it| machine.join(it)));
+    places.push(own);
+    Ok(places)
+}
 
 /// A package's own user, or why it has none: the framework must be open to everybody for that,
 /// and the way to its data.
