@@ -40,6 +40,8 @@ pub struct Desktop {
     /// A keyboard that nobody types on. Without one a seat has no keys, and the first that is
     /// pressed on a new one is lost: it was down before a window could hear of the keyboard.
     keyboard: Option<Child>,
+    /// Plugged in all the while, for the same reason.
+    mouse: Option<Mouse>,
     _guard: SyncSender<()>,
 }
 
@@ -65,17 +67,19 @@ impl Desktop {
             folder,
             child,
             keyboard: None,
+            mouse: None,
             _guard: guard,
         };
-        desktop.plug_keyboard();
+        desktop.plug();
         desktop
     }
 
-    fn plug_keyboard(&mut self) {
+    fn plug(&mut self) {
         use std::os::unix::process::CommandExt as _;
         let mut command = self.program("wtype");
         let command = command.args(["-s", LONG_MILLIS]).process_group(0);
         self.keyboard = Some(command.spawn().expect("wtype starts"));
+        self.mouse = Some(Mouse::new(&self.socket()));
     }
 
     /// Another one at the same address, once this one is gone.
@@ -84,7 +88,7 @@ impl Desktop {
         let before = self.socket();
         (self.child, self._guard) = sway(self.folder.path());
         assert_eq!(self.socket(), before, "another address");
-        self.plug_keyboard();
+        self.plug();
     }
 
     /// What finds it.
@@ -182,9 +186,9 @@ impl Desktop {
         command
     }
 
-    /// A mouse.
-    pub fn mouse(&self) -> Mouse {
-        Mouse::new(&self.socket())
+    /// Its mouse.
+    pub fn mouse(&mut self) -> &mut Mouse {
+        self.mouse.as_mut().expect("it is plugged in at the start")
     }
 }
 
