@@ -55,6 +55,7 @@ impl Transport for Direct {
                 caller: other.peer,
                 claim: serving::claim(),
                 waiting: None,
+                chain: None,
             });
             if target == OWN {
                 other.answer_own(code, &mut arrived, &mut answer)

@@ -148,6 +148,7 @@ pub(crate) fn serve(owner: &Inner, node: &Arc<Node>) {
             caller: task.caller,
             claim: Urgency::ORDINARY,
             waiting: None,
+            chain: None,
         });
         let call = Call {
             caller: task.caller,

@@ -8,7 +8,7 @@ use std::marker::PhantomData;
 use rt::peer::Urgency;
 use rt::policy::Tid;
 
-use crate::lent::Conversation;
+use crate::lent::{Chain, Conversation};
 
 thread_local! {
     static STACK: RefCell<Vec<Serving>> = const { RefCell::new(Vec::new()) };
@@ -54,6 +54,8 @@ pub(crate) struct Serving {
     pub(crate) claim: Urgency,
     /// The thread that waits, and how to reach it.
     pub(crate) waiting: Option<Waiting>,
+    /// Who waits, as the caller says; none where the transport does not.
+    pub(crate) chain: Option<Chain>,
 }
 
 /// A thread of another process that waits for this one.
@@ -95,6 +97,14 @@ pub(crate) fn waiting(link: u64) -> Option<Waiting> {
     })
 }
 
+/// Who waits for the calling thread, in a row.
+pub(crate) fn chain() -> Chain {
+    STACK.with_borrow(|stack| {
+        let mut chains = stack.iter().rev().filter_map(|it| it.chain);
+        chains.next().unwrap_or_default()
+    })
+}
+
 /// How urgent a call of this thread is: by its own policy, or by whom it serves.
 pub(crate) fn claim() -> Urgency {
     let served = STACK.with_borrow(|stack| stack.last().map(|it| it.claim));
@@ -114,6 +124,7 @@ pub fn clear_caller() -> Cleared {
             caller: Caller::own(),
             claim: top.unwrap_or_default(),
             waiting: None,
+            chain: None,
         });
     });
     Cleared(PhantomData)

@@ -14,8 +14,10 @@ use binder::{Binder, CallError, Options, Parcel, Process};
 use left::{Left, alone};
 use pair::{Other, all_are_stopped, join, signal, start};
 use rt::clock::{Clock, Monotonic};
+use rt::policy::Tid;
+use rt::thread::Builder;
 use service::{
-    GIVE, KEEP, RELAY, RELAY_KEPT, SAME, TOLD, WATCH, WHO, ask, await_that, give, player,
+    GIVE, KEEP, RELAY, RELAY_KEPT, SAME, TID, TOLD, WATCH, WHO, ask, await_that, give, player,
 };
 
 /// The other programs ([`pair`]).
@@ -77,6 +79,42 @@ fn a_third_process_is_called_by_whoever_was_given_its_node() {
     await_that("nothing is left but two roots", || {
         near.references() == (0, 2)
     });
+    left.end();
+    right.end();
+}
+
+/// A→B→C→A, and once more around from there: at each place the thread that waits.
+#[test]
+fn a_call_that_comes_home_arrives_on_the_thread_that_waits() {
+    let (near, left, right) = three();
+    let (own, _played) = player(&near);
+    give(&left.root, KEEP, Some(&right.root)).unwrap();
+    give(&right.root, KEEP, Some(&own)).unwrap();
+    give(&own, KEEP, Some(&left.root)).unwrap();
+    // So many relays, then a thread's number.
+    let around = |relays: usize| {
+        let (mut data, mut reply) = (Parcel::new(), Parcel::new());
+        for _ in 1..relays {
+            data.write_i32(RELAY_KEPT.cast_signed()).unwrap();
+        }
+        data.write_i32(TID.cast_signed()).unwrap();
+        data.write_i32(0).unwrap();
+        let outcome = left.root.transact(RELAY_KEPT, &mut data, &mut reply, None);
+        outcome.unwrap();
+        reply.read_i32().expect("a number")
+    };
+    let home = Tid::current().raw();
+    for _ in 0..100 {
+        assert_eq!(around(2), home);
+    }
+    assert_eq!(around(5), home, "once more around");
+    // One that ends elsewhere is not for this thread, nor another thread's.
+    assert_ne!(around(1), home);
+    let remote = right.root.clone();
+    let call = move || int(ask(&remote, RELAY_KEPT, TID.cast_signed()));
+    let beside = Builder::new("beside").spawn(call).unwrap();
+    assert_ne!(beside.join(), home);
+    assert_eq!(near.counters().broken, 0);
     left.end();
     right.end();
 }

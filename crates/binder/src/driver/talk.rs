@@ -408,6 +408,7 @@ impl Kernel {
                 caller,
                 claim: Urgency::ORDINARY,
                 waiting: None,
+                chain: None,
             });
             let node = link.driven(target)?;
             node.run(&Call { caller, is_oneway }, code, &mut data, &mut reply)

@@ -16,6 +16,7 @@ use rt::sync::lend::LendError;
 use rt::sys::futex::Private;
 use rt::sys::{model, tid};
 
+use crate::lent::seat::{Seat, TOKEN_MIN};
 use crate::lent::words;
 use crate::out::{CallsOut, GRACE};
 
@@ -235,6 +236,96 @@ fn a_looper_that_dies_in_a_call_is_told() {
         assert_eq!(offer.wait(), Err(LendError::BorrowerDied));
         assert!(!room.lock.is_out(), "the slot is retired");
         looper.join().unwrap();
+    });
+}
+
+const TOKEN: u64 = TOKEN_MIN;
+/// A due time that does not pass by itself.
+const LATER_NS: u64 = 2_000_000_000;
+
+/// Waits as a caller does, for a loan or for what is brought; says how often something was.
+fn sit(seat: &Seat<u32>, offer: &rt::sync::lend::Offer<'_, Private>, taken: &Bell) -> u32 {
+    let mut count = 0;
+    seat.open(TOKEN);
+    loop {
+        let looked = match seat.due(LATER_NS) {
+            Some(due) => offer.look_recallable(due),
+            None => Err(LendError::TimedOut),
+        };
+        match looked {
+            Ok(()) => break,
+            Err(LendError::TimedOut) => {
+                assert_eq!(seat.take(), Some(7), "nothing was brought");
+                count += 1;
+                taken.ring();
+                seat.open(TOKEN);
+            }
+            Err(error) => panic!("{error}"),
+        }
+    }
+    if let Some(call) = seat.close(TOKEN) {
+        assert_eq!(call, 7);
+        count += 1;
+        taken.ring();
+    }
+    count
+}
+
+/// The loan comes back when the call was taken: a wait that is not recalled lasts for ever.
+#[test]
+fn a_call_that_is_brought_ends_the_wait() {
+    check_within(3, || {
+        let room = Arc::new((Room::default(), Seat::<u32>::default()));
+        let lender = Tid::new(tid::current().cast_signed()).unwrap();
+        let borrower = {
+            let room = Arc::clone(&room);
+            thread::spawn(move || {
+                let (room, seat) = &*room;
+                room.begin();
+                assert_eq!(room.next(), 1 << SLOT);
+                let is_brought = seat.bring(TOKEN, lender, 7);
+                if is_brought {
+                    room.bell.wait();
+                }
+                assert!(room.lock.give_back());
+                is_brought
+            })
+        };
+        let (room, seat) = &*room;
+        let tid = looper_of(room);
+        let offer = room.lock.offer(tid).unwrap();
+        room.post(SLOT);
+        let count = sit(seat, &offer, &room.bell);
+        assert_eq!(borrower.join().unwrap(), count == 1);
+    });
+}
+
+/// Of two that bring one call at once, and an answer, nothing is lost and nothing is there twice.
+#[test]
+fn what_is_brought_beside_an_answer_is_taken_or_sent_back() {
+    check_within(2, || {
+        let room = Arc::new((Room::default(), Seat::<u32>::default()));
+        let lender = Tid::new(tid::current().cast_signed()).unwrap();
+        let borrower = {
+            let room = Arc::clone(&room);
+            thread::spawn(move || {
+                room.0.begin();
+                assert_eq!(room.0.next(), 1 << SLOT);
+                assert!(room.0.lock.give_back());
+            })
+        };
+        let bearer = {
+            let room = Arc::clone(&room);
+            thread::spawn(move || room.1.bring(TOKEN, lender, 7))
+        };
+        let (room, seat) = &*room;
+        let tid = looper_of(room);
+        let offer = room.lock.offer(tid).unwrap();
+        room.post(SLOT);
+        let count = sit(seat, &offer, &room.bell);
+        borrower.join().unwrap();
+        assert_eq!(bearer.join().unwrap(), count == 1);
+        assert!(!seat.is_open(TOKEN) && seat.take().is_none());
     });
 }
 
