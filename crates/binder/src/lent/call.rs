@@ -31,7 +31,7 @@ use crate::lent::steps::{self, Step};
 use crate::lent::words;
 use crate::link::{Link, OWN, Release, Transport};
 use crate::node::Call;
-use crate::serving::{self, Serving, Waiting};
+use crate::serving::{self, Serving, Waiting, Waits};
 
 /// How long a wait is left alone before it is asked whether the other thread is still there: its
 /// number may be another's by then.
@@ -343,7 +343,7 @@ impl Lent {
                         Area::Answers,
                         slot,
                         &header,
-                        Some(waiting),
+                        Waits::For(waiting),
                         serving::claim(),
                         &mut answer,
                     );
@@ -454,7 +454,7 @@ impl Lent {
                         Area::Requests,
                         slot,
                         &header,
-                        Some(waiting),
+                        Waits::For(waiting),
                         Urgency::new(header.claim),
                         &mut answer,
                     );
@@ -523,7 +523,7 @@ impl Lent {
         area: Area,
         slot: usize,
         header: &Header,
-        waiting: Option<Waiting>,
+        waits: Waits,
         claim: Urgency,
         answer: &mut Parcel,
     ) -> Header {
@@ -534,7 +534,7 @@ impl Lent {
             let _scope = serving::enter(Serving {
                 caller: link.peer,
                 claim,
-                waiting,
+                waits,
                 chain: Some(header.chain),
             });
             if header.target == OWN {
@@ -565,12 +565,12 @@ impl Lent {
         link: &Arc<Link>,
         slot: usize,
         header: &Header,
-        waiting: Option<Waiting>,
+        waits: Waits,
     ) -> Parcel {
         let mut answer = message::take_parcel();
         let claim = Urgency::new(header.claim);
         let area = Area::Requests;
-        let message = self.serve(link, area, slot, header, waiting, claim, &mut answer);
+        let message = self.serve(link, area, slot, header, waits, claim, &mut answer);
         self.write_answer(link, slot, message, &answer);
         answer
     }
@@ -607,7 +607,7 @@ impl Lent {
             let until_ns = due_ns.map_or(look_ns, |due_ns| due_ns.min(look_ns));
             match lending.look_until(until_ns) {
                 Ok(()) => return Ok(()),
-                Err(LendError::TimedOut) if lending.serve() => continue,
+                Err(LendError::TimedOut) if lending.serve() => {}
                 Err(LendError::TimedOut) => {
                     if link.is_dead() {
                         return Err(CallError::DeadObject);

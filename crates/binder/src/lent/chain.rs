@@ -26,7 +26,7 @@ use crate::lent::looper;
 use crate::lent::message::{self, Lent};
 use crate::lent::seat::{Seat, TOKEN_MIN};
 use crate::link::Link;
-use crate::serving;
+use crate::serving::{self, Waits};
 
 /// Threads of a chain that a call knows of; one that is further out is not found.
 pub(crate) const CHAIN_MAX: usize = 8;
@@ -209,7 +209,7 @@ impl Errand {
         let Self {
             link, lent, bearer, ..
         } = self;
-        let answer = lent.answer(&link, self.slot, &self.header, None);
+        let answer = lent.answer(&link, self.slot, &self.header, Waits::Brought);
         bearer.is_served.store(true, SeqCst);
         sit();
         bearer.loan.give_back();
@@ -252,11 +252,10 @@ fn bring(
         header: *header,
         bearer: Arc::clone(&bearer),
     };
-    if !desk.seat.bring(token, tid, errand) {
+    let Some(_away) = desk.seat.bring(token, tid, errand, looper::leave) else {
         offer.retract();
         return false;
-    }
-    let _away = looper::leave();
+    };
     await_return(&offer);
     bearer.is_served.load(SeqCst)
 }

@@ -10,6 +10,7 @@ use rt::policy::Tid;
 use rt::shared::{Memfd, Region, SharedError, View};
 
 use crate::lent::layout::{FACE_BYTES, looper_is_away, looper_is_kept, looper_sleeps, looper_tid};
+use crate::lent::words::{self, Shown};
 use crate::process::Looper;
 
 /// Our own.
@@ -59,32 +60,31 @@ impl AsFd for Face {
     }
 }
 
-/// The looper of another process that a call is lent to, out of `count`: one that sleeps, or else
-/// one by turns of those that are not in a call of their own. Real-time callers have those that are
-/// kept, the others the others; where all that are kept are in calls, real-time callers have the
-/// others as well: a call that comes home may be what the kept ones wait for.
+/// Another's.
+struct Other<'a>(&'a View);
+
+impl Shown for Other<'_> {
+    fn is_kept(&self, looper: usize) -> bool {
+        self.0.load(looper_is_kept(looper), Relaxed) != 0
+    }
+
+    fn is_asleep(&self, looper: usize) -> bool {
+        self.0.load(looper_sleeps(looper), SeqCst) != 0
+    }
+
+    fn is_away(&self, looper: usize) -> bool {
+        self.0.load(looper_is_away(looper), SeqCst) != 0
+    }
+}
+
+/// The looper of another process that a call is lent to, out of `count` ([`words::choose`]).
 pub(crate) fn choose(
     face: &View,
     count: usize,
     is_real_time: bool,
     turn: usize,
 ) -> Option<(usize, Tid)> {
-    let is_fit = |&index: &usize| (face.load(looper_is_kept(index), Relaxed) != 0) == is_real_time;
-    let is_here = |&index: &usize| face.load(looper_is_away(index), SeqCst) == 0;
-    let is_asleep = |&index: &usize| face.load(looper_sleeps(index), SeqCst) != 0;
-    let fit = || (0..count).filter(is_fit);
-    let others = || (0..count).filter(|it| is_real_time && !is_fit(it));
-    let index = fit()
-        .find(is_asleep)
-        .or_else(|| by_turns(fit().filter(is_here), turn))
-        .or_else(|| others().find(is_asleep))
-        .or_else(|| by_turns(others().filter(is_here), turn))
-        .or_else(|| by_turns(fit(), turn))?;
+    let index = words::choose(&Other(face), count, is_real_time, turn)?;
     let tid = face.load(looper_tid(index), SeqCst);
     Some((index, Tid::new(i32::try_from(tid).ok()?)?))
-}
-
-fn by_turns(mut all: impl Iterator<Item = usize> + Clone, turn: usize) -> Option<usize> {
-    let count = all.clone().count();
-    all.nth(turn % count.max(1))
 }

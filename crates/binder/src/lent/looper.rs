@@ -22,7 +22,7 @@ use crate::lent::words;
 use crate::link::{Link, OWN};
 use crate::oneway;
 use crate::process::Inner;
-use crate::serving::{self, Waiting};
+use crate::serving::{self, Waiting, Waits};
 
 /// A request that is lent to this looper.
 struct Request {
@@ -190,7 +190,7 @@ fn serve(inner: &Inner, request: Request, is_declined: bool) {
             tid,
             conversation: Conversation::Looper(slot),
         };
-        Some(lent.answer(&link, slot, &header, Some(waiting)))
+        Some(lent.answer(&link, slot, &header, Waits::For(waiting)))
     };
     if !lock.give_back() {
         lent.broken(&link, Gone::Broken);
@@ -228,9 +228,9 @@ thread_local! {
 
 /// While it lives, the calling thread, if it is a looper, is given nothing by callers that find
 /// another one.
-pub(super) struct Away;
+pub(crate) struct Away;
 
-pub(super) fn leave() -> Option<Away> {
+pub(crate) fn leave() -> Option<Away> {
     HERE.with_borrow_mut(|here| {
         let here = here.as_mut()?;
         here.depth += 1;

@@ -79,12 +79,22 @@ impl<T> Seat<T> {
         token >= TOKEN_MIN && self.word.load(SeqCst) == token
     }
 
-    /// Another thread: brings a call, and ends the wait of the thread, which is `tid`. `false` if
-    /// it does not wait under this token: then nothing was brought.
-    pub(crate) fn bring(&self, token: u64, tid: Tid, call: T) -> bool {
+    /// Another thread: brings a call, and ends the wait of the thread, which is `tid`. None if it
+    /// does not wait under this token: then nothing was brought.
+    ///
+    /// `leave` is first: from the moment when the thread can see the call, calls that it leads to
+    /// must not be given to whoever brought it and waits for it. What `leave` gives lasts as long.
+    pub(crate) fn bring<A>(
+        &self,
+        token: u64,
+        tid: Tid,
+        call: T,
+        leave: impl FnOnce() -> A,
+    ) -> Option<A> {
         if !self.is_open(token) {
-            return false;
+            return None;
         }
+        let away = leave();
         let mut brought = self.brought.lock();
         let is_there = self
             .word
@@ -95,6 +105,6 @@ impl<T> Seat<T> {
             *brought = Some(call);
             self.due.recall(tid);
         }
-        is_there
+        is_there.then_some(away)
     }
 }
