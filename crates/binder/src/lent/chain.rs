@@ -19,7 +19,7 @@ use rt::clock::{Clock, Monotonic};
 use rt::policy::Tid;
 use rt::sync::lend::{LendError, Offer};
 use rt::sync::{Loan, PiMutex, Recall};
-use rt::sys::futex::Private;
+use rt::sys::futex::{Futex, Private};
 
 use crate::lent::layout::Header;
 use crate::lent::looper;
@@ -182,6 +182,7 @@ impl Sitting {
 impl Drop for Sitting {
     fn drop(&mut self) {
         if let Some(errand) = self.desk.seat.close(self.token) {
+            errand.bearer.take();
             errand.bearer.loan.give_back();
         }
     }
@@ -200,7 +201,23 @@ struct Errand {
 #[derive(Default)]
 struct Bearer {
     loan: Loan<Private>,
+    /// 1 when the thread has left its wait: lent before, the loan would close a circle.
+    is_taken: Futex<Private>,
     is_served: AtomicBool,
+}
+
+impl Bearer {
+    fn take(&self) {
+        self.is_taken.word().store(1, SeqCst);
+        self.is_taken.wake(1);
+    }
+
+    fn await_taken(&self) {
+        while self.is_taken.word().load(SeqCst) == 0 {
+            // No due time: its timer would run behind a hog. Whoever waits under a token takes.
+            let _ = self.is_taken.wait_until(0, None);
+        }
+    }
 }
 
 impl Errand {
@@ -209,6 +226,7 @@ impl Errand {
         let Self {
             link, lent, bearer, ..
         } = self;
+        bearer.take();
         let answer = lent.answer(&link, self.slot, &self.header, Waits::Brought);
         bearer.is_served.store(true, SeqCst);
         sit();
@@ -242,6 +260,7 @@ fn bring(
     };
     let bearer = BEARER.with(Arc::clone);
     bearer.is_served.store(false, SeqCst);
+    bearer.is_taken.word().store(0, SeqCst);
     let Ok(offer) = bearer.loan.offer(tid) else {
         return false;
     };
@@ -256,6 +275,7 @@ fn bring(
         offer.retract();
         return false;
     };
+    bearer.await_taken();
     await_return(&offer);
     bearer.is_served.load(SeqCst)
 }
