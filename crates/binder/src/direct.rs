@@ -13,7 +13,7 @@ use crate::lent::Side;
 use crate::link::{Finds, Link, OWN, Release, Thirds, Transport};
 use crate::node::Call;
 use crate::oneway::{self, Task};
-use crate::serving::{self, Serving};
+use crate::serving::{self, Serving, Waits};
 use crate::{Binder, Parcel};
 
 /// The other end.
@@ -54,7 +54,8 @@ impl Transport for Direct {
             let _scope = serving::enter(Serving {
                 caller: other.peer,
                 claim: serving::claim(),
-                waiting: None,
+                waits: Waits::Unknown,
+                chain: None,
             });
             if target == OWN {
                 other.answer_own(code, &mut arrived, &mut answer)

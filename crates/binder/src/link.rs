@@ -599,13 +599,22 @@ impl Link {
     /// let go since.
     pub(crate) fn target(&self, number: u64) -> Result<Arc<Node>, CallError> {
         let let_go = self.let_go.load(SeqCst);
+        self.find_again(number, let_go, || self.exports.lock().get(number))
+    }
+
+    /// A node that the thread has found before, if `let_go` is what it was then; or finds it.
+    fn find_again(
+        &self,
+        number: u64,
+        let_go: u64,
+        find: impl FnOnce() -> Option<Arc<Node>>,
+    ) -> Result<Arc<Node>, CallError> {
         let is_it = |it: &Found| (it.link, it.number, it.let_go) == (self.number, number, let_go);
         let again = FOUND.with_borrow(|found| found.iter().find(|it| is_it(it))?.node.upgrade());
         if let Some(node) = again {
             return Ok(node);
         }
-        let node = self.exports.lock().get(number);
-        let node = node.ok_or(CallError::DeadObject)?;
+        let node = find().ok_or(CallError::DeadObject)?;
         let new = Found {
             link: self.number,
             number,
@@ -631,10 +640,12 @@ impl Link {
         if number != OWN {
             return self.target(number);
         }
-        match self.home.upgrade().and_then(|it| it.root()) {
-            Some(Binder::Local(node)) => Ok(node),
-            _ => Err(CallError::DeadObject),
-        }
+        // All loopers ask for it, with each call: the lock is one that urgent calls would wait for.
+        let home = self.home.upgrade().ok_or(CallError::DeadObject)?;
+        self.find_again(OWN, home.root_changes(), || match home.root() {
+            Some(Binder::Local(node)) => Some(node),
+            _ => None,
+        })
     }
 
     /// Nothing travels from now on. `true` the first time.

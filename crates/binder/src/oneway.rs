@@ -18,7 +18,7 @@ use crate::error::CallError;
 use crate::link::Link;
 use crate::node::{Call, Node};
 use crate::process::Inner;
-use crate::serving::{self, Caller, Serving};
+use crate::serving::{self, Caller, Serving, Waits};
 
 /// Calls without an answer that may wait in one process: at 4 KiB each, a megabyte, which is what
 /// Android grants a process.
@@ -147,7 +147,8 @@ pub(crate) fn serve(owner: &Inner, node: &Arc<Node>) {
         let _scope = serving::enter(Serving {
             caller: task.caller,
             claim: Urgency::ORDINARY,
-            waiting: None,
+            waits: Waits::Unknown,
+            chain: None,
         });
         let call = Call {
             caller: task.caller,

@@ -155,6 +155,8 @@ pub(crate) struct Inner {
     pub(crate) key: u64,
     pub(crate) passed: Passed,
     root: PiMutex<Option<Binder>>,
+    /// How often that was changed.
+    root_changes: AtomicU64,
     links: PiMutex<Vec<Arc<Link>>>,
     pub(crate) lents: Lents,
     pub(crate) due: DueNodes,
@@ -207,6 +209,7 @@ impl Process {
             key: RandomState::new().hash_one(std::process::id()),
             passed: Passed::default(),
             root: PiMutex::default(),
+            root_changes: AtomicU64::new(0),
             links: PiMutex::default(),
             lents: Lents::default(),
             due: DueNodes::default(),
@@ -272,6 +275,7 @@ impl Process {
     /// What other processes are given first.
     pub fn set_root(&self, root: Option<Binder>) {
         let old = std::mem::replace(&mut *self.inner.root.lock(), root);
+        self.inner.root_changes.fetch_add(1, SeqCst);
         drop(old);
     }
 
@@ -378,6 +382,11 @@ impl Inner {
 
     pub(crate) fn root(&self) -> Option<Binder> {
         self.root.lock().clone()
+    }
+
+    /// A root that was found stays the root as long as this does.
+    pub(crate) fn root_changes(&self) -> u64 {
+        self.root_changes.load(SeqCst)
     }
 
     /// A new end; it is entered when its transport is there.

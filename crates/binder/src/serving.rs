@@ -8,7 +8,7 @@ use std::marker::PhantomData;
 use rt::peer::Urgency;
 use rt::policy::Tid;
 
-use crate::lent::Conversation;
+use crate::lent::{Chain, Conversation};
 
 thread_local! {
     static STACK: RefCell<Vec<Serving>> = const { RefCell::new(Vec::new()) };
@@ -52,11 +52,24 @@ pub(crate) struct Serving {
     pub(crate) caller: Caller,
     /// At most this urgent, as the caller says.
     pub(crate) claim: Urgency,
-    /// The thread that waits, and how to reach it.
-    pub(crate) waiting: Option<Waiting>,
+    pub(crate) waits: Waits,
+    /// Who waits, as the caller says; none where the transport does not.
+    pub(crate) chain: Option<Chain>,
 }
 
-/// A thread of another process that waits for this one.
+/// Who waits for one call.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Waits {
+    /// A thread that can be called back.
+    For(Waiting),
+    /// None that can.
+    Unknown,
+    /// None that can, and the thread waits in a call of its own besides: whom it serves otherwise
+    /// waits for others meanwhile, and may be found by the chain alone.
+    Brought,
+}
+
+/// A thread of another process that waits for this one, and how to reach it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Waiting {
     pub(crate) link: u64,
@@ -90,8 +103,20 @@ impl Drop for Scope {
 /// Who waits at the other end of this link for the calling thread, the last first.
 pub(crate) fn waiting(link: u64) -> Option<Waiting> {
     STACK.with_borrow(|stack| {
-        let mut waiting = stack.iter().rev().filter_map(|it| it.waiting);
-        waiting.find(|it| it.link == link)
+        let waits = stack.iter().rev().map(|it| it.waits);
+        let mut waits = waits.take_while(|it| !matches!(it, Waits::Brought));
+        waits.find_map(|it| match it {
+            Waits::For(waiting) if waiting.link == link => Some(waiting),
+            _ => None,
+        })
+    })
+}
+
+/// Who waits for the calling thread, in a row.
+pub(crate) fn chain() -> Chain {
+    STACK.with_borrow(|stack| {
+        let mut chains = stack.iter().rev().filter_map(|it| it.chain);
+        chains.next().unwrap_or_default()
     })
 }
 
@@ -113,7 +138,8 @@ pub fn clear_caller() -> Cleared {
         stack.push(Serving {
             caller: Caller::own(),
             claim: top.unwrap_or_default(),
-            waiting: None,
+            waits: Waits::Unknown,
+            chain: None,
         });
     });
     Cleared(PhantomData)

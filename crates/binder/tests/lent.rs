@@ -15,7 +15,7 @@ use std::sync::atomic::AtomicU32;
 use std::sync::atomic::Ordering::SeqCst;
 
 use binder::{Binder, CallError, Options, Parcel, Process, Side};
-use left::{Left, alone};
+use left::{Left, Progress, alone};
 use pair::{Pair, STAGE, all_are_stopped, due_ns, signal, start};
 use rt::clock::{Clock, Monotonic};
 use rt::policy::Tid;
@@ -313,6 +313,7 @@ fn kill_servers() {
     let seed = std::env::var("SEED").map_or(7, |it| it.parse().unwrap());
     let mut random = fastrand::Rng::with_seed(seed);
     let before = Left::now();
+    let progress = Progress::of("servers killed", rounds());
     for round in 0..rounds() {
         let (mut child, socket) = start("serve", false);
         let connection = near.connect(socket, Side::Caller, due_ns()).unwrap();
@@ -358,6 +359,7 @@ fn kill_servers() {
             1,
             "seed {seed}, round {round}: told once"
         );
+        progress.tell(round + 1);
     }
     played.own.lock().take();
     assert_eq!(near.counters().deaths, rounds());
@@ -393,6 +395,7 @@ fn kill_callers() {
     near.set_root(Some(own));
     let mut random = fastrand::Rng::with_seed(3);
     let before = Left::now();
+    let progress = Progress::of("callers killed", rounds());
     for round in 0..rounds() {
         let (mut child, socket) = start("call", false);
         let connection = near.connect(socket, Side::Caller, due_ns()).unwrap();
@@ -411,6 +414,7 @@ fn kill_callers() {
             near.references() == (0, 0)
         });
         before.await_no_more(&round, let_go);
+        progress.tell(round + 1);
     }
     assert_eq!(near.counters().deaths, rounds());
     assert_eq!(near.counters().broken, 0);

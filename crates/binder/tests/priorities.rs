@@ -176,6 +176,68 @@ fn a_chain_of_third_processes_does_not_wait_for_a_hog() {
     }
 }
 
+/// A call to the node that is kept of the node that is kept, with a number.
+fn home(code: u32, value: i32) -> Parcel {
+    let mut data = Parcel::new();
+    for word in [RELAY_KEPT.cast_signed(), code.cast_signed(), value] {
+        data.write_i32(word).unwrap();
+    }
+    data
+}
+
+/// The one looper that is kept for real time waits for the call that comes home: another brings it.
+#[test]
+fn a_call_comes_home_to_the_looper_that_waits() {
+    let _stage = stage();
+    let near = Process::start(&Options::new("near")).unwrap();
+    let others = [(); 2].map(|()| Other::of(&near, start("serve", false)));
+    give(&others[0].root, KEEP, Some(&others[1].root)).unwrap();
+    give(&others[1].root, KEEP, Some(&others[0].root)).unwrap();
+    let remote = others[0].root.clone();
+    let call = move || {
+        let kept = ask(&remote, TID, 0).unwrap().read_i32();
+        let mut reply = Parcel::new();
+        for _ in 0..20 {
+            let outcome = remote.transact(RELAY_KEPT, &mut home(TID, 0), &mut reply, None);
+            outcome.unwrap();
+            assert_eq!(reply.read_i32(), kept);
+        }
+    };
+    let caller = Builder::new("caller").policy(CALLER).spawn(call);
+    caller.unwrap().join();
+    for other in others {
+        other.end();
+    }
+}
+
+/// A→B→C→A: the thread that waits serves the last call. All loopers are behind the hog.
+#[test]
+fn a_call_that_comes_home_is_served_by_the_thread_that_waits() {
+    let _stage = stage();
+    let all = CpuSet::of(Tid::current()).unwrap();
+    hogged_cpu().apply(Tid::current()).unwrap();
+    let near = Process::start(&Options::new("near")).unwrap();
+    all.apply(Tid::current()).unwrap();
+    let others = [(); 2].map(|()| Other::of(&near, start("serve", true)));
+    give(&others[0].root, KEEP, Some(&others[1].root)).unwrap();
+    let (own, _played) = player(&near);
+    give(&others[1].root, KEEP, Some(&own)).unwrap();
+    let remote = others[0].root.clone();
+    let call = move || {
+        let mut reply = Parcel::new();
+        for _ in 0..3 {
+            let outcome = remote.transact(RELAY_KEPT, &mut home(TID, 0), &mut reply, None);
+            outcome.unwrap();
+            assert_eq!(reply.read_i32(), Some(Tid::current().raw()));
+        }
+        time_by_way(&remote, RELAY_KEPT, home(COMPUTE, 1_000))
+    };
+    assert!(is_bounded(CALLER, call));
+    for other in others {
+        other.end();
+    }
+}
+
 /// A service that loops at what was lent to it: the caller's time-out ends the lending.
 #[test]
 fn what_is_lent_ends_with_the_callers_time() {

@@ -10,12 +10,16 @@ mod left;
 mod pair;
 mod service;
 
-use binder::{Binder, CallError, Options, Parcel, Process};
+use std::sync::{Arc, OnceLock};
+
+use binder::{Binder, Call, CallError, Options, Parcel, Process, Service};
 use left::{Left, alone};
 use pair::{Other, all_are_stopped, join, signal, start};
 use rt::clock::{Clock, Monotonic};
+use rt::policy::Tid;
+use rt::thread::Builder;
 use service::{
-    GIVE, KEEP, RELAY, RELAY_KEPT, SAME, TOLD, WATCH, WHO, ask, await_that, give, player,
+    GIVE, KEEP, RELAY, RELAY_KEPT, SAME, TID, TOLD, WATCH, WHO, ask, await_that, give, player,
 };
 
 /// The other programs ([`pair`]).
@@ -77,6 +81,101 @@ fn a_third_process_is_called_by_whoever_was_given_its_node() {
     await_that("nothing is left but two roots", || {
         near.references() == (0, 2)
     });
+    left.end();
+    right.end();
+}
+
+/// A→B→C→A, and once more around from there: at each place the thread that waits.
+#[test]
+fn a_call_that_comes_home_arrives_on_the_thread_that_waits() {
+    let (near, left, right) = three();
+    let (own, _played) = player(&near);
+    give(&left.root, KEEP, Some(&right.root)).unwrap();
+    give(&right.root, KEEP, Some(&own)).unwrap();
+    give(&own, KEEP, Some(&left.root)).unwrap();
+    // So many relays, then a thread's number.
+    let around = |relays: usize| {
+        let (mut data, mut reply) = (Parcel::new(), Parcel::new());
+        for _ in 1..relays {
+            data.write_i32(RELAY_KEPT.cast_signed()).unwrap();
+        }
+        data.write_i32(TID.cast_signed()).unwrap();
+        data.write_i32(0).unwrap();
+        let outcome = left.root.transact(RELAY_KEPT, &mut data, &mut reply, None);
+        outcome.unwrap();
+        reply.read_i32().expect("a number")
+    };
+    let home = Tid::current().raw();
+    for _ in 0..100 {
+        assert_eq!(around(2), home);
+    }
+    for _ in 0..20 {
+        assert_eq!(around(5), home, "once more around");
+    }
+    // One that ends elsewhere is not for this thread, nor another thread's.
+    assert_ne!(around(1), home);
+    let remote = right.root.clone();
+    let call = move || int(ask(&remote, RELAY_KEPT, TID.cast_signed()));
+    let beside = Builder::new("beside").spawn(call).unwrap();
+    assert_ne!(beside.join(), home);
+    assert_eq!(near.counters().broken, 0);
+    left.end();
+    right.end();
+}
+
+/// Has the left process keep this node, and call it.
+struct Round {
+    left: Binder,
+    own: Arc<OnceLock<Binder>>,
+}
+
+const AROUND: u32 = 100;
+
+impl Service for Round {
+    fn descriptor(&self) -> &str {
+        "takt.test.IRound"
+    }
+
+    fn on_transact(
+        &self,
+        _: &Call,
+        code: u32,
+        _: &mut Parcel,
+        reply: &mut Parcel,
+    ) -> Result<(), CallError> {
+        let home = Tid::current().raw();
+        if code != AROUND {
+            return Ok(reply.write_i32(home)?);
+        }
+        give(&self.left, KEEP, self.own.get())?;
+        let mut again = ask(&self.left, RELAY_KEPT, TID.cast_signed())?;
+        assert_eq!(again.read_i32(), Some(home));
+        Ok(reply.write_i32(home)?)
+    }
+}
+
+/// A→B→C→A→B→A: the last call is not for A's first wait, in which nobody listens any more.
+#[test]
+fn a_call_back_of_one_that_came_home_comes_home_as_well() {
+    let (near, left, right) = three();
+    let cell = Arc::new(OnceLock::new());
+    let own = near.add(Round {
+        left: left.root.clone(),
+        own: Arc::clone(&cell),
+    });
+    cell.set(own.clone()).unwrap();
+    give(&right.root, KEEP, Some(&own)).unwrap();
+    for _ in 0..20 {
+        give(&left.root, KEEP, Some(&right.root)).unwrap();
+        let mut data = Parcel::new();
+        data.write_i32(RELAY_KEPT.cast_signed()).unwrap();
+        data.write_i32(AROUND.cast_signed()).unwrap();
+        let mut reply = Parcel::new();
+        let outcome = left.root.transact(RELAY_KEPT, &mut data, &mut reply, None);
+        outcome.unwrap();
+        assert_eq!(reply.read_i32(), Some(Tid::current().raw()));
+    }
+    assert_eq!(near.counters().broken, 0);
     left.end();
     right.end();
 }

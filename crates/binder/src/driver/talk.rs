@@ -14,9 +14,10 @@ use rt::sync::PiMutex;
 use super::deaths::Deaths;
 use crate::Parcel;
 use crate::error::CallError;
+use crate::lent::looper;
 use crate::link::{Link, OWN, Release, Transport};
 use crate::node::Call;
-use crate::serving::{self, Caller, Serving};
+use crate::serving::{self, Caller, Serving, Waits};
 
 /// Handles count from 0, the numbers of proxies from 1: 0 is the link itself.
 pub(super) const MANAGER: u64 = 1;
@@ -98,6 +99,8 @@ impl Transport for End {
         if due_ns.is_some() {
             return Err(CallError::NotSupported("a due time over the driver"));
         }
+        // A looper of another transport waits in the driver as well.
+        let _away = looper::leave();
         self.0
             .send(link, target, code, flags::ACCEPT_FDS, data, Some(reply))
     }
@@ -407,7 +410,8 @@ impl Kernel {
             let _scope = serving::enter(Serving {
                 caller,
                 claim: Urgency::ORDINARY,
-                waiting: None,
+                waits: Waits::Unknown,
+                chain: None,
             });
             let node = link.driven(target)?;
             node.run(&Call { caller, is_oneway }, code, &mut data, &mut reply)

@@ -20,16 +20,18 @@ use std::os::fd::{AsFd, OwnedFd};
 use crate::Parcel;
 use crate::error::CallError;
 use crate::introduce::{Grant, Pass, Ticket, Who};
+use crate::lent::chain::{self, Place};
 use crate::lent::connect::Side;
 use crate::lent::face;
 use crate::lent::inbox::{self, Gone};
 use crate::lent::layout::{Area, Header, Kind, looper_sleeps};
+use crate::lent::lending::Lending;
 use crate::lent::message::{self, Lent, Load};
 use crate::lent::steps::{self, Step};
 use crate::lent::words;
 use crate::link::{Link, OWN, Release, Transport};
 use crate::node::Call;
-use crate::serving::{self, Serving, Waiting};
+use crate::serving::{self, Serving, Waiting, Waits};
 
 /// How long a wait is left alone before it is asked whether the other thread is still there: its
 /// number may be another's by then.
@@ -42,6 +44,13 @@ const CIRCLE_NS: u64 = 1_000_000;
 pub(crate) enum Conversation {
     Caller(usize),
     Looper(usize),
+}
+
+/// How long a thread waits for an answer, and what it is known by meanwhile.
+#[derive(Clone, Copy)]
+struct Wait {
+    place: Place,
+    due_ns: Option<u64>,
 }
 
 /// How a turn of the caller's ended.
@@ -69,11 +78,13 @@ impl Transport for End {
         reply: &mut Parcel,
         due_ns: Option<u64>,
     ) -> Result<(), CallError> {
+        let place = chain::place();
         let request = Header {
             target,
             code,
             tid: rt::sys::tid::current(),
             claim: u32::from(serving::claim().get()),
+            chain: place.chain,
             ..Header::default()
         };
         let lent = &self.0;
@@ -84,9 +95,9 @@ impl Transport for End {
                     parcel: data,
                     tickets: &tickets,
                 };
-                lent.call_back(link, waiting, request, load, reply)
+                lent.call_back(link, waiting, request, load, reply, place)
             }
-            None => lent.call(link, request, data, reply, due_ns),
+            None => lent.call(link, request, data, reply, Wait { place, due_ns }),
         }
     }
 
@@ -154,8 +165,9 @@ impl Lent {
         request: Header,
         data: &Parcel,
         reply: &mut Parcel,
-        due_ns: Option<u64>,
+        wait: Wait,
     ) -> Result<(), CallError> {
+        let due_ns = wait.due_ns;
         let is_urgent = Urgency::new(request.claim).is_real_time();
         // Twice: the one whom this thread serves may have been on its way to the kernel.
         for is_real_time in [is_urgent, is_urgent, false] {
@@ -169,7 +181,7 @@ impl Lent {
                 .slots
                 .take(is_real_time, due_ns, is_out, || link.is_dead());
             let slot = taken.inspect_err(|_| link.forget(&tickets))?;
-            let heard = self.call_in(link, slot, request, load, reply, is_real_time, due_ns);
+            let heard = self.call_in(link, slot, request, load, reply, is_real_time, wait);
             match heard {
                 Heard::Late => {
                     self.slots.park(slot);
@@ -199,7 +211,7 @@ impl Lent {
         load: Load<'_>,
         reply: &mut Parcel,
         is_real_time: bool,
-        due_ns: Option<u64>,
+        wait: Wait,
     ) -> Heard {
         let turn = self.turns.fetch_add(1, Relaxed) as usize;
         let chosen = face::choose(&self.face, self.bells.len(), is_real_time, turn);
@@ -211,6 +223,8 @@ impl Lent {
             Err(error) => return Heard::Answer(Err(error)),
         };
         steps::reach(Step::Lent);
+        // Before it is posted: it may come home at once.
+        let lending = Lending::begin(offer, &wait.place, self.home_key);
         words::post(
             self.posted(self.side, looper),
             slot,
@@ -218,7 +232,7 @@ impl Lent {
             || self.bells[looper].ring(),
         );
         steps::reach(Step::Posted);
-        self.listen(link, slot, tid, offer, reply, due_ns)
+        self.listen(link, slot, tid, lending, reply, wait)
     }
 
     /// Asks a looper that is kept for real time, whatever the caller is; says whether it declined.
@@ -226,8 +240,35 @@ impl Lent {
     pub(super) fn claim_for_test(&self, link: &Arc<Link>, request: Header) -> bool {
         let mut reply = Parcel::new();
         let data = Parcel::new();
-        let heard = self.call_in(link, 0, request, Load::of(&data), &mut reply, true, None);
+        let wait = Wait {
+            place: chain::place(),
+            due_ns: None,
+        };
+        let heard = self.call_in(link, 0, request, Load::of(&data), &mut reply, true, wait);
         matches!(heard, Heard::Declined)
+    }
+
+    /// A call that says that it is of a chain, whatever it is.
+    #[cfg(test)]
+    pub(super) fn call_of_chain(
+        &self,
+        link: &Arc<Link>,
+        target: u64,
+        chain: chain::Chain,
+        reply: &mut Parcel,
+    ) -> Result<(), CallError> {
+        let request = Header {
+            target,
+            code: crate::node::codes::FIRST,
+            tid: rt::sys::tid::current(),
+            chain,
+            ..Header::default()
+        };
+        let wait = Wait {
+            place: chain::place(),
+            due_ns: Some(super::hostile::due_ns()),
+        };
+        self.call(link, request, &Parcel::new(), reply, wait)
     }
 
     /// Caller: writes its next message, listens, and offers its priority to the looper.
@@ -252,26 +293,25 @@ impl Lent {
     }
 
     /// Caller: waits for the answer to its last request, and serves what is asked meanwhile.
-    fn listen(
-        &self,
+    fn listen<'a>(
+        &'a self,
         link: &Arc<Link>,
         slot: usize,
         tid: Tid,
-        offer: Offer<'_, Shared>,
+        mut lending: Lending<'a>,
         reply: &mut Parcel,
-        mut due_ns: Option<u64>,
+        mut wait: Wait,
     ) -> Heard {
-        let mut offer = offer;
         let mut answer = Parcel::new();
         loop {
-            match self.wait(link, &offer, tid, due_ns) {
-                Ok(()) => {}
+            match self.wait(link, &lending, tid, wait.due_ns) {
+                Ok(()) => lending.end(),
                 Err(CallError::TimedOut) => {
                     if words::abandon(self.turn(self.side, slot)) {
                         return Heard::Late;
                     }
                     // A call back is on its way.
-                    due_ns = None;
+                    wait.due_ns = None;
                     continue;
                 }
                 Err(error) => return Heard::Answer(Err(error)),
@@ -286,7 +326,8 @@ impl Lent {
                 Kind::Declined => return Heard::Declined,
                 Kind::Answer => {
                     let outcome = CallError::of_status(header.status);
-                    let mut read = || self.read(link, Area::Answers, slot, &header, reply, due_ns);
+                    let mut read =
+                        || self.read(link, Area::Answers, slot, &header, reply, wait.due_ns);
                     let outcome = outcome.and_then(|()| read());
                     steps::reach(Step::Read);
                     return Heard::Answer(outcome);
@@ -302,12 +343,13 @@ impl Lent {
                         Area::Answers,
                         slot,
                         &header,
-                        waiting,
+                        Waits::For(waiting),
                         serving::claim(),
                         &mut answer,
                     );
-                    match self.hand_to_looper(link, slot, tid, message, Load::of(&answer)) {
-                        Ok(next) => offer = next,
+                    let load = Load::of(&answer);
+                    match self.hand_to_looper(link, slot, tid, message, load, &wait.place) {
+                        Ok(next) => lending = next,
                         Err(error) => return Heard::Answer(Err(error)),
                     }
                 }
@@ -323,7 +365,8 @@ impl Lent {
         tid: Tid,
         message: Header,
         load: Load<'_>,
-    ) -> Result<Offer<'_, Shared>, CallError> {
+        place: &Place,
+    ) -> Result<Lending<'_>, CallError> {
         let offer = match self.say(link, slot, tid, message, load) {
             Err(error) if !link.is_dead() && message.kind == Kind::Answer => {
                 let message = Header {
@@ -335,10 +378,11 @@ impl Lent {
             said => said?,
         };
         steps::reach(Step::HandedOver);
+        let lending = Lending::begin(offer, place, self.home_key);
         if !self.back(self.side, slot).give_back() {
             return Err(self.broken(link, Gone::Broken));
         }
-        Ok(offer)
+        Ok(lending)
     }
 
     /// Calls the thread that waits for this one.
@@ -349,22 +393,29 @@ impl Lent {
         request: Header,
         load: Load<'_>,
         reply: &mut Parcel,
+        place: Place,
     ) -> Result<(), CallError> {
+        let wait = Wait {
+            place,
+            due_ns: None,
+        };
         match waiting.conversation {
             Conversation::Caller(slot) => {
-                let offer = self.hand_to_looper(link, slot, waiting.tid, request, load)?;
-                match self.listen(link, slot, waiting.tid, offer, reply, None) {
+                let tid = waiting.tid;
+                let lending = self.hand_to_looper(link, slot, tid, request, load, &place)?;
+                match self.listen(link, slot, tid, lending, reply, wait) {
                     Heard::Answer(outcome) => outcome,
                     Heard::Declined | Heard::Late => Err(self.broken(link, Gone::Broken)),
                 }
             }
             Conversation::Looper(slot) => {
-                self.call_caller(link, slot, waiting.tid, request, load, reply)
+                self.call_caller(link, slot, waiting.tid, request, load, reply, &place)
             }
         }
     }
 
     /// Looper: calls the caller that it serves.
+    #[expect(clippy::too_many_arguments, reason = "a call has as many parts")]
     fn call_caller(
         &self,
         link: &Arc<Link>,
@@ -373,11 +424,13 @@ impl Lent {
         request: Header,
         load: Load<'_>,
         reply: &mut Parcel,
+        place: &Place,
     ) -> Result<(), CallError> {
-        let mut offer = self.hand_to_caller(link, slot, tid, request, load)?;
+        let mut lending = self.hand_to_caller(link, slot, tid, request, load, place)?;
         let mut answer = Parcel::new();
         loop {
-            self.wait(link, &offer, tid, None)?;
+            self.wait(link, &lending, tid, None)?;
+            lending.end();
             let last = self.heard[slot].load(Relaxed);
             let heard = self.header(Area::Requests, slot);
             let is_next = |it: &Header| it.sequence == last.wrapping_add(1);
@@ -401,11 +454,12 @@ impl Lent {
                         Area::Requests,
                         slot,
                         &header,
-                        waiting,
+                        Waits::For(waiting),
                         Urgency::new(header.claim),
                         &mut answer,
                     );
-                    offer = self.hand_to_caller(link, slot, tid, message, Load::of(&answer))?;
+                    let load = Load::of(&answer);
+                    lending = self.hand_to_caller(link, slot, tid, message, load, place)?;
                 }
                 Kind::Declined => return Err(self.broken(link, Gone::Broken)),
             }
@@ -420,7 +474,8 @@ impl Lent {
         tid: Tid,
         message: Header,
         load: Load<'_>,
-    ) -> Result<Offer<'_, Shared>, CallError> {
+        place: &Place,
+    ) -> Result<Lending<'_>, CallError> {
         let side = self.other();
         let refused = |error| {
             link.forget(load.tickets);
@@ -452,11 +507,12 @@ impl Lent {
         let offer = self.back(side, slot).offer(tid);
         let offer = offer.map_err(|_| self.broken(link, Gone::Broken))?;
         steps::reach(Step::LentBack);
+        let lending = Lending::begin(offer, place, self.home_key);
         if !self.lock(side, slot).give_back() {
             return Err(self.broken(link, Gone::Broken));
         }
         steps::reach(Step::CalledBack);
-        Ok(offer)
+        Ok(lending)
     }
 
     /// Runs what a message asks for; gives the message that answers it, whose parcel is `answer`.
@@ -467,7 +523,7 @@ impl Lent {
         area: Area,
         slot: usize,
         header: &Header,
-        waiting: Waiting,
+        waits: Waits,
         claim: Urgency,
         answer: &mut Parcel,
     ) -> Header {
@@ -478,7 +534,8 @@ impl Lent {
             let _scope = serving::enter(Serving {
                 caller: link.peer,
                 claim,
-                waiting: Some(waiting),
+                waits,
+                chain: Some(header.chain),
             });
             if header.target == OWN {
                 return link.answer_own(header.code, &mut data, answer);
@@ -502,24 +559,55 @@ impl Lent {
         }
     }
 
-    /// Waits until a loan comes back, and looks from time to time whether it still can.
+    /// Serves a request of a slot, and writes the answer, which is not given yet; gives its parcel.
+    pub(super) fn answer(
+        &self,
+        link: &Arc<Link>,
+        slot: usize,
+        header: &Header,
+        waits: Waits,
+    ) -> Parcel {
+        let mut answer = message::take_parcel();
+        let claim = Urgency::new(header.claim);
+        let area = Area::Requests;
+        let message = self.serve(link, area, slot, header, waits, claim, &mut answer);
+        self.write_answer(link, slot, message, &answer);
+        answer
+    }
+
+    /// Looper: its last message.
+    pub(super) fn write_answer(&self, link: &Link, slot: usize, message: Header, answer: &Parcel) {
+        let message = Header {
+            sequence: self.heard[slot].load(Relaxed),
+            ..message
+        };
+        let written = self.write(link, Area::Answers, slot, message, Load::of(answer));
+        if let Err(error) = written {
+            let status = error.status();
+            self.write_status(Area::Answers, slot, Header { status, ..message });
+        }
+    }
+
+    /// Waits until a loan comes back, and looks from time to time whether it still can. Serves
+    /// calls that come home meanwhile.
     fn wait(
         &self,
         link: &Link,
-        offer: &Offer<'_, Shared>,
+        lending: &Lending<'_>,
         tid: Tid,
         due_ns: Option<u64>,
     ) -> Result<(), CallError> {
         if self.spin_ns > 0 {
             let end_ns = Monotonic.now_ns() + self.spin_ns;
             // What it saw the wait sees again.
-            offer.spin_until(due_ns.map_or(end_ns, |it| it.min(end_ns)));
+            lending.spin_until(due_ns.map_or(end_ns, |it| it.min(end_ns)));
         }
         loop {
             let look_ns = Monotonic.now_ns() + LOOK_NS;
             let until_ns = due_ns.map_or(look_ns, |due_ns| due_ns.min(look_ns));
-            match offer.look_until(until_ns) {
+            match lending.look_until(until_ns) {
                 Ok(()) => return Ok(()),
+                Err(LendError::TimedOut) if lending.serve() => {}
                 Err(LendError::TimedOut) => {
                     if link.is_dead() {
                         return Err(CallError::DeadObject);

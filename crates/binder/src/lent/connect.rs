@@ -26,7 +26,7 @@ use crate::process::{Inner, Process};
 use crate::serving::Caller;
 
 const MAGIC: u32 = u32::from_le_bytes(*b"Takt");
-const VERSION: u32 = 2;
+const VERSION: u32 = 3;
 pub(super) const HELLO_BYTES: usize = 24;
 
 /// Which end of the socket a process is: the two must differ.
@@ -218,6 +218,7 @@ impl Handshake {
             bells: bells.ok_or(ConnectError::Foreign)?,
             own_bells: ours.bells,
             home: Arc::downgrade(inner),
+            home_key: inner.key,
             slots: Slots::default(),
             sequences: [const { AtomicU32::new(0) }; SLOTS],
             heard: [const { AtomicU32::new(0) }; SLOTS],

@@ -9,7 +9,8 @@ use std::sync::atomic::Ordering::{Relaxed, SeqCst};
 use rt::policy::Tid;
 use rt::shared::{Memfd, Region, SharedError, View};
 
-use crate::lent::layout::{FACE_BYTES, looper_is_kept, looper_sleeps, looper_tid};
+use crate::lent::layout::{FACE_BYTES, looper_is_away, looper_is_kept, looper_sleeps, looper_tid};
+use crate::lent::words::{self, Shown};
 use crate::process::Looper;
 
 /// Our own.
@@ -42,6 +43,12 @@ impl Face {
         self.region.word(looper_sleeps(index))
     }
 
+    /// Whether a looper waits in a call of its own: what it is given meanwhile waits as well.
+    pub(crate) fn set_away(&self, index: usize, is_away: bool) {
+        let word = self.region.word::<AtomicU32>(looper_is_away(index));
+        word.store(u32::from(is_away), SeqCst);
+    }
+
     pub(crate) fn is_sleeping(&self, index: usize) -> bool {
         self.sleeping(index).load(SeqCst) != 0
     }
@@ -53,19 +60,31 @@ impl AsFd for Face {
     }
 }
 
-/// The looper of another process that a call is lent to, out of `count`: one that sleeps, or else
-/// one by turns. Real-time callers have those that are kept, the others the others.
+/// Another's.
+struct Other<'a>(&'a View);
+
+impl Shown for Other<'_> {
+    fn is_kept(&self, looper: usize) -> bool {
+        self.0.load(looper_is_kept(looper), Relaxed) != 0
+    }
+
+    fn is_asleep(&self, looper: usize) -> bool {
+        self.0.load(looper_sleeps(looper), SeqCst) != 0
+    }
+
+    fn is_away(&self, looper: usize) -> bool {
+        self.0.load(looper_is_away(looper), SeqCst) != 0
+    }
+}
+
+/// The looper of another process that a call is lent to, out of `count` ([`words::choose`]).
 pub(crate) fn choose(
     face: &View,
     count: usize,
     is_real_time: bool,
     turn: usize,
 ) -> Option<(usize, Tid)> {
-    let is_fit = |&index: &usize| (face.load(looper_is_kept(index), Relaxed) != 0) == is_real_time;
-    let fit = || (0..count).filter(is_fit);
-    let asleep = fit().find(|&index| face.load(looper_sleeps(index), SeqCst) != 0);
-    let by_turns = || fit().nth(turn % fit().count().max(1));
-    let index = asleep.or_else(by_turns)?;
+    let index = words::choose(&Other(face), count, is_real_time, turn)?;
     let tid = face.load(looper_tid(index), SeqCst);
     Some((index, Tid::new(i32::try_from(tid).ok()?)?))
 }

@@ -15,12 +15,14 @@ use rt::clock::{Clock, Monotonic};
 use rt::policy::{Policy, Tid};
 use rt::shared::Region;
 use rt::socket::Socket;
+use rt::sync::PiMutex;
 use rt::thread::Builder;
 
-use super::layout::{DATA_BYTES, Header, MESSAGE_BYTES, SLOTS, WORDS_BYTES};
-use super::{connect, inbox};
+use super::layout::{DATA_BYTES, HEADER_BYTES, Header, MESSAGE_BYTES, SLOTS, WORDS_BYTES};
+use super::{Chain, connect, inbox};
 use crate::introduce::{Grant, Pass, Ticket, Who};
 use crate::lent::message::Lent;
+use crate::serving;
 use crate::{Binder, Call, CallError, Connection, Options, Parcel, Process, Service, Side};
 
 const SEED: &str = "BINDER_TEST_HOSTILE";
@@ -102,6 +104,80 @@ fn a_claim_that_the_kernel_does_not_confirm_gains_nothing() {
     assert_eq!(far.counters().declined, 3);
     assert_eq!(far.counters().broken, 0);
     assert!(connection.root().unwrap().is_some());
+}
+
+/// Says on which thread it is called; by another code it keeps the chain, and holds its caller.
+#[derive(Default)]
+struct Where {
+    chain: PiMutex<Option<Chain>>,
+    is_let_go: AtomicBool,
+}
+
+const HOLD: u32 = 2;
+
+impl Service for Arc<Where> {
+    fn descriptor(&self) -> &str {
+        "takt.test.IWhere"
+    }
+
+    fn on_transact(
+        &self,
+        _: &Call,
+        code: u32,
+        _: &mut Parcel,
+        reply: &mut Parcel,
+    ) -> Result<(), CallError> {
+        if code == HOLD {
+            *self.chain.lock() = Some(serving::chain());
+            await_end(|| !self.is_let_go.load(SeqCst));
+        }
+        Ok(reply.write_i32(Tid::current().raw())?)
+    }
+}
+
+#[test]
+fn a_token_that_is_guessed_or_old_or_another_processs_brings_nothing() {
+    let [home, friend, other, stranger] = ["home", "friend", "other", "stranger"].map(|name| {
+        let process = Process::start(&Options::new(name)).unwrap();
+        let places = Arc::new(Where::default());
+        process.set_root(Some(process.add(Arc::clone(&places))));
+        (process, places)
+    });
+    let (to_friend, _friend) = join(&home.0, &friend.0);
+    let remote = to_friend.root().unwrap().unwrap();
+    let hold = move || remote.transact(HOLD, &mut Parcel::new(), &mut Parcel::new(), None);
+    let waiting = Builder::new("waiting").spawn(hold).unwrap();
+    await_end(|| friend.1.chain.lock().is_none());
+    let chain = friend.1.chain.lock().take().unwrap();
+    let place = |to: &Connection, chain| {
+        let Some(Binder::Remote(root)) = to.root().unwrap() else {
+            panic!("a node of another process");
+        };
+        let mut reply = Parcel::new();
+        let called = to.lent();
+        called
+            .call_of_chain(to.link(), root.number, chain, &mut reply)
+            .unwrap();
+        reply.read_i32().unwrap()
+    };
+    let (to_home, _home) = join(&stranger.0, &home.0);
+    let (to_other, _other) = join(&stranger.0, &other.0);
+    let tid = waiting.tid().raw();
+    // Whoever was given it by the chain is of the chain.
+    assert_eq!(place(&to_home, chain), tid);
+    assert_eq!(place(&to_home, chain), tid, "and again");
+    assert_ne!(place(&to_other, chain), tid, "another process's");
+    let token = chain.0[0];
+    for guess in [0, 1, token ^ 1 << 63, token ^ 1, token ^ 1 << 12, u64::MAX] {
+        let mut guessed = Chain::default();
+        guessed.0.fill(guess);
+        assert_ne!(place(&to_home, guessed), tid, "{guess:x} of {token:x}");
+    }
+    friend.1.is_let_go.store(true, SeqCst);
+    let waiting = waiting.join();
+    assert_eq!(waiting, Ok(()));
+    assert_ne!(place(&to_home, chain), tid, "an old one");
+    assert_eq!(home.0.counters().broken, 0);
 }
 
 /// Silent ones, closed ones, such as say something else, and one in another's name.
@@ -295,7 +371,7 @@ fn scribble(lent: &Lent, what: u64, random: &mut fastrand::Rng) {
         // Headers of requests and answers.
         3 => {
             let header = random.usize(0..2 * SLOTS) * MESSAGE_BYTES;
-            word(&lent.ours, header + random.usize(0..64), random);
+            word(&lent.ours, header + random.usize(0..HEADER_BYTES), random);
         }
         // What lies behind them.
         4 => word(&lent.ours, random.usize(0..DATA_BYTES), random),

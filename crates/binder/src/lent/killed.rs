@@ -24,7 +24,7 @@ use crate::{Binder, Call, CallError, Options, Parcel, Process, Service, Side, We
 
 #[path = "../../tests/left/mod.rs"]
 mod left;
-use left::{Left, alone};
+use left::{Left, Progress, alone};
 
 const PLAN_TEXT: &str = "BINDER_TEST_STEP";
 /// How many programs are killed, beyond one for each step and load; under load then.
@@ -267,6 +267,7 @@ fn kill_at_each_step() {
     let before = Left::now();
     let plans = Plan::all();
     let count = plans.len() + rounds;
+    let progress = Progress::of("killed at steps", count as u64);
     for round in 0..count {
         let (index, times) = match plans.get(round) {
             Some(_) => (round, 2),
@@ -276,6 +277,7 @@ fn kill_at_each_step() {
         kill_at(&near, &post, index, times);
         before.await_no_more(&what, || post.let_go());
         assert_eq!(near.counters().broken, 0, "{what:?}");
+        progress.tell(round as u64 + 1);
     }
     assert_eq!(near.counters().deaths, count as u64);
     near.set_root(None);

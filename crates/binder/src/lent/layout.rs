@@ -8,6 +8,8 @@
 //! face    one for each process, which alone writes it: its loopers
 //! ```
 
+use crate::lent::chain::{CHAIN_MAX, Chain};
+
 /// Calls that a process may have out over one link: more callers wait, the most urgent first.
 pub(crate) const SLOTS: usize = 32;
 /// Of these, kept for real-time callers.
@@ -87,6 +89,11 @@ pub(crate) fn looper_is_kept(index: usize) -> usize {
     looper_tid(index) + 8
 }
 
+/// Whether it waits in a call of its own.
+pub(crate) fn looper_is_away(index: usize) -> usize {
+    looper_tid(index) + 12
+}
+
 /// What a message is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Kind {
@@ -116,9 +123,14 @@ pub(crate) struct Header {
     pub(crate) fds: u32,
     /// Whether the bytes lie in a file beside it.
     pub(crate) is_apart: bool,
+    /// Of a request: who waits for it.
+    pub(crate) chain: Chain,
 }
 
-pub(crate) const HEADER_BYTES: usize = 64;
+pub(crate) const HEADER_BYTES: usize = 128;
+/// In it: where the chain lies.
+const CHAIN_AT: usize = 64;
+const _: () = assert!(CHAIN_AT + CHAIN_MAX * 8 <= HEADER_BYTES);
 
 impl Header {
     pub(crate) fn to_bytes(self) -> [u8; HEADER_BYTES] {
@@ -140,11 +152,20 @@ impl Header {
         for (chunk, word) in bytes.chunks_exact_mut(4).zip(words) {
             chunk.copy_from_slice(&word.to_le_bytes());
         }
+        let chain = bytes[CHAIN_AT..].chunks_exact_mut(8);
+        for (chunk, token) in chain.zip(self.chain.0) {
+            chunk.copy_from_slice(&token.to_le_bytes());
+        }
         bytes
     }
 
     /// `None` for what no end writes: sizes beyond the bounds, or a kind that is none.
     pub(crate) fn parse(bytes: &[u8; HEADER_BYTES]) -> Option<Self> {
+        let mut chain = Chain::default();
+        let tokens = bytes[CHAIN_AT..].as_chunks().0;
+        for (token, bytes) in chain.0.iter_mut().zip(tokens) {
+            *token = u64::from_le_bytes(*bytes);
+        }
         let mut words = bytes.chunks_exact(4).map(|it| {
             it.iter()
                 .rev()
@@ -171,6 +192,7 @@ impl Header {
             positions: next(),
             fds: next(),
             is_apart: next() != 0,
+            chain,
         };
         let whole = header.whole();
         let room = if header.is_apart {
@@ -211,6 +233,7 @@ mod tests {
             positions: 2,
             fds: 1,
             is_apart: false,
+            chain: Chain(std::array::from_fn(|index| u64::MAX - index as u64)),
         };
         assert_eq!(Header::parse(&header.to_bytes()), Some(header));
     }

@@ -2,6 +2,7 @@
 //! A looper: serves what is lent to it, the most urgent caller first, and calls without an answer;
 //! then sleeps.
 
+use std::cell::RefCell;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 
@@ -9,17 +10,19 @@ use rt::clock::{Clock, Monotonic};
 use rt::peer::Urgency;
 use rt::policy::Tid;
 
+use crate::Parcel;
 use crate::lent::call::Conversation;
+use crate::lent::chain;
 use crate::lent::inbox::Gone;
 use crate::lent::layout::{Area, Header, Kind, SLOTS};
 use crate::lent::lents::Known;
-use crate::lent::message::{self, Lent, Load};
+use crate::lent::message::{self, Lent};
 use crate::lent::steps::{self, Step};
 use crate::lent::words;
-use crate::link::Link;
+use crate::link::{Link, OWN};
 use crate::oneway;
 use crate::process::Inner;
-use crate::serving::{self, Waiting};
+use crate::serving::{self, Waiting, Waits};
 
 /// A request that is lent to this looper.
 struct Request {
@@ -51,6 +54,12 @@ pub(crate) fn run(inner: &Arc<Inner>, index: usize) {
     let mut requests = Vec::with_capacity(SLOTS);
     message::prepare();
     serving::prepare();
+    chain::prepare();
+    HERE.set(Some(Here {
+        inner: Arc::clone(inner),
+        index,
+        depth: 0,
+    }));
     let mut was_oneway = false;
     while !inner.has_ended() {
         links.learn(&inner.lents);
@@ -78,6 +87,7 @@ pub(crate) fn run(inner: &Arc<Inner>, index: usize) {
             }
         }
     }
+    HERE.set(None);
     inner.face.sleeping(index).store(0, Relaxed);
 }
 
@@ -166,46 +176,76 @@ fn serve(inner: &Inner, request: Request, is_declined: bool) {
     };
     lent.heard[slot].store(header.sequence, Relaxed);
     steps::reach(Step::Taken);
-    let mut answer = message::take_parcel();
     if is_declined {
         inner.counters.declined.add();
     }
-    let message = if is_declined || words::is_abandoned(lent.turn(lent.other(), slot)) {
-        // What it names is counted, and let go.
-        let _ = lent.read(&link, Area::Requests, slot, &header, &mut answer, None);
-        answer.clear();
-        Header {
-            kind: Kind::Declined,
-            ..Header::default()
-        }
+    let answer = if is_declined || words::is_abandoned(lent.turn(lent.other(), slot)) {
+        decline(&link, &lent, slot, &header)
+    } else if header.target != OWN && chain::carry(&link, &lent, slot, &header) {
+        // The thread that waits for it has answered.
+        None
     } else {
         let waiting = Waiting {
             link: link.number,
             tid,
             conversation: Conversation::Looper(slot),
         };
-        let claim = Urgency::new(header.claim);
-        lent.serve(
-            &link,
-            Area::Requests,
-            slot,
-            &header,
-            waiting,
-            claim,
-            &mut answer,
-        )
+        Some(lent.answer(&link, slot, &header, Waits::For(waiting)))
     };
-    let message = Header {
-        sequence: lent.heard[slot].load(Relaxed),
-        ..message
-    };
-    if let Err(error) = lent.write(&link, Area::Answers, slot, message, Load::of(&answer)) {
-        let status = error.status();
-        lent.write_status(Area::Answers, slot, Header { status, ..message });
-    }
     if !lock.give_back() {
         lent.broken(&link, Gone::Broken);
     }
     steps::reach(Step::GivenBack);
-    message::give_parcel(answer);
+    if let Some(answer) = answer {
+        message::give_parcel(answer);
+    }
+}
+
+/// Does not serve a request: what it names is counted, and let go.
+fn decline(link: &Arc<Link>, lent: &Lent, slot: usize, header: &Header) -> Option<Parcel> {
+    let mut answer = message::take_parcel();
+    let _ = lent.read(link, Area::Requests, slot, header, &mut answer, None);
+    answer.clear();
+    let declined = Header {
+        kind: Kind::Declined,
+        ..Header::default()
+    };
+    lent.write_answer(link, slot, declined, &answer);
+    Some(answer)
+}
+
+/// A looper's thread knows which it is.
+struct Here {
+    inner: Arc<Inner>,
+    index: usize,
+    /// Calls of its own that it waits in, one inside the other.
+    depth: usize,
+}
+
+thread_local! {
+    static HERE: RefCell<Option<Here>> = const { RefCell::new(None) };
+}
+
+/// While it lives, the calling thread, if it is a looper, is given nothing by callers that find
+/// another one.
+pub(crate) struct Away;
+
+pub(crate) fn leave() -> Option<Away> {
+    HERE.with_borrow_mut(|here| {
+        let here = here.as_mut()?;
+        here.depth += 1;
+        here.inner.face.set_away(here.index, true);
+        Some(Away)
+    })
+}
+
+impl Drop for Away {
+    fn drop(&mut self) {
+        HERE.with_borrow_mut(|here| {
+            if let Some(here) = here {
+                here.depth -= 1;
+                here.inner.face.set_away(here.index, here.depth > 0);
+            }
+        });
+    }
 }

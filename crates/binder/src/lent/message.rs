@@ -46,6 +46,8 @@ pub(crate) struct Lent {
     /// What wakes our loopers for the other end.
     pub(super) own_bells: Vec<Bell>,
     pub(super) home: Weak<Inner>,
+    /// What tells it from other processes of this program.
+    pub(super) home_key: u64,
     pub(super) slots: Slots,
     pub(super) sequences: [AtomicU32; SLOTS],
     /// The last message heard in each slot of the other end's.

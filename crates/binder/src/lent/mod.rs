@@ -4,10 +4,13 @@
 //!
 //! `layout` says what lies where, `words` who moves what; `connect` makes a link, `call` is the
 //! caller's half, `looper` the server's, `message` what both read and write; `door` hears the
-//! socket beside the memory: references, descriptors, calls without an answer, deaths.
+//! socket beside the memory: references, descriptors, calls without an answer, deaths. `chain` and
+//! `seat` bring calls home to the thread that waits for them.
 
 #[cfg(not(loom))]
 mod call;
+#[cfg(not(loom))]
+mod chain;
 #[cfg(not(loom))]
 mod connect;
 #[cfg(not(loom))]
@@ -23,6 +26,8 @@ mod killed;
 #[cfg(not(loom))]
 mod layout;
 #[cfg(not(loom))]
+mod lending;
+#[cfg(not(loom))]
 mod lents;
 #[cfg(not(loom))]
 pub(crate) mod looper;
@@ -32,6 +37,7 @@ mod meeting;
 mod message;
 #[cfg(all(test, loom))]
 mod models;
+mod seat;
 #[cfg(not(loom))]
 mod slots;
 #[cfg(not(loom))]
@@ -43,6 +49,7 @@ pub use connect::{ConnectError, Connection, Side};
 #[cfg(not(loom))]
 pub(crate) use {
     call::Conversation,
+    chain::Chain,
     door::{Door, watch},
     face::Face,
     layout::LOOPERS_MAX,

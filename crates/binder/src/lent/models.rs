@@ -16,6 +16,7 @@ use rt::sync::lend::LendError;
 use rt::sys::futex::Private;
 use rt::sys::{model, tid};
 
+use crate::lent::seat::{Seat, TOKEN_MIN};
 use crate::lent::words;
 use crate::out::{CallsOut, GRACE};
 
@@ -236,6 +237,205 @@ fn a_looper_that_dies_in_a_call_is_told() {
         assert!(!room.lock.is_out(), "the slot is retired");
         looper.join().unwrap();
     });
+}
+
+const TOKEN: u64 = TOKEN_MIN;
+/// A due time that does not pass by itself.
+const LATER_NS: u64 = 2_000_000_000;
+
+/// Waits as a caller does, for a loan or for what is brought; says how often something was.
+fn sit(seat: &Seat<u32>, offer: &rt::sync::lend::Offer<'_, Private>, taken: &Bell) -> u32 {
+    let mut count = 0;
+    seat.open(TOKEN);
+    loop {
+        let looked = match seat.due(LATER_NS) {
+            Some(due) => offer.look_recallable(due),
+            None => Err(LendError::TimedOut),
+        };
+        match looked {
+            Ok(()) => break,
+            Err(LendError::TimedOut) => {
+                assert_eq!(seat.take(), Some(7), "nothing was brought");
+                count += 1;
+                taken.ring();
+                seat.open(TOKEN);
+            }
+            Err(error) => panic!("{error}"),
+        }
+    }
+    if let Some(call) = seat.close(TOKEN) {
+        assert_eq!(call, 7);
+        count += 1;
+        taken.ring();
+    }
+    count
+}
+
+/// The loan comes back when the call was taken: a wait that is not recalled lasts for ever.
+#[test]
+fn a_call_that_is_brought_ends_the_wait() {
+    check_within(3, || {
+        let room = Arc::new((Room::default(), Seat::<u32>::default()));
+        let lender = Tid::new(tid::current().cast_signed()).unwrap();
+        let borrower = {
+            let room = Arc::clone(&room);
+            thread::spawn(move || {
+                let (room, seat) = &*room;
+                room.begin();
+                assert_eq!(room.next(), 1 << SLOT);
+                let is_brought = seat.bring(TOKEN, lender, 7, || ()).is_some();
+                if is_brought {
+                    room.bell.wait();
+                }
+                assert!(room.lock.give_back());
+                is_brought
+            })
+        };
+        let (room, seat) = &*room;
+        let tid = looper_of(room);
+        let offer = room.lock.offer(tid).unwrap();
+        room.post(SLOT);
+        let count = sit(seat, &offer, &room.bell);
+        assert_eq!(borrower.join().unwrap(), count == 1);
+    });
+}
+
+/// Of two that bring one call at once, and an answer, nothing is lost and nothing is there twice.
+#[test]
+fn what_is_brought_beside_an_answer_is_taken_or_sent_back() {
+    check_within(2, || {
+        let room = Arc::new((Room::default(), Seat::<u32>::default()));
+        let lender = Tid::new(tid::current().cast_signed()).unwrap();
+        let borrower = {
+            let room = Arc::clone(&room);
+            thread::spawn(move || {
+                room.0.begin();
+                assert_eq!(room.0.next(), 1 << SLOT);
+                assert!(room.0.lock.give_back());
+            })
+        };
+        let bearer = {
+            let room = Arc::clone(&room);
+            thread::spawn(move || room.1.bring(TOKEN, lender, 7, || ()).is_some())
+        };
+        let (room, seat) = &*room;
+        let tid = looper_of(room);
+        let offer = room.lock.offer(tid).unwrap();
+        room.post(SLOT);
+        let count = sit(seat, &offer, &room.bell);
+        borrower.join().unwrap();
+        assert_eq!(bearer.join().unwrap(), count == 1);
+        assert!(!seat.is_open(TOKEN) && seat.take().is_none());
+    });
+}
+
+/// A process of two loopers, and a thread of it that waits.
+#[derive(Default)]
+struct Home {
+    loopers: [Room; 2],
+    away: [AtomicU32; 2],
+    /// What whoever brings a call lends.
+    bearers: [Loan<Private>; 2],
+    seat: Seat<usize>,
+    /// Of the call that comes home, and of one that comes of it.
+    locks: [Loan<Private>; 2],
+}
+
+const COMES_HOME: u64 = 1;
+const COMES_OF_IT: u64 = 2;
+const IS_OVER: u64 = 4;
+
+impl words::Shown for Home {
+    fn is_kept(&self, _: usize) -> bool {
+        false
+    }
+
+    fn is_asleep(&self, looper: usize) -> bool {
+        self.loopers[looper].sleeping.load(SeqCst) != 0
+    }
+
+    fn is_away(&self, looper: usize) -> bool {
+        self.away[looper].load(SeqCst) != 0
+    }
+}
+
+impl Home {
+    /// As the other process does: lends to a looper by `lock`.
+    fn call(&self, lock: usize, turn: usize) -> rt::sync::lend::Offer<'_, Private> {
+        let index = words::choose(self, 2, false, turn).unwrap();
+        let offer = self.locks[lock].offer(looper_of(&self.loopers[index]));
+        self.loopers[index].post(lock);
+        offer.unwrap()
+    }
+
+    fn run(&self, index: usize, waiting: Tid) {
+        let room = &self.loopers[index];
+        room.begin();
+        loop {
+            let bits = room.next();
+            if bits & COMES_HOME != 0 {
+                let offer = self.bearers[index].offer(waiting).unwrap();
+                let leave = || self.away[index].store(1, SeqCst);
+                let brought = self.seat.bring(TOKEN, waiting, index, leave);
+                assert!(brought.is_some(), "the thread waits for it");
+                assert_eq!(offer.wait(), Ok(()));
+                self.away[index].store(0, SeqCst);
+                assert!(self.locks[0].give_back());
+            }
+            if bits & COMES_OF_IT != 0 {
+                assert!(self.locks[1].give_back());
+            }
+            if bits & IS_OVER != 0 {
+                return;
+            }
+        }
+    }
+}
+
+/// A→B→A→B→A, where B is played by the thread that waits: what comes of a call that was brought
+/// never waits for who brought it.
+fn a_call_comes_of_one_that_was_brought(turn: usize) {
+    check_within(2, move || {
+        let home = Arc::new(Home::default());
+        let waiting = Tid::new(tid::current().cast_signed()).unwrap();
+        let loopers = [0, 1].map(|index| {
+            let home = Arc::clone(&home);
+            thread::spawn(move || home.run(index, waiting))
+        });
+        home.seat.open(TOKEN);
+        let outer = home.call(0, turn);
+        let index = loop {
+            match home
+                .seat
+                .due(LATER_NS)
+                .map(|due| outer.look_recallable(due))
+            {
+                Some(Err(LendError::TimedOut)) | None => break home.seat.take().unwrap(),
+                Some(looked) => panic!("{looked:?}: nobody has served it"),
+            }
+        };
+        // Another looper is there for it, though it may not sleep yet.
+        assert_eq!(home.call(1, turn).wait(), Ok(()));
+        home.seat.open(TOKEN);
+        assert!(home.bearers[index].give_back());
+        assert_eq!(outer.wait(), Ok(()));
+        for room in &home.loopers {
+            room.post(IS_OVER.trailing_zeros() as usize);
+        }
+        for looper in loopers {
+            looper.join().unwrap();
+        }
+    });
+}
+
+#[test]
+fn what_comes_of_a_call_never_waits_for_the_first_that_brought_it() {
+    a_call_comes_of_one_that_was_brought(0);
+}
+
+#[test]
+fn what_comes_of_a_call_never_waits_for_the_second_that_brought_it() {
+    a_call_comes_of_one_that_was_brought(1);
 }
 
 /// A node that the other program holds until it lets go, as `Exports` keeps it.

@@ -5,6 +5,8 @@
 //! ```text
 //! posted    caller: sets its slot's bit, then looks at `sleeping`      looper: takes all bits
 //! sleeping  looper: 1, then looks at `posted`; 0 when awake            caller: reads alone
+//! away      looper: 1, before its call, or the call that it brings to another thread, can be seen
+//!           by anybody; 0 when it waits no more                        caller: reads alone
 //! turn      OPEN: the caller waits for an answer
 //!           OPEN → TAKEN      looper, before it calls back: the caller will listen
 //!           OPEN → ABANDONED  caller, when its time is over: nobody calls back, and a looper that
@@ -38,6 +40,44 @@ pub(crate) fn post(
     if is_sleeping() {
         ring();
     }
+}
+
+/// What a process shows of its loopers.
+pub(crate) trait Shown {
+    /// Whether it is for real-time callers alone.
+    fn is_kept(&self, looper: usize) -> bool;
+    fn is_asleep(&self, looper: usize) -> bool;
+    /// Whether it waits in a call of its own: what it is given meanwhile waits as well.
+    fn is_away(&self, looper: usize) -> bool;
+}
+
+/// Caller: a looper, out of `count`: one that sleeps, or else one by turns of those that are not
+/// away. Real-time callers have those that are kept, the others the others; where all that are kept
+/// are away, real-time callers have the others as well: a call that comes home may be what the kept
+/// ones wait for.
+pub(crate) fn choose(
+    loopers: &impl Shown,
+    count: usize,
+    is_real_time: bool,
+    turn: usize,
+) -> Option<usize> {
+    let is_fit = |&looper: &usize| loopers.is_kept(looper) == is_real_time;
+    let is_here = |&looper: &usize| !loopers.is_away(looper);
+    let is_asleep = |&looper: &usize| loopers.is_asleep(looper);
+    let fit = || (0..count).filter(is_fit);
+    let others = || (0..count).filter(|it| is_real_time && !is_fit(it));
+    fit()
+        .find(is_asleep)
+        .or_else(|| by_turns(fit().filter(is_here), turn))
+        .or_else(|| others().find(is_asleep))
+        .or_else(|| by_turns(others().filter(is_here), turn))
+        .or_else(|| by_turns(fit(), turn))
+}
+
+fn by_turns(all: impl Iterator<Item = usize> + Clone, turn: usize) -> Option<usize> {
+    let count = all.clone().count();
+    let mut all = all;
+    all.nth(turn % count.max(1))
 }
 
 /// Looper: the slots that were posted.

@@ -28,6 +28,40 @@ pub(crate) fn alone(name: &str, body: impl FnOnce()) {
     assert!(status.unwrap().success(), "{name}, in a program of its own");
 }
 
+/// Tells a person how far a long run is.
+pub(crate) struct Progress {
+    what: &'static str,
+    count: u64,
+    start_ns: u64,
+}
+
+impl Progress {
+    /// Rounds between what it says; an excerpt is over before.
+    const EACH: u64 = 500;
+
+    pub(crate) fn of(what: &'static str, count: u64) -> Self {
+        let start_ns = Monotonic.now_ns();
+        Self {
+            what,
+            count,
+            start_ns,
+        }
+    }
+
+    /// So many rounds are done.
+    pub(crate) fn tell(&self, done: u64) {
+        let Self {
+            what,
+            count,
+            start_ns,
+        } = self;
+        if done.is_multiple_of(Self::EACH) || done == *count && done > Self::EACH {
+            let seconds = (Monotonic.now_ns() - start_ns) / 1_000_000_000;
+            eprintln!("{what}: {done} of {count} in {seconds} s");
+        }
+    }
+}
+
 /// Descriptors, threads, and files of links that are mapped.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Left {

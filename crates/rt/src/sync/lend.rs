@@ -30,6 +30,7 @@
 #[cfg(not(loom))]
 use crate::clock::{Clock, Monotonic};
 use crate::policy::Tid;
+use crate::sync::Recall;
 use crate::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use crate::sys::futex::{Futex, FutexError, OWNER_DIED, Private, Scope, TID_MASK};
 use crate::sys::tid;
@@ -162,23 +163,28 @@ pub struct Offer<'a, S: Scope> {
 impl<S: Scope> Offer<'_, S> {
     /// Lends until the borrower gives back. For callers that may wait for ever.
     pub fn wait(self) -> Result<(), LendError> {
-        self.wait_for(None)
+        self.look()
     }
 
     /// Lends until the borrower gives back, at most until `due_ns` of the monotonic clock.
     pub fn wait_until(self, due_ns: u64) -> Result<(), LendError> {
-        self.wait_for(Some(due_ns))
+        self.look_until(due_ns)
     }
 
     /// As [`Self::wait_until`], and the offer stays: after [`LendError::TimedOut`] the lender may
     /// wait on. For lenders that ask from time to time whether the borrower is still there.
     pub fn look_until(&self, due_ns: u64) -> Result<(), LendError> {
-        self.wait_for(Some(due_ns))
+        self.wait_by(|| self.loan.futex.lock_pi_until(Some(due_ns)))
+    }
+
+    /// As [`Self::look_until`], by a due time that other threads of the program may move.
+    pub fn look_recallable(&self, due: &Recall) -> Result<(), LendError> {
+        self.wait_by(|| self.loan.futex.lock_pi_recallable(due))
     }
 
     /// As [`Self::wait`], and the offer stays.
     pub fn look(&self) -> Result<(), LendError> {
-        self.wait_for(None)
+        self.wait_by(|| self.loan.futex.lock_pi_until(None))
     }
 
     /// Looks at the word, with no system call, until it was given back or until `due_ns`; says
@@ -205,16 +211,15 @@ impl<S: Scope> Offer<'_, S> {
         let _ = word.compare_exchange(self.borrower, 0, Relaxed, Relaxed);
     }
 
-    fn wait_for(&self, due_ns: Option<u64>) -> Result<(), LendError> {
-        let futex = &self.loan.futex;
-        let word = futex.word();
+    fn wait_by(&self, lock: impl Fn() -> Result<(), FutexError>) -> Result<(), LendError> {
+        let word = self.loan.futex.word();
         // Pairs with the Release in `give_back`: takes the answer. The common case if the borrower
         // was faster.
         if word.load(Acquire) == 0 {
             return Ok(());
         }
         loop {
-            match futex.lock_pi_until(due_ns) {
+            match lock() {
                 Ok(()) => {
                     // One lender: nobody else waits here, so the word needs no kernel to be freed.
                     let found = word.swap(0, Acquire);

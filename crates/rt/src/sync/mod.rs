@@ -16,6 +16,7 @@ pub mod mpsc;
 pub mod pi_condvar;
 pub mod pi_mutex;
 pub mod pi_word;
+pub mod recall;
 pub mod shared_condvar;
 pub mod shared_mutex;
 pub mod spsc;
@@ -26,6 +27,7 @@ pub use lend::Loan;
 pub use pi_condvar::PiCondvar;
 pub use pi_mutex::{PiMutex, PiMutexGuard};
 pub use pi_word::PiWord;
+pub use recall::Recall;
 pub use shared_condvar::SharedCondvar;
 pub use shared_mutex::{SharedMutex, SharedMutexGuard};
 

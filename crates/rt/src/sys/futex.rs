@@ -12,6 +12,7 @@ use std::marker::PhantomData;
 
 use crate::clock::{Clock, Monotonic};
 use crate::guard;
+use crate::sync::Recall;
 use crate::sync::atomic::AtomicU32;
 use crate::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use crate::sys::Errno;
@@ -162,6 +163,14 @@ impl<S: Scope> Futex<S> {
         Ok(())
     }
 
+    /// As [`Self::lock_pi_until`], by a due time that others may move.
+    pub fn lock_pi_recallable(&self, due: &Recall) -> Result<(), FutexError> {
+        guard::blocking("wait for a priority-inheritance futex");
+        kernel::lock_pi_recallable(&self.word, S::IS_PRIVATE, due)?;
+        self.acquire();
+        Ok(())
+    }
+
     /// As [`Self::lock_pi_until`], for locks whose holders may be among threads that wait for each
     /// other for a while: where one of them gives up at some time and looks again, the circle opens
     /// by itself. The kernel closes none, so the caller looks again from time to time and lends
@@ -256,6 +265,7 @@ mod kernel {
 
     use super::{Errno, FutexError};
     use crate::clock::timespec;
+    use crate::sync::Recall;
 
     /// Every bit of FUTEX_WAIT_BITSET: plain FUTEX_WAKE reaches the sleeper.
     const MATCH_ANY: u32 = u32::MAX;
@@ -312,6 +322,17 @@ mod kernel {
             )
         }
         .map(drop)
+    }
+
+    pub(super) fn lock_pi_recallable(
+        word: &AtomicU32,
+        is_private: bool,
+        due: &Recall,
+    ) -> Result<(), FutexError> {
+        let (op, due) = (libc::FUTEX_LOCK_PI2, std::ptr::from_ref(due).addr());
+        // SAFETY: `due` has the form of a timespec and outlives the call. Whatever half of it
+        // changes meanwhile, both halves are in range.
+        unsafe { call(word, op, is_private, 0, due, ptr::null(), 0) }.map(drop)
     }
 
     pub(super) fn try_lock_pi(word: &AtomicU32, is_private: bool) -> Result<(), FutexError> {

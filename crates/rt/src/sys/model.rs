@@ -14,6 +14,7 @@ use loom::sync::atomic::AtomicU32;
 use loom::sync::atomic::Ordering::SeqCst;
 use loom::sync::{Condvar, Mutex, MutexGuard};
 
+use crate::sync::Recall;
 use crate::sys::futex::{FutexError, OWNER_DIED, TID_MASK, WAITERS};
 
 type Outcome = Result<(), FutexError>;
@@ -31,8 +32,24 @@ struct Sleeper {
     queue: Queue,
     tid: u32,
     has_due: bool,
+    is_recallable: bool,
     outcome: Option<Outcome>,
     bell: Arc<Condvar>,
+}
+
+/// How long a sleeper sleeps at most.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Due {
+    Never,
+    AtSomeTime,
+    /// The same, and others may end it.
+    Recallable,
+}
+
+impl Due {
+    fn of(due_ns: Option<u64>) -> Self {
+        due_ns.map_or(Self::Never, |_| Self::AtSomeTime)
+    }
 }
 
 #[derive(Default)]
@@ -138,12 +155,8 @@ impl Sleeper {
 }
 
 /// Sleeps in a queue until woken, with the state's lock as the kernel's.
-fn sleep(
-    mut state: MutexGuard<'static, State>,
-    address: usize,
-    queue: Queue,
-    has_due: bool,
-) -> Outcome {
+fn sleep(mut state: MutexGuard<'static, State>, address: usize, queue: Queue, due: Due) -> Outcome {
+    let has_due = due != Due::Never;
     let tid = tid();
     let bell = Arc::new(Condvar::new());
     state.sleepers.push(Sleeper {
@@ -151,6 +164,7 @@ fn sleep(
         queue,
         tid,
         has_due,
+        is_recallable: due == Due::Recallable,
         outcome: None,
         bell: Arc::clone(&bell),
     });
@@ -195,7 +209,7 @@ pub(super) fn wait(word: &AtomicU32, _: bool, expected: u32, due_ns: Option<u64>
     if read(word) != expected {
         return Err(FutexError::Changed);
     }
-    sleep(state, address(word), Queue::Plain, due_ns.is_some())
+    sleep(state, address(word), Queue::Plain, Due::of(due_ns))
 }
 
 pub(super) fn wake(word: &AtomicU32, _: bool, count: u32) -> usize {
@@ -219,7 +233,37 @@ pub(super) fn lock_pi(word: &AtomicU32, _: bool, due_ns: Option<u64>) -> Outcome
         }
         let found = read(word);
         if found & TID_MASK != 0 && swap_if(word, found, found | WAITERS) {
-            return sleep(state, address(word), Queue::Holder, due_ns.is_some());
+            return sleep(state, address(word), Queue::Holder, Due::of(due_ns));
+        }
+    }
+}
+
+/// A signal comes to a thread: a wait whose due time was put into the past ends. What sleeps here
+/// by another time would be restarted by the kernel, and goes on.
+pub(crate) fn interrupt(tid: u32) {
+    let mut state = lock();
+    for sleeper in &mut state.sleepers {
+        if sleeper.tid == tid && sleeper.is_recallable {
+            sleeper.wake(Err(FutexError::TimedOut));
+        }
+    }
+}
+
+pub(super) fn lock_pi_recallable(word: &AtomicU32, _: bool, due: &Recall) -> Outcome {
+    let own = tid();
+    let mut state = lock();
+    loop {
+        match claim(&mut state, word, own) {
+            Err(FutexError::Changed) => {}
+            outcome => return outcome,
+        }
+        // Under the lock under which the signal comes: before it, or the sleeper is seen by it.
+        if due.is_past() {
+            return Err(FutexError::TimedOut);
+        }
+        let found = read(word);
+        if found & TID_MASK != 0 && swap_if(word, found, found | WAITERS) {
+            return sleep(state, address(word), Queue::Holder, Due::Recallable);
         }
     }
 }
@@ -268,7 +312,7 @@ pub(super) fn wait_requeue_pi(
     if read(word) != expected {
         return Err(FutexError::Changed);
     }
-    sleep(state, address(word), Queue::Condition, due_ns.is_some())
+    sleep(state, address(word), Queue::Condition, Due::of(due_ns))
 }
 
 pub(super) fn requeue_pi(
