@@ -273,6 +273,8 @@ impl Mouse {
         };
         mouse.sync();
         assert!(mouse.hand.pointer.is_some(), "sway has virtual pointers");
+        // Where its arrow covers no window.
+        mouse.event(|it, at| it.motion_absolute(at, WIDTH - 1, HEIGHT - 1, WIDTH, HEIGHT));
         mouse
     }
 
