@@ -90,6 +90,21 @@ fn other_windows_lie_above_an_activitys_own() {
     assert_eq!(run.code, 0, "{run:#?}");
 }
 
+/// An activity whose manifest names all that a turn changes is told of it. One that names a part is
+/// made anew, and an alias has what its target names.
+#[test]
+fn an_activity_is_told_of_changes_that_its_manifest_names() {
+    let told = ["created, 800 wide", "told, 480 wide, resources 480"];
+    let anew = ["created, 800 wide", "destroyed", "created again, 480 wide"];
+    for (activity, expected) in [(".Steady", &told[..]), (".Alias", &told), (".Anew", &anew)] {
+        let run = run(Way::Takt, "widgets", &["--activity", activity, "--rotate", "--wait=1s"]);
+        assert_eq!(run.code, 0, "{run:#?}");
+        let said = said(&run.stderr, "Widgets");
+        assert_eq!(said[..said.len() - 1], *expected, "{activity}: {run:#?}");
+        assert_eq!(said[said.len() - 1], "destroyed", "{run:#?}");
+    }
+}
+
 #[test]
 fn a_step_that_cannot_be_done_says_its_name() {
     let refused = |options: &[&str], text: &str| {

@@ -161,7 +161,12 @@ pub struct Launch {
     pub affinity: Option<String>,
     /// noHistory.
     pub has_no_history: bool,
+    /// configChanges, in ActivityInfo's bits: what it is told of, and not made anew for.
+    pub told_changes: i32,
 }
+
+/// CONFIG_MCC and CONFIG_MNC: an activity is told of them, unless recreateOnConfigChanges has them.
+const TOLD_CHANGES: i32 = 3;
 
 impl Launch {
     fn parse(at: Attributes<'_>) -> Result<Self, Error> {
@@ -170,6 +175,11 @@ impl Launch {
             document_mode: at.integer(attribute::DOCUMENT_LAUNCH_MODE)?.unwrap_or(0),
             affinity: at.text(attribute::TASK_AFFINITY)?,
             has_no_history: at.boolean(attribute::NO_HISTORY)?.unwrap_or(false),
+            told_changes: {
+                let told = at.integer(attribute::CONFIG_CHANGES)?.unwrap_or(0);
+                let anew = at.integer(attribute::RECREATE_ON_CONFIG_CHANGES)?;
+                told | TOLD_CHANGES & !anew.unwrap_or(0)
+            },
         })
     }
 }

@@ -91,6 +91,8 @@ final class Activities {
     private int idents;
     /** What the process was told last. */
     private Configuration configuration;
+    /** Its number: a process takes one without for old, and drops it. */
+    private int sequence;
     /** What a relaunch is for: the difference from the last configuration. */
     private int differing;
 
@@ -263,6 +265,8 @@ final class Activities {
         int differs = configuration.diffPublicOnly(next);
         Configuration before = configuration;
         configuration = next;
+        sequence++;
+        next.seq = sequence;
         ClientTransaction transaction = ClientTransaction.obtain(process.thread());
         transaction.addTransactionItem(ConfigurationChangeItem.obtain(next, 0));
         transaction.schedule();

@@ -76,6 +76,7 @@ public final class InstalledPackage {
         for (int index = 0; index < list.length(); index++) {
             components.add(readComponent(list.getJSONObject(index), text(declared, "affinity")));
         }
+        completeAliases();
         info.activities = infos(ACTIVITY).toArray(new ActivityInfo[0]);
         info.receivers = infos(RECEIVER).toArray(new ActivityInfo[0]);
         info.services = infos(SERVICE).toArray(new ServiceInfo[0]);
@@ -138,6 +139,18 @@ public final class InstalledPackage {
         return new Component(kind, component, filters);
     }
 
+    /** An alias has these of its target. */
+    private void completeAliases() {
+        for (Component component : components) {
+            if (component.info instanceof ActivityInfo alias && alias.targetActivity != null) {
+                Component target = named(ACTIVITY, alias.targetActivity);
+                if (target != null) {
+                    alias.configChanges = ((ActivityInfo) target.info).configChanges;
+                }
+            }
+        }
+    }
+
     private static ActivityInfo activity(JSONObject declared, String affinity) throws JSONException {
         ActivityInfo activity = new ActivityInfo();
         JSONObject launch = declared.getJSONObject("launch");
@@ -148,6 +161,7 @@ public final class InstalledPackage {
         if (launch.getBoolean("has_no_history")) {
             activity.flags |= ActivityInfo.FLAG_NO_HISTORY;
         }
+        activity.configChanges = launch.getInt("told_changes");
         activity.targetActivity = text(declared, "target");
         activity.permission = text(declared, "permission");
         activity.theme = declared.optInt("theme");
