@@ -20,4 +20,6 @@ pub use device::{Backend, Device, DeviceError, Direction, Feature, Granted, Want
 pub use format::Format;
 pub use published::Timestamp;
 pub use state::{Refusal, Request, State};
-pub use stream::{Call, Callback, Flow, Grant, Model, OnDisconnect, Playback, Stream, StreamError};
+pub use stream::{
+    Call, Callback, Flow, Grant, Model, OnDisconnect, Overruns, Playback, Stream, StreamError,
+};

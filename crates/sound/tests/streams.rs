@@ -7,7 +7,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
-use rt::clock::{Clock as _, Monotonic};
+use rt::clock::{Clock as _, Monotonic, thread_time_ns};
 use rt::guard::{Breaches, GuardedAllocator, breaches};
 use rt::policy::Policy;
 use sound::{
@@ -365,4 +365,42 @@ fn what_is_not_there_says_so() {
     // Asked for with the stream, so the buffer has room for two.
     let stream = open("null", &STEREO, Some(playback));
     assert_eq!(stream.buffer_size(), 800);
+}
+
+/// Processor time of a call that nobody announced, of a period of 10 ms.
+const JUMP_NS: u64 = 8_000_000;
+
+#[test]
+fn a_call_beyond_its_reservation_is_met_and_counted() {
+    let calls = Arc::new(AtomicU64::new(0));
+    let count = Arc::clone(&calls);
+    let callback = move |_: &mut [u8], _: Call| {
+        let call = count.fetch_add(1, Ordering::SeqCst);
+        // After enough of next to nothing that little is reserved.
+        if call > 0 && call.is_multiple_of(40) {
+            let end_ns = thread_time_ns() + JUMP_NS;
+            while thread_time_ns() < end_ns {}
+        }
+        Flow::Continue
+    };
+    let playback = Playback {
+        callback: Box::new(callback),
+        frames: None,
+        policy: None,
+        reserve: Some(Model::Ours),
+    };
+    let stream = open("null,burst=480", &STEREO, Some(playback));
+    stream.start().unwrap();
+    let due_ns = due();
+    while calls.load(Ordering::SeqCst) < 60 {
+        assert!(Monotonic.now_ns() < due_ns);
+        Monotonic.sleep_until(Monotonic.now_ns() + 1_000_000);
+    }
+    let (found, grant) = (stream.overruns(), stream.grant());
+    match grant.refusal {
+        None => assert_eq!(found.freed + found.late, 1, "{found:?}, {grant:?}"),
+        Some(_) => assert!(found.freed + found.late <= 1, "{found:?}, {grant:?}"),
+    }
+    stream.stop().unwrap();
+    reach(&stream, State::Stopped, &[State::Started, State::Stopping]);
 }

@@ -282,6 +282,9 @@ int32_t takt_AAudioStream_getPolicy(AAudioStream* stream, char* text, int32_t si
 void takt_AAudioStreamBuilder_setReserved(AAudioStreamBuilder* builder, bool isReserved);
 aaudio_result_t takt_AAudioStream_setWorkUnits(AAudioStream* stream, int32_t units);
 
+/* Takt's own: calls back that wanted more than was reserved for them. */
+int64_t takt_AAudioStream_getOverruns(AAudioStream* stream);
+
 #ifdef __cplusplus
 }
 #endif

@@ -7,8 +7,10 @@
 //!
 //! Lock order: control, drive, state. All inherit. State is held for a few stores.
 
+mod budget;
 mod drive;
 mod reserve;
+mod watch;
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
@@ -23,8 +25,8 @@ use crate::device::{Backend, Device, DeviceError, Direction, Feature, Granted, W
 use crate::published::{Published, Timestamp};
 use crate::state::{Refusal, Request, State};
 use drive::Drive;
-pub use reserve::Model;
-use reserve::Reserving;
+use reserve::{Counts, Reserving};
+pub use reserve::{Model, Overruns};
 
 /// How long a waiter for a state sleeps before it looks at a device that nobody drives.
 const LOOK_NS: u64 = 1_000_000;
@@ -115,6 +117,7 @@ struct Core {
     /// The thread that runs a callback or the hook; 0 without one.
     caller: AtomicI32,
     grant: PiMutex<Grant>,
+    overruns: Counts,
     on_disconnect: Option<OnDisconnect>,
 }
 
@@ -190,6 +193,7 @@ impl Stream {
                 granted: None,
                 refusal: None,
             }),
+            overruns: Counts::default(),
             on_disconnect,
         };
         Ok(Self {
@@ -221,6 +225,11 @@ impl Stream {
     /// Times that the hardware ran dry, by its own pointer.
     pub fn xruns(&self) -> u32 {
         self.core.published.xruns.load(Relaxed)
+    }
+
+    /// Calls that did not fit their reservation.
+    pub fn overruns(&self) -> Overruns {
+        self.core.overruns.read()
     }
 
     /// Frames that went into the stream: from the application, or from the device.
