@@ -62,6 +62,7 @@ fn play(device: &str, seconds: u64, when: When) -> Result<u32, StreamError> {
         frames: None,
         policy: Some(Policy::fifo(80)),
         reserve: Some(Model::Ours),
+        governor: None,
     };
     let stream = Stream::open(&Backend::parse(device)?, &wanted, Some(playback), None)?;
     let stream = Arc::new(stream);

@@ -22,6 +22,7 @@ use rt::sync::{PiCondvar, PiMutex, Wake};
 use rt::thread::{Builder, SpawnError, Thread};
 
 use crate::device::{Backend, Device, DeviceError, Direction, Feature, Granted, Wanted};
+use crate::governor::Governor;
 use crate::published::{Published, Timestamp};
 use crate::state::{Refusal, Request, State};
 use drive::Drive;
@@ -66,6 +67,8 @@ pub struct Playback {
     /// Who predicts its reservation, if it is to have one: SCHED_DEADLINE in place of that policy,
     /// as far as the kernel grants it.
     pub reserve: Option<Model>,
+    /// Sets the processor's speed by what is reserved; it is the largest unless said.
+    pub governor: Option<Arc<Governor>>,
 }
 
 /// The policy that a callback's thread got.
@@ -172,7 +175,8 @@ impl Stream {
         let model = playback.as_ref().and_then(|it| it.reserve);
         // A thread that never sleeps has no period.
         let reserving = model.filter(|_| is_paced);
-        let reserving = reserving.map(|model| Reserving::new(model, period_ns));
+        let governor = playback.as_ref().and_then(|it| it.governor.clone());
+        let reserving = reserving.map(|model| Reserving::new(model, period_ns, governor));
         let callback = playback.map(|it| it.callback);
         let core = Core {
             granted,

@@ -8,6 +8,7 @@
 //! gets its reservation back. When the kernel refuses, the thread goes back to the policy that it
 //! started with, for good, and the grant says why.
 
+use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::Relaxed;
 
@@ -15,7 +16,8 @@ use rt::clock::{Clock as _, Monotonic, thread_time_ns};
 use rt::policy::{Policy, PolicyError, Priority, Refusal, Reservation, Tid};
 use rt::sync::PiMutex;
 
-use crate::predict::{Envelope, Predictor, Smoothed};
+use crate::governor::{Claim, Governor, Speed};
+use crate::predict::{CEILING_PERMILLE, Envelope, Predictor, Smoothed};
 use crate::stream::Grant;
 use crate::stream::budget::Budget;
 use crate::stream::watch::{Met, Watch};
@@ -83,7 +85,12 @@ enum Under {
     Refused,
 }
 
+/// What a call takes is counted as work: its time at the processor's largest speed.
 pub(super) struct Reserving {
+    governor: Option<Arc<Governor>>,
+    /// While the thread lives.
+    claim: Option<Claim>,
+    speed: Speed,
     predictor: Box<dyn Predictor + Send>,
     budget: Budget,
     under: Under,
@@ -94,13 +101,25 @@ pub(super) struct Reserving {
     /// Times that the thread asked again for a reservation, and in vain.
     refusals: u32,
     woken_ns: u64,
-    /// The thread's processor time at the end of the last call.
+    /// A call has ended, so the next one has a beginning.
+    is_known: bool,
+    /// The thread's processor time then.
+    ended_ns: u64,
+    /// Work since the end of the last call, up to the last change of the speed.
+    work_ns: u64,
+    /// The thread's processor time up to which work is counted.
     spent_ns: Option<u64>,
 }
 
 impl Reserving {
-    pub(super) fn new(model: Model, period_ns: u64) -> Self {
+    pub(super) fn new(model: Model, period_ns: u64, governor: Option<Arc<Governor>>) -> Self {
         Self {
+            governor,
+            claim: None,
+            speed: Speed::FULL,
+            is_known: false,
+            ended_ns: 0,
+            work_ns: 0,
             predictor: match model {
                 Model::Paper => Box::new(Smoothed::new(period_ns)),
                 Model::Ours => Box::new(Envelope::new(period_ns)),
@@ -121,19 +140,23 @@ impl Reserving {
     pub(super) fn begin(&mut self, started: Option<Policy>) {
         self.budget = Budget::new(self.budget.period_ns);
         (self.under, self.spent_ns) = (Under::Fixed { until_ns: 0 }, None);
-        (self.is_taken, self.refusals) = (false, 0);
+        (self.is_taken, self.is_known, self.refusals, self.work_ns) = (false, false, 0, 0);
         self.rescue = match started {
             Some(fifo @ Policy::Fifo(_)) => fifo,
             _ => RESCUE,
         };
         let level = self.rescue.priority().map_or(0, Priority::get);
         let above = Policy::Fifo(Priority::new(level + 1).unwrap_or(Priority::MAX));
-        self.watch = Watch::start(above, self.rescue, self.budget.period_ns).ok();
+        self.claim = self.governor.as_ref().and_then(Governor::claim);
+        self.speed = self.claim.as_ref().map_or(Speed::FULL, Claim::speed);
+        let governor = self.claim.as_ref().map(|it| Arc::clone(it.governor()));
+        self.watch = Watch::start(above, self.rescue, self.budget.period_ns, governor).ok();
     }
 
     /// The thread ends.
     pub(super) fn end(&mut self) {
-        self.watch = None;
+        (self.watch, self.claim) = (None, None);
+        self.speed = Speed::FULL;
     }
 
     /// The thread woke up.
@@ -146,15 +169,18 @@ impl Reserving {
 
     /// A call is about to begin.
     pub(super) fn before(&mut self, units: u32, counts: &Counts) {
+        let work_ns = self.predictor.reserve_ns(units);
+        let (now_ns, spent_ns) = (Monotonic.now_ns(), thread_time_ns());
         if self.under != Under::Reserved {
+            self.want(work_ns, spent_ns);
             return;
         }
-        let wanted_ns = self.predictor.reserve_ns(units);
-        let (now_ns, spent_ns) = (Monotonic.now_ns(), thread_time_ns());
+        let wanted_ns = self.speed.time_ns(work_ns);
         // What the wake-up itself took is in every prediction.
-        let wake_ns = self.spent_ns.map_or(0, |it| spent_ns - it);
+        let wake_ns = spent_ns.saturating_sub(self.ended_ns);
         if wanted_ns.saturating_sub(wake_ns) as i64 > self.budget.left_ns(spent_ns) {
             counts.raised.fetch_add(1, Relaxed);
+            self.want(work_ns, spent_ns);
             self.leave(spent_ns, 0);
         } else if let Some(watch) = &self.watch {
             watch.begin(now_ns, spent_ns, self.budget.end_ns());
@@ -165,13 +191,22 @@ impl Reserving {
     /// under FIFO until the kernel has forgotten it.
     pub(super) fn after(&mut self, units: u32, counts: &Counts) {
         let spent_ns = thread_time_ns();
-        if let Some(before_ns) = self.spent_ns.replace(spent_ns) {
-            self.predictor.learn(units, spent_ns - before_ns);
+        let met = match self.under {
+            Under::Reserved => self.watch.as_ref().map_or(Met::Nothing, Watch::end),
+            _ => Met::Nothing,
+        };
+        if let Met::Freed { spent_ns: freed_ns } = met {
+            self.work_until(freed_ns);
+            self.speed = self.claim.as_ref().map_or(Speed::FULL, Claim::speed);
         }
+        self.work_until(spent_ns);
+        if self.is_known {
+            self.predictor.learn(units, self.work_ns);
+        }
+        (self.is_known, self.work_ns, self.ended_ns) = (true, 0, spent_ns);
         if self.under != Under::Reserved {
             return;
         }
-        let met = self.watch.as_ref().map_or(Met::Nothing, Watch::end);
         let over_ns = self.budget.left_ns(spent_ns).min(0).unsigned_abs();
         match met {
             Met::Nothing if over_ns == 0 => {}
@@ -203,7 +238,10 @@ impl Reserving {
         if !is_due {
             return;
         }
-        let wanted_ns = self.predictor.reserve_ns(units);
+        let work_ns = self.predictor.reserve_ns(units);
+        self.want(work_ns, spent_ns);
+        let most_ns = self.budget.period_ns * CEILING_PERMILLE / 1_000;
+        let wanted_ns = self.speed.time_ns(work_ns).min(most_ns);
         let runtime_ns = self.budget.runtime_ns;
         let is_fit = wanted_ns <= runtime_ns && runtime_ns <= wanted_ns + wanted_ns / SLACK_SHARE;
         if self.under != Under::Reserved || !is_fit {
@@ -240,6 +278,25 @@ impl Reserving {
                 self.under = Under::Fixed { until_ns };
             }
             Err(error) => self.fall_back(&error, grant),
+        }
+    }
+
+    /// Has the processor's speed fit this much work of each period.
+    fn want(&mut self, work_ns: u64, spent_ns: u64) {
+        if let Some(claim) = &self.claim {
+            claim.want(work_ns, self.budget.period_ns);
+            let speed = claim.speed();
+            if speed != self.speed {
+                self.work_until(spent_ns);
+                self.speed = speed;
+            }
+        }
+    }
+
+    /// Counts what was used at this speed.
+    fn work_until(&mut self, spent_ns: u64) {
+        if let Some(before_ns) = self.spent_ns.replace(spent_ns) {
+            self.work_ns += self.speed.work_ns(spent_ns.saturating_sub(before_ns));
         }
     }
 

@@ -19,6 +19,8 @@ use rt::clock::{Clock as _, Monotonic, thread_time_ns_of};
 use rt::policy::{Policy, Tid};
 use rt::thread::{Builder, SpawnError, Thread};
 
+use crate::governor::Governor;
+
 /// Before the budget's end, so that the kernel has not held the thread back yet.
 const MARGIN_NS: u64 = 8_000;
 /// A call that waits for something uses no budget; it is looked at this often.
@@ -65,7 +67,13 @@ pub(super) struct Watch {
 
 impl Watch {
     /// A watcher of the calling thread, which gives it `rescue` when its budget ends.
-    pub(super) fn start(own: Policy, rescue: Policy, period_ns: u64) -> Result<Self, SpawnError> {
+    /// The processor gets its largest speed then.
+    pub(super) fn start(
+        own: Policy,
+        rescue: Policy,
+        period_ns: u64,
+        governor: Option<Arc<Governor>>,
+    ) -> Result<Self, SpawnError> {
         let word = Arc::new(Word {
             call: AtomicU64::new(IDLE),
             end_ns: AtomicU64::new(0),
@@ -73,9 +81,16 @@ impl Watch {
             freed_ns: AtomicU64::new(0),
         });
         let (shared, watched) = (Arc::clone(&word), Tid::current());
-        let thread = Builder::new("sound-watch")
-            .policy(own)
-            .spawn(move || look(&shared, watched, rescue, period_ns))?;
+        let thread = Builder::new("sound-watch").policy(own).spawn(move || {
+            let free = || {
+                if let Some(governor) = &governor {
+                    governor.rush();
+                }
+                // Refused, the thread goes on with its next period, as without a watcher.
+                let _ = rescue.apply(watched);
+            };
+            look(&shared, watched, period_ns, free);
+        })?;
         Ok(Self {
             word,
             period_ns,
@@ -129,7 +144,7 @@ impl Drop for Watch {
 }
 
 /// The watcher. Returns when it is told to.
-fn look(word: &Word, watched: Tid, rescue: Policy, period_ns: u64) {
+fn look(word: &Word, watched: Tid, period_ns: u64, free: impl Fn()) {
     loop {
         let (due_ns, now_ns) = (word.due_ns.load(Relaxed), Monotonic.now_ns());
         // A thread that does not come is looked for once a period.
@@ -163,8 +178,7 @@ fn look(word: &Word, watched: Tid, rescue: Policy, period_ns: u64) {
                 .compare_exchange(call, taken, AcqRel, Relaxed)
                 .is_ok()
             {
-                // Refused, the thread goes on with its next period, as without a watcher.
-                let _ = rescue.apply(watched);
+                free();
                 word.freed_ns.store(spent_ns, Relaxed);
                 let freed = call - WATCHED + FREED;
                 // Pairs with Acquire in `end`. Not where it is to end.
