@@ -168,8 +168,8 @@ enum {
 typedef uint32_t aaudio_channel_mask_t;
 typedef int32_t AAudio_DeviceType;
 
-typedef struct AAudioStream AAudioStream;
-typedef struct AAudioStreamBuilder AAudioStreamBuilder;
+typedef struct AAudioStreamStruct AAudioStream;
+typedef struct AAudioStreamBuilderStruct AAudioStreamBuilder;
 
 typedef aaudio_data_callback_result_t (*AAudioStream_dataCallback)(
         AAudioStream* stream, void* userData, void* audioData, int32_t numFrames);
