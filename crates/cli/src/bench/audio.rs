@@ -16,6 +16,7 @@ use report::Table;
 use serde::{Deserialize, Serialize};
 
 use super::calls::guest::Guests;
+use crate::load::{Kind, Load};
 
 const NAME: &str = "bench-audio";
 const BURST: u32 = 64;
@@ -61,6 +62,12 @@ pub(crate) struct Args {
     /// Only this mode: max, reactive, paper, ours; may be repeated
     #[arg(long, value_name = "MODE")]
     only: Vec<String>,
+    /// What runs beside
+    #[arg(long, value_enum, default_value = "none")]
+    load: Kind,
+    /// Varies the numbers at random and the load
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
     /// Where it plays: as TAKT_SOUND names a device [in the lab: its card that is none]
     #[arg(long, default_value = "null", conflicts_with = "lab")]
     device: String,
@@ -106,13 +113,23 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
         bail!("no mode '{other}': there are max, reactive, paper, ours");
     }
     let is_wanted = |mode: &str| args.only.is_empty() || args.only.iter().any(|it| it == mode);
-    let guests = args.lab.then(Guests::open).transpose()?;
     let mut rows = Vec::new();
-    for (mode, buffer) in RUNS.into_iter().filter(|it| is_wanted(it.0)) {
-        eprintln!("bench audio: {mode}, {buffer} bursts in the buffer");
-        match &guests {
-            Some(guests) => rows.extend(in_lab(guests, args, mode, buffer)?),
-            None => rows.push(here(args, mode, buffer)?),
+    if args.lab {
+        let guests = Guests::open()?;
+        let mut modes: Vec<&str> = RUNS
+            .iter()
+            .map(|it| it.0)
+            .filter(|it| is_wanted(it))
+            .collect();
+        modes.dedup();
+        for mode in modes {
+            eprintln!("bench audio: {mode}, {} seeds in the lab", args.seeds);
+            rows.extend(in_lab(&guests, args, mode)?);
+        }
+    } else {
+        let _beside = Load::start(args.load, args.seed)?;
+        for (mode, buffer) in RUNS.into_iter().filter(|it| is_wanted(it.0)) {
+            rows.push(here(args, mode, buffer)?);
         }
     }
     match args.json {
@@ -120,21 +137,6 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
         false => print!("{}", text(&rows, args.lab)),
     }
     Ok(super::verdict("audio", &faults(&rows), args.check))
-}
-
-fn words(args: &Args, mode: &str, buffer: u32, device: &str, seed: u64) -> Vec<OsString> {
-    let step = args.step.as_nanos() * u128::from(RATE) / u128::from(BURST) / 1_000_000_000;
-    let mut words: Vec<OsString> = Vec::new();
-    let mut add = |name: &str, value: &str| words.extend([name.into(), value.into()]);
-    add("--mode", mode);
-    add("--device", device);
-    add("--burst", &BURST.to_string());
-    add("--buffer", &buffer.to_string());
-    add("--step", &step.max(1).to_string());
-    add("--turns", &args.turns.to_string());
-    add("--random", &args.random.to_string());
-    add("--seed", &seed.to_string());
-    words
 }
 
 /// The program, beside this one.
@@ -149,22 +151,51 @@ fn program() -> Result<PathBuf> {
     Ok(program)
 }
 
+/// One run of the program.
 fn here(args: &Args, mode: &str, buffer: u32) -> Result<Row> {
-    let output = Command::new(program()?)
-        .args(words(args, mode, buffer, &args.device, 1))
-        .output()
-        .context("cannot start it")?;
+    let step = args.step.as_nanos() * u128::from(RATE) / u128::from(BURST) / 1_000_000_000;
+    let numbers = [
+        ("--burst", u128::from(BURST)),
+        ("--buffer", u128::from(buffer)),
+        ("--step", step.max(1)),
+        ("--turns", u128::from(args.turns)),
+        ("--random", u128::from(args.random)),
+        ("--seed", u128::from(args.seed)),
+    ];
+    let mut command = Command::new(program()?);
+    command.args(["--mode", mode, "--device", &args.device]);
+    for (option, number) in numbers {
+        command.args([option, &number.to_string()]);
+    }
+    let output = command.output().context("cannot start it")?;
     if !output.status.success() {
         bail!("{}", String::from_utf8_lossy(&output.stderr).trim());
     }
-    serde_json::from_slice(&output.stdout).context("no figures")
+    let row: Row = serde_json::from_slice(&output.stdout).context("no figures")?;
+    Ok(Row {
+        seed: args.seed,
+        ..row
+    })
 }
 
-fn in_lab(guests: &Guests, args: &Args, mode: &str, buffer: u32) -> Result<Vec<Row>> {
+/// This program again, in a guest for each seed.
+fn in_lab(guests: &Guests, args: &Args, mode: &str) -> Result<Vec<Row>> {
+    let own = std::env::current_exe().context("cannot find this program's own file")?;
     let mut rows = Vec::new();
-    for seed in 1..=args.seeds {
-        let mut command: Vec<OsString> = vec![program()?.into()];
-        command.extend(words(args, mode, buffer, CARD, seed));
+    for seed in args.seed..args.seed + args.seeds {
+        let mut command: Vec<OsString> = vec![own.clone().into()];
+        command.extend(["bench", "audio", "--json", "--only", mode].map(OsString::from));
+        let options = [
+            ("--device", CARD.to_owned()),
+            ("--step", format!("{}ns", args.step.as_nanos())),
+            ("--turns", args.turns.to_string()),
+            ("--random", args.random.to_string()),
+            ("--load", args.load.name().to_owned()),
+            ("--seed", seed.to_string()),
+        ];
+        for (option, value) in options {
+            command.extend([option.into(), value.into()]);
+        }
         let card: ModuleRequest = "snd-dummy".parse().map_err(anyhow::Error::msg)?;
         let job = Job {
             command,
@@ -174,7 +205,7 @@ fn in_lab(guests: &Guests, args: &Args, mode: &str, buffer: u32) -> Result<Vec<R
             cpu_count: 1,
             memory_mib: None,
             modules: vec![card],
-            with: vec![ALSA.into()],
+            with: vec![program()?.into(), ALSA.into()],
             java_modules: String::new(),
             environment: Vec::new(),
             out: None,
@@ -183,8 +214,8 @@ fn in_lab(guests: &Guests, args: &Args, mode: &str, buffer: u32) -> Result<Vec<R
             rtc: RtcSource::Virtual,
             console: None,
         };
-        let found = guests.sweep_job::<Row>(&job, 1)?;
-        rows.extend(found.into_iter().map(|(_, row)| Row { seed, ..row }));
+        let found = guests.sweep_job::<Vec<Row>>(&job, 1)?;
+        rows.extend(found.into_iter().flat_map(|it| it.1));
     }
     Ok(rows)
 }
