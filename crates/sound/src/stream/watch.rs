@@ -118,9 +118,13 @@ impl Watch {
                 .call
                 .compare_exchange(number + WATCHED, number + IDLE, AcqRel, Acquire);
         match ended.map_err(|now| now % PHASES) {
-            Err(FREED) => Met::Freed {
-                spent_ns: self.word.freed_ns.load(Relaxed),
-            },
+            Err(FREED) => {
+                // Said once.
+                self.word.call.store(number + IDLE, Relaxed);
+                Met::Freed {
+                    spent_ns: self.word.freed_ns.load(Relaxed),
+                }
+            }
             Err(TAKEN) => Met::Taken,
             _ => Met::Nothing,
         }
@@ -135,8 +139,8 @@ impl Watch {
 
 impl Drop for Watch {
     fn drop(&mut self) {
-        // Where the watcher frees a call just now, it writes once more: again, then.
-        while self.word.call.swap(END, AcqRel) != END {}
+        // The watcher exchanges what it has seen, so it does not write over this.
+        self.word.call.store(END, Release);
         if let Some(thread) = self.thread.take() {
             thread.join();
         }
