@@ -85,6 +85,11 @@ pub(crate) fn run(only: Option<String>) -> Result<()> {
     for target in fuzz::targets()? {
         stages.run(&format!("fuzz-{target}"), || fuzz::run(&target))?;
     }
+    stages.run("oboe", || {
+        let test = ["test", "--package", "aaudio", "--test", "oboe", "--locked"];
+        cargo([&test[..], &["--", "--ignored"]].concat())
+    })?;
+    stages.run("audio-lab", || audio_lab(&takt))?;
     stages.run("handler-lab", || handler_lab(&takt))?;
     stages.run("lateness-lab", || lateness_lab(&takt))?;
     stages.run("stall-lab", || stall_lab(&takt))?;
@@ -112,6 +117,15 @@ fn lab_seeds(takt: &Path) -> Result<()> {
 fn stall_lab(takt: &Path) -> Result<()> {
     let words = ["bench", "stall", "--lab", "--seeds", "4", "--check"];
     command(Command::new(takt).args(words))
+}
+
+/// A minute of sound and more at 64 frames, whose work jumps, beside many who wake each other:
+/// guests of two seeds.
+fn audio_lab(takt: &Path) -> Result<()> {
+    let words = ["bench", "audio", "--lab", "--check"];
+    command(Command::new(takt).args(words))?;
+    let beside = ["--only", "ours", "--load", "hackbench-like", "--seeds", "2"];
+    command(Command::new(takt).args(words).args(beside))
 }
 
 fn heartbeat(takt: &Path) -> Result<()> {

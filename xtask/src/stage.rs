@@ -121,6 +121,8 @@ pub(crate) fn takt() -> Result<PathBuf> {
         "--package",
         "pause",
         "--package",
+        "burst",
+        "--package",
         "natives",
     ])?;
     Ok(target_dir()?.join("release/takt"))

@@ -126,6 +126,7 @@ fn open(builder: &AAudioStreamBuilder) -> Result<(AAudioStream, Place), Code> {
             frames: positive(builder.callback_frames),
             policy: (builder.performance_mode == MODE_LOW_LATENCY).then_some(LOW_LATENCY),
             reserve: builder.is_reserved.then_some(Model::Ours),
+            governor: None,
         }
     });
     let on_disconnect = builder.error.map(|(callback, data)| {

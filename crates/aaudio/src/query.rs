@@ -181,6 +181,14 @@ pub extern "C" fn AAudioStream_getTimestamp(
     OK
 }
 
+/// Takt's own: calls back that did not fit their reservation.
+#[unsafe(no_mangle)]
+pub extern "C" fn takt_AAudioStream_getOverruns(stream: Option<&AAudioStream>) -> i64 {
+    let Some(it) = stream else { return NULL.into() };
+    let found = it.stream.overruns();
+    i64::try_from(found.freed + found.late + found.raised).unwrap_or(i64::MAX)
+}
+
 /// Takt's own: the policy that the callback's thread runs under, and why it is not the one asked
 /// for. A text that ends with a zero, cut to `size` bytes; returns its whole length.
 ///

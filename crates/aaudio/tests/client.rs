@@ -45,16 +45,18 @@ fn it_exports_what_android_does_and_no_more() {
         .collect();
     let (android, ours) = (names("LIBAAUDIO {"), names("TAKT_1 {"));
     // 72 of the first list with API 36's, and six that its release added.
-    assert_eq!((android.len(), ours.len()), (72 + 6, 3));
+    assert_eq!((android.len(), ours.len()), (72 + 6, 4));
     assert!(ours.iter().all(|name| name.starts_with("takt_")));
     let expected: BTreeSet<_> = android.union(&ours).copied().collect();
     assert_eq!(exported, expected);
 }
 
-/// Builds the client into `folder`; the compiler warns of nothing.
-fn build(folder: &Path) -> PathBuf {
+const SINE: &str = "tests/c/sine.c";
+
+/// Builds a program into `folder`; the compiler warns of nothing.
+fn build(folder: &Path, source: &str) -> PathBuf {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let program = folder.join("sine");
+    let program = folder.join("program");
     let library = library();
     let output = Command::new("cc")
         .args([
@@ -67,7 +69,7 @@ fn build(folder: &Path) -> PathBuf {
             "-o",
         ])
         .arg(&program)
-        .arg(root.join("tests/c/sine.c"))
+        .arg(root.join(source))
         .arg("-I")
         .arg(root.join("include"))
         .arg(&library)
@@ -95,7 +97,7 @@ fn run(program: &Path, device: &str) -> Output {
 #[test]
 fn a_program_in_c_plays_a_sine_into_a_file() {
     let folder = tempfile::tempdir().unwrap();
-    let program = build(folder.path());
+    let program = build(folder.path(), SINE);
     let expected: Vec<f32> = (0..BURSTS * 64)
         .flat_map(|frame| {
             let turns = std::f64::consts::TAU * 440.0 * frame as f64 / 48_000.0;
@@ -131,7 +133,7 @@ fn a_program_in_c_plays_a_sine_into_a_file() {
 #[test]
 fn without_a_card_it_says_so() {
     let folder = tempfile::tempdir().unwrap();
-    let program = build(folder.path());
+    let program = build(folder.path(), SINE);
     let output = run(&program, "alsa:no-such-card");
     let problems = String::from_utf8_lossy(&output.stderr);
     assert!(!output.status.success());
@@ -139,4 +141,32 @@ fn without_a_card_it_says_so() {
         problems.contains("openStream(builder, &stream)"),
         "{problems}"
     );
+}
+
+#[test]
+fn the_synth_plays_what_it_is_told() {
+    let folder = tempfile::tempdir().unwrap();
+    let program = build(folder.path(), "examples/synth.c");
+    let path = folder.path().join("heard");
+    let run = |words: &[&str]| {
+        Command::new(&program)
+            .args(words)
+            .env("TAKT_SOUND", format!("file-fast:{}", path.display()))
+            .env("LD_LIBRARY_PATH", library().parent().unwrap())
+            .output()
+            .unwrap()
+    };
+    let output = run(&["a4", "a5+a5"]);
+    assert!(output.status.success(), "{output:?}");
+    let reader = hound::WavReader::open(&path).unwrap();
+    let heard: Vec<f32> = reader.into_samples().map(Result::unwrap).collect();
+    assert_eq!(heard.len(), 2 * 24_000, "half a second each");
+    let crossings = |part: &[f32]| {
+        let pairs = part.windows(2);
+        pairs.filter(|it| (it[0] < 0.0) != (it[1] < 0.0)).count()
+    };
+    assert!(crossings(&heard[..24_000]).abs_diff(440) <= 2);
+    assert!(crossings(&heard[24_000..]).abs_diff(880) <= 2);
+    let refused = run(&["h4"]);
+    assert_eq!(refused.status.code(), Some(2));
 }

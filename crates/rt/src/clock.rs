@@ -8,6 +8,7 @@ use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::guard;
+use crate::policy::Tid;
 use crate::sys::Errno;
 
 /// Where time comes from. Nanoseconds since an arbitrary origin; never goes back.
@@ -64,6 +65,13 @@ pub fn resolution_ns() -> u64 {
 /// Processor time that the calling thread has used, in nanoseconds: a system call of about 0.6 µs.
 pub fn thread_time_ns() -> u64 {
     now_ns(libc::CLOCK_THREAD_CPUTIME_ID)
+}
+
+/// Processor time that another thread of this process has used; `None` if it has ended.
+pub fn thread_time_ns_of(tid: Tid) -> Option<u64> {
+    /// The kernel's: a thread's clock, of its time on a processor.
+    const PER_THREAD_SCHED: i32 = 6;
+    try_now_ns((!tid.raw() << 3) | PER_THREAD_SCHED)
 }
 
 /// Since the machine's start in nanoseconds, its sleep counted: CLOCK_BOOTTIME.
@@ -137,14 +145,18 @@ impl ClockChanges {
 }
 
 fn now_ns(clock: libc::clockid_t) -> u64 {
+    let now_ns = try_now_ns(clock);
+    now_ns.unwrap_or_else(|| panic!("clock {clock} exists on every Linux"))
+}
+
+fn try_now_ns(clock: libc::clockid_t) -> Option<u64> {
     let mut time = libc::timespec {
         tv_sec: 0,
         tv_nsec: 0,
     };
-    // SAFETY: `time` is writable, and the clocks used here exist on every Linux.
+    // SAFETY: `time` is writable; a clock that is none is refused.
     let returned = unsafe { libc::clock_gettime(clock, &raw mut time) };
-    assert_eq!(returned, 0, "clock {clock} exists");
-    nanoseconds(time)
+    (returned == 0).then(|| nanoseconds(time))
 }
 
 fn nanoseconds(time: libc::timespec) -> u64 {
@@ -193,6 +205,14 @@ impl Clock for Virtual {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_threads_time_is_seen_from_outside() {
+        let (before_ns, own) = (thread_time_ns(), Tid::current());
+        let seen_ns = std::thread::scope(|it| it.spawn(|| thread_time_ns_of(own)).join().unwrap());
+        assert!(before_ns <= seen_ns.unwrap() && seen_ns.unwrap() <= thread_time_ns());
+        assert_eq!(thread_time_ns_of(Tid::new(i32::MAX >> 3).unwrap()), None);
+    }
 
     #[test]
     fn sleep_is_absolute_and_never_early() {

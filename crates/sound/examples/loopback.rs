@@ -33,6 +33,7 @@ fn numbered() -> Playback {
         frames: None,
         policy: None,
         reserve: None,
+        governor: None,
     }
 }
 

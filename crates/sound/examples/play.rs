@@ -45,6 +45,7 @@ fn play(device: &str, seconds: u64, priority: u8, notes: u32) -> Result<u32, Str
         frames: None,
         policy: Priority::new(priority).map(Policy::Fifo),
         reserve: (notes > 0).then_some(Model::Ours),
+        governor: None,
     };
     let stream = Stream::open(&Backend::parse(device)?, &wanted, Some(playback), None)?;
     println!("{:?}, buffer {}", stream.granted(), stream.buffer_size());

@@ -11,6 +11,7 @@
 
 pub mod device;
 pub mod format;
+pub mod governor;
 pub mod predict;
 mod published;
 pub mod state;
@@ -18,6 +19,9 @@ pub mod stream;
 
 pub use device::{Backend, Device, DeviceError, Direction, Feature, Granted, Wanted};
 pub use format::Format;
+pub use governor::Governor;
 pub use published::Timestamp;
 pub use state::{Refusal, Request, State};
-pub use stream::{Call, Callback, Flow, Grant, Model, OnDisconnect, Playback, Stream, StreamError};
+pub use stream::{
+    Call, Callback, Flow, Grant, Model, OnDisconnect, Overruns, Playback, Stream, StreamError,
+};

@@ -11,7 +11,7 @@
 pub const UNITS_MAX: usize = 256;
 
 /// What share of a period is reserved before anything is known, and at most ever.
-const CEILING_PERMILLE: u64 = 940;
+pub(crate) const CEILING_PERMILLE: u64 = 940;
 /// The kernel takes no runtime below this.
 const RUNTIME_NS_MIN: u64 = 1_024;
 

@@ -7,7 +7,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
-use rt::clock::{Clock as _, Monotonic};
+use rt::clock::{Clock as _, Monotonic, thread_time_ns};
 use rt::guard::{Breaches, GuardedAllocator, breaches};
 use rt::policy::Policy;
 use sound::{
@@ -67,6 +67,7 @@ fn counting(calls: u32) -> Playback {
         frames: None,
         policy: None,
         reserve: None,
+        governor: None,
     }
 }
 
@@ -246,6 +247,7 @@ fn an_input_goes_on_after_a_stop() {
         frames: None,
         policy: None,
         reserve: None,
+        governor: None,
     };
     let stream = open("null", &input, Some(playback));
     assert_eq!(
@@ -285,6 +287,7 @@ fn the_callbacks_thread_takes_no_memory_and_says_its_policy() {
         frames: Some(96),
         policy: Some(Policy::fifo(2)),
         reserve: None,
+        governor: None,
     };
     let stream = open("null,burst=128", &STEREO, Some(playback));
     assert_eq!((stream.chunk(), stream.buffer_size()), (96, 256));
@@ -324,6 +327,7 @@ fn a_reservation_follows_the_work_or_says_why_not() {
             frames: None,
             policy: None,
             reserve: Some(reserve),
+            governor: None,
         };
         let stream = open("null,burst=480", &STEREO, Some(playback));
         stream.set_work_units(3);
@@ -365,4 +369,130 @@ fn what_is_not_there_says_so() {
     // Asked for with the stream, so the buffer has room for two.
     let stream = open("null", &STEREO, Some(playback));
     assert_eq!(stream.buffer_size(), 800);
+}
+
+/// Processor time of a call that nobody announced, of a period of 10 ms.
+const JUMP_NS: u64 = 8_000_000;
+
+#[test]
+fn a_call_beyond_its_reservation_is_met_and_counted() {
+    let calls = Arc::new(AtomicU64::new(0));
+    let count = Arc::clone(&calls);
+    let callback = move |_: &mut [u8], _: Call| {
+        let call = count.fetch_add(1, Ordering::SeqCst);
+        // After enough of next to nothing that little is reserved.
+        if call > 0 && call.is_multiple_of(40) {
+            let end_ns = thread_time_ns() + JUMP_NS;
+            while thread_time_ns() < end_ns {}
+        }
+        Flow::Continue
+    };
+    let playback = Playback {
+        callback: Box::new(callback),
+        frames: None,
+        policy: None,
+        reserve: Some(Model::Ours),
+        governor: None,
+    };
+    let stream = open("null,burst=480", &STEREO, Some(playback));
+    stream.start().unwrap();
+    let due_ns = due();
+    while calls.load(Ordering::SeqCst) < 60 {
+        assert!(Monotonic.now_ns() < due_ns);
+        Monotonic.sleep_until(Monotonic.now_ns() + 1_000_000);
+    }
+    let (found, grant) = (stream.overruns(), stream.grant());
+    match grant.refusal {
+        None => assert_eq!(found.freed + found.late, 1, "{found:?}, {grant:?}"),
+        Some(_) => assert!(found.freed + found.late <= 1, "{found:?}, {grant:?}"),
+    }
+    stream.stop().unwrap();
+    reach(&stream, State::Stopped, &[State::Started, State::Stopping]);
+}
+
+/// A callback that writes one value `calls` times.
+fn level(value: f32, calls: u32) -> Playback {
+    let mut call = 0;
+    let callback = move |bytes: &mut [u8], _: Call| {
+        for sample in bytes.chunks_exact_mut(4) {
+            sample.copy_from_slice(&value.to_le_bytes());
+        }
+        call += 1;
+        match call < calls {
+            true => Flow::Continue,
+            false => Flow::Stop,
+        }
+    };
+    Playback {
+        callback: Box::new(callback),
+        frames: None,
+        policy: None,
+        reserve: None,
+        governor: None,
+    }
+}
+
+#[test]
+fn streams_of_one_device_are_added_up() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("mixed");
+    let device = format!("mix:file:{},burst=480", path.display());
+    let wanted = Wanted {
+        format: Some(Format::F32),
+        ..STEREO
+    };
+    let one = open(&device, &wanted, Some(level(0.25, 30)));
+    let two = open(&device, &wanted, Some(level(0.5, 20)));
+    one.start().unwrap();
+    two.start().unwrap();
+    let way = [State::Starting, State::Started, State::Stopping];
+    reach(&one, State::Stopped, &way);
+    reach(&two, State::Stopped, &way);
+    assert_eq!((one.frames_read(), two.frames_read()), (14_400, 9_600));
+    drop((one, two));
+    let reader = hound::WavReader::open(&path).unwrap();
+    let samples: Vec<f32> = reader.into_samples().map(Result::unwrap).collect();
+    let count = |value: f32| samples.iter().filter(|it| **it == value).count();
+    // Each was heard whole, alone or with the other one.
+    assert_eq!(count(0.25) + count(0.75), 2 * 14_400);
+    assert_eq!(count(0.5) + count(0.75), 2 * 9_600);
+    assert!(count(0.75) > 0, "they overlap");
+    let others = samples.len() - count(0.25) - count(0.5) - count(0.75);
+    assert_eq!(others, count(0.0), "else it is silent");
+}
+
+#[test]
+fn a_mixer_resamples() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("mixed");
+    let device = format!("mix:file:{},burst=480", path.display());
+    let first = open(&device, &STEREO, None);
+    let wanted = Wanted {
+        format: Some(Format::F32),
+        rate: Some(44_100),
+        ..STEREO
+    };
+    let other = open(&device, &wanted, Some(level(0.5, 50)));
+    assert_eq!(
+        (first.granted().rate, other.granted().rate),
+        (48_000, 44_100)
+    );
+    other.start().unwrap();
+    let way = [State::Starting, State::Started, State::Stopping];
+    reach(&other, State::Stopped, &way);
+    drop((first, other));
+    let reader = hound::WavReader::open(&path).unwrap();
+    assert_eq!(reader.spec().sample_rate, 48_000);
+    let samples: Vec<f32> = reader.into_samples().map(Result::unwrap).collect();
+    let heard = samples
+        .iter()
+        .filter(|it| (**it - 0.5).abs() < 0.01)
+        .count()
+        / 2;
+    let expected = 50 * 480 * 48_000 / 44_100;
+    // What rings at its two ends, and what stays in the filter.
+    assert!(
+        heard <= expected && expected - heard < 1_000,
+        "{heard} of {expected}"
+    );
 }

@@ -168,8 +168,8 @@ enum {
 typedef uint32_t aaudio_channel_mask_t;
 typedef int32_t AAudio_DeviceType;
 
-typedef struct AAudioStream AAudioStream;
-typedef struct AAudioStreamBuilder AAudioStreamBuilder;
+typedef struct AAudioStreamStruct AAudioStream;
+typedef struct AAudioStreamBuilderStruct AAudioStreamBuilder;
 
 typedef aaudio_data_callback_result_t (*AAudioStream_dataCallback)(
         AAudioStream* stream, void* userData, void* audioData, int32_t numFrames);
@@ -281,6 +281,9 @@ int32_t takt_AAudioStream_getPolicy(AAudioStream* stream, char* text, int32_t si
  * follows its work; and how much of it the next call will have, such as notes that sound. */
 void takt_AAudioStreamBuilder_setReserved(AAudioStreamBuilder* builder, bool isReserved);
 aaudio_result_t takt_AAudioStream_setWorkUnits(AAudioStream* stream, int32_t units);
+
+/* Takt's own: calls back that wanted more than was reserved for them. */
+int64_t takt_AAudioStream_getOverruns(AAudioStream* stream);
 
 #ifdef __cplusplus
 }

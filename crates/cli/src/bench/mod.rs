@@ -3,6 +3,7 @@
 //! throughput; an application's real-time threads.
 
 mod app;
+mod audio;
 mod calls;
 mod classes;
 mod gc;
@@ -31,6 +32,7 @@ pub(crate) struct Args {
 #[derive(Subcommand)]
 enum Experiment {
     App(app::Args),
+    Audio(audio::Args),
     Gc(gc::Args),
     Handler(handler::Args),
     Input(input::Args),
@@ -59,6 +61,7 @@ fn verdict(experiment: &str, faults: &[String], is_checked: bool) -> ExitCode {
 pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     match &args.experiment {
         Experiment::App(args) => app::run(args),
+        Experiment::Audio(args) => audio::run(args),
         Experiment::Gc(args) => gc::run(args),
         Experiment::Handler(args) => handler::run(args),
         Experiment::Input(args) => input::run(args),

@@ -7,8 +7,10 @@
 
 mod alsa;
 mod file;
+mod mixer;
 mod null;
 mod pacer;
+mod resample;
 
 use std::path::PathBuf;
 
@@ -44,7 +46,7 @@ pub struct Wanted {
 pub struct Granted {
     /// Which way.
     pub direction: Direction,
-    /// Frames a second, exactly those of the hardware: nothing is resampled.
+    /// Frames a second: those of the hardware, but in a mixer, which resamples.
     pub rate: u32,
     /// Samples of a frame, exactly those of the hardware.
     pub channels: u32,
@@ -171,7 +173,8 @@ const CAPACITY_MAX: u32 = 1 << 18;
 const RATES: std::ops::RangeInclusive<u32> = 8_000..=192_000;
 const CHANNELS_MAX: u32 = 16;
 
-/// Which device: `null`, `file:PATH`, `file-fast:PATH`, `alsa:NAME`; `,burst=FRAMES` may follow.
+/// Which device: `null`, `file:PATH`, `file-fast:PATH`, `alsa:NAME`, or `mix:` and one of them;
+/// `,burst=FRAMES` may follow.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Backend {
     kind: Kind,
@@ -181,8 +184,15 @@ pub struct Backend {
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Kind {
     Null,
-    File { path: PathBuf, is_paced: bool },
-    Alsa { name: String },
+    File {
+        path: PathBuf,
+        is_paced: bool,
+    },
+    Alsa {
+        name: String,
+    },
+    /// Shared by the streams of this process.
+    Mixed(Box<Backend>),
 }
 
 impl Backend {
@@ -193,6 +203,16 @@ impl Backend {
     /// It is none.
     pub fn parse(text: &str) -> Result<Self, DeviceError> {
         let unknown = || DeviceError::Unavailable(format!("'{text}' names none"));
+        if let Some(mixed) = text.strip_prefix("mix:") {
+            let mixed = Self::parse(mixed)?;
+            return match mixed.kind {
+                Kind::Mixed(_) => Err(unknown()),
+                _ => Ok(Self {
+                    burst: mixed.burst,
+                    kind: Kind::Mixed(Box::new(mixed)),
+                }),
+            };
+        }
         let (name, burst) = match text.rsplit_once(",burst=") {
             Some((name, burst)) => (name, burst.parse().map_err(|_| unknown())?),
             None => (text, BURST_DEFAULT),
@@ -235,6 +255,7 @@ impl Backend {
                 self.plan(wanted),
                 wanted,
             )?),
+            Kind::Mixed(of) => Box::new(mixer::Part::open(of, &self.plan(wanted), wanted)?),
             Kind::Alsa { name } => Box::new(alsa::Alsa::open(name, &self.plan(wanted), wanted)?),
         })
     }
@@ -270,10 +291,20 @@ mod tests {
             "file-fast:/x.wav,burst=32",
             "alsa:hw:0,0",
             "alsa:hw:0,0,burst=64",
+            "mix:alsa:hw:0,0,burst=64",
         ] {
             Backend::parse(good).unwrap_or_else(|error| panic!("{good}: {error}"));
         }
-        for bad in ["", "nul", "file:", "alsa", "null,burst=4", "null,burst=x"] {
+        for bad in [
+            "",
+            "nul",
+            "file:",
+            "mix:",
+            "mix:mix:null",
+            "alsa",
+            "null,burst=4",
+            "null,burst=x",
+        ] {
             assert!(Backend::parse(bad).is_err(), "{bad}");
         }
     }

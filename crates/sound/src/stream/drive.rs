@@ -179,6 +179,9 @@ impl Drive {
 
     /// One wake-up of a callback's thread: all calls that the buffer has room for, or frames for.
     fn burst(&mut self, core: &Core) -> Result<(), DeviceError> {
+        if let Some(reserving) = &mut self.reserving {
+            reserving.wake();
+        }
         let pointer = self.refresh(core)?;
         let (size, chunk) = (u64::from(core.size.load(Relaxed)), u64::from(core.chunk));
         for _ in 0..core.granted.capacity / core.chunk {
@@ -191,11 +194,11 @@ impl Drive {
             }
             let units = core.units.load(Relaxed);
             if let Some(reserving) = &mut self.reserving {
-                reserving.before(units, &core.grant);
+                reserving.before(units, &core.overruns);
             }
             let flow = RtSection::enter(|rt| self.call(core, units, rt))?;
             if let Some(reserving) = &mut self.reserving {
-                reserving.after(units);
+                reserving.after(units, &core.overruns);
             }
             if flow == Flow::Stop {
                 // Refused only if another request came first.
@@ -205,6 +208,9 @@ impl Drive {
             self.publish(core, pointer);
         }
         self.publish(core, pointer);
+        if let Some(reserving) = &mut self.reserving {
+            reserving.settle(core.units.load(Relaxed), &core.grant);
+        }
         Ok(())
     }
 
@@ -277,7 +283,7 @@ pub(super) fn call_back(core: &Core) {
         (grant.started, grant.granted) = (policy, policy);
     }
     if let Some(reserving) = &mut drive.reserving {
-        reserving.begin();
+        reserving.begin(policy);
     }
     let is_gone = loop {
         match core.state() {
@@ -296,6 +302,9 @@ pub(super) fn call_back(core: &Core) {
             break true;
         }
     };
+    if let Some(reserving) = &mut drive.reserving {
+        reserving.end();
+    }
     drop(drive);
     if is_gone {
         core.disconnect();

@@ -7,8 +7,10 @@
 //!
 //! Lock order: control, drive, state. All inherit. State is held for a few stores.
 
+mod budget;
 mod drive;
 mod reserve;
+mod watch;
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
@@ -20,11 +22,12 @@ use rt::sync::{PiCondvar, PiMutex, Wake};
 use rt::thread::{Builder, SpawnError, Thread};
 
 use crate::device::{Backend, Device, DeviceError, Direction, Feature, Granted, Wanted};
+use crate::governor::Governor;
 use crate::published::{Published, Timestamp};
 use crate::state::{Refusal, Request, State};
 use drive::Drive;
-pub use reserve::Model;
-use reserve::Reserving;
+use reserve::{Counts, Reserving};
+pub use reserve::{Model, Overruns};
 
 /// How long a waiter for a state sleeps before it looks at a device that nobody drives.
 const LOOK_NS: u64 = 1_000_000;
@@ -64,6 +67,8 @@ pub struct Playback {
     /// Who predicts its reservation, if it is to have one: SCHED_DEADLINE in place of that policy,
     /// as far as the kernel grants it.
     pub reserve: Option<Model>,
+    /// Sets the processor's speed by what is reserved; it is the largest unless said.
+    pub governor: Option<Arc<Governor>>,
 }
 
 /// The policy that a callback's thread got.
@@ -115,6 +120,7 @@ struct Core {
     /// The thread that runs a callback or the hook; 0 without one.
     caller: AtomicI32,
     grant: PiMutex<Grant>,
+    overruns: Counts,
     on_disconnect: Option<OnDisconnect>,
 }
 
@@ -169,7 +175,8 @@ impl Stream {
         let model = playback.as_ref().and_then(|it| it.reserve);
         // A thread that never sleeps has no period.
         let reserving = model.filter(|_| is_paced);
-        let reserving = reserving.map(|model| Reserving::new(model, period_ns));
+        let governor = playback.as_ref().and_then(|it| it.governor.clone());
+        let reserving = reserving.map(|model| Reserving::new(model, period_ns, governor));
         let callback = playback.map(|it| it.callback);
         let core = Core {
             granted,
@@ -190,6 +197,7 @@ impl Stream {
                 granted: None,
                 refusal: None,
             }),
+            overruns: Counts::default(),
             on_disconnect,
         };
         Ok(Self {
@@ -221,6 +229,11 @@ impl Stream {
     /// Times that the hardware ran dry, by its own pointer.
     pub fn xruns(&self) -> u32 {
         self.core.published.xruns.load(Relaxed)
+    }
+
+    /// Calls that did not fit their reservation.
+    pub fn overruns(&self) -> Overruns {
+        self.core.overruns.read()
     }
 
     /// Frames that went into the stream: from the application, or from the device.

@@ -61,7 +61,11 @@ impl Guests {
         Java::prepare(&image.join("bin/java"))
     }
 
-    fn sweep_job<T: DeserializeOwned>(&self, job: &Job, seeds: u64) -> Result<Vec<(u64, T)>> {
+    pub(crate) fn sweep_job<T: DeserializeOwned>(
+        &self,
+        job: &Job,
+        seeds: u64,
+    ) -> Result<Vec<(u64, T)>> {
         let sweep = Sweep {
             seed_count: seeds,
             jobs: std::thread::available_parallelism().map_or(1, usize::from),

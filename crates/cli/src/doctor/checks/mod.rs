@@ -6,6 +6,7 @@ mod kernel;
 mod memory;
 mod rights;
 mod sandbox;
+mod sound;
 mod tools;
 
 use crate::doctor::finding::Finding;
@@ -25,6 +26,7 @@ pub(super) fn all(machine: &Machine) -> Vec<Finding> {
         cpu::interrupts(machine),
         memory::huge_pages(machine),
         memory::pressure(machine),
+        sound::cards(machine),
     ];
     if machine.is_here() {
         findings.extend(rights::all(machine));

@@ -1,0 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* See NoStream.h. */
+#pragma once
+#include "opensles/NoStream.h"
