@@ -7,7 +7,8 @@
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
-use std::sync::Mutex;
+
+use rt::sync::PiMutex;
 
 const FRAMES: i32 = 6_400;
 
@@ -80,13 +81,13 @@ fn build(folder: &Path) -> PathBuf {
     let mut found = Vec::new();
     files(&oboe.join("src"), &mut found);
     assert!(found.len() > 40, "{found:?}");
-    let left = Mutex::new(found.into_iter().enumerate());
+    let left = PiMutex::new(found.into_iter().enumerate());
     let jobs = std::thread::available_parallelism().map_or(1, usize::from);
     std::thread::scope(|scope| {
         for _ in 0..jobs {
             scope.spawn(|| {
                 loop {
-                    let next = left.lock().unwrap().next();
+                    let next = left.lock().next();
                     let Some((number, file)) = next else { break };
                     let object = folder.join(format!("{number}.o"));
                     let mut command = compiler(&oboe);
