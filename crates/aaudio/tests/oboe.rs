@@ -3,7 +3,7 @@
 //! unchanged, is built for this machine and plays by ours.
 //!
 //! The package `oboe-sys` carries the sources; Cargo fetches it. What of Android's system headers
-//! they include lies in `oboe/include`. Streams over OpenSL ES are replaced by none.
+//! they include lies in `cpp/include`. Streams over OpenSL ES are replaced by none.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
@@ -19,7 +19,7 @@ fn library() -> PathBuf {
 }
 
 fn own() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/oboe")
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/cpp")
 }
 
 fn succeed(what: &str, output: &Output) -> String {
