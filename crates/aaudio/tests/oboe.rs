@@ -3,11 +3,12 @@
 //! unchanged, is built for this machine and plays by ours.
 //!
 //! The package `oboe-sys` carries the sources; Cargo fetches it. What of Android's system headers
-//! they include lies in `oboe/include`. Streams over OpenSL ES are replaced by none.
+//! they include lies in `cpp/include`. Streams over OpenSL ES are replaced by none.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
-use std::sync::Mutex;
+
+use rt::sync::PiMutex;
 
 const FRAMES: i32 = 6_400;
 
@@ -18,7 +19,7 @@ fn library() -> PathBuf {
 }
 
 fn own() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/oboe")
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/cpp")
 }
 
 fn succeed(what: &str, output: &Output) -> String {
@@ -80,13 +81,13 @@ fn build(folder: &Path) -> PathBuf {
     let mut found = Vec::new();
     files(&oboe.join("src"), &mut found);
     assert!(found.len() > 40, "{found:?}");
-    let left = Mutex::new(found.into_iter().enumerate());
+    let left = PiMutex::new(found.into_iter().enumerate());
     let jobs = std::thread::available_parallelism().map_or(1, usize::from);
     std::thread::scope(|scope| {
         for _ in 0..jobs {
             scope.spawn(|| {
                 loop {
-                    let next = left.lock().unwrap().next();
+                    let next = left.lock().next();
                     let Some((number, file)) = next else { break };
                     let object = folder.join(format!("{number}.o"));
                     let mut command = compiler(&oboe);
