@@ -97,7 +97,11 @@ fn an_activity_is_told_of_changes_that_its_manifest_names() {
     let told = ["created, 800 wide", "told, 480 wide, resources 480"];
     let anew = ["created, 800 wide", "destroyed", "created again, 480 wide"];
     for (activity, expected) in [(".Steady", &told[..]), (".Alias", &told), (".Anew", &anew)] {
-        let run = run(Way::Takt, "widgets", &["--activity", activity, "--rotate", "--wait=1s"]);
+        let run = run(
+            Way::Takt,
+            "widgets",
+            &["--activity", activity, "--rotate", "--wait=1s"],
+        );
         assert_eq!(run.code, 0, "{run:#?}");
         let said = said(&run.stderr, "Widgets");
         assert_eq!(said[..said.len() - 1], *expected, "{activity}: {run:#?}");
