@@ -44,8 +44,10 @@ fn the_stubs_are_those_that_are_kept() {
         check(&golden.join(kept), &made);
     }
     let system = crates.join("../framework/aidl/takt/system");
-    let names = ["IApp.aidl", "ISystem.aidl", "Step.aidl", "Wish.aidl"];
-    let files = names.map(|it| system.join(it));
+    let names = [
+        "IApp", "ISystem", "Outcome", "Receiver", "Shout", "Step", "Whole", "Wish",
+    ];
+    let files = names.map(|it| system.join(format!("{it}.aidl")));
     let files: Vec<&Path> = files.iter().map(|it| it.as_path()).collect();
     let made = library(&files).rust(&[]).unwrap();
     check(&crates.join("system/src/agent/stubs.rs"), &made);

@@ -28,7 +28,7 @@ pub use archive::{
 };
 pub use error::{Error, Fault};
 pub use manifest::{
-    Application, Component, ComponentKind, DataPattern, ENTRY as MANIFEST_ENTRY, Extension,
+    Access, Application, Component, ComponentKind, DataPattern, ENTRY as MANIFEST_ENTRY, Extension,
     Feature, IntentFilter, Launch, Manifest, MetaData, Permission,
 };
 pub use signature::{Scheme, Signatures};

@@ -116,6 +116,11 @@ impl<B: Clone> Parcel<B> {
         self.entries.iter().map(|it| &it.object)
     }
 
+    /// The same, each with the place of its flat form in the bytes.
+    pub fn placed(&self) -> impl Iterator<Item = (usize, &Object<B>)> {
+        self.entries.iter().map(|it| (it.at, &it.object))
+    }
+
     /// Whether there are file descriptors among `size` bytes from `offset` on.
     pub fn has_fds_within(&self, offset: usize, size: usize) -> bool {
         self.within(offset, size)

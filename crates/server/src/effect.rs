@@ -2,9 +2,10 @@
 //! What the server wants done: its only output. An assembler carries effects out, in order.
 
 use crate::activities::Visit;
+use crate::broadcasts::{Delivery, Outcome};
 use crate::providers::ProviderStep;
 use crate::services::ServiceStep;
-use crate::{ActivityId, ProcessId, ProcessKey, ServiceId};
+use crate::{ActivityId, Payload, ProcessId, ProcessKey, ServiceId};
 
 /// One thing to do.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -49,6 +50,24 @@ pub enum Effect {
         process: ProcessId,
         /// What is said.
         step: ProviderStep,
+    },
+    /// A broadcast comes to a receiver.
+    Broadcast {
+        /// The process that it lives in.
+        process: ProcessId,
+        /// What comes.
+        delivery: Delivery,
+    },
+    /// An ordered broadcast is over.
+    BroadcastResult {
+        /// Who sent it.
+        process: ProcessId,
+        /// Its own number of it.
+        number: i64,
+        /// The intent.
+        payload: Payload,
+        /// What the last receiver has left.
+        outcome: Outcome,
     },
     /// Call `tick` at this time, or later.
     WakeAt(u64),

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 macro_rules! number {
     ($(#[$doc:meta])* $name:ident) => {
         $(#[$doc])*
-        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
         pub struct $name(pub u64);
     };
 }
@@ -34,6 +34,10 @@ number!(
 number!(
     /// A `PendingIntent`.
     PendingId
+);
+number!(
+    /// An ordered broadcast on its way.
+    BroadcastId
 );
 number!(
     /// What an application sent, kept by whom it passes: extras, a result's data.

@@ -7,7 +7,7 @@
 //! - [`Services`]: started, bound, in front, started again.
 //! - [`Providers`]: who holds what an authority names.
 //! - [`Alarms`]: what is to be done at which time.
-//! - [`broadcasts`]: which receivers of manifests get one.
+//! - [`Broadcasts`]: who gets one, whose turn it is, and what stays.
 //! - [`PendingIntents`]: intents that others send in a package's name.
 //! - [`Server`]: all of them, so that no record outlives its package or process.
 //! - [`store`]: what is kept over a kill −9, on a disk that somebody gives.
@@ -30,9 +30,11 @@ pub mod store;
 
 pub use activities::Activities;
 pub use alarms::Alarms;
+pub use broadcasts::Broadcasts;
 pub use effect::{Cx, Effect, EndReason};
 pub use id::{
-    ActivityId, ConnectionId, Payload, PendingId, ProcessId, ProcessKey, ServiceId, TaskId,
+    ActivityId, BroadcastId, ConnectionId, Payload, PendingId, ProcessId, ProcessKey, ServiceId,
+    TaskId,
 };
 pub use packages::Packages;
 pub use pending::PendingIntents;

@@ -62,6 +62,11 @@ pub struct Pending {
 }
 
 impl Pending {
+    /// Those of its flags that stay with it.
+    pub fn flags(&self) -> u32 {
+        self.key.flags
+    }
+
     /// May who sends it add to its intent?
     pub fn is_mutable(&self) -> bool {
         self.key.flags & IMMUTABLE == 0

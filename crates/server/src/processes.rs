@@ -80,6 +80,8 @@ pub enum Question {
     Service(u64),
     /// What was started as a service in the foreground must say so.
     Foreground(u64),
+    /// An ordered broadcast whose turn is there.
+    Broadcast(u64),
 }
 
 /// How it ended.

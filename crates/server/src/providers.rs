@@ -4,7 +4,7 @@
 //! A process publishes all its providers when it binds its application. Who has one and holds it
 //! fast ends with it, as on Android.
 //!
-//! What is not here: grants for single addresses, and observers of content.
+//! What is not here: grants for single addresses. Who observes content, the assembler knows.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -22,6 +22,15 @@ pub enum ProviderStep {
     Ready(Component),
     /// Its process died before it was there.
     Failed(Component),
+}
+
+/// How a client has a provider.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Hold {
+    /// It ends with it.
+    Fast,
+    /// It lives on without it.
+    Loose,
 }
 
 /// What came of a wish.
@@ -64,7 +73,7 @@ impl Providers {
         &mut self,
         component: &Component,
         key: &ProcessKey,
-        client: ProcessId,
+        by: (ProcessId, Hold),
         cx: &mut Cx<'_>,
     ) -> Result<Acquired, Full> {
         if !self.all.contains_key(component) {
@@ -84,12 +93,28 @@ impl Providers {
         let Some(provider) = self.all.get_mut(component) else {
             return Err(Full("providers"));
         };
-        *provider.clients.entry(client).or_default() += 1;
+        let (client, hold) = by;
+        if hold == Hold::Fast {
+            *provider.clients.entry(client).or_default() += 1;
+        }
         if provider.is_published {
             return Ok(Acquired::Here(provider.process));
         }
         provider.waiting.insert(client);
         Ok(Acquired::Waiting)
+    }
+
+    /// A client that has it loosely holds it fast from now on. False if it is not there.
+    pub fn hold(&mut self, component: &Component, client: ProcessId) -> bool {
+        let provider = self.all.get_mut(component);
+        let count = provider.map(|it| it.clients.entry(client).or_default());
+        count.map(|it| *it += 1).is_some()
+    }
+
+    /// Where one is, if its process has made it.
+    pub fn place(&self, component: &Component) -> Option<ProcessId> {
+        let provider = self.all.get(component)?;
+        provider.is_published.then_some(provider.process)
     }
 
     /// A client lets one go. False if it does not hold it.

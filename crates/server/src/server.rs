@@ -11,11 +11,11 @@ use crate::activities::{Home, Refused, Start, Started};
 use crate::packages::{
     Best, Candidate, Denied, Found, InstallError, Installed, Kind, MATCH_DEFAULT_ONLY, Settings,
 };
-use crate::providers::Acquired;
+use crate::providers::{Acquired, Hold};
 use crate::services::{ServiceDeclaration, StartKind};
 use crate::{
-    Activities, ActivityId, ConnectionId, Cx, Death, Effect, EndReason, Packages, Payload,
-    PendingIntents, ProcessId, ProcessKey, Processes, Providers, Services,
+    Activities, ActivityId, Broadcasts, ConnectionId, Cx, Death, Effect, EndReason, Packages,
+    Payload, PendingIntents, ProcessId, ProcessKey, Processes, Providers, Services,
 };
 
 /// Why something is not started.
@@ -70,6 +70,8 @@ pub struct Server {
     pub providers: Providers,
     /// What others send.
     pub pending: PendingIntents,
+    /// What goes to many.
+    pub broadcasts: Broadcasts,
     pub(crate) effects: Vec<Effect>,
 }
 
@@ -82,6 +84,7 @@ impl Default for Server {
             services: Services::default(),
             providers: Providers::default(),
             pending: PendingIntents::default(),
+            broadcasts: Broadcasts::default(),
             effects: Vec::new(),
         }
     }
@@ -100,6 +103,7 @@ impl Server {
         activities
             .chain(self.services.payloads())
             .chain(pending)
+            .chain(self.broadcasts.payloads())
             .collect()
     }
 
@@ -120,6 +124,9 @@ impl Server {
     /// Takes a package away, with all that runs of it.
     pub fn uninstall(&mut self, name: &str, now: u64) -> Option<Settings> {
         self.end_package(name, EndReason::PackageGone, now);
+        if let Some(package) = self.packages.get(name) {
+            self.end_sticky(package.settings.uid);
+        }
         self.packages.uninstall(name)
     }
 
@@ -136,6 +143,9 @@ impl Server {
         let (services, mut cx) = self.services(now);
         services.end_package(name, &mut cx);
         self.pending.end_package(name);
+        if let Some(package) = self.packages.get(name) {
+            self.broadcasts_without_package(package.settings.uid);
+        }
         let own = self.processes.iter().filter(|(_, it)| it.package == name);
         let own: Vec<_> = own.map(|(id, _)| id).collect();
         for id in own {
@@ -239,12 +249,13 @@ impl Server {
         &mut self,
         client: ProcessId,
         authority: &str,
+        hold: Hold,
         now: u64,
     ) -> Result<Acquired, StartError> {
         let process = self.processes.get(client).ok_or(StartError::NotFound)?;
         let found = self.packages.provider(authority);
         let found = found.ok_or(StartError::NotFound)?;
-        self.packages.may_reach(process.key.uid, &found)?;
+        self.packages.may_use(process.key.uid, &found)?;
         let key = found.package.process_of(found.component);
         let name = found.name();
         let mut cx = Cx {
@@ -252,7 +263,7 @@ impl Server {
             effects: &mut self.effects,
             now,
         };
-        let acquired = self.providers.acquire(&name, &key, client, &mut cx);
+        let acquired = self.providers.acquire(&name, &key, (client, hold), &mut cx);
         acquired.map_err(|it| StartError::Full(it.to_string()))
     }
 
@@ -304,6 +315,7 @@ impl Server {
             going.extend(self.providers.process_died(id, &mut cx));
             self.services.process_died(id, &mut cx);
             self.activities.process_died(id, &mut cx);
+            self.broadcasts_without(id, now);
         }
     }
 
@@ -352,6 +364,7 @@ impl Server {
         self.services.assert_consistent(&self.processes);
         self.providers.assert_consistent(&self.processes);
         self.pending.assert_consistent();
+        self.broadcasts.assert_consistent(&self.processes);
         let is_installed = |name: &str| self.packages.get(name).is_some();
         for (id, it) in self.processes.iter() {
             assert!(is_installed(&it.package), "{id:?} without its package");

@@ -8,10 +8,14 @@ use apk::ComponentKind;
 use fastrand::Rng;
 use intent::{Component, Intent, Uri};
 use server::activities::{FinishTask, flags};
+use server::broadcasts::{Outcome, Registration, Sender, Shout, Target};
 use server::pending::PendingKind;
+use server::providers::Hold;
 use server::server::Wish;
 use server::services::{AUTO_CREATE, AfterStart, StartKind};
-use server::{ActivityId, ConnectionId, Death, Effect, Payload, ProcessId, Server, ServiceId};
+use server::{
+    ActivityId, BroadcastId, ConnectionId, Death, Effect, Payload, ProcessId, Server, ServiceId,
+};
 use world::{component, manifest, signed, taking};
 
 const SCRIPTS: u64 = 300;
@@ -40,6 +44,8 @@ struct World {
     activities: Vec<ActivityId>,
     services: Vec<ServiceId>,
     connections: Vec<(ConnectionId, ProcessId)>,
+    /// Turns of ordered broadcasts that were given.
+    turns: Vec<(ProcessId, BroadcastId)>,
 }
 
 impl World {
@@ -52,6 +58,7 @@ impl World {
             activities: Vec::new(),
             services: Vec::new(),
             connections: Vec::new(),
+            turns: Vec::new(),
         }
     }
 
@@ -103,6 +110,14 @@ impl World {
             service.process = self.one(&[None, None, Some(":other".to_owned())]).flatten();
             it.application.components.push(taking(service, "act", 0));
         }
+        for class in CLASSES {
+            let receiver = component(ComponentKind::Receiver, class);
+            let priority = self.rng.i32(-2..3);
+            let receiver = taking(receiver, "act", priority);
+            it.application.components.push(receiver);
+        }
+        let sticky = server::broadcasts::BROADCAST_STICKY;
+        it.uses_permissions = vec![sticky.to_owned()];
         let mut provider = component(ComponentKind::Provider, "Facts");
         provider.authorities = vec![format!("{package}.facts")];
         it.application.components.push(provider);
@@ -214,12 +229,69 @@ impl World {
             }
             8 | 9 => {
                 let authority = format!("{}.facts", self.package());
-                let _ = self.server.acquire_provider(process, &authority, now);
+                let _ = self
+                    .server
+                    .acquire_provider(process, &authority, Hold::Fast, now);
             }
             _ => {
                 self.now += self.rng.u64(..20_000_000_000);
                 let now = self.now;
                 self.server.tick(now);
+            }
+        }
+    }
+
+    fn broadcast_event(&mut self) {
+        let (now, kind) = (self.now, self.rng.u8(..8));
+        let process = self.some(|it| &it.processes);
+        let receiver = self.rng.i64(1..4);
+        match (kind, process) {
+            (0, Some(process)) => {
+                let known = self.server.processes.get(process);
+                let Some(known) = known.map(|it| (it.key.clone(), it.package.clone())) else {
+                    return;
+                };
+                let mut filter = intent::Filter::new(self.rng.i32(-2..3));
+                filter.actions.push("act".to_owned());
+                let registration = Registration {
+                    receiver,
+                    filter,
+                    permission: None,
+                    is_exported: self.rng.bool(),
+                };
+                let all = &mut self.server.broadcasts;
+                let _ = all.register(process, &known.0, &known.1, registration);
+            }
+            (1, Some(process)) => self.server.broadcasts.unregister(process, receiver),
+            (2, _) => {
+                let intent = self.intent();
+                let _ = self.server.take_back(10_000, &intent);
+            }
+            (3 | 4, _) => {
+                let uids = [0, 10_000, 10_001];
+                let sender = Sender {
+                    uid: uids[self.rng.usize(..3)],
+                    result: process.map(|it| (it, 1)),
+                };
+                let shout = Shout {
+                    intent: Intent {
+                        action: Some("act".to_owned()),
+                        ..Intent::default()
+                    },
+                    is_ordered: self.rng.u8(..4) > 0,
+                    is_sticky: self.rng.u8(..4) == 0,
+                    ..Shout::default()
+                };
+                let _ = self.server.broadcast(sender, &shout, now);
+            }
+            _ => {
+                let turn = self.some(|it| &it.turns);
+                if let Some((process, id)) = turn {
+                    let is_aborted = self.rng.u8(..8) == 0;
+                    let outcome = Outcome::default();
+                    let server = &mut self.server;
+                    server.received(process, id, outcome, is_aborted, now);
+                }
             }
         }
     }
@@ -244,11 +316,12 @@ impl World {
     }
 
     fn event(&mut self) {
-        match self.rng.u8(..20) {
+        match self.rng.u8(..26) {
             0..6 => self.start_activity(),
             6..10 => self.activity_event(),
             10..14 => self.service_event(),
             14..19 => self.process_event(),
+            19..25 => self.broadcast_event(),
             _ => self.rare_event(),
         }
         self.now += self.rng.u64(..1_000_000_000);
@@ -257,6 +330,12 @@ impl World {
                 Effect::StartProcess { process, .. } => self.processes.push(process),
                 Effect::Activity { activity, .. } => self.activities.push(activity),
                 Effect::Service { service, .. } => self.services.push(service),
+                Effect::Broadcast { process, delivery } => {
+                    if let Target::Registered(number) = delivery.target {
+                        assert!((1..4).contains(&number));
+                    }
+                    self.turns.extend(delivery.ordered.map(|it| (process, it)));
+                }
                 _ => {}
             }
         }

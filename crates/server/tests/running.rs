@@ -7,7 +7,7 @@ use apk::ComponentKind;
 use intent::{Component, Intent};
 use server::pending::{CANCEL_CURRENT, NO_CREATE, ONE_SHOT, PendingKind, UPDATE_CURRENT};
 use server::processes::{BACK_OFF_NS_MIN, START_NS_MAX};
-use server::providers::{Acquired, ProviderStep};
+use server::providers::{Acquired, Hold, ProviderStep};
 use server::server::{StartError, Wish};
 use server::services::{AUTO_CREATE, AfterStart, RESTART_NS_MIN, ServiceStep, StartKind};
 use server::{
@@ -308,7 +308,9 @@ fn who_does_not_attach_is_ended() {
 fn who_holds_a_provider_ends_with_it() {
     let mut world = World::new();
     let client = world.client;
-    let acquired = world.server.acquire_provider(client, "facts", 0);
+    let acquired = world
+        .server
+        .acquire_provider(client, "facts", Hold::Fast, 0);
     assert_eq!(acquired, Ok(Acquired::Waiting));
     let process = world.started();
     assert!(world.server.attached(process, 7, 0));
@@ -337,7 +339,9 @@ fn who_holds_a_provider_ends_with_it() {
 fn who_waits_for_a_provider_hears_that_it_failed() {
     let mut world = World::new();
     let client = world.client;
-    let acquired = world.server.acquire_provider(client, "facts", 0);
+    let acquired = world
+        .server
+        .acquire_provider(client, "facts", Hold::Fast, 0);
     assert_eq!(acquired, Ok(Acquired::Waiting));
     let process = world.started();
     world.server.died(process, Death::Fault, 0);

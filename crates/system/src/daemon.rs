@@ -37,6 +37,7 @@ use crate::door::Door;
 use crate::protocol::BoundRow;
 use crate::remains::{adopt_orphans, end_all_of};
 use crate::state::{Start, State};
+use crate::sweeps::Sweeps;
 
 /// What the loop hears: each process has two numbers of its own behind these.
 const DOOR: u64 = 0;
@@ -143,6 +144,11 @@ pub(crate) struct Shared {
 }
 
 impl Shared {
+    /// The loop looks around.
+    pub(crate) fn ring(&self) {
+        self.bell.ring();
+    }
+
     /// One event: what it does, and what follows from it.
     pub(crate) fn with<T>(&self, event: impl FnOnce(&mut State) -> T) -> T {
         let mut state = self.state.lock();
@@ -169,6 +175,7 @@ pub struct Daemon {
     /// Rings in `bells`.
     _stop: StopBell,
     kept: BTreeMap<ProcessId, Kept>,
+    sweeps: Sweeps,
     /// The door is not heard until then.
     shut_until: Option<u64>,
 }
@@ -226,6 +233,7 @@ pub fn open(options: &Options, host: Arc<dyn Host>) -> Result<Daemon, SystemErro
         bells,
         _stop: stop,
         kept: BTreeMap::new(),
+        sweeps: Sweeps::default(),
         shut_until: None,
     })
 }
@@ -306,9 +314,7 @@ impl Daemon {
                 self.shut_until = None;
                 self.listen();
             }
-            while let Some(start) = self.shared.with(State::next_start) {
-                self.start(&start);
-            }
+            self.start_all();
         }
     }
 
@@ -338,6 +344,9 @@ impl Daemon {
             let _ = kept.child.kill();
             let _ = kept.child.wait();
             kept.own_user.map(end_all_of);
+        }
+        for uid in self.sweeps.users() {
+            end_all_of(uid);
         }
     }
 
@@ -454,13 +463,33 @@ impl Daemon {
             let text = format!("process ended: {words}\n");
             it.logs.hear(kept.child.id(), text.as_bytes());
         });
+        drop(kept.pidfd);
         // Before its death is known, so before a process of the package starts again.
         let is_used = |uid| self.kept.values().any(|it| it.own_user == Some(uid));
-        if let Some(uid) = kept.own_user.filter(|it| !is_used(*it)) {
-            end_all_of(uid);
+        match kept.own_user.filter(|it| !is_used(*it)) {
+            Some(uid) => self.sweeps.begin(uid, process, how, &self.shared),
+            None => self.shared.with(|it| it.died(process, how, now)),
         }
-        self.shared.with(|it| it.died(process, how, now));
-        drop(kept.pidfd);
+    }
+
+    /// Tells deaths whose remains are gone, and starts what there is to start.
+    fn start_all(&mut self) {
+        for swept in self.sweeps.take() {
+            let now = Monotonic.now_ns();
+            self.shared
+                .with(|it| it.died(swept.process, swept.how, now));
+        }
+        for start in self.sweeps.released() {
+            let is_wanted = |it: &mut State| it.server.processes.get(start.process).is_some();
+            if self.shared.with(is_wanted) {
+                self.start(&start);
+            }
+        }
+        while let Some(start) = self.shared.with(State::next_start) {
+            if self.sweeps.lets(&start) {
+                self.start(&start);
+            }
+        }
     }
 }
 

@@ -7,8 +7,9 @@
 //! - `agent`: what an application's process says over Binder, and the steps that it fetches.
 //! - `door` and [`protocol`]: the socket of the commands; [`client`] is its other end.
 //! - `verbs`: what the commands ask for.
-//! - `disk`, `logs`, `payloads`: packages, lines of logs, intents; `remains`: what a package leaves
-//!   running.
+//! - `disk`, `logs`, `payloads`: packages, lines of logs, intents; `remains` and `sweeps`: what a
+//!   package leaves running.
+//! - `contents`, `senders`: the binders of providers and of PendingIntents.
 //!
 //! No thread that serves one process waits for another: what a process is to do lies in a queue
 //! that it fetches from, and a binder is handed on in an answer.
@@ -16,6 +17,7 @@
 
 mod agent;
 pub mod client;
+mod contents;
 pub mod daemon;
 mod disk;
 mod door;
@@ -23,7 +25,9 @@ mod logs;
 mod payloads;
 pub mod protocol;
 mod remains;
+mod senders;
 mod state;
+mod sweeps;
 mod verbs;
 
 pub use client::{Client, ClientError};

@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use intent::{Component, Intent, Uri};
 use server::Payload;
 
-use crate::agent::Wish;
+use crate::agent::{Whole, Wish};
 
 /// Of one intent: some dozens of them go into one answer.
 pub(crate) const WISH_BYTES_MAX: usize = 128 << 10;
@@ -17,6 +17,10 @@ pub(crate) const WISH_BYTES_MAX: usize = 128 << 10;
 pub(crate) const BYTES_MAX: usize = 32 << 20;
 /// Intents: more than activities, starts, bindings and pending intents have in any test.
 pub(crate) const PAYLOADS_MAX: usize = 32_768;
+/// A descriptor of the server's counts as so many bytes: so 2,048 are kept, and 8 of one intent.
+const FILE_BYTES: usize = 16 << 10;
+/// A reference to a binder of its sender's.
+const BINDER_BYTES: usize = 4 << 10;
 /// Looks for what is not named begin here.
 const SWEEP_BYTES_MIN: usize = 1 << 20;
 
@@ -116,7 +120,19 @@ pub(crate) fn size(wish: &Wish) -> usize {
     let texts = texts.into_iter().flatten();
     let all = texts.chain(&wish.categories).chain(&wish.extras);
     // Each text has a head of its own.
-    wish.whole.len() + all.map(|it| it.len() + 24).sum::<usize>()
+    let parcels = weight(&wish.whole) + weight(&wish.fill);
+    parcels + all.map(|it| it.len() + 24).sum::<usize>()
+}
+
+/// Bytes of a parcel with what its objects count for.
+fn weight(whole: &Whole) -> usize {
+    let objects = whole.binders.len() * BINDER_BYTES + whole.files.len() * FILE_BYTES;
+    whole.bytes.len() + whole.places.len() * 4 + objects
+}
+
+/// Binders in a wish.
+pub(crate) fn binders(wish: &Wish) -> usize {
+    wish.whole.binders.len() + wish.fill.binders.len()
 }
 
 /// As `ComponentName.flattenToString` has it.
@@ -156,7 +172,10 @@ mod tests {
 
     fn wish(bytes: usize) -> Wish {
         Wish {
-            whole: vec![0; bytes],
+            whole: Whole {
+                bytes: vec![0; bytes],
+                ..Whole::default()
+            },
             ..Wish::default()
         }
     }
@@ -188,6 +207,28 @@ mod tests {
         };
         assert_eq!(refused, TooMuch::All);
         assert!(payloads.counts().1 <= BYTES_MAX);
+    }
+
+    #[test]
+    fn files_of_one_intent_and_of_all_are_few() {
+        let file = std::sync::Arc::new(std::os::fd::OwnedFd::from(
+            std::fs::File::open("/dev/null").unwrap(),
+        ));
+        let with = |count: usize| Wish {
+            whole: Whole {
+                files: vec![std::sync::Arc::clone(&file); count],
+                ..Whole::default()
+            },
+            ..Wish::default()
+        };
+        let mut payloads = Payloads::default();
+        let nine = payloads.keep(with(9), BTreeSet::new);
+        assert_eq!(nine, Err(TooMuch::One(9 * FILE_BYTES)));
+        let mut named = BTreeSet::new();
+        while let Ok(number) = payloads.keep(with(8), || named.clone()) {
+            named.insert(number);
+        }
+        assert_eq!(named.len() * 8, BYTES_MAX / FILE_BYTES);
     }
 
     #[test]

@@ -5,10 +5,10 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 
 use binder::Binder;
-use intent::Intent;
 use rt::peer::PidFd;
 use rustix::process::{Signal, pidfd_send_signal};
 use server::activities::Visit;
+use server::broadcasts::{Delivery, Outcome, Target};
 use server::services::ServiceStep;
 use server::{
     ActivityId, ConnectionId, Death, Effect, EndReason, Payload, ProcessId, ProcessKey, Server,
@@ -16,9 +16,11 @@ use server::{
 };
 
 use crate::agent::{IApp as _, IAppProxy, ISystemProxy, Step, Wish};
+use crate::contents::Contents;
 use crate::logs::Logs;
-use crate::payloads::{Payloads, TooMuch, WISH_BYTES_MAX, flat, intent_of, size};
+use crate::payloads::{Payloads, TooMuch, binders, flat, size};
 use crate::protocol::BoundRow;
+use crate::senders::Senders;
 
 /// Steps that wait for one process; one that lets more come does not look for them.
 const STEPS_MAX: usize = 1_024;
@@ -30,18 +32,12 @@ const STEP_BYTES_AT_ONCE: usize = 256 << 10;
 /// thousand times are kept, and one for each process and service that waits.
 const WAKE_NS: u64 = 10_000_000;
 
+/// Changes of content that wait for one process; more are lost, and counted.
+const CHANGES_MAX: usize = 128;
 /// Broadcasts that wait for one process to be started.
 const EARLY_MAX: usize = 64;
-/// Actions that code of one process has receivers for, and bytes of each.
-pub(crate) const ACTIONS_MAX: usize = 1_024;
-const ACTION_BYTES_MAX: usize = 512;
-
-/// Who sends a broadcast; a person is nought.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Sender {
-    pub(crate) uid: u32,
-    pub(crate) pid: i32,
-}
+/// Binders in one answer: each may be of a process that its reader does not know yet.
+const BINDERS_AT_ONCE: usize = 32;
 
 /// A process that is to be started.
 #[derive(Clone, Debug)]
@@ -73,13 +69,11 @@ pub(crate) struct State {
     published: BTreeMap<(ServiceId, Payload), (ProcessId, Option<Binder>)>,
     /// Connections whose clients were told, with where their binder is.
     connected: BTreeMap<ConnectionId, (ProcessId, ServiceId, Payload)>,
-    /// Actions that code of a process has receivers for.
-    registered: BTreeMap<ProcessId, BTreeSet<String>>,
+    pub(crate) contents: Contents,
+    pub(crate) senders: Senders,
     /// Steps of processes that the kernel does not have yet.
     early: BTreeMap<ProcessId, VecDeque<Step>>,
     wakes: BTreeSet<u64>,
-    /// Effects that nobody carries out yet.
-    pub(crate) unsupported: u64,
     /// Broadcasts that were lost, as too many waited for a process to be started.
     pub(crate) too_early: u64,
 }
@@ -119,8 +113,14 @@ impl State {
                 Effect::WakeAt(at) => {
                     self.wakes.insert(at.next_multiple_of(WAKE_NS));
                 }
-                // No verb of an agent's asks for a provider of another process.
-                Effect::Provider { .. } => self.unsupported += 1,
+                Effect::Provider { process, step } => self.contents.tell(process, &step),
+                Effect::Broadcast { process, delivery } => self.deliver(process, delivery),
+                Effect::BroadcastResult {
+                    process,
+                    number,
+                    payload,
+                    outcome,
+                } => self.tell_result(process, number, payload, outcome),
                 // There is no launcher.
                 Effect::Home => {}
             }
@@ -206,78 +206,47 @@ impl State {
         }
     }
 
-    /// Sends a broadcast to all that a sender may reach, and says to how many.
-    pub(crate) fn broadcast(
-        &mut self,
-        sender: Sender,
-        wish: &Wish,
-        permission: Option<&str>,
-        now: u64,
-    ) -> Result<usize, TooMuch> {
-        let bytes = size(wish);
-        if bytes > WISH_BYTES_MAX {
-            return Err(TooMuch::One(bytes));
-        }
-        let step = |component: Option<String>| Step {
+    /// A broadcast comes to a receiver. An ordered one has one turn at a process at a time, so it
+    /// waits for a process's start without a bound of its own.
+    pub(crate) fn deliver(&mut self, process: ProcessId, delivery: Delivery) {
+        let (receiver, component) = match delivery.target {
+            Target::Registered(number) => (number, None),
+            Target::Component(name) => (0, Some(flat(&name))),
+        };
+        let ordered = delivery.ordered.map_or(0, |it| it.0.cast_signed());
+        let outcome = delivery.outcome;
+        let mut step = Step {
             kind: ISystemProxy::STEP_BROADCAST,
-            numbers: vec![sender.uid.into(), sender.pid.into()],
+            numbers: vec![
+                delivery.uid.into(),
+                receiver,
+                ordered,
+                delivery.is_sticky.into(),
+                outcome.code.into(),
+            ],
             component,
-            named: Vec::new(),
-            wishes: vec![wish.clone()],
+            texts: outcome.data.into_iter().collect(),
+            ..Step::default()
         };
-        let intent = intent_of(wish);
-        let mut count = 0;
-        for process in self.listeners(&intent, permission) {
-            self.push(process, step(None));
-            count += 1;
+        self.name(&mut step, delivery.payload);
+        if let Some(extras) = outcome.extras {
+            self.name(&mut step, extras);
         }
-        for it in self.server.broadcast(sender.uid, &intent, permission, now) {
-            self.push(it.process, step(Some(flat(&it.component))));
-            count += 1;
-        }
-        Ok(count)
+        self.push(process, step);
     }
 
-    /// Processes whose code may have a receiver for an intent; they look closer.
-    fn listeners(&self, intent: &Intent, permission: Option<&str>) -> Vec<ProcessId> {
-        if intent.component.is_some() {
-            return Vec::new();
-        }
-        let is_reached = |process: &ProcessId| {
-            let known = self.server.processes.get(*process);
-            known.is_some_and(|it| {
-                let packages = &self.server.packages;
-                intent.package.as_ref().is_none_or(|to| *to == it.package)
-                    && permission.is_none_or(|name| packages.may(it.key.uid, name))
-            })
+    fn tell_result(&mut self, process: ProcessId, number: i64, payload: Payload, of: Outcome) {
+        let mut step = Step {
+            kind: ISystemProxy::STEP_RESULT,
+            numbers: vec![number, of.code.into()],
+            texts: of.data.into_iter().collect(),
+            ..Step::default()
         };
-        let all = self.registered.iter();
-        let all = all.filter(|(process, actions)| {
-            let is_named = intent
-                .action
-                .as_ref()
-                .is_some_and(|it| actions.contains(it));
-            is_named && is_reached(process)
-        });
-        all.map(|(process, _)| *process).collect()
-    }
-
-    /// Code of a process has receivers for these actions. False if there are too many.
-    pub(crate) fn listen(&mut self, process: ProcessId, actions: &[String]) -> bool {
-        let all = self.registered.entry(process).or_default();
-        let is_known = |it: &String| it.len() <= ACTION_BYTES_MAX;
-        all.extend(
-            actions
-                .iter()
-                .filter(|it| is_known(it))
-                .take(ACTIONS_MAX)
-                .cloned(),
-        );
-        let has_room = all.len() <= ACTIONS_MAX;
-        while all.len() > ACTIONS_MAX {
-            all.pop_last();
+        self.name(&mut step, payload);
+        if let Some(extras) = of.extras {
+            self.name(&mut step, extras);
         }
-        has_room
+        self.push(process, step);
     }
 
     fn push(&mut self, process: ProcessId, step: Step) {
@@ -285,7 +254,9 @@ impl State {
             // What is for a process that nobody wants any more is gone with it.
             if self.server.processes.get(process).is_some() {
                 let early = self.early.entry(process).or_default();
-                match early.len() < EARLY_MAX {
+                let is_ordered = step.kind == ISystemProxy::STEP_BROADCAST
+                    && step.numbers.get(2).is_some_and(|it| *it != 0);
+                match is_ordered || early.len() < EARLY_MAX {
                     true => early.push_back(step),
                     false => self.too_early += 1,
                 }
@@ -303,19 +274,38 @@ impl State {
         }
     }
 
+    /// A process hears that content has changed. What waits there already comes once.
+    pub(crate) fn push_change(&mut self, process: ProcessId, step: Step) {
+        let Some(running) = self.running.get(&process) else {
+            return;
+        };
+        let waiting = running.steps.iter();
+        let waiting = waiting.filter(|it| it.kind == ISystemProxy::STEP_CHANGE);
+        let is_same = |it: &&Step| it.texts == step.texts && it.numbers == step.numbers;
+        if waiting.clone().any(|it| is_same(&it)) {
+            return;
+        }
+        match waiting.count() < CHANGES_MAX {
+            true => self.push(process, step),
+            false => self.contents.lost += 1,
+        }
+    }
+
     /// What a process is to do next; some of it, if it is much.
     pub(crate) fn take_steps(&mut self, process: ProcessId) -> Vec<Step> {
         let Some(running) = self.running.get_mut(&process) else {
             return Vec::new();
         };
-        let (mut taken, mut bytes) = (Vec::new(), 0);
+        let (mut taken, mut bytes, mut count) = (Vec::new(), 0, 0);
         while let Some(step) = running.steps.front() {
-            let of_step: usize = step.wishes.iter().map(|it| it.whole.len()).sum();
-            let is_enough = taken.len() >= STEPS_AT_ONCE || bytes + of_step > STEP_BYTES_AT_ONCE;
+            bytes += step.wishes.iter().map(size).sum::<usize>();
+            count += step.wishes.iter().map(binders).sum::<usize>();
+            let is_enough = taken.len() >= STEPS_AT_ONCE
+                || bytes > STEP_BYTES_AT_ONCE
+                || count > BINDERS_AT_ONCE;
             if is_enough && !taken.is_empty() {
                 break;
             }
-            bytes += of_step;
             taken.extend(running.steps.pop_front());
         }
         taken
@@ -362,7 +352,7 @@ impl State {
             self.by_pid.remove(&running.pid);
         }
         self.early.remove(&process);
-        self.registered.remove(&process);
+        self.contents.forget(process);
         self.published.retain(|_, (home, _)| *home != process);
         self.connected.retain(|_, (client, ..)| *client != process);
         self.server.died(process, how, now);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! What commands ask for, carried out: each verb is one function.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::fs::File;
 use std::io::Read as _;
@@ -14,6 +14,7 @@ use intent::{Component, Intent};
 use rt::clock::{Clock, Monotonic};
 use rt::policy::{Policy, Tid};
 use rustix::fs::{SealFlags, fcntl_get_seals};
+use server::broadcasts::{Sender, Shout};
 use server::packages::{Best, Candidate, Grant, Installed, Kind};
 use server::processes::ProcessState;
 use server::server::Wish as Asked;
@@ -26,7 +27,7 @@ use crate::daemon::Shared;
 use crate::disk::PACKAGE_BYTES_MAX;
 use crate::payloads::flat;
 use crate::protocol::{Answer, Intention, ProcessRow, Request, RunState, TEXT_BYTES_MAX};
-use crate::state::{Sender, State};
+use crate::state::State;
 
 /// `FLAG_ACTIVITY_NEW_TASK`: a person has no task of its own.
 const NEW_TASK: u32 = server::activities::flags::NEW_TASK;
@@ -207,10 +208,10 @@ fn wish(intention: &Intention) -> Wish {
         component: intention.component.as_ref().map(component),
         categories: intention.categories.clone(),
         flags: intention.flags.cast_signed(),
-        whole: Vec::new(),
         extras: extras
             .flat_map(|(name, text)| [name.clone(), text.clone()])
             .collect(),
+        ..Wish::default()
     }
 }
 
@@ -255,11 +256,18 @@ fn start_service(shared: &Shared, intention: &Intention) -> Outcome {
 }
 
 fn broadcast(shared: &Shared, intention: &Intention) -> Outcome {
-    let wish = wish(intention);
-    let person = Sender { uid: 0, pid: 0 };
-    let sent = shared.with(|it| it.broadcast(person, &wish, None, Monotonic.now_ns()));
-    let count = sent.map_err(|it| it.to_string())?;
-    Ok(format!("sent to {count} receivers"))
+    shared.with(|state| {
+        let (intent, payload) = kept(state, intention)?;
+        let shout = Shout {
+            intent,
+            payload,
+            ..Shout::default()
+        };
+        let (person, now) = (Sender::default(), Monotonic.now_ns());
+        let sent = state.server.broadcast(person, &shout, now);
+        let count = sent.map_err(|it| it.to_string())?;
+        Ok(format!("sent to {count} receivers"))
+    })
 }
 
 /// Who takes an intent; of an activity what its other name stands for.
@@ -295,7 +303,7 @@ fn processes(shared: &Shared, mut part: impl FnMut(Answer) -> bool) -> Outcome {
     let count = rows.len();
     for mut row in rows {
         if let Some(pid) = row.pid {
-            (row.memory_kib, row.threads, row.real_time_threads) = of_kernel(pid);
+            of_kernel(pid, &mut row);
         }
         if !part(Answer::Process(row)) {
             break;
@@ -321,6 +329,8 @@ fn rows(state: &State) -> Vec<ProcessRow> {
         memory_kib: None,
         threads: None,
         real_time_threads: None,
+        policies: Vec::new(),
+        real_time_max: None,
         sandbox: None,
     };
     for (id, it) in processes.iter() {
@@ -358,28 +368,33 @@ fn rows(state: &State) -> Vec<ProcessRow> {
 }
 
 /// Memory and threads, as /proc has them; nothing of a process that has gone.
-fn of_kernel(pid: u32) -> (Option<u64>, Option<u32>, Option<u32>) {
-    let status = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
-    let field = |name: &str| {
-        let line = status.lines().find_map(|it| it.strip_prefix(name))?;
+fn of_kernel(pid: u32, row: &mut ProcessRow) {
+    let read = |name: &str| std::fs::read_to_string(format!("/proc/{pid}/{name}"));
+    let (status, limits) = (read("status"), read("limits"));
+    let field = |text: &str, name: &str| {
+        let line = text.lines().find_map(|it| it.strip_prefix(name))?;
         line.split_whitespace().next()?.parse::<u64>().ok()
     };
-    let threads = std::fs::read_dir(format!("/proc/{pid}/task")).ok();
-    let tids = threads.map(|it| {
-        let names = it.filter_map(|it| it.ok()?.file_name().to_str()?.parse().ok());
-        names.filter_map(Tid::new).collect::<Vec<Tid>>()
-    });
-    let is_real_time = |tid: &&Tid| {
-        matches!(
-            Policy::of(**tid),
-            Ok(Policy::Fifo(_) | Policy::RoundRobin(_) | Policy::Deadline(_))
-        )
+    let small = |it: u64| u32::try_from(it).unwrap_or(u32::MAX);
+    row.memory_kib = field(&status.unwrap_or_default(), "VmRSS:");
+    let limit = field(&limits.unwrap_or_default(), "Max realtime priority");
+    row.real_time_max = limit.map(small);
+    let Ok(threads) = std::fs::read_dir(format!("/proc/{pid}/task")) else {
+        return;
     };
-    let count = |it: usize| u32::try_from(it).unwrap_or(u32::MAX);
-    let urgent = tids
-        .as_ref()
-        .map(|it| count(it.iter().filter(is_real_time).count()));
-    (field("VmRSS:"), tids.map(|it| count(it.len())), urgent)
+    let tids = threads.filter_map(|it| it.ok()?.file_name().to_str()?.parse().ok());
+    let (mut count, mut policies) = (0, BTreeMap::<String, u32>::new());
+    for tid in tids.filter_map(Tid::new) {
+        count += 1;
+        if let Ok(policy @ (Policy::Fifo(_) | Policy::RoundRobin(_) | Policy::Deadline(_))) =
+            Policy::of(tid)
+        {
+            *policies.entry(policy.to_string()).or_default() += 1;
+        }
+    }
+    row.threads = Some(count);
+    row.real_time_threads = Some(policies.values().sum());
+    row.policies = policies.into_iter().collect();
 }
 
 fn logs(shared: &Shared, package: Option<&str>, mut part: impl FnMut(Answer) -> bool) -> Outcome {
@@ -511,8 +526,17 @@ fn dumped(state: &State) -> String {
     let _ = writeln!(
         text,
         "intents: {payloads} with {bytes} bytes\nlog: {lines} lines, {dropped} dropped\n\
-         broadcasts too early for a start: {}\nnot supported: {}",
-        state.too_early, state.unsupported
+         broadcasts too early for a start: {}",
+        state.too_early
+    );
+    let (receivers, ordered, sticky) = server.broadcasts.counts();
+    let _ = writeln!(
+        text,
+        "receivers of code: {receivers}\nordered broadcasts: {ordered}, sticky: {sticky}\n\
+         pending intents: {}\nproviders: {}, changes nobody heard of: {}",
+        server.pending.len(),
+        server.providers.len(),
+        state.contents.lost
     );
     text
 }

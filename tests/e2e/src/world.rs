@@ -23,11 +23,22 @@ pub struct World {
     pub folder: TempDir,
     /// Its process; none after its end.
     pub server: Option<Application>,
+    /// Whose it is, if not the test's.
+    user: Option<u32>,
 }
 
 impl World {
     /// One that runs.
     pub fn begin() -> Self {
+        Self::of(None)
+    }
+
+    /// One of an ordinary user; the commands are this user's as well.
+    pub fn begin_as(user: u32) -> Self {
+        Self::of(Some(user))
+    }
+
+    fn of(user: Option<u32>) -> Self {
         // Not in /tmp, where every application may make files.
         let folder = takt_path()
             .ancestors()
@@ -39,9 +50,11 @@ impl World {
         // Others come as far as the socket.
         let open = std::fs::Permissions::from_mode(0o755);
         std::fs::set_permissions(folder.path(), open).expect("it is ours");
+        std::os::unix::fs::chown(folder.path(), user, user).expect("it is ours");
         let mut world = Self {
             folder,
             server: None,
+            user,
         };
         world.start();
         world
@@ -49,8 +62,8 @@ impl World {
 
     /// Starts it, or starts it again.
     pub fn start(&mut self) {
-        let mut command = Command::new(takt_path());
-        command.args(["system", "--state"]).arg(self.state());
+        let mut command = self.command(&["system", "--state"]);
+        command.arg(self.state());
         command.arg("--socket").arg(self.socket());
         // For machines that do other things as well.
         command.args(["--start=100s", "--anr=100s"]);
@@ -73,6 +86,14 @@ impl World {
     pub fn command(&self, words: &[&str]) -> Command {
         let mut command = Command::new(takt_path());
         command.args(words).env("TAKT_SYSTEM", self.socket());
+        if let Some(user) = self.user {
+            use std::os::unix::process::CommandExt as _;
+            command.uid(user).gid(user).current_dir("/");
+            command.env("HOME", self.folder.path());
+            command
+                .env_remove("XDG_CACHE_HOME")
+                .env_remove("XDG_DATA_HOME");
+        }
         command
     }
 

@@ -67,6 +67,9 @@ pub struct Component {
     pub launch: Launch,
     /// Authorities of a provider.
     pub authorities: Vec<String>,
+    /// What who reads or changes a provider's data needs.
+    #[serde(skip_serializing_if = "Access::is_plain")]
+    pub access: Access,
     /// Order in which providers are made: greater first.
     pub init_order: i32,
     /// What it answers to.
@@ -117,6 +120,10 @@ impl Component {
                 .flat_map(|it| it.split(';'))
                 .map(str::to_owned)
                 .collect(),
+            access: Access {
+                read: at.text(attribute::READ_PERMISSION)?,
+                write: at.text(attribute::WRITE_PERMISSION)?,
+            },
             init_order: at.integer(attribute::INIT_ORDER)?.unwrap_or(0),
             intent_filters: Vec::new(),
             meta_data: Vec::new(),
@@ -147,6 +154,21 @@ impl Component {
 fn lacks(element: &Element, attribute: &str) -> Error {
     let tag = &element.name;
     wrong(element, format!("<{tag}> without android:{attribute}"))
+}
+
+/// A provider's own permissions; without them the component's holds for both.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Access {
+    /// readPermission.
+    pub read: Option<String>,
+    /// writePermission.
+    pub write: Option<String>,
+}
+
+impl Access {
+    fn is_plain(&self) -> bool {
+        *self == Self::default()
+    }
 }
 
 /// How tasks take an activity.

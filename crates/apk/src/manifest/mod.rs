@@ -12,7 +12,7 @@ use std::collections::HashSet;
 use serde::Serialize;
 
 pub use component::{
-    Component, ComponentKind, DataPattern, Extension, IntentFilter, Launch, MetaData,
+    Access, Component, ComponentKind, DataPattern, Extension, IntentFilter, Launch, MetaData,
 };
 
 use crate::manifest::attribute::{Attributes, Resources};

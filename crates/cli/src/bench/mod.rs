@@ -11,6 +11,7 @@ mod handler;
 mod input;
 mod ipc;
 mod java;
+mod mixed;
 mod rpc;
 mod scale;
 mod sched;
@@ -38,6 +39,7 @@ enum Experiment {
     Input(input::Args),
     Ipc(ipc::Args),
     Java(java::Args),
+    Mixed(mixed::Args),
     Rpc(rpc::Args),
     RpcScale(scale::Args),
     Sched(sched::Args),
@@ -67,6 +69,7 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
         Experiment::Input(args) => input::run(args),
         Experiment::Ipc(args) => ipc::run(args),
         Experiment::Java(args) => java::run(args),
+        Experiment::Mixed(args) => mixed::run(args),
         Experiment::Rpc(args) => rpc::run(args),
         Experiment::RpcScale(args) => scale::run(args),
         Experiment::Sched(args) => sched::run(args),

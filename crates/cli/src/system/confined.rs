@@ -3,6 +3,7 @@
 //! its own; what no sandbox gives here is said at the start, and by `takt ps`.
 
 use std::collections::BTreeMap;
+use std::os::fd::OwnedFd;
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -10,7 +11,9 @@ use std::process::Command;
 use ::system::App;
 use ::system::protocol::BoundRow;
 use anyhow::{Context, Result};
-use rustix::fs::{AtFlags, CWD, Gid, Mode, OFlags, Uid, chownat, fchown, mkdirat, openat};
+use rustix::fs::{
+    AtFlags, Dir, FileType, Gid, Mode, OFlags, Uid, chownat, fchown, fstat, mkdirat, openat,
+};
 use rustix::io::Errno;
 use sandbox::{
     Access, Bound, Confinement, Grant, Identity, Limits, LocalSockets, Network, OtherProcesses,
@@ -25,6 +28,8 @@ use crate::run::confined::{INTERNET, OPEN_FILES_MAX, Sandbox, tell_missing};
 /// Processes and threads of a package: several times what a large one has, and a thirtieth of what
 /// a small machine has.
 const TASKS_MAX: u64 = 1_024;
+/// Folders in folders of a package's data.
+const DEPTH_MAX: usize = 128;
 /// When memory runs out, an application ends before the server.
 const KILL_ORDER: i32 = 200;
 /// The rest of the server's environment is its user's.
@@ -227,25 +232,41 @@ fn make_caches(data: &Path, uid: u32) -> Result<()> {
 }
 
 /// With all below; the folder itself last, so that a start that was cut off is done again.
-fn give_all(path: &Path, uid: u32) -> Result<()> {
-    let found = std::fs::symlink_metadata(path)?;
-    if found.is_dir() {
-        for entry in std::fs::read_dir(path)? {
-            give_all(&entry?.path(), uid)?;
-        }
-    } else if found.nlink() > 1 {
-        // It may be somebody else's file under another name.
-        return Ok(());
-    }
+fn give_all(data: &Path, uid: u32) -> Result<()> {
+    let flags = OFlags::DIRECTORY | OFlags::CLOEXEC | OFlags::NOFOLLOW;
+    let folder = rustix::fs::open(data, flags, Mode::empty())?;
+    give_folder(&folder, uid, DEPTH_MAX)
+}
+
+/// By descriptors alone: what is a name's one moment may be another file's the next.
+fn give_folder(folder: &OwnedFd, uid: u32, depth: usize) -> Result<()> {
     let (owner, group) = (Uid::from_raw(uid), Gid::from_raw(uid));
-    chownat(
-        CWD,
-        path,
-        Some(owner),
-        Some(group),
-        AtFlags::SYMLINK_NOFOLLOW,
-    )?;
-    Ok(())
+    let (owner, group) = (Some(owner), Some(group));
+    anyhow::ensure!(depth > 0, "folders lie in folders, {DEPTH_MAX} deep");
+    for entry in Dir::read_from(folder)? {
+        let entry = entry?;
+        let name = entry.file_name();
+        if name == c"." || name == c".." {
+            continue;
+        }
+        let flags = OFlags::PATH | OFlags::CLOEXEC | OFlags::NOFOLLOW;
+        let place = match openat(folder, name, flags, Mode::empty()) {
+            Err(Errno::NOENT) => continue,
+            other => other?,
+        };
+        let found = fstat(&place)?;
+        match FileType::from_raw_mode(found.st_mode) {
+            FileType::Directory => {
+                let flags = OFlags::DIRECTORY | OFlags::CLOEXEC;
+                let inner = openat(&place, c".", flags, Mode::empty())?;
+                give_folder(&inner, uid, depth - 1)?;
+            }
+            // It may be somebody else's file under another name.
+            _ if found.st_nlink > 1 => {}
+            _ => chownat(&place, c"", owner, group, AtFlags::EMPTY_PATH)?,
+        }
+    }
+    Ok(fchown(folder, owner, group)?)
 }
 
 fn rows(report: &Report) -> Vec<BoundRow> {
@@ -263,6 +284,33 @@ fn rows(report: &Report) -> Vec<BoundRow> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Its own user, whom all may name; links lead nowhere, and what has two names stays.
+    #[test]
+    fn a_folder_is_given_with_all_below_and_nothing_beside() {
+        let place = tempfile::tempdir().unwrap();
+        let (data, beside) = (place.path().join("data"), place.path().join("beside"));
+        std::fs::create_dir_all(data.join("a/b")).unwrap();
+        std::fs::write(&beside, "").unwrap();
+        std::fs::write(data.join("a/b/file"), "").unwrap();
+        std::os::unix::fs::symlink(place.path(), data.join("link")).unwrap();
+        std::fs::hard_link(&beside, data.join("twin")).unwrap();
+        let uid = rt::process::uid();
+        let to = if uid == 0 { 54_321 } else { uid };
+        give_all(&data, to).unwrap();
+        let owner = |path: &Path| std::fs::symlink_metadata(path).unwrap().uid();
+        for name in ["", "a", "a/b", "a/b/file", "link"] {
+            assert_eq!(owner(&data.join(name)), to, "{name}");
+        }
+        assert_eq!((owner(&beside), owner(place.path())), (uid, uid));
+        let mut deep = data;
+        for _ in 0..=DEPTH_MAX {
+            deep.push("d");
+        }
+        std::fs::create_dir_all(&deep).unwrap();
+        let error = give_all(&place.path().join("data"), to).unwrap_err();
+        assert!(error.to_string().contains("deep"), "{error}");
+    }
 
     #[test]
     fn a_folder_that_others_cannot_pass_is_named() {

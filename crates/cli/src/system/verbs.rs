@@ -48,8 +48,9 @@ pub(crate) struct UninstallArgs {
 /// Lists the applications' processes, also those that failed and are held back
 ///
 /// Columns: the process, its state, the kernel's number, failures in a row, seconds until it starts
-/// again, resident memory, threads, those of them with a real-time policy, and whether its sandbox
-/// is whole. `--json` names each bound, and by what it holds or why it does not.
+/// again, resident memory, threads, those of them with a real-time policy, the priority up to which
+/// these are granted, and whether its sandbox is whole. `--json` names each policy, and each bound
+/// with what it holds by or why it does not.
 #[derive(clap::Args)]
 #[command(after_help = "Example:\n  takt ps --json")]
 pub(crate) struct PsArgs {
@@ -174,8 +175,17 @@ pub(crate) fn ps(args: &PsArgs) -> Result<ExitCode> {
         println!("{}", serde_json::to_string_pretty(&json)?);
     } else {
         println!(
-            "{:<32} {:<9} {:>7} {:>6} {:>8} {:>9} {:>7} {:>9} {:>8}",
-            "PROCESS", "STATE", "PID", "FAULTS", "AGAIN", "KIB", "THREADS", "REAL-TIME", "SANDBOX"
+            "{:<32} {:<9} {:>7} {:>6} {:>8} {:>9} {:>7} {:>9} {:>7} {:>8}",
+            "PROCESS",
+            "STATE",
+            "PID",
+            "FAULTS",
+            "AGAIN",
+            "KIB",
+            "THREADS",
+            "REAL-TIME",
+            "GRANTED",
+            "SANDBOX"
         );
         for it in &processes {
             println!("{}", line(it));
@@ -203,7 +213,7 @@ fn line(it: &ProcessRow) -> String {
     };
     let number = |it: Option<u64>| it.map_or_else(|| "-".to_owned(), |it| it.to_string());
     format!(
-        "{:<32} {:<9} {:>7} {:>6} {:>8} {:>9} {:>7} {:>9} {:>8}",
+        "{:<32} {:<9} {:>7} {:>6} {:>8} {:>9} {:>7} {:>9} {:>7} {:>8}",
         it.name,
         state,
         number(it.pid.map(u64::from)),
@@ -212,6 +222,7 @@ fn line(it: &ProcessRow) -> String {
         number(it.memory_kib),
         number(it.threads.map(u64::from)),
         number(it.real_time_threads.map(u64::from)),
+        number(it.real_time_max.map(u64::from)),
         sandbox
     )
 }

@@ -2,6 +2,7 @@
 //! android.os.Binder over crate `binder`: nodes for Java objects ([`service`]), proxies of other
 //! processes' ([`proxy`]), who calls ([`identity`]), and the process with its links ([`home`]).
 
+mod contents;
 mod errors;
 mod home;
 mod identity;

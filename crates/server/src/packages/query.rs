@@ -193,6 +193,32 @@ impl Packages {
     }
 }
 
+impl Packages {
+    /// May this user reach the provider, to read or to change its data? Its process asks once more
+    /// for each.
+    ///
+    /// # Errors
+    ///
+    /// [`Denied`]
+    pub fn may_use(&self, uid: u32, found: &Found<'_>) -> Result<(), Denied> {
+        if uid < FIRST_UID || uid == found.package.settings.uid {
+            return Ok(());
+        }
+        if !found.component.is_exported {
+            return Err(Denied::NotExported(found.name()));
+        }
+        let (access, both) = (&found.component.access, &found.component.permission);
+        let all = [&access.read, &access.write].map(|it| it.as_ref().or(both.as_ref()));
+        let is_open = all
+            .iter()
+            .any(|it| it.is_none_or(|name| self.may(uid, name)));
+        match all[0] {
+            Some(name) if !is_open => Err(Denied::Permission(found.name(), name.clone())),
+            _ => Ok(()),
+        }
+    }
+}
+
 fn is_seen(found: &Found<'_>, flags: u64) -> bool {
     let has = |flag: u64| flags & flag != 0;
     if has(MATCH_SYSTEM_ONLY) && !found.package.settings.is_system {

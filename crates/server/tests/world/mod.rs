@@ -2,7 +2,9 @@
 //! Packages for tests, without an archive around them.
 #![allow(dead_code, reason = "each test uses a part of it")]
 
-use apk::{Application, Component, ComponentKind, IntentFilter, Launch, Manifest, Permission};
+use apk::{
+    Access, Application, Component, ComponentKind, IntentFilter, Launch, Manifest, Permission,
+};
 use server::packages::{Candidate, Grant};
 
 /// A package without components.
@@ -43,6 +45,7 @@ pub(crate) fn component(kind: ComponentKind, name: &str) -> Component {
         process: None,
         launch: Launch::default(),
         authorities: Vec::new(),
+        access: Access::default(),
         init_order: 0,
         intent_filters: Vec::new(),
         meta_data: Vec::new(),

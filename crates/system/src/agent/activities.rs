@@ -2,6 +2,7 @@
 //! What processes say of activities, and ask for.
 
 use binder::stub::{Answer, Exception};
+use server::Payload;
 use server::activities::{FinishTask, Refused, Started};
 use server::server::{StartError, Wish as Asked};
 
@@ -52,13 +53,18 @@ impl Event<'_> {
             Started::Delivered(id) => (DELIVERED, id.0),
             Started::Front(id) => (FRONT, id.0),
         };
+        self.resolve(payload, started);
+        Ok(vec![outcome, id.cast_signed()])
+    }
+
+    /// The intent of a start goes to the activity that was found.
+    pub(super) fn resolve(&mut self, payload: Payload, started: Started) {
         if let Started::New(id) | Started::Delivered(id) = started
             && let Some(record) = self.state.server.activities.get(id)
         {
             let component = record.declaration.component.clone();
             self.state.payloads.resolve(payload, &component);
         }
-        Ok(vec![outcome, id.cast_signed()])
     }
 
     pub(super) fn finish_activity(
@@ -71,7 +77,7 @@ impl Event<'_> {
         let Some(id) = self.activity(activity) else {
             return Ok(());
         };
-        let data = match data.whole.is_empty() {
+        let data = match data.whole.bytes.is_empty() {
             true => None,
             false => Some(self.keep(data)?),
         };

@@ -5,7 +5,10 @@
 //! services and connections alone; another's number is passed over.
 
 mod activities;
+mod broadcasts;
 mod packages;
+mod pending;
+mod providers;
 mod services;
 #[allow(
     dead_code,
@@ -25,11 +28,15 @@ use rt::clock::{Clock, Monotonic};
 use server::server::StartError;
 use server::{ActivityId, ConnectionId, Payload, ProcessId, ServiceId};
 
-pub(crate) use stubs::{IApp, IAppProxy, ISystem, ISystemProxy, ISystemStub, Step, Wish};
+pub(crate) use stubs::{
+    IApp, IAppProxy, ISystem, ISystemProxy, ISystemStub, Outcome, Receiver, Shout, Step, Whole,
+    Wish,
+};
 
 use crate::daemon::Shared;
 use crate::payloads::TooMuch;
-use crate::state::{ACTIONS_MAX, Sender, State};
+use crate::senders::Sender;
+use crate::state::State;
 
 /// One node for all processes.
 pub(crate) struct Agent(pub(crate) Arc<Shared>);
@@ -83,6 +90,16 @@ impl Event<'_> {
         let service = self.state.server.services.get(id)?;
         (service.process == Some(self.process)).then_some(id)
     }
+}
+
+/// What is refused for want of room.
+fn full(error: &impl ToString) -> Failure {
+    Exception::new(Exception::ILLEGAL_STATE, error.to_string()).into()
+}
+
+/// What the caller may not.
+fn security(error: &impl ToString) -> Failure {
+    Exception::new(Exception::SECURITY, error.to_string()).into()
 }
 
 fn too_much(error: TooMuch) -> Failure {
@@ -226,24 +243,102 @@ impl ISystem for Agent {
         self.with(|it| Ok(it.has(permission, pid, user.cast_unsigned())))
     }
 
-    fn listen(&self, actions: &[String]) -> Answer<()> {
-        self.with(|it| match it.state.listen(it.process, actions) {
-            true => Ok(()),
-            false => {
-                let text = format!("{ACTIONS_MAX} actions have receivers already");
-                Err(Exception::new(Exception::ILLEGAL_STATE, text).into())
-            }
+    fn register(&self, receiver: &Receiver) -> Answer<()> {
+        self.with(|it| it.register(receiver))
+    }
+
+    fn unregister(&self, receiver: i64) -> Answer<()> {
+        self.with(|it| {
+            let broadcasts = &mut it.state.server.broadcasts;
+            broadcasts.unregister(it.process, receiver);
+            Ok(())
         })
     }
 
-    fn broadcast(&self, wish: &Wish, permission: Option<&str>) -> Answer<()> {
+    fn staying(&self, receiver: &Receiver) -> Answer<Vec<Wish>> {
+        self.with(|it| it.staying(receiver))
+    }
+
+    fn broadcast(&self, shout: &Shout) -> Answer<()> {
+        self.with(|it| it.broadcast(shout))
+    }
+
+    fn take_back(&self, wish: &Wish) -> Answer<()> {
+        self.with(|it| it.take_back(wish))
+    }
+
+    fn received(&self, broadcast: i64, outcome: &Outcome, is_aborted: bool) -> Answer<()> {
+        self.with(|it| it.received(broadcast, outcome, is_aborted))
+    }
+
+    fn publish_providers(&self, names: &[String], binders: &[Binder]) -> Answer<()> {
         self.with(|it| {
-            let sender = Sender {
-                uid: it.uid,
-                pid: Caller::current().pid,
-            };
-            let sent = it.state.broadcast(sender, wish, permission, it.now);
-            sent.map(drop).map_err(too_much)
+            it.publish_providers(names, binders);
+            Ok(())
         })
+    }
+
+    fn acquire_provider(
+        &self,
+        waiter: &IAppProxy,
+        authority: &str,
+        is_fast: bool,
+    ) -> Answer<Option<String>> {
+        self.with(|it| it.acquire_provider(waiter, authority, is_fast))
+    }
+
+    fn provider_binder(&self, name: &str) -> Answer<Option<Binder>> {
+        // Whoever reads the answer waits for the provider's process, not the server.
+        self.with(|it| Ok(it.provider_binder(name)))
+    }
+
+    fn hold_provider(&self, name: &str, is_fast: bool) -> Answer<()> {
+        self.with(|it| {
+            it.hold_provider(name, is_fast);
+            Ok(())
+        })
+    }
+
+    fn observe(&self, authorities: &[String]) -> Answer<()> {
+        self.with(|it| it.observe(authorities))
+    }
+
+    fn changed(&self, addresses: &[String], flags: i32) -> Answer<()> {
+        self.with(|it| it.changed(addresses, flags))
+    }
+
+    fn pending(&self, kind: i32, request: i32, wish: &Wish, flags: i32) -> Answer<Option<Binder>> {
+        let make = || self.0.binder.add(Sender);
+        self.with(|it| it.pending((kind, request), wish, flags.cast_unsigned(), make))
+    }
+
+    fn cancel_pending(&self, pending: &Binder) -> Answer<()> {
+        self.with(|it| {
+            it.cancel_pending(pending);
+            Ok(())
+        })
+    }
+
+    fn send_pending(
+        &self,
+        pending: &Binder,
+        code: i32,
+        fill: &Wish,
+        permission: Option<&str>,
+        result: i64,
+    ) -> Answer<i32> {
+        self.with(|it| it.send_pending(pending, fill, permission, (code, result)))
+    }
+
+    fn pending_numbers(&self, pending: &Binder) -> Answer<Vec<i64>> {
+        self.with(|it| Ok(it.pending_numbers(pending).unwrap_or_default()))
+    }
+
+    fn creator_of(&self, pending: &Binder) -> Answer<Option<String>> {
+        self.with(|it| Ok(it.found(pending).map(|it| it.key.package)))
+    }
+
+    fn pending_wish(&self, pending: &Binder) -> Answer<Option<Wish>> {
+        self.with(|it| it.pending_wish(pending))
     }
 }

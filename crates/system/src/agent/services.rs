@@ -14,14 +14,14 @@ use crate::payloads::flat;
 
 impl Event<'_> {
     /// An intent that is kept, with its number.
-    fn kept(&mut self, wish: &Wish) -> Answer<(Intent, Payload)> {
+    pub(super) fn kept(&mut self, wish: &Wish) -> Answer<(Intent, Payload)> {
         let payload = self.keep(wish)?;
         let intent = self.state.payloads.get(payload).map(|it| it.intent.clone());
         Ok((intent.unwrap_or_default(), payload))
     }
 
     /// The service that takes an intent, as its component is written.
-    fn found(&self, intent: &Intent) -> Option<String> {
+    fn taker(&self, intent: &Intent) -> Option<String> {
         match self.state.server.packages.best(Kind::Service, intent, 0) {
             Best::One(found) => Some(flat(&found.name())),
             _ => None,
@@ -44,7 +44,7 @@ impl Event<'_> {
             .server
             .start_service(self.uid, by, kind, self.now);
         match started {
-            Ok(_) => Ok(self.found(&intent)),
+            Ok(_) => Ok(self.taker(&intent)),
             Err(error) => missing(&error, None),
         }
     }

@@ -5,6 +5,8 @@
 pub trait IApp: Send + Sync + 'static {
     /// Code 1: nobody waits.
     fn look(&self) -> ::binder::stub::Answer<()>;
+    /// Code 2: nobody waits.
+    fn provided(&self, component: &str, is_there: bool) -> ::binder::stub::Answer<()>;
 }
 
 /// Whoever does `takt.system.IApp`, here or in another process.
@@ -20,6 +22,13 @@ impl IApp for IAppProxy {
     fn look(&self) -> ::binder::stub::Answer<()> {
         let aidl = ::binder::stub::Outgoing::new(Self::DESCRIPTOR)?;
         aidl.send(&self.0, 1)
+    }
+
+    fn provided(&self, component: &str, is_there: bool) -> ::binder::stub::Answer<()> {
+        let mut aidl = ::binder::stub::Outgoing::new(Self::DESCRIPTOR)?;
+        aidl.write(&component)?;
+        aidl.write(&is_there)?;
+        aidl.send(&self.0, 2)
     }
 }
 
@@ -61,6 +70,17 @@ impl<T: IApp> IAppStub<T> {
         IApp::look(&self.0)?;
         Ok(())
     }
+
+    fn serve_provided(
+        &self,
+        data: &mut ::binder::Parcel,
+        _reply: &mut ::binder::Parcel,
+    ) -> ::binder::stub::Answer<()> {
+        let arg0: String = ::binder::stub::Read::read(data)?;
+        let arg1: bool = ::binder::stub::Read::read(data)?;
+        IApp::provided(&self.0, &arg0, arg1)?;
+        Ok(())
+    }
 }
 
 impl<T: IApp> ::binder::Service for IAppStub<T> {
@@ -77,6 +97,7 @@ impl<T: IApp> ::binder::Service for IAppStub<T> {
     ) -> Result<(), ::binder::CallError> {
         let work = match code {
             1 => Self::serve_look,
+            2 => Self::serve_provided,
             _ => return Err(::binder::CallError::UnknownTransaction),
         };
         let both = (data, reply);
@@ -135,9 +156,41 @@ pub trait ISystem: Send + Sync + 'static {
     /// Code 23.
     fn has(&self, permission: &str, pid: i32, user: i32) -> ::binder::stub::Answer<bool>;
     /// Code 24.
-    fn listen(&self, actions: &[String]) -> ::binder::stub::Answer<()>;
+    fn register(&self, receiver: &Receiver) -> ::binder::stub::Answer<()>;
     /// Code 25.
-    fn broadcast(&self, wish: &Wish, permission: Option<&str>) -> ::binder::stub::Answer<()>;
+    fn unregister(&self, receiver: i64) -> ::binder::stub::Answer<()>;
+    /// Code 26.
+    fn staying(&self, receiver: &Receiver) -> ::binder::stub::Answer<Vec<Wish>>;
+    /// Code 27.
+    fn broadcast(&self, shout: &Shout) -> ::binder::stub::Answer<()>;
+    /// Code 28.
+    fn take_back(&self, wish: &Wish) -> ::binder::stub::Answer<()>;
+    /// Code 29.
+    fn received(&self, broadcast: i64, outcome: &Outcome, is_aborted: bool) -> ::binder::stub::Answer<()>;
+    /// Code 30.
+    fn publish_providers(&self, names: &[String], binders: &[::binder::Binder]) -> ::binder::stub::Answer<()>;
+    /// Code 31.
+    fn acquire_provider(&self, waiter: &IAppProxy, authority: &str, is_fast: bool) -> ::binder::stub::Answer<Option<String>>;
+    /// Code 32.
+    fn provider_binder(&self, component: &str) -> ::binder::stub::Answer<Option<::binder::Binder>>;
+    /// Code 33.
+    fn hold_provider(&self, component: &str, is_fast: bool) -> ::binder::stub::Answer<()>;
+    /// Code 34.
+    fn observe(&self, authorities: &[String]) -> ::binder::stub::Answer<()>;
+    /// Code 35.
+    fn changed(&self, addresses: &[String], flags: i32) -> ::binder::stub::Answer<()>;
+    /// Code 36.
+    fn pending(&self, kind: i32, request: i32, wish: &Wish, flags: i32) -> ::binder::stub::Answer<Option<::binder::Binder>>;
+    /// Code 37.
+    fn cancel_pending(&self, pending: &::binder::Binder) -> ::binder::stub::Answer<()>;
+    /// Code 38.
+    fn send_pending(&self, pending: &::binder::Binder, code: i32, fill: &Wish, permission: Option<&str>, result: i64) -> ::binder::stub::Answer<i32>;
+    /// Code 39.
+    fn pending_numbers(&self, pending: &::binder::Binder) -> ::binder::stub::Answer<Vec<i64>>;
+    /// Code 40.
+    fn creator_of(&self, pending: &::binder::Binder) -> ::binder::stub::Answer<Option<String>>;
+    /// Code 41.
+    fn pending_wish(&self, pending: &::binder::Binder) -> ::binder::stub::Answer<Option<Wish>>;
 }
 
 /// Whoever does `takt.system.ISystem`, here or in another process.
@@ -153,6 +206,10 @@ impl ISystemProxy {
     pub const STEP_SERVICE: i32 = 1;
     /// `STEP_BROADCAST`.
     pub const STEP_BROADCAST: i32 = 2;
+    /// `STEP_RESULT`.
+    pub const STEP_RESULT: i32 = 3;
+    /// `STEP_CHANGE`.
+    pub const STEP_CHANGE: i32 = 4;
     /// `RESUMED`.
     pub const RESUMED: i32 = 0;
     /// `PAUSED`.
@@ -384,19 +441,144 @@ impl ISystem for ISystemProxy {
         aidl.read()
     }
 
-    fn listen(&self, actions: &[String]) -> ::binder::stub::Answer<()> {
+    fn register(&self, receiver: &Receiver) -> ::binder::stub::Answer<()> {
         let mut aidl = ::binder::stub::Outgoing::new(Self::DESCRIPTOR)?;
-        aidl.write(&actions)?;
+        aidl.write(&receiver)?;
         aidl.call(&self.0, 24)?;
         Ok(())
     }
 
-    fn broadcast(&self, wish: &Wish, permission: Option<&str>) -> ::binder::stub::Answer<()> {
+    fn unregister(&self, receiver: i64) -> ::binder::stub::Answer<()> {
         let mut aidl = ::binder::stub::Outgoing::new(Self::DESCRIPTOR)?;
-        aidl.write(&wish)?;
-        aidl.write(&permission)?;
+        aidl.write(&receiver)?;
         aidl.call(&self.0, 25)?;
         Ok(())
+    }
+
+    fn staying(&self, receiver: &Receiver) -> ::binder::stub::Answer<Vec<Wish>> {
+        let mut aidl = ::binder::stub::Outgoing::new(Self::DESCRIPTOR)?;
+        aidl.write(&receiver)?;
+        aidl.call(&self.0, 26)?;
+        aidl.read()
+    }
+
+    fn broadcast(&self, shout: &Shout) -> ::binder::stub::Answer<()> {
+        let mut aidl = ::binder::stub::Outgoing::new(Self::DESCRIPTOR)?;
+        aidl.write(&shout)?;
+        aidl.call(&self.0, 27)?;
+        Ok(())
+    }
+
+    fn take_back(&self, wish: &Wish) -> ::binder::stub::Answer<()> {
+        let mut aidl = ::binder::stub::Outgoing::new(Self::DESCRIPTOR)?;
+        aidl.write(&wish)?;
+        aidl.call(&self.0, 28)?;
+        Ok(())
+    }
+
+    fn received(&self, broadcast: i64, outcome: &Outcome, is_aborted: bool) -> ::binder::stub::Answer<()> {
+        let mut aidl = ::binder::stub::Outgoing::new(Self::DESCRIPTOR)?;
+        aidl.write(&broadcast)?;
+        aidl.write(&outcome)?;
+        aidl.write(&is_aborted)?;
+        aidl.call(&self.0, 29)?;
+        Ok(())
+    }
+
+    fn publish_providers(&self, names: &[String], binders: &[::binder::Binder]) -> ::binder::stub::Answer<()> {
+        let mut aidl = ::binder::stub::Outgoing::new(Self::DESCRIPTOR)?;
+        aidl.write(&names)?;
+        aidl.write(&binders)?;
+        aidl.call(&self.0, 30)?;
+        Ok(())
+    }
+
+    fn acquire_provider(&self, waiter: &IAppProxy, authority: &str, is_fast: bool) -> ::binder::stub::Answer<Option<String>> {
+        let mut aidl = ::binder::stub::Outgoing::new(Self::DESCRIPTOR)?;
+        aidl.write(&waiter)?;
+        aidl.write(&authority)?;
+        aidl.write(&is_fast)?;
+        aidl.call(&self.0, 31)?;
+        aidl.read()
+    }
+
+    fn provider_binder(&self, component: &str) -> ::binder::stub::Answer<Option<::binder::Binder>> {
+        let mut aidl = ::binder::stub::Outgoing::new(Self::DESCRIPTOR)?;
+        aidl.write(&component)?;
+        aidl.call(&self.0, 32)?;
+        aidl.read()
+    }
+
+    fn hold_provider(&self, component: &str, is_fast: bool) -> ::binder::stub::Answer<()> {
+        let mut aidl = ::binder::stub::Outgoing::new(Self::DESCRIPTOR)?;
+        aidl.write(&component)?;
+        aidl.write(&is_fast)?;
+        aidl.call(&self.0, 33)?;
+        Ok(())
+    }
+
+    fn observe(&self, authorities: &[String]) -> ::binder::stub::Answer<()> {
+        let mut aidl = ::binder::stub::Outgoing::new(Self::DESCRIPTOR)?;
+        aidl.write(&authorities)?;
+        aidl.call(&self.0, 34)?;
+        Ok(())
+    }
+
+    fn changed(&self, addresses: &[String], flags: i32) -> ::binder::stub::Answer<()> {
+        let mut aidl = ::binder::stub::Outgoing::new(Self::DESCRIPTOR)?;
+        aidl.write(&addresses)?;
+        aidl.write(&flags)?;
+        aidl.call(&self.0, 35)?;
+        Ok(())
+    }
+
+    fn pending(&self, kind: i32, request: i32, wish: &Wish, flags: i32) -> ::binder::stub::Answer<Option<::binder::Binder>> {
+        let mut aidl = ::binder::stub::Outgoing::new(Self::DESCRIPTOR)?;
+        aidl.write(&kind)?;
+        aidl.write(&request)?;
+        aidl.write(&wish)?;
+        aidl.write(&flags)?;
+        aidl.call(&self.0, 36)?;
+        aidl.read()
+    }
+
+    fn cancel_pending(&self, pending: &::binder::Binder) -> ::binder::stub::Answer<()> {
+        let mut aidl = ::binder::stub::Outgoing::new(Self::DESCRIPTOR)?;
+        aidl.write(&pending)?;
+        aidl.call(&self.0, 37)?;
+        Ok(())
+    }
+
+    fn send_pending(&self, pending: &::binder::Binder, code: i32, fill: &Wish, permission: Option<&str>, result: i64) -> ::binder::stub::Answer<i32> {
+        let mut aidl = ::binder::stub::Outgoing::new(Self::DESCRIPTOR)?;
+        aidl.write(&pending)?;
+        aidl.write(&code)?;
+        aidl.write(&fill)?;
+        aidl.write(&permission)?;
+        aidl.write(&result)?;
+        aidl.call(&self.0, 38)?;
+        aidl.read()
+    }
+
+    fn pending_numbers(&self, pending: &::binder::Binder) -> ::binder::stub::Answer<Vec<i64>> {
+        let mut aidl = ::binder::stub::Outgoing::new(Self::DESCRIPTOR)?;
+        aidl.write(&pending)?;
+        aidl.call(&self.0, 39)?;
+        aidl.read()
+    }
+
+    fn creator_of(&self, pending: &::binder::Binder) -> ::binder::stub::Answer<Option<String>> {
+        let mut aidl = ::binder::stub::Outgoing::new(Self::DESCRIPTOR)?;
+        aidl.write(&pending)?;
+        aidl.call(&self.0, 40)?;
+        aidl.read()
+    }
+
+    fn pending_wish(&self, pending: &::binder::Binder) -> ::binder::stub::Answer<Option<Wish>> {
+        let mut aidl = ::binder::stub::Outgoing::new(Self::DESCRIPTOR)?;
+        aidl.write(&pending)?;
+        aidl.call(&self.0, 41)?;
+        aidl.read()
     }
 }
 
@@ -698,13 +880,34 @@ impl<T: ISystem> ISystemStub<T> {
         Ok(())
     }
 
-    fn serve_listen(
+    fn serve_register(
         &self,
         data: &mut ::binder::Parcel,
         _reply: &mut ::binder::Parcel,
     ) -> ::binder::stub::Answer<()> {
-        let arg0: Vec<String> = ::binder::stub::Read::read(data)?;
-        ISystem::listen(&self.0, &arg0)?;
+        let arg0: Receiver = ::binder::stub::Read::read(data)?;
+        ISystem::register(&self.0, &arg0)?;
+        Ok(())
+    }
+
+    fn serve_unregister(
+        &self,
+        data: &mut ::binder::Parcel,
+        _reply: &mut ::binder::Parcel,
+    ) -> ::binder::stub::Answer<()> {
+        let arg0: i64 = ::binder::stub::Read::read(data)?;
+        ISystem::unregister(&self.0, arg0)?;
+        Ok(())
+    }
+
+    fn serve_staying(
+        &self,
+        data: &mut ::binder::Parcel,
+        reply: &mut ::binder::Parcel,
+    ) -> ::binder::stub::Answer<()> {
+        let arg0: Receiver = ::binder::stub::Read::read(data)?;
+        let result = ISystem::staying(&self.0, &arg0)?;
+        ::binder::stub::Write::write(&result, reply)?;
         Ok(())
     }
 
@@ -713,9 +916,169 @@ impl<T: ISystem> ISystemStub<T> {
         data: &mut ::binder::Parcel,
         _reply: &mut ::binder::Parcel,
     ) -> ::binder::stub::Answer<()> {
+        let arg0: Shout = ::binder::stub::Read::read(data)?;
+        ISystem::broadcast(&self.0, &arg0)?;
+        Ok(())
+    }
+
+    fn serve_take_back(
+        &self,
+        data: &mut ::binder::Parcel,
+        _reply: &mut ::binder::Parcel,
+    ) -> ::binder::stub::Answer<()> {
         let arg0: Wish = ::binder::stub::Read::read(data)?;
-        let arg1: Option<String> = ::binder::stub::Read::read(data)?;
-        ISystem::broadcast(&self.0, &arg0, arg1.as_deref())?;
+        ISystem::take_back(&self.0, &arg0)?;
+        Ok(())
+    }
+
+    fn serve_received(
+        &self,
+        data: &mut ::binder::Parcel,
+        _reply: &mut ::binder::Parcel,
+    ) -> ::binder::stub::Answer<()> {
+        let arg0: i64 = ::binder::stub::Read::read(data)?;
+        let arg1: Outcome = ::binder::stub::Read::read(data)?;
+        let arg2: bool = ::binder::stub::Read::read(data)?;
+        ISystem::received(&self.0, arg0, &arg1, arg2)?;
+        Ok(())
+    }
+
+    fn serve_publish_providers(
+        &self,
+        data: &mut ::binder::Parcel,
+        _reply: &mut ::binder::Parcel,
+    ) -> ::binder::stub::Answer<()> {
+        let arg0: Vec<String> = ::binder::stub::Read::read(data)?;
+        let arg1: Vec<::binder::Binder> = ::binder::stub::Read::read(data)?;
+        ISystem::publish_providers(&self.0, &arg0, &arg1)?;
+        Ok(())
+    }
+
+    fn serve_acquire_provider(
+        &self,
+        data: &mut ::binder::Parcel,
+        reply: &mut ::binder::Parcel,
+    ) -> ::binder::stub::Answer<()> {
+        let arg0: IAppProxy = ::binder::stub::Read::read(data)?;
+        let arg1: String = ::binder::stub::Read::read(data)?;
+        let arg2: bool = ::binder::stub::Read::read(data)?;
+        let result = ISystem::acquire_provider(&self.0, &arg0, &arg1, arg2)?;
+        ::binder::stub::Write::write(&result, reply)?;
+        Ok(())
+    }
+
+    fn serve_provider_binder(
+        &self,
+        data: &mut ::binder::Parcel,
+        reply: &mut ::binder::Parcel,
+    ) -> ::binder::stub::Answer<()> {
+        let arg0: String = ::binder::stub::Read::read(data)?;
+        let result = ISystem::provider_binder(&self.0, &arg0)?;
+        ::binder::stub::Write::write(&result, reply)?;
+        Ok(())
+    }
+
+    fn serve_hold_provider(
+        &self,
+        data: &mut ::binder::Parcel,
+        _reply: &mut ::binder::Parcel,
+    ) -> ::binder::stub::Answer<()> {
+        let arg0: String = ::binder::stub::Read::read(data)?;
+        let arg1: bool = ::binder::stub::Read::read(data)?;
+        ISystem::hold_provider(&self.0, &arg0, arg1)?;
+        Ok(())
+    }
+
+    fn serve_observe(
+        &self,
+        data: &mut ::binder::Parcel,
+        _reply: &mut ::binder::Parcel,
+    ) -> ::binder::stub::Answer<()> {
+        let arg0: Vec<String> = ::binder::stub::Read::read(data)?;
+        ISystem::observe(&self.0, &arg0)?;
+        Ok(())
+    }
+
+    fn serve_changed(
+        &self,
+        data: &mut ::binder::Parcel,
+        _reply: &mut ::binder::Parcel,
+    ) -> ::binder::stub::Answer<()> {
+        let arg0: Vec<String> = ::binder::stub::Read::read(data)?;
+        let arg1: i32 = ::binder::stub::Read::read(data)?;
+        ISystem::changed(&self.0, &arg0, arg1)?;
+        Ok(())
+    }
+
+    fn serve_pending(
+        &self,
+        data: &mut ::binder::Parcel,
+        reply: &mut ::binder::Parcel,
+    ) -> ::binder::stub::Answer<()> {
+        let arg0: i32 = ::binder::stub::Read::read(data)?;
+        let arg1: i32 = ::binder::stub::Read::read(data)?;
+        let arg2: Wish = ::binder::stub::Read::read(data)?;
+        let arg3: i32 = ::binder::stub::Read::read(data)?;
+        let result = ISystem::pending(&self.0, arg0, arg1, &arg2, arg3)?;
+        ::binder::stub::Write::write(&result, reply)?;
+        Ok(())
+    }
+
+    fn serve_cancel_pending(
+        &self,
+        data: &mut ::binder::Parcel,
+        _reply: &mut ::binder::Parcel,
+    ) -> ::binder::stub::Answer<()> {
+        let arg0: ::binder::Binder = ::binder::stub::Read::read(data)?;
+        ISystem::cancel_pending(&self.0, &arg0)?;
+        Ok(())
+    }
+
+    fn serve_send_pending(
+        &self,
+        data: &mut ::binder::Parcel,
+        reply: &mut ::binder::Parcel,
+    ) -> ::binder::stub::Answer<()> {
+        let arg0: ::binder::Binder = ::binder::stub::Read::read(data)?;
+        let arg1: i32 = ::binder::stub::Read::read(data)?;
+        let arg2: Wish = ::binder::stub::Read::read(data)?;
+        let arg3: Option<String> = ::binder::stub::Read::read(data)?;
+        let arg4: i64 = ::binder::stub::Read::read(data)?;
+        let result = ISystem::send_pending(&self.0, &arg0, arg1, &arg2, arg3.as_deref(), arg4)?;
+        ::binder::stub::Write::write(&result, reply)?;
+        Ok(())
+    }
+
+    fn serve_pending_numbers(
+        &self,
+        data: &mut ::binder::Parcel,
+        reply: &mut ::binder::Parcel,
+    ) -> ::binder::stub::Answer<()> {
+        let arg0: ::binder::Binder = ::binder::stub::Read::read(data)?;
+        let result = ISystem::pending_numbers(&self.0, &arg0)?;
+        ::binder::stub::Write::write(&result, reply)?;
+        Ok(())
+    }
+
+    fn serve_creator_of(
+        &self,
+        data: &mut ::binder::Parcel,
+        reply: &mut ::binder::Parcel,
+    ) -> ::binder::stub::Answer<()> {
+        let arg0: ::binder::Binder = ::binder::stub::Read::read(data)?;
+        let result = ISystem::creator_of(&self.0, &arg0)?;
+        ::binder::stub::Write::write(&result, reply)?;
+        Ok(())
+    }
+
+    fn serve_pending_wish(
+        &self,
+        data: &mut ::binder::Parcel,
+        reply: &mut ::binder::Parcel,
+    ) -> ::binder::stub::Answer<()> {
+        let arg0: ::binder::Binder = ::binder::stub::Read::read(data)?;
+        let result = ISystem::pending_wish(&self.0, &arg0)?;
+        ::binder::stub::Write::write(&result, reply)?;
         Ok(())
     }
 }
@@ -756,8 +1119,24 @@ impl<T: ISystem> ::binder::Service for ISystemStub<T> {
             21 => Self::serve_provider_of,
             22 => Self::serve_packages_of,
             23 => Self::serve_has,
-            24 => Self::serve_listen,
-            25 => Self::serve_broadcast,
+            24 => Self::serve_register,
+            25 => Self::serve_unregister,
+            26 => Self::serve_staying,
+            27 => Self::serve_broadcast,
+            28 => Self::serve_take_back,
+            29 => Self::serve_received,
+            30 => Self::serve_publish_providers,
+            31 => Self::serve_acquire_provider,
+            32 => Self::serve_provider_binder,
+            33 => Self::serve_hold_provider,
+            34 => Self::serve_observe,
+            35 => Self::serve_changed,
+            36 => Self::serve_pending,
+            37 => Self::serve_cancel_pending,
+            38 => Self::serve_send_pending,
+            39 => Self::serve_pending_numbers,
+            40 => Self::serve_creator_of,
+            41 => Self::serve_pending_wish,
             _ => return Err(::binder::CallError::UnknownTransaction),
         };
         let both = (data, reply);
@@ -766,6 +1145,164 @@ impl<T: ISystem> ::binder::Service for ISystemStub<T> {
         })
     }
 }
+
+/// `takt.system.Outcome`.
+#[derive(Clone, Debug, Default)]
+pub struct Outcome {
+    /// `code`.
+    pub code: i32,
+    /// `data`.
+    pub data: Option<String>,
+    /// `extras`.
+    pub extras: Wish,
+}
+
+impl ::binder::stub::Parcelable for Outcome {
+    fn write_content(&self, parcel: &mut ::binder::Parcel) -> Result<(), ::binder::CallError> {
+        ::binder::stub::write_fields(parcel, |_parcel| {
+            ::binder::stub::Write::write(&self.code, _parcel)?;
+            ::binder::stub::Write::write(&self.data, _parcel)?;
+            ::binder::stub::Write::write(&self.extras, _parcel)?;
+            Ok(())
+        })
+    }
+
+    fn read_content(parcel: &mut ::binder::Parcel) -> Result<Self, ::binder::CallError> {
+        let mut found = Self::default();
+        let fields = ::binder::stub::Fields::begin(parcel)?;
+        fields.read(parcel, &mut found.code)?;
+        fields.read(parcel, &mut found.data)?;
+        fields.read(parcel, &mut found.extras)?;
+        fields.end(parcel);
+        Ok(found)
+    }
+}
+
+::binder::parcelable!(Outcome);
+
+/// `takt.system.Receiver`.
+#[derive(Clone, Debug, Default)]
+pub struct Receiver {
+    /// `number`.
+    pub number: i64,
+    /// `isExported`.
+    pub is_exported: bool,
+    /// `permission`.
+    pub permission: Option<String>,
+    /// `priority`.
+    pub priority: i32,
+    /// `actions`.
+    pub actions: Vec<String>,
+    /// `categories`.
+    pub categories: Vec<String>,
+    /// `schemes`.
+    pub schemes: Vec<String>,
+    /// `types`.
+    pub types: Vec<String>,
+    /// `hosts`.
+    pub hosts: Vec<String>,
+    /// `ports`.
+    pub ports: Vec<i32>,
+    /// `paths`.
+    pub paths: Vec<String>,
+    /// `pathKinds`.
+    pub path_kinds: Vec<i32>,
+    /// `parts`.
+    pub parts: Vec<String>,
+    /// `partKinds`.
+    pub part_kinds: Vec<i32>,
+}
+
+impl ::binder::stub::Parcelable for Receiver {
+    fn write_content(&self, parcel: &mut ::binder::Parcel) -> Result<(), ::binder::CallError> {
+        ::binder::stub::write_fields(parcel, |_parcel| {
+            ::binder::stub::Write::write(&self.number, _parcel)?;
+            ::binder::stub::Write::write(&self.is_exported, _parcel)?;
+            ::binder::stub::Write::write(&self.permission, _parcel)?;
+            ::binder::stub::Write::write(&self.priority, _parcel)?;
+            ::binder::stub::Write::write(&self.actions, _parcel)?;
+            ::binder::stub::Write::write(&self.categories, _parcel)?;
+            ::binder::stub::Write::write(&self.schemes, _parcel)?;
+            ::binder::stub::Write::write(&self.types, _parcel)?;
+            ::binder::stub::Write::write(&self.hosts, _parcel)?;
+            ::binder::stub::Write::write(&self.ports, _parcel)?;
+            ::binder::stub::Write::write(&self.paths, _parcel)?;
+            ::binder::stub::Write::write(&self.path_kinds, _parcel)?;
+            ::binder::stub::Write::write(&self.parts, _parcel)?;
+            ::binder::stub::Write::write(&self.part_kinds, _parcel)?;
+            Ok(())
+        })
+    }
+
+    fn read_content(parcel: &mut ::binder::Parcel) -> Result<Self, ::binder::CallError> {
+        let mut found = Self::default();
+        let fields = ::binder::stub::Fields::begin(parcel)?;
+        fields.read(parcel, &mut found.number)?;
+        fields.read(parcel, &mut found.is_exported)?;
+        fields.read(parcel, &mut found.permission)?;
+        fields.read(parcel, &mut found.priority)?;
+        fields.read(parcel, &mut found.actions)?;
+        fields.read(parcel, &mut found.categories)?;
+        fields.read(parcel, &mut found.schemes)?;
+        fields.read(parcel, &mut found.types)?;
+        fields.read(parcel, &mut found.hosts)?;
+        fields.read(parcel, &mut found.ports)?;
+        fields.read(parcel, &mut found.paths)?;
+        fields.read(parcel, &mut found.path_kinds)?;
+        fields.read(parcel, &mut found.parts)?;
+        fields.read(parcel, &mut found.part_kinds)?;
+        fields.end(parcel);
+        Ok(found)
+    }
+}
+
+::binder::parcelable!(Receiver);
+
+/// `takt.system.Shout`.
+#[derive(Clone, Debug, Default)]
+pub struct Shout {
+    /// `wish`.
+    pub wish: Wish,
+    /// `permissions`.
+    pub permissions: Vec<String>,
+    /// `isOrdered`.
+    pub is_ordered: bool,
+    /// `isSticky`.
+    pub is_sticky: bool,
+    /// `result`.
+    pub result: i64,
+    /// `outcome`.
+    pub outcome: Outcome,
+}
+
+impl ::binder::stub::Parcelable for Shout {
+    fn write_content(&self, parcel: &mut ::binder::Parcel) -> Result<(), ::binder::CallError> {
+        ::binder::stub::write_fields(parcel, |_parcel| {
+            ::binder::stub::Write::write(&self.wish, _parcel)?;
+            ::binder::stub::Write::write(&self.permissions, _parcel)?;
+            ::binder::stub::Write::write(&self.is_ordered, _parcel)?;
+            ::binder::stub::Write::write(&self.is_sticky, _parcel)?;
+            ::binder::stub::Write::write(&self.result, _parcel)?;
+            ::binder::stub::Write::write(&self.outcome, _parcel)?;
+            Ok(())
+        })
+    }
+
+    fn read_content(parcel: &mut ::binder::Parcel) -> Result<Self, ::binder::CallError> {
+        let mut found = Self::default();
+        let fields = ::binder::stub::Fields::begin(parcel)?;
+        fields.read(parcel, &mut found.wish)?;
+        fields.read(parcel, &mut found.permissions)?;
+        fields.read(parcel, &mut found.is_ordered)?;
+        fields.read(parcel, &mut found.is_sticky)?;
+        fields.read(parcel, &mut found.result)?;
+        fields.read(parcel, &mut found.outcome)?;
+        fields.end(parcel);
+        Ok(found)
+    }
+}
+
+::binder::parcelable!(Shout);
 
 /// `takt.system.Step`.
 #[derive(Clone, Debug, Default)]
@@ -776,6 +1313,8 @@ pub struct Step {
     pub numbers: Vec<i64>,
     /// `component`.
     pub component: Option<String>,
+    /// `texts`.
+    pub texts: Vec<String>,
     /// `named`.
     pub named: Vec<i64>,
     /// `wishes`.
@@ -788,6 +1327,7 @@ impl ::binder::stub::Parcelable for Step {
             ::binder::stub::Write::write(&self.kind, _parcel)?;
             ::binder::stub::Write::write(&self.numbers, _parcel)?;
             ::binder::stub::Write::write(&self.component, _parcel)?;
+            ::binder::stub::Write::write(&self.texts, _parcel)?;
             ::binder::stub::Write::write(&self.named, _parcel)?;
             ::binder::stub::Write::write(&self.wishes, _parcel)?;
             Ok(())
@@ -800,6 +1340,7 @@ impl ::binder::stub::Parcelable for Step {
         fields.read(parcel, &mut found.kind)?;
         fields.read(parcel, &mut found.numbers)?;
         fields.read(parcel, &mut found.component)?;
+        fields.read(parcel, &mut found.texts)?;
         fields.read(parcel, &mut found.named)?;
         fields.read(parcel, &mut found.wishes)?;
         fields.end(parcel);
@@ -808,6 +1349,44 @@ impl ::binder::stub::Parcelable for Step {
 }
 
 ::binder::parcelable!(Step);
+
+/// `takt.system.Whole`.
+#[derive(Clone, Debug, Default)]
+pub struct Whole {
+    /// `bytes`.
+    pub bytes: Vec<u8>,
+    /// `places`.
+    pub places: Vec<i32>,
+    /// `binders`.
+    pub binders: Vec<::binder::Binder>,
+    /// `files`.
+    pub files: Vec<::std::sync::Arc<::std::os::fd::OwnedFd>>,
+}
+
+impl ::binder::stub::Parcelable for Whole {
+    fn write_content(&self, parcel: &mut ::binder::Parcel) -> Result<(), ::binder::CallError> {
+        ::binder::stub::write_fields(parcel, |_parcel| {
+            ::binder::stub::Write::write(&self.bytes, _parcel)?;
+            ::binder::stub::Write::write(&self.places, _parcel)?;
+            ::binder::stub::Write::write(&self.binders, _parcel)?;
+            ::binder::stub::Write::write(&self.files, _parcel)?;
+            Ok(())
+        })
+    }
+
+    fn read_content(parcel: &mut ::binder::Parcel) -> Result<Self, ::binder::CallError> {
+        let mut found = Self::default();
+        let fields = ::binder::stub::Fields::begin(parcel)?;
+        fields.read(parcel, &mut found.bytes)?;
+        fields.read(parcel, &mut found.places)?;
+        fields.read(parcel, &mut found.binders)?;
+        fields.read(parcel, &mut found.files)?;
+        fields.end(parcel);
+        Ok(found)
+    }
+}
+
+::binder::parcelable!(Whole);
 
 /// `takt.system.Wish`.
 #[derive(Clone, Debug, Default)]
@@ -829,7 +1408,11 @@ pub struct Wish {
     /// `flags`.
     pub flags: i32,
     /// `whole`.
-    pub whole: Vec<u8>,
+    pub whole: Whole,
+    /// `fill`.
+    pub fill: Whole,
+    /// `fillFlags`.
+    pub fill_flags: i32,
     /// `extras`.
     pub extras: Vec<String>,
 }
@@ -846,6 +1429,8 @@ impl ::binder::stub::Parcelable for Wish {
             ::binder::stub::Write::write(&self.categories, _parcel)?;
             ::binder::stub::Write::write(&self.flags, _parcel)?;
             ::binder::stub::Write::write(&self.whole, _parcel)?;
+            ::binder::stub::Write::write(&self.fill, _parcel)?;
+            ::binder::stub::Write::write(&self.fill_flags, _parcel)?;
             ::binder::stub::Write::write(&self.extras, _parcel)?;
             Ok(())
         })
@@ -863,6 +1448,8 @@ impl ::binder::stub::Parcelable for Wish {
         fields.read(parcel, &mut found.categories)?;
         fields.read(parcel, &mut found.flags)?;
         fields.read(parcel, &mut found.whole)?;
+        fields.read(parcel, &mut found.fill)?;
+        fields.read(parcel, &mut found.fill_flags)?;
         fields.read(parcel, &mut found.extras)?;
         fields.end(parcel);
         Ok(found)

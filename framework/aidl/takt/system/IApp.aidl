@@ -5,4 +5,7 @@ package takt.system;
 interface IApp {
     /** There are steps to be fetched. */
     oneway void look();
+
+    /** A provider that was acquired is there, or could not be made. */
+    oneway void provided(String component, boolean isThere);
 }

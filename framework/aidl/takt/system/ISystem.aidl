@@ -2,6 +2,9 @@
 package takt.system;
 
 import takt.system.IApp;
+import takt.system.Outcome;
+import takt.system.Receiver;
+import takt.system.Shout;
 import takt.system.Step;
 import takt.system.Wish;
 
@@ -10,8 +13,15 @@ interface ISystem {
     /** Kinds of steps: takt.server.ActivityStack and takt.server.SystemServices read their numbers. */
     const int STEP_ACTIVITY = 0;
     const int STEP_SERVICE = 1;
-    /** A broadcast: numbers are its sender's user and process; without a component it is for what code has registered. */
+    /**
+     * A broadcast: numbers are its sender's user, the receiver that code has registered, or 0 for the component, the
+     * broadcast's number if it is ordered, or 0, whether it was sent before the receiver was there, and the result.
+     */
     const int STEP_BROADCAST = 2;
+    /** An ordered broadcast is over: numbers are the sender's own of it, and the result. */
+    const int STEP_RESULT = 3;
+    /** Content has changed: the first number is the flags, and the texts name what. */
+    const int STEP_CHANGE = 4;
 
     /** What an activity's process says of it, and what it asks for. */
     const int RESUMED = 0;
@@ -107,9 +117,60 @@ interface ISystem {
     /** Whether a process or a user has a permission; a process that the server has started is asked about first. */
     boolean has(String permission, int pid, int user);
 
-    /** Code has receivers for these actions: broadcasts of them come from now on. */
-    void listen(in String[] actions);
+    /** Code has a receiver: broadcasts come from now on, and what stays of earlier ones comes at once. */
+    void register(in Receiver receiver);
 
-    /** Sends a broadcast without order; receivers need the permission, if there is one. */
-    void broadcast(in Wish wish, @nullable String permission);
+    /** It has not any more, by whatever filters. */
+    void unregister(long receiver);
+
+    /** What of that stays a filter takes. */
+    Wish[] staying(in Receiver receiver);
+
+    /** Sends a broadcast. */
+    void broadcast(in Shout shout);
+
+    /** Takes back what stays. */
+    void takeBack(in Wish wish);
+
+    /** A receiver is done with an ordered broadcast. */
+    void received(long broadcast, in Outcome outcome, boolean isAborted);
+
+    /** The process has made its providers. */
+    void publishProviders(in String[] names, in IBinder[] binders);
+
+    /**
+     * Wants the provider of an authority: its component, which the waiter hears of when it is there, or could not be
+     * made. Null if nobody provides it.
+     */
+    @nullable String acquireProvider(IApp waiter, String authority, boolean isFast);
+
+    /** What has been acquired; null if its process has not made it. */
+    @nullable IBinder providerBinder(String component);
+
+    /** Holds a provider fast, or lets it go once. */
+    void holdProvider(String component, boolean isFast);
+
+    /** This process has observers of these authorities, and of no others. */
+    void observe(in String[] authorities);
+
+    /** Others' observers hear that content has changed. */
+    void changed(in String[] addresses, int flags);
+
+    /** One of this kind, number and intent; null if it is not there and is not to be made. */
+    @nullable IBinder pending(int kind, int request, in Wish wish, int flags);
+
+    /** Its package takes it back. */
+    void cancelPending(IBinder pending);
+
+    /** Sends it, with what its sender adds, if that has bytes: negative if it is not there any more. */
+    int sendPending(IBinder pending, int code, in Wish fill, @nullable String permission, long result);
+
+    /** Its user, kind, whether nothing is added, whether it names a package or component; empty if it is not there. */
+    long[] pendingNumbers(IBinder pending);
+
+    /** Whose it is; null if it is not there. */
+    @nullable String creatorOf(IBinder pending);
+
+    /** Its intent, for its creator. */
+    @nullable Wish pendingWish(IBinder pending);
 }

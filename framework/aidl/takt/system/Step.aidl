@@ -10,6 +10,8 @@ parcelable Step {
     long[] numbers;
     /** The component's name, where the process may not know it. */
     @nullable String component;
+    /** A broadcast's result, or addresses. */
+    String[] texts;
     /** What some of the numbers name. */
     long[] named;
     Wish[] wishes;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package takt.system;
 
+import takt.system.Whole;
+
 /** An intent: what the server looks at, and the rest as its sender has it. */
 parcelable Wish {
     @nullable String action;
@@ -14,7 +16,10 @@ parcelable Wish {
     String[] categories;
     int flags;
     /** The whole intent as a parcel has it; empty if a person's command sent it. */
-    byte[] whole;
+    Whole whole;
+    /** What the sender of a PendingIntent adds, and the flags by which; empty without one. */
+    Whole fill;
+    int fillFlags;
     /** Extras of a person's command: name and text by turns. */
     String[] extras;
 }

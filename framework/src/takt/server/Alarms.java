@@ -39,7 +39,7 @@ final class Alarms {
     private static Alarms instance;
 
     private final AppProcess process;
-    private final PendingSenders senders;
+    private final SenderHome senders;
     private final Map<Long, Target> byPayload = new HashMap<>();
     private final Map<IBinder, Target> byKey = new HashMap<>();
     /** Listeners that have not said that they are done. */
@@ -47,7 +47,7 @@ final class Alarms {
     private final boolean[] hasThread = new boolean[2];
     private long payloads;
 
-    Alarms(AppProcess process, PendingSenders senders) {
+    Alarms(AppProcess process, SenderHome senders) {
         this.process = process;
         this.senders = senders;
         synchronized (Alarms.class) {

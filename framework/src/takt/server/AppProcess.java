@@ -28,6 +28,7 @@ import android.os.IBinder;
 import android.os.Process;
 import android.os.RemoteException;
 import android.os.SystemClock;
+import android.permission.IPermissionChecker;
 import java.io.IOException;
 import java.lang.reflect.Field;
 import java.nio.file.Files;
@@ -73,9 +74,9 @@ public final class AppProcess {
     private final Owner owner;
     private final Activities activities;
     private final ServiceHome services;
-    private final Broadcasts broadcasts;
-    private final PendingSenders senders = new PendingSenders(this);
-    private final Alarms alarms = new Alarms(this, senders);
+    private final BroadcastHome broadcasts;
+    private final SenderHome senders;
+    private final Alarms alarms;
     /** Null: this package is the only one. */
     private final OtherPackages others;
     private IApplicationThread thread;
@@ -86,15 +87,20 @@ public final class AppProcess {
         this.owner = owner;
         watchdog = new Watchdog(answerMillis, owner::onNotResponding);
         activities = new Activities(this, link);
-        broadcasts = new Broadcasts(this, link == null ? null : link.system());
         others = link == null ? null : new OtherPackages(link.system());
         if (link == null) {
             services = new Services(this);
+            broadcasts = new Broadcasts(this);
+            senders = new PendingSenders(this);
         } else {
             SystemServices shared = new SystemServices(this, link.system());
+            SystemBroadcasts sent = new SystemBroadcasts(this, link.system());
             services = shared;
-            link.serve(activities, shared, broadcasts);
+            broadcasts = sent;
+            senders = new SystemSenders(link.system(), sent);
+            link.serve(activities, shared, sent);
         }
+        alarms = new Alarms(this, senders);
     }
 
     /**
@@ -109,8 +115,12 @@ public final class AppProcess {
     static AppProcess start(InstalledPackage installed, long answerMillis, Owner owner, SystemLink link) {
         AppProcess process = new AppProcess(installed, answerMillis, owner, link);
         process.watchdog.start();
-        Contents contents = new Contents();
-        Providers providers = new Providers(process, new DeviceSettings(installed, contents));
+        Contents contents = new Contents(link == null ? null : link.system());
+        OtherProviders shared = link == null ? null : new OtherProviders(link.system(), process.others, link);
+        if (link != null) {
+            link.serve(contents, shared);
+        }
+        Providers providers = new Providers(process, new DeviceSettings(installed, contents), shared);
         ServiceRegistry.add(Context.ACTIVITY_SERVICE, LocalInterface.binder(IActivityManager.class, process,
                 process.services, process.broadcasts, providers, process.senders));
         ServiceRegistry.add(Context.ALARM_SERVICE, LocalInterface.binder(IAlarmManager.class, process.alarms));
@@ -122,7 +132,9 @@ public final class AppProcess {
         ServiceRegistry.add(Context.DISPLAY_SERVICE, LocalInterface.binder(IDisplayManager.class, new Displays()));
         ServiceRegistry.add(ContentResolver.CONTENT_SERVICE_NAME,
                 LocalInterface.binder(IContentService.class, contents));
-        OneUser.register(installed);
+        ServiceRegistry.add("permission_checker",
+                LocalInterface.binder(IPermissionChecker.class, new PermissionChecks(process)));
+        OneUser.register(installed, process.others);
         Devices.register();
         return process;
     }

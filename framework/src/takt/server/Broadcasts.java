@@ -3,7 +3,6 @@ package takt.server;
 
 import android.app.IApplicationThread;
 import android.content.ComponentName;
-import android.content.Context;
 import android.content.IIntentReceiver;
 import android.content.Intent;
 import android.content.IntentFilter;
@@ -14,12 +13,9 @@ import android.os.Process;
 import android.os.RemoteException;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
-import java.util.Arrays;
 import java.util.Comparator;
 import java.util.Deque;
 import java.util.List;
-import takt.system.ISystem;
-import takt.system.Step;
 
 /**
  * Broadcasts: the part of IActivityManager that brings intents to receivers.
@@ -28,11 +24,10 @@ import takt.system.Step;
  * manifest, and all of an ordered broadcast, get it one after the other: the next one when {@code
  * finishReceiver} says that the last is done.
  *
- * <p>Under {@code takt system} one without order goes to the server, which brings it to all
- * packages. An ordered one stays in the process.
+ * <p>Those of the one application of {@code takt run}; {@link SystemBroadcasts} has the others'.
  */
-final class Broadcasts {
-    private record Registered(IIntentReceiver receiver, IntentFilter filter, String permission, boolean isExported) {}
+final class Broadcasts implements BroadcastHome {
+    private record Registered(IIntentReceiver receiver, IntentFilter filter) {}
 
     /** One receiver's turn: registered in code, or a component. */
     private record Turn(IIntentReceiver receiver, ActivityInfo component, int priority) {}
@@ -54,15 +49,12 @@ final class Broadcasts {
     }
 
     private final AppProcess process;
-    /** Null: there are no others. */
-    private final ISystem system;
     private final List<Registered> registered = new ArrayList<>();
     private final Deque<Broadcast> waiting = new ArrayDeque<>();
     private Broadcast current;
 
-    Broadcasts(AppProcess process, ISystem system) {
+    Broadcasts(AppProcess process) {
         this.process = process;
-        this.system = system;
     }
 
     /** Registers a receiver; there are no sticky broadcasts, so the answer is null. */
@@ -70,13 +62,7 @@ final class Broadcasts {
             String feature, String id, IIntentReceiver receiver, IntentFilter filter, String permission, int user,
             int flags) throws RemoteException {
         if (receiver != null) {
-            boolean isExported = (flags & Context.RECEIVER_NOT_EXPORTED) == 0;
-            registered.add(new Registered(receiver, filter, permission, isExported));
-            if (system != null) {
-                String[] actions = new String[filter.countActions()];
-                Arrays.setAll(actions, filter::getAction);
-                system.listen(actions);
-            }
+            registered.add(new Registered(receiver, filter));
         }
         return null;
     }
@@ -86,15 +72,11 @@ final class Broadcasts {
         registered.removeIf(it -> it.receiver.asBinder() == receiver.asBinder());
     }
 
-    /** Sends an intent to every receiver that it reaches; 0 is success. */
+    @Override
     public synchronized int broadcastIntentWithFeature(IApplicationThread caller, String feature, Intent intent,
             String type, IIntentReceiver last, int code, String data, Bundle extras, String[] permissions,
             String[] excludedPermissions, String[] excludedPackages, int operation, Bundle options,
             boolean isOrdered, boolean isSticky, int user) throws RemoteException {
-        if (system != null && !isOrdered && last == null) {
-            system.broadcast(Wishes.of(intent, type), only(permissions, excludedPermissions, excludedPackages));
-            return 0;
-        }
         Broadcast broadcast = new Broadcast(intent, isOrdered, last);
         broadcast.code = code;
         broadcast.data = data;
@@ -123,52 +105,6 @@ final class Broadcasts {
         return 0;
     }
 
-    /** The permission that receivers need; null for none. */
-    private static String only(String[] permissions, String[] excludedPermissions, String[] excludedPackages) {
-        boolean isMore = permissions != null && permissions.length > 1;
-        if (isMore || (excludedPermissions != null && excludedPermissions.length > 0)
-                || (excludedPackages != null && excludedPackages.length > 0)) {
-            throw new UnsupportedOperationException(
-                    "a broadcast with several permissions, or with excluded ones, is not supported by Takt yet");
-        }
-        return permissions == null || permissions.length == 0 ? null : permissions[0];
-    }
-
-    /** The server brings a broadcast, for a receiver of the manifest or for what code added. */
-    synchronized void carryOut(Step step) throws RemoteException {
-        Intent intent = Wishes.intent(step.wishes[0]);
-        int sender = (int) step.numbers[0];
-        int pid = (int) step.numbers[1];
-        Broadcast broadcast = new Broadcast(intent, false, null);
-        if (step.component == null) {
-            for (Registered target : List.copyOf(registered)) {
-                if (isReached(target.filter, intent) && mayReach(target, pid, sender)) {
-                    deliver(target.receiver, broadcast, false);
-                }
-            }
-            return;
-        }
-        String name = ComponentName.unflattenFromString(step.component).getClassName();
-        InstalledPackage.Component component = process.installed.named(InstalledPackage.RECEIVER, name);
-        if (component == null) {
-            return;
-        }
-        broadcast.turns.add(new Turn(null, (ActivityInfo) component.info, 0));
-        waiting.add(broadcast);
-        if (current == null) {
-            next();
-        }
-    }
-
-    /** A person reaches all; others what is exported, with the permission that it asks for. */
-    private boolean mayReach(Registered target, int pid, int sender) throws RemoteException {
-        if (sender == 0 || pid == Process.myPid()) {
-            return true;
-        }
-        boolean isOwn = sender == process.installed.application.uid;
-        return isOwn || (target.isExported && (target.permission == null || system.has(target.permission, pid, sender)));
-    }
-
     /** A receiver is done. */
     public synchronized void finishReceiver(IBinder token, int code, String data, Bundle extras, boolean isAborted,
             int flags) throws RemoteException {
@@ -189,7 +125,8 @@ final class Broadcasts {
         process.lookForEnd();
     }
 
-    synchronized boolean isIdle() {
+    @Override
+    public synchronized boolean isIdle() {
         return current == null && waiting.isEmpty();
     }
 

@@ -174,8 +174,10 @@ public final class InstalledPackage {
         ProviderInfo provider = new ProviderInfo();
         provider.authority = String.join(";", strings(declared.getJSONArray("authorities")));
         provider.initOrder = declared.getInt("init_order");
-        provider.readPermission = text(declared, "permission");
-        provider.writePermission = provider.readPermission;
+        JSONObject access = declared.optJSONObject("access");
+        JSONObject own = access == null ? new JSONObject() : access;
+        provider.readPermission = or(text(own, "read"), text(declared, "permission"));
+        provider.writePermission = or(text(own, "write"), text(declared, "permission"));
         return provider;
     }
 

@@ -11,6 +11,8 @@ import android.os.Environment;
 import android.os.IDeviceIdentifiersPolicyService;
 import android.os.IUserManager;
 import android.os.ParcelableException;
+import android.os.Process;
+import android.os.RemoteException;
 import android.os.UserHandle;
 import android.os.storage.IStorageEventListener;
 import android.os.storage.IStorageManager;
@@ -25,11 +27,13 @@ import java.io.IOException;
 final class OneUser {
     private OneUser() {}
 
-    static void register(InstalledPackage installed) {
+    /** Without {@code others} the package is the only one. */
+    static void register(InstalledPackage installed, OtherPackages others) {
         ServiceRegistry.add(Context.USER_SERVICE, LocalInterface.binder(IUserManager.class, new User()));
         ServiceRegistry.add("mount", LocalInterface.binder(IStorageManager.class, new Storage(installed)));
         ServiceRegistry.add(Context.CLIPBOARD_SERVICE, LocalInterface.binder(IClipboard.class, new Clipboard()));
-        ServiceRegistry.add(Context.APP_OPS_SERVICE, LocalInterface.binder(IAppOpsService.class, new Operations()));
+        ServiceRegistry.add(Context.APP_OPS_SERVICE, LocalInterface.binder(IAppOpsService.class,
+                new Operations(installed, others)));
         ServiceRegistry.add(Context.DEVICE_IDENTIFIERS_SERVICE,
                 LocalInterface.binder(IDeviceIdentifiersPolicyService.class, new Identifiers(installed)));
     }
@@ -178,9 +182,25 @@ final class OneUser {
 
     /** IAppOpsService: the user has forbidden nothing and allowed nothing of their own accord. */
     private static final class Operations {
+        private final InstalledPackage installed;
+        private final OtherPackages others;
+
+        Operations(InstalledPackage installed, OtherPackages others) {
+            this.installed = installed;
+            this.others = others;
+        }
+
         /** What Android begins with; for many operations that is what the permission says. */
         public int checkOperation(int operation, int uid, String name) {
             return AppOpsManager.opToDefaultMode(operation);
+        }
+
+        /** Is the package this user's? Where packages have no user of their own, each may be. */
+        public int checkPackage(int uid, String name) throws RemoteException {
+            boolean isOwn = uid == Process.myUid() && name.equals(installed.info.packageName);
+            InstalledPackage found = isOwn || others == null ? null : others.named(name);
+            boolean isIts = found != null && (found.application.uid == uid || uid == Process.myUid());
+            return isOwn || isIts ? AppOpsManager.MODE_ALLOWED : AppOpsManager.MODE_ERRORED;
         }
     }
 

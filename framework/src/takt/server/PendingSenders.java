@@ -23,7 +23,7 @@ import java.util.concurrent.CopyOnWriteArrayList;
  *
  * <p>{@link PendingStore} says which are the same and which are there; here is what they send.
  */
-final class PendingSenders {
+final class PendingSenders implements SenderHome {
     private final AppProcess process;
     private final Map<Long, Sender> senders = new HashMap<>();
 
@@ -146,7 +146,7 @@ final class PendingSenders {
         }
     }
 
-    /** Sends it; negative if it was cancelled, or sent once already. */
+    @Override
     public int sendIntentSender(IApplicationThread caller, IIntentSender target, IBinder allowlist, int code,
             Intent fill, String type, IIntentReceiver finished, String permission, Bundle options)
             throws RemoteException {

@@ -4,8 +4,11 @@ package takt.server;
 import android.app.ContentProviderHolder;
 import android.app.IApplicationThread;
 import android.content.IContentProvider;
+import android.content.pm.PackageManager;
 import android.content.pm.ProviderInfo;
+import android.net.Uri;
 import android.os.IBinder;
+import android.os.RemoteException;
 import android.provider.Settings;
 import java.util.List;
 import java.util.Map;
@@ -16,9 +19,12 @@ final class Providers {
     private final AppProcess process;
     private final Map<String, ContentProviderHolder> published = new ConcurrentHashMap<>();
     private final ContentProviderHolder settingsHolder;
+    /** Null: this package is the only one. */
+    private final OtherProviders others;
 
-    Providers(AppProcess process, DeviceSettings settings) {
+    Providers(AppProcess process, DeviceSettings settings, OtherProviders others) {
         this.process = process;
+        this.others = others;
         ProviderInfo info = new ProviderInfo();
         info.packageName = "com.android.providers.settings";
         info.name = "com.android.providers.settings.SettingsProvider";
@@ -29,9 +35,9 @@ final class Providers {
         settingsHolder.noReleaseNeeded = true;
     }
 
-    /** The package's own are made by its process; null for what nobody provides. */
+    /** This process makes its own, the system server finds others; null if nobody provides it. */
     public ContentProviderHolder getContentProvider(IApplicationThread caller, String callingPackage,
-            String authority, int user, boolean isStable) {
+            String authority, int user, boolean isStable) throws RemoteException {
         if (authority.equals(Settings.AUTHORITY)) {
             return settingsHolder;
         }
@@ -40,23 +46,42 @@ final class Providers {
             return holder;
         }
         ProviderInfo info = process.installed.provider(authority);
-        return info == null ? null : new ContentProviderHolder(info);
+        boolean isOwn = info != null && (others == null || info.processName.equals(process.installed.processName));
+        if (isOwn) {
+            return new ContentProviderHolder(info);
+        }
+        return others == null ? null : others.acquire(authority, isStable);
     }
 
     /** The process has made its providers. */
-    public void publishContentProviders(IApplicationThread caller, List<ContentProviderHolder> holders) {
+    public void publishContentProviders(IApplicationThread caller, List<ContentProviderHolder> holders)
+            throws RemoteException {
         for (ContentProviderHolder holder : holders) {
             for (String authority : holder.info.authority.split(";")) {
                 published.put(authority, holder);
             }
         }
+        if (others != null) {
+            others.publish(holders);
+        }
     }
 
-    /** Nobody's process ends because of a count. */
-    public boolean refContentProvider(IBinder connection, int stable, int unstable) {
+    /** Who holds another process's provider fast ends with it. */
+    public boolean refContentProvider(IBinder connection, int stable, int unstable) throws RemoteException {
+        OtherProviders.change(connection, stable);
         return true;
     }
 
     /** As refContentProvider. */
-    public void removeContentProvider(IBinder connection, boolean isStable) {}
+    public void removeContentProvider(IBinder connection, boolean isStable) throws RemoteException {
+        OtherProviders.change(connection, isStable ? -1 : 0);
+    }
+
+    /** The server has heard of it. */
+    public void unstableProviderDied(IBinder connection) {}
+
+    /** There are no grants for single addresses. */
+    public int checkUriPermission(Uri uri, int pid, int uid, int mode, int user, IBinder token) {
+        return PackageManager.PERMISSION_DENIED;
+    }
 }

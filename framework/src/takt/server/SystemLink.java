@@ -23,7 +23,9 @@ final class SystemLink extends IApp.Stub {
     private final ISystem system;
     private Activities activities;
     private SystemServices services;
-    private Broadcasts broadcasts;
+    private SystemBroadcasts broadcasts;
+    private Contents contents;
+    private OtherProviders providers;
 
     private SystemLink(ISystem system) {
         this.system = system;
@@ -40,10 +42,21 @@ final class SystemLink extends IApp.Stub {
     }
 
     /** Whose steps they are. */
-    void serve(Activities activities, SystemServices services, Broadcasts broadcasts) {
+    void serve(Activities activities, SystemServices services, SystemBroadcasts broadcasts) {
         this.activities = activities;
         this.services = services;
         this.broadcasts = broadcasts;
+    }
+
+    /** Who hears of other packages' data. */
+    void serve(Contents contents, OtherProviders providers) {
+        this.contents = contents;
+        this.providers = providers;
+    }
+
+    @Override
+    public void provided(String component, boolean isThere) {
+        providers.hear(component, isThere);
     }
 
     /** The application is bound: the server may ask for its components from now on. */
@@ -69,6 +82,8 @@ final class SystemLink extends IApp.Stub {
                 switch (step.kind) {
                     case ISystem.STEP_ACTIVITY -> activities.carryOut(step);
                     case ISystem.STEP_BROADCAST -> broadcasts.carryOut(step);
+                    case ISystem.STEP_RESULT -> broadcasts.carryOutResult(step);
+                    case ISystem.STEP_CHANGE -> contents.carryOut(step);
                     default -> services.carryOut(step);
                 }
             }

@@ -4,31 +4,62 @@ package takt.server;
 import android.content.ComponentName;
 import android.content.Intent;
 import android.net.Uri;
+import android.os.BadParcelableException;
+import android.os.Bundle;
+import android.os.IBinder;
 import android.os.Parcel;
+import android.os.ParcelFileDescriptor;
+import java.util.Arrays;
+import java.util.stream.LongStream;
+import takt.framework.ParcelContents;
+import takt.system.Whole;
 import takt.system.Wish;
 
 /** Intents as the system server has them: what it looks at in words, the rest as bytes. */
 final class Wishes {
     private Wishes() {}
 
-    /**
-     * What the server is told of an intent. One with binders or files in its extras is not
-     * supported.
-     */
+    /** What the server is told of an intent. */
     static Wish of(Intent intent, String type) {
         Wish wish = asked(intent, type);
         Parcel parcel = Parcel.obtain();
         try {
             intent.writeToParcel(parcel, 0);
-            if (parcel.hasBinders() || parcel.hasFileDescriptors()) {
-                throw new UnsupportedOperationException(
-                        "binders and files in an intent to the system server are not supported by Takt yet: " + intent);
-            }
-            wish.whole = parcel.marshall();
+            wish.whole = taken(parcel);
         } finally {
             parcel.recycle();
         }
         return wish;
+    }
+
+    /** That of a Bundle, as an intent that has nothing else. */
+    static Wish of(Bundle extras) {
+        return extras == null ? none() : of(new Intent().putExtras(extras), null);
+    }
+
+    /** The Bundle of such a wish; null if there was none. */
+    static Bundle extras(Wish wish) {
+        return wish.whole.bytes.length == 0 ? null : whole(wish.whole).getExtras();
+    }
+
+    private static Whole taken(Parcel parcel) {
+        Whole whole = new Whole();
+        whole.bytes = ParcelContents.bytes(parcel);
+        long[] ofBinders = ParcelContents.places(parcel, false);
+        long[] ofFiles = ParcelContents.places(parcel, true);
+        whole.places = LongStream.concat(Arrays.stream(ofBinders), Arrays.stream(ofFiles)).mapToInt(Math::toIntExact)
+                .toArray();
+        whole.binders = new IBinder[ofBinders.length];
+        for (int index = 0; index < ofBinders.length; index++) {
+            parcel.setDataPosition(whole.places[index]);
+            whole.binders[index] = parcel.readStrongBinder();
+        }
+        whole.files = new ParcelFileDescriptor[ofFiles.length];
+        for (int index = 0; index < ofFiles.length; index++) {
+            parcel.setDataPosition(whole.places[ofBinders.length + index]);
+            whole.files[index] = parcel.readFileDescriptor();
+        }
+        return whole;
     }
 
     /** What the server looks at, for a question: the rest stays here. */
@@ -51,29 +82,60 @@ final class Wishes {
     static Wish none() {
         Wish wish = new Wish();
         wish.categories = new String[0];
-        wish.whole = new byte[0];
+        wish.whole = nothing();
+        wish.fill = nothing();
         wish.extras = new String[0];
         return wish;
     }
 
+    private static Whole nothing() {
+        Whole whole = new Whole();
+        whole.bytes = new byte[0];
+        whole.places = new int[0];
+        whole.binders = new IBinder[0];
+        whole.files = new ParcelFileDescriptor[0];
+        return whole;
+    }
+
     /** The intent behind a wish, to the component that the server has found. */
     static Intent intent(Wish wish) {
-        Intent intent = wish.whole.length > 0 ? whole(wish.whole) : written(wish);
+        Intent intent = wish.whole.bytes.length > 0 ? whole(wish.whole) : written(wish);
+        if (wish.fill.bytes.length > 0) {
+            intent.fillIn(whole(wish.fill), wish.fillFlags);
+        }
         if (wish.component != null) {
             intent.setComponent(ComponentName.unflattenFromString(wish.component));
         }
         return intent;
     }
 
-    private static Intent whole(byte[] bytes) {
+    /** What another process has sent: its objects come back to their places among its bytes. */
+    private static Intent whole(Whole whole) {
         Parcel parcel = Parcel.obtain();
         try {
-            parcel.unmarshall(bytes, 0, bytes.length);
+            parcel.unmarshall(whole.bytes, 0, whole.bytes.length);
+            int place = 0;
+            for (IBinder binder : whole.binders) {
+                parcel.setDataPosition(within(whole, place++));
+                parcel.writeStrongBinder(binder);
+            }
+            for (ParcelFileDescriptor file : whole.files) {
+                parcel.setDataPosition(within(whole, place++));
+                parcel.writeFileDescriptor(file.getFileDescriptor());
+            }
             parcel.setDataPosition(0);
             return Intent.CREATOR.createFromParcel(parcel);
         } finally {
             parcel.recycle();
         }
+    }
+
+    private static int within(Whole whole, int place) {
+        int at = place < whole.places.length ? whole.places[place] : -1;
+        if (at < 0 || at >= whole.bytes.length) {
+            throw new BadParcelableException("an object at no place of " + whole.bytes.length + " bytes");
+        }
+        return at;
     }
 
     private static Intent written(Wish wish) {

@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Ordered broadcasts on their way from receiver to receiver.
+
+use std::collections::VecDeque;
+
+use super::{BroadcastError, Delivery, ORDERED_PER_USER_MAX, Ordered, Outcome, Sender};
+use super::{Shout, Target, Turn};
+use crate::processes::Question;
+use crate::{BroadcastId, Effect, ProcessId, Server};
+
+impl Server {
+    /// The process that a turn is at, which is demanded. None if it cannot be had.
+    fn place_of(&mut self, turn: &Turn, now: u64) -> Option<(ProcessId, Target)> {
+        match turn {
+            Turn::Registered(process, receiver) => {
+                let key = (*process, *receiver);
+                let is_there = self.broadcasts.filters.contains_key(&key);
+                is_there.then_some((*process, Target::Registered(*receiver)))
+            }
+            Turn::Component(component, key) => {
+                // Its package may have gone meanwhile.
+                let package = self.packages.of_uid(key.uid)?.settings.name.clone();
+                let target = Target::Component(component.clone());
+                let effects = &mut self.effects;
+                let process = self.processes.demand(key, &package, now, effects).ok()?;
+                Some((process, target))
+            }
+        }
+    }
+
+    pub(super) fn deliver_to(&mut self, turn: &Turn, uid: u32, shout: &Shout, now: u64) {
+        if let Some((process, target)) = self.place_of(turn, now) {
+            let delivery = Delivery {
+                target,
+                ordered: None,
+                is_sticky: false,
+                uid,
+                payload: shout.payload,
+                outcome: shout.outcome.clone(),
+            };
+            self.effects.push(Effect::Broadcast { process, delivery });
+        }
+    }
+
+    pub(super) fn begin_ordered(
+        &mut self,
+        sender: Sender,
+        shout: &Shout,
+        turns: VecDeque<Turn>,
+        now: u64,
+    ) -> Result<(), BroadcastError> {
+        let own = self.broadcasts.ordered.values();
+        let own = own.filter(|it| it.sender.uid == sender.uid).count();
+        if own >= ORDERED_PER_USER_MAX {
+            return Err(BroadcastError::Ordered(sender.uid));
+        }
+        let id = BroadcastId(self.broadcasts.numbers.next());
+        let ordered = Ordered {
+            sender,
+            payload: shout.payload,
+            turns,
+            outcome: shout.outcome.clone(),
+            current: None,
+        };
+        self.broadcasts.ordered.insert(id, ordered);
+        self.advance(id, now);
+        Ok(())
+    }
+
+    /// Gives the next receiver its turn; without one the broadcast is over.
+    fn advance(&mut self, id: BroadcastId, now: u64) {
+        loop {
+            let Some(ordered) = self.broadcasts.ordered.get_mut(&id) else {
+                return;
+            };
+            let Some(turn) = ordered.turns.pop_front() else {
+                self.finish_ordered(id);
+                return;
+            };
+            let Some((process, target)) = self.place_of(&turn, now) else {
+                continue;
+            };
+            if let Some(ordered) = self.broadcasts.ordered.get_mut(&id) {
+                ordered.current = Some((process, target));
+            }
+            let all = self.broadcasts.at.entry(process).or_default();
+            all.push_back(id);
+            if all.len() == 1 {
+                self.give(process, now);
+            }
+            return;
+        }
+    }
+
+    fn finish_ordered(&mut self, id: BroadcastId) {
+        let Some(over) = self.broadcasts.ordered.remove(&id) else {
+            return;
+        };
+        if let Some((process, number)) = over.sender.result {
+            self.effects.push(Effect::BroadcastResult {
+                process,
+                number,
+                payload: over.payload,
+                outcome: over.outcome,
+            });
+        }
+    }
+
+    /// The first of a process's broadcasts comes to it. It has its time to start and twice the time
+    /// of an answer: what is in front of it there has that time as well.
+    fn give(&mut self, process: ProcessId, now: u64) {
+        let first = self.broadcasts.at.get(&process).and_then(|it| it.front());
+        let Some(id) = first.copied() else {
+            return;
+        };
+        let Some(ordered) = self.broadcasts.ordered.get(&id) else {
+            return;
+        };
+        let Some((_, target)) = ordered.current.clone() else {
+            return;
+        };
+        let delivery = Delivery {
+            target,
+            ordered: Some(id),
+            is_sticky: false,
+            uid: ordered.sender.uid,
+            payload: ordered.payload,
+            outcome: ordered.outcome.clone(),
+        };
+        let limits = self.processes.limits;
+        let until = now + limits.start_ns + 2 * limits.answer_ns;
+        self.processes
+            .ask(process, Question::Broadcast(id.0), until);
+        self.effects.push(Effect::WakeAt(until));
+        self.effects.push(Effect::Broadcast { process, delivery });
+    }
+
+    /// A receiver is done with an ordered broadcast. What is not its turn is passed over.
+    pub fn received(
+        &mut self,
+        process: ProcessId,
+        id: BroadcastId,
+        outcome: Outcome,
+        is_aborted: bool,
+        now: u64,
+    ) {
+        let all = self.broadcasts.at.get_mut(&process);
+        let Some(all) = all.filter(|it| it.front() == Some(&id)) else {
+            return;
+        };
+        all.pop_front();
+        let is_last = all.is_empty();
+        if is_last {
+            self.broadcasts.at.remove(&process);
+        }
+        self.processes.answered(process, Question::Broadcast(id.0));
+        if let Some(ordered) = self.broadcasts.ordered.get_mut(&id) {
+            ordered.current = None;
+            ordered.outcome = outcome;
+            if is_aborted {
+                ordered.turns.clear();
+            }
+        }
+        // Who waits for the process comes before this one's next receiver there.
+        if !is_last {
+            self.give(process, now);
+        }
+        self.advance(id, now);
+    }
+
+    /// A package's receivers get no turn any more: it ends, and nothing starts it again.
+    pub(crate) fn broadcasts_without_package(&mut self, uid: u32) {
+        let is_other = |it: &Turn| !matches!(it, Turn::Component(_, key) if key.uid == uid);
+        for ordered in self.broadcasts.ordered.values_mut() {
+            ordered.turns.retain(is_other);
+        }
+    }
+
+    /// A process is gone, with its receivers: what was at it goes on.
+    pub(crate) fn broadcasts_without(&mut self, process: ProcessId, now: u64) {
+        self.broadcasts.forget(process);
+        for ordered in self.broadcasts.ordered.values_mut() {
+            ordered.sender.result = ordered.sender.result.filter(|it| it.0 != process);
+        }
+        let waiting = self.broadcasts.at.remove(&process);
+        for id in waiting.into_iter().flatten() {
+            if let Some(ordered) = self.broadcasts.ordered.get_mut(&id) {
+                ordered.current = None;
+            }
+            self.advance(id, now);
+        }
+    }
+}

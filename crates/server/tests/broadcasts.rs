@@ -1,0 +1,316 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Broadcasts: whose turn it is, what goes on when somebody aborts or dies, and what stays.
+
+mod world;
+
+use apk::ComponentKind;
+use intent::{Filter, Intent};
+use server::broadcasts::{
+    BROADCAST_STICKY, BroadcastError, Delivery, ORDERED_PER_USER_MAX, Outcome,
+    REGISTERED_PER_PROCESS_MAX, Registration, STICKY_PER_PACKAGE_MAX, Sender, Shout, StickyError,
+    Target,
+};
+use server::{BroadcastId, Death, Effect, Payload, ProcessId, ProcessKey, Server};
+use world::{component, manifest, signed, taking};
+
+const SENDER: u32 = 10_002;
+const RESULT: i64 = 7;
+
+/// `p.one` and `p.two` have receivers of the manifest with priorities 5 and -5; `p.sender` sends.
+/// All three run.
+struct World {
+    server: Server,
+    one: ProcessId,
+    two: ProcessId,
+    sender: ProcessId,
+}
+
+impl World {
+    fn new() -> Self {
+        let mut server = Server::default();
+        let mut run = |package: &str, priority: Option<i32>| {
+            let mut it = manifest(package, 1);
+            it.uses_permissions = vec![BROADCAST_STICKY.to_owned()];
+            let receiver = component(ComponentKind::Receiver, "Ear");
+            let receiver = priority.map(|priority| taking(receiver, "act", priority));
+            it.application.components.extend(receiver);
+            server.install(signed(it, "s"), 0).expect("it is new");
+            let uid = server
+                .packages
+                .get(package)
+                .expect("it is there")
+                .settings
+                .uid;
+            let name = package.to_owned();
+            server
+                .adopt(&ProcessKey { uid, name }, 1)
+                .expect("it is installed")
+        };
+        let (one, two) = (run("p.one", Some(5)), run("p.two", Some(-5)));
+        let sender = run("p.sender", None);
+        Self {
+            server,
+            one,
+            two,
+            sender,
+        }
+    }
+
+    fn register(&mut self, process: ProcessId, receiver: i64, priority: i32) {
+        let known = self.server.processes.get(process).expect("it runs");
+        let (key, package) = (known.key.clone(), known.package.clone());
+        let registered = self.server.broadcasts.register(
+            process,
+            &key,
+            &package,
+            registration(receiver, priority),
+        );
+        registered.expect("there is room");
+    }
+
+    fn send(&mut self, shout: &Shout) -> Result<usize, BroadcastError> {
+        let sender = Sender {
+            uid: SENDER,
+            result: shout.is_ordered.then_some((self.sender, RESULT)),
+        };
+        self.server.broadcast(sender, shout, 0)
+    }
+
+    fn effects(&mut self) -> Vec<Effect> {
+        self.server.assert_consistent();
+        let all = self.server.take_effects();
+        all.into_iter()
+            .filter(|it| !matches!(it, Effect::WakeAt(_) | Effect::Home))
+            .collect()
+    }
+
+    /// The one turn that is given, and to whom.
+    fn turn(&mut self) -> (ProcessId, Delivery) {
+        match self.effects().as_slice() {
+            [Effect::Broadcast { process, delivery }] => (*process, delivery.clone()),
+            other => panic!("one turn, and not {other:?}"),
+        }
+    }
+
+    fn done(&mut self, (process, delivery): &(ProcessId, Delivery), code: i32) {
+        let outcome = Outcome {
+            code,
+            ..delivery.outcome.clone()
+        };
+        let id = delivery.ordered.expect("it is ordered");
+        self.server.received(*process, id, outcome, false, 0);
+    }
+
+    fn result(&mut self) -> i32 {
+        match self.effects().as_slice() {
+            [
+                Effect::BroadcastResult {
+                    number, outcome, ..
+                },
+            ] => {
+                assert_eq!(*number, RESULT);
+                outcome.code
+            }
+            other => panic!("the result, and not {other:?}"),
+        }
+    }
+}
+
+fn registration(receiver: i64, priority: i32) -> Registration {
+    let mut filter = Filter::new(priority);
+    filter.actions.push("act".to_owned());
+    Registration {
+        receiver,
+        filter,
+        permission: None,
+        is_exported: true,
+    }
+}
+
+fn act(is_ordered: bool) -> Shout {
+    Shout {
+        intent: Intent {
+            action: Some("act".to_owned()),
+            ..Intent::default()
+        },
+        payload: Payload(3),
+        is_ordered,
+        ..Shout::default()
+    }
+}
+
+#[test]
+fn an_ordered_one_goes_by_priority_and_code_comes_before_manifests() {
+    let mut world = World::new();
+    let (one, two) = (world.one, world.two);
+    world.register(two, 1, 5);
+    world.register(one, 1, 0);
+    world.register(two, 2, 9);
+    assert_eq!(world.send(&act(true)), Ok(5));
+    let mut seen = Vec::new();
+    for code in 1..=5 {
+        let turn = world.turn();
+        assert_eq!(turn.1.outcome.code, code - 1, "what the last one left");
+        seen.push((turn.0, turn.1.target.clone()));
+        world.done(&turn, code);
+    }
+    let declared = |package: &str| {
+        Target::Component(intent::Component {
+            package: package.to_owned(),
+            class: "Ear".to_owned(),
+        })
+    };
+    let expected = [
+        (two, Target::Registered(2)),
+        (two, Target::Registered(1)),
+        (one, declared("p.one")),
+        (one, Target::Registered(1)),
+        (two, declared("p.two")),
+    ];
+    assert_eq!(seen, expected);
+    assert_eq!(world.result(), 5);
+}
+
+#[test]
+fn who_aborts_ends_it_and_the_result_comes() {
+    let mut world = World::new();
+    world.send(&act(true)).expect("there is room");
+    let (process, delivery) = world.turn();
+    let id = delivery.ordered.expect("it is ordered");
+    let outcome = Outcome {
+        code: 42,
+        ..Outcome::default()
+    };
+    // Another process, and another number, say nothing.
+    let two = world.two;
+    world.server.received(two, id, outcome.clone(), true, 0);
+    let other = BroadcastId(id.0 + 1);
+    world
+        .server
+        .received(process, other, outcome.clone(), true, 0);
+    assert!(world.effects().is_empty());
+    world.server.received(process, id, outcome, true, 0);
+    assert_eq!(world.result(), 42);
+}
+
+#[test]
+fn a_receiver_that_dies_hands_on_and_so_does_one_that_is_gone() {
+    let mut world = World::new();
+    let (one, two) = (world.one, world.two);
+    world.register(one, 1, 9);
+    world.register(two, 1, 7);
+    world.send(&act(true)).expect("there is room");
+    assert_eq!(world.turn().0, one);
+    world.server.broadcasts.unregister(two, 1);
+    world.server.died(one, Death::Fault, 0);
+    // Its receiver in the manifest comes next: it starts again, after its fault.
+    let again = world
+        .server
+        .processes
+        .iter()
+        .find(|(_, it)| it.package == "p.one");
+    let again = again.expect("it is demanded").0;
+    let (process, delivery) = world.turn();
+    assert_eq!(process, again);
+    assert!(matches!(delivery.target, Target::Component(_)));
+    // A package that goes has no turn more, and nothing starts it.
+    world.server.force_stop("p.one", 0);
+    let effects = world.effects();
+    let given = effects.iter().find_map(|it| match it {
+        Effect::Broadcast { process, .. } => Some(*process),
+        _ => None,
+    });
+    assert_eq!(given, Some(two), "{effects:?}");
+    assert!(
+        world
+            .server
+            .processes
+            .iter()
+            .all(|(_, it)| it.package != "p.one")
+    );
+}
+
+#[test]
+fn a_process_has_one_turn_at_a_time_and_others_go_on() {
+    let mut world = World::new();
+    world.send(&act(true)).expect("there is room");
+    let first = world.turn();
+    world.send(&act(true)).expect("there is room");
+    assert!(world.effects().is_empty(), "it waits for the first");
+    world.done(&first, 0);
+    let both = world.effects();
+    assert_eq!(both.len(), 2, "{both:?}");
+    // Without order nobody waits.
+    assert_eq!(world.send(&act(false)), Ok(2));
+    assert_eq!(world.effects().len(), 2);
+}
+
+#[test]
+fn a_sticky_one_stays_until_it_is_taken_back() {
+    let mut world = World::new();
+    let sticky = Shout {
+        is_sticky: true,
+        ..act(false)
+    };
+    world.send(&sticky).expect("it may");
+    let later = Shout {
+        payload: Payload(4),
+        ..sticky.clone()
+    };
+    world.send(&later).expect("it may");
+    let by = registration(1, 0);
+    assert_eq!(world.server.staying(10_000, &by), [(SENDER, Payload(4))]);
+    let own = Registration {
+        is_exported: false,
+        ..by.clone()
+    };
+    assert_eq!(world.server.staying(10_000, &own), []);
+    world
+        .server
+        .take_back(SENDER, &sticky.intent)
+        .expect("it may");
+    assert_eq!(world.server.staying(10_000, &by), []);
+    let limited = Shout {
+        permissions: vec!["p".to_owned()],
+        ..sticky.clone()
+    };
+    assert_eq!(world.send(&limited), Err(StickyError::Limited.into()));
+    for number in 0..STICKY_PER_PACKAGE_MAX {
+        let mut one = sticky.clone();
+        one.intent.identifier = Some(number.to_string());
+        world.send(&one).expect("there is room");
+    }
+    assert_eq!(world.send(&sticky), Err(StickyError::Full.into()));
+    world.server.uninstall("p.sender", 0);
+    assert_eq!(world.server.broadcasts.counts().2, 0);
+    let nobody = Sender {
+        uid: 10_777,
+        result: None,
+    };
+    let refused = world.server.broadcast(nobody, &sticky, 0);
+    assert_eq!(refused, Err(StickyError::Permission.into()));
+}
+
+#[test]
+fn receivers_and_what_is_under_way_are_bounded() {
+    let mut world = World::new();
+    let one = world.one;
+    for number in 0..REGISTERED_PER_PROCESS_MAX {
+        world.register(one, number as i64, 0);
+    }
+    let key = ProcessKey {
+        uid: 10_000,
+        name: "p.one".to_owned(),
+    };
+    let all = &mut world.server.broadcasts;
+    let refused = all.register(one, &key, "p.one", registration(-1, 0));
+    assert_eq!(refused, Err(BroadcastError::Receivers));
+    for _ in 0..ORDERED_PER_USER_MAX {
+        world.send(&act(true)).expect("there is room");
+    }
+    let refused = world.send(&act(true));
+    assert_eq!(refused, Err(BroadcastError::Ordered(SENDER)));
+    world.server.died(one, Death::Exit, 0);
+    world.server.assert_consistent();
+    assert_eq!(world.server.broadcasts.counts().0, 0);
+}

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+//! [`Senders`]: the binders that applications know PendingIntents by. Each is a node of the
+//! server's own, so a PendingIntent outlives the process that made it.
+
+use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
+
+use binder::{Binder, Call, CallError, Parcel, Service};
+use server::{PendingId, PendingIntents};
+
+/// The node of one: what is asked of it goes through `ISystem`, which knows who asks.
+pub(crate) struct Sender;
+
+impl Service for Sender {
+    fn descriptor(&self) -> &str {
+        "android.content.IIntentSender"
+    }
+
+    fn on_transact(
+        &self,
+        _: &Call,
+        _: u32,
+        _: &mut Parcel,
+        _: &mut Parcel,
+    ) -> Result<(), CallError> {
+        Err(CallError::UnknownTransaction)
+    }
+}
+
+/// See the module. As many as there are PendingIntents.
+#[derive(Default)]
+pub(crate) struct Senders {
+    all: BTreeMap<PendingId, Binder>,
+    /// By the address of the node, which is nobody else's while it is held here.
+    by_node: HashMap<usize, PendingId>,
+}
+
+fn address(binder: &Binder) -> Option<usize> {
+    match binder {
+        Binder::Local(node) => Some(Arc::as_ptr(node).addr()),
+        Binder::Remote(_) => None,
+    }
+}
+
+impl Senders {
+    /// What one is known by; `make` makes it the first time.
+    pub(crate) fn of(&mut self, id: PendingId, make: impl FnOnce() -> Binder) -> Binder {
+        let binder = self.all.entry(id).or_insert_with(make);
+        if let Some(address) = address(binder) {
+            self.by_node.insert(address, id);
+        }
+        binder.clone()
+    }
+
+    /// Which one a binder is; none if it has ended, or is none of these.
+    pub(crate) fn find(&self, binder: &Binder) -> Option<PendingId> {
+        self.by_node.get(&address(binder)?).copied()
+    }
+
+    /// Those that have ended go.
+    pub(crate) fn keep(&mut self, pending: &PendingIntents) {
+        if self.all.len() == pending.len() {
+            return;
+        }
+        self.all.retain(|id, _| pending.peek(*id).is_some());
+        let all = &self.all;
+        self.by_node.retain(|_, id| all.contains_key(id));
+    }
+}

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+package org.example.giver;
+
+import android.content.BroadcastReceiver;
+import android.content.Context;
+import android.content.Intent;
+import android.os.Bundle;
+import android.util.Log;
+
+/** One of those that an ordered broadcast goes through. */
+public final class Middle extends BroadcastReceiver {
+    @Override
+    public void onReceive(Context context, Intent intent) {
+        Log.i("Middle", "found " + getResultCode());
+        Bundle extras = getResultExtras(true);
+        extras.putString("by", extras.getString("by", "") + "Middle ");
+        setResultExtras(extras);
+        setResultCode(getResultCode() * 10 + 3);
+        if (intent.getBooleanExtra("abort", false)) {
+            setResultData("aborted");
+            abortBroadcast();
+        }
+    }
+}

@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+//! What goes from one package to another under `takt system`: content, PendingIntents, binders in
+//! extras, ordered and sticky broadcasts.
+
+use e2e::world::World;
+
+const GIVER: &str = "org.example.giver";
+const TAKER: &str = "org.example.taker";
+
+#[test]
+fn packages_use_what_others_provide_and_send_what_others_gave() {
+    let world = World::begin();
+    for app in ["giver", "taker"] {
+        world.install(app);
+    }
+    world.said(&["am", "start", "-n", "org.example.taker/.Main"]);
+    world.await_line(TAKER, "Taker", "released");
+    content(&world);
+    pending_intents(&world);
+    in_order(&world);
+    // The PendingIntent goes on without the process that made it.
+    world.said(&["am", "startservice", "-n", "org.example.giver/.Worker"]);
+    let giver = world.pid(GIVER);
+    let before = world.log(GIVER, "Private").len();
+    assert_eq!(kill(giver), 0);
+    world.await_true("it ends", || !e2e::world::is_alive(giver));
+    world.said(&["am", "start", "-n", "org.example.taker/.Again"]);
+    world.await_line(TAKER, "Again", "sent");
+    world.await_line(GIVER, "Private", "got mine and again");
+    assert_eq!(world.log(GIVER, "Private").len(), before + 1);
+    assert_ne!(world.pid(GIVER), giver);
+    // It ends with its package.
+    world.said(&["uninstall", GIVER]);
+    world.said(&["am", "start", "-n", "org.example.taker/.Again"]);
+    world.await_line(TAKER, "Again", "cancelled");
+    let state = world.said(&["dumpsys"]);
+    for line in ["ordered broadcasts: 0, sticky: 0\n", "pending intents: 0\n"] {
+        assert!(state.contains(line), "{state}");
+    }
+}
+
+fn kill(pid: u64) -> i32 {
+    use rustix::process::{Pid, Signal, kill_process};
+    let pid = i32::try_from(pid).ok().and_then(Pid::from_raw);
+    kill_process(pid.expect("a number"), Signal::KILL).map_or(1, |()| 0)
+}
+
+/// A provider of another process: all its calls, and who may make them.
+fn content(world: &World) {
+    let said = world.log(TAKER, "Taker");
+    let sum: u64 = 1 + (0..30_000_u64).map(|it| 1000 + it).sum::<u64>();
+    let many = format!("many 30001 {sum}");
+    let expected = [
+        "inserted content://org.example.giver.notes/notes/1 and 2",
+        "updated 1, deleted 1, again 0",
+        "say it by org.example.taker elsewhere true, type vnd.android.cursor.dir/note",
+        "row 1 better 0.5 3 true of 5",
+        &many,
+        "read from a file",
+        "hidden is refused",
+        "locked is refused",
+    ];
+    assert_eq!(said[..expected.len()], expected, "{said:#?}");
+    // The provider's own changes, those that a caller made and those of a service beside it.
+    let heard = world.log(TAKER, "Observer");
+    for (number, times) in [(1, 1), (2, 2)] {
+        let line = format!("changed {number} by itself false");
+        let count = heard.iter().filter(|it| **it == line).count();
+        assert_eq!(count, times, "{heard:?}");
+    }
+}
+
+/// What only their creator reaches, started by another, in the creator's name.
+fn pending_intents(world: &World) {
+    let said = world.log(TAKER, "Taker");
+    for line in [
+        "result 7 here is giver",
+        "given by org.example.giver",
+        "finished 42 from private",
+        "once is once",
+    ] {
+        assert!(said.iter().any(|it| it == line), "{line}: {said:#?}");
+    }
+    assert_eq!(world.log(GIVER, "Back"), ["started with taker's"]);
+    assert_eq!(world.log(GIVER, "Worker"), ["started with taker's"]);
+    let private = [
+        "got fixed and null",
+        "got mine and taker's",
+        "got once and null",
+    ];
+    assert_eq!(world.log(GIVER, "Private"), private);
+}
+
+/// By priority, through both packages; one aborts; one comes later and finds what stays.
+fn in_order(world: &World) {
+    world.said(&["am", "start", "-n", "org.example.taker/.Order"]);
+    let aborted = "end 8123 aborted First Middle";
+    world.await_line(TAKER, "Order", aborted);
+    let mut said = world.log(TAKER, "Order");
+    said.sort();
+    let expected = [
+        aborted,
+        "end 91234 begun First Middle",
+        "found stays",
+        "heard stays sticky true",
+        "sticky is refused",
+    ];
+    assert_eq!(said, expected);
+    assert_eq!(world.log(GIVER, "First"), ["found 9", "found 8"]);
+    assert_eq!(world.log(GIVER, "Middle"), ["found 912", "found 812"]);
+}
