@@ -317,11 +317,15 @@ mod tests {
 
     #[test]
     fn the_rule() {
-        assert!(faults(&[row("reactive", 1, 1.0), row("ours", 0, 1.04)]).is_empty());
-        assert_eq!(
-            faults(&[row("reactive", 1, 1.0), row("ours", 0, 1.05)]).len(),
-            1
-        );
+        let with = |energy| {
+            let long = Row {
+                latency_ns: 26_666_666,
+                ..row("reactive", 0, 1.0)
+            };
+            faults(&[long, row("reactive", 1, 0.7), row("ours", 0, energy)])
+        };
+        assert!(with(1.04).is_empty());
+        assert_eq!(with(1.05).len(), 1, "more than with 20 bursts");
         assert_eq!(
             faults(&[row("reactive", 0, 1.0), row("ours", 2, 1.0)]).len(),
             2
