@@ -8,9 +8,9 @@
 //! gets its reservation back. When the kernel refuses, the thread goes back to the policy that it
 //! started with, for good, and the grant says why.
 
-use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::Relaxed;
+use std::sync::{Arc, OnceLock};
 
 use rt::clock::{Clock as _, Monotonic, thread_time_ns};
 use rt::policy::{Policy, PolicyError, Priority, Refusal, Reservation, Tid};
@@ -73,6 +73,18 @@ const FREED_EARLY_NS: i64 = 5_000;
 
 /// A thread asks again in this many periods, then takes the refusal for good.
 const REFUSALS_MAX: u32 = 64;
+
+/// Whether a thread may go from its reservation to FIFO and back: on kernels of Debian 12, where
+/// that was tried. On 6.18 one thread of some hundred got its reservation back and never ran
+/// again: the kernel still took it for held back, and its timer was over. There the kernel alone
+/// fills a budget up.
+fn may_free() -> bool {
+    static MAY_FREE: OnceLock<bool> = OnceLock::new();
+    *MAY_FREE.get_or_init(|| {
+        let release = std::fs::read_to_string("/proc/sys/kernel/osrelease");
+        release.is_ok_and(|it| it.starts_with("6.1."))
+    })
+}
 
 /// What the thread runs under.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -150,7 +162,9 @@ impl Reserving {
         self.claim = self.governor.as_ref().and_then(Governor::claim);
         self.speed = self.claim.as_ref().map_or(Speed::FULL, Claim::speed);
         let governor = self.claim.as_ref().map(|it| Arc::clone(it.governor()));
-        self.watch = Watch::start(above, self.rescue, self.budget.period_ns, governor).ok();
+        self.watch = may_free()
+            .then(|| Watch::start(above, self.rescue, self.budget.period_ns, governor).ok())
+            .flatten();
     }
 
     /// The thread ends.
@@ -181,7 +195,9 @@ impl Reserving {
         if wanted_ns.saturating_sub(wake_ns) as i64 > self.budget.left_ns(spent_ns) {
             counts.raised.fetch_add(1, Relaxed);
             self.want(work_ns, spent_ns);
-            self.leave(spent_ns, 0);
+            if may_free() {
+                self.leave(spent_ns, 0);
+            }
         } else if let Some(watch) = &self.watch {
             watch.begin(now_ns, spent_ns, self.budget.end_ns());
         }
@@ -212,7 +228,9 @@ impl Reserving {
             Met::Nothing if over_ns == 0 => {}
             Met::Nothing => {
                 counts.late.fetch_add(1, Relaxed);
-                self.leave(spent_ns, over_ns);
+                if may_free() {
+                    self.leave(spent_ns, over_ns);
+                }
             }
             Met::Freed { spent_ns: freed_ns } => {
                 counts.freed.fetch_add(u64::from(over_ns > 0), Relaxed);
