@@ -9,9 +9,9 @@ use binder::{Binder, Call, CallError, Parcel, Service};
 use server::{PendingId, PendingIntents};
 
 /// The node of one: what is asked of it goes through `ISystem`, which knows who asks.
-pub(crate) struct Sender;
+pub(crate) struct SenderNode;
 
-impl Service for Sender {
+impl Service for SenderNode {
     fn descriptor(&self) -> &str {
         "android.content.IIntentSender"
     }

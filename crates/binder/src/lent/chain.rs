@@ -280,7 +280,8 @@ fn bring(
     bearer.is_served.load(SeqCst)
 }
 
-/// Lends until the thread is done. It lends in a circle as long as that has not left its wait.
+/// Lends until the thread is done. Its word says that it has left its wait, so no circle is
+/// expected; where other locks close one for a moment, this looks again.
 fn await_return(offer: &Offer<'_, Private>) {
     let mut looks = 0;
     loop {

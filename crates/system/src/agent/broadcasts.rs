@@ -5,8 +5,7 @@ use binder::stub::{Answer, Exception, Failure};
 use intent::{Authority, Filter, Pattern, PatternKind};
 use server::BroadcastId;
 use server::broadcasts::{
-    BroadcastError, Delivery, Outcome as Result_, Registration, Sender, Shout as Shouted,
-    StickyError, Target,
+    self, BroadcastError, Delivery, Registration, Sender, StickyError, Target,
 };
 
 use super::{Event, Outcome, Receiver, Shout, Wish, full, security, too_much};
@@ -103,7 +102,7 @@ impl Event<'_> {
                 is_sticky: true,
                 uid,
                 payload,
-                outcome: Result_::default(),
+                outcome: broadcasts::Outcome::default(),
             };
             self.state.deliver(self.process, delivery);
         }
@@ -129,7 +128,7 @@ impl Event<'_> {
 
     pub(super) fn broadcast(&mut self, shout: &Shout) -> Answer<()> {
         let payload = self.keep(&shout.wish)?;
-        let shouted = Shouted {
+        let shouted = broadcasts::Shout {
             intent: intent_of(&shout.wish),
             payload,
             permissions: shout.permissions.clone(),
@@ -145,14 +144,14 @@ impl Event<'_> {
         sent.map(drop).map_err(|it| refused(&it))
     }
 
-    pub(super) fn outcome(&mut self, of: &Outcome) -> Answer<Result_> {
+    pub(super) fn outcome(&mut self, of: &Outcome) -> Answer<broadcasts::Outcome> {
         let data = of.data.clone();
         let bytes = data.as_ref().map_or(0, String::len);
         if bytes > crate::payloads::WISH_BYTES_MAX {
             return Err(too_much(crate::payloads::TooMuch::One(bytes)));
         }
         let has_extras = !of.extras.whole.bytes.is_empty();
-        Ok(Result_ {
+        Ok(broadcasts::Outcome {
             code: of.code,
             data,
             extras: has_extras.then(|| self.keep(&of.extras)).transpose()?,
@@ -169,7 +168,7 @@ impl Event<'_> {
         let outcome = self.outcome(of);
         let (outcome, failure) = match outcome {
             Ok(outcome) => (outcome, None),
-            Err(failure) => (Result_::default(), Some(failure)),
+            Err(failure) => (broadcasts::Outcome::default(), Some(failure)),
         };
         let id = BroadcastId(id.cast_unsigned());
         let server = &mut self.state.server;

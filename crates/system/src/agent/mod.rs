@@ -35,7 +35,7 @@ pub(crate) use stubs::{
 
 use crate::daemon::Shared;
 use crate::payloads::TooMuch;
-use crate::senders::Sender;
+use crate::senders::SenderNode;
 use crate::state::State;
 
 /// One node for all processes.
@@ -308,7 +308,7 @@ impl ISystem for Agent {
     }
 
     fn pending(&self, kind: i32, request: i32, wish: &Wish, flags: i32) -> Answer<Option<Binder>> {
-        let make = || self.0.binder.add(Sender);
+        let make = || self.0.binder.add(SenderNode);
         self.with(|it| it.pending((kind, request), wish, flags.cast_unsigned(), make))
     }
 
