@@ -168,25 +168,31 @@ fn end(child: &mut Child) {
     let _ = child.wait();
 }
 
-/// Each thread's name, state, system call and where in the kernel it waits; without the right to
-/// know, less.
+/// Each thread's name, state, system call and where in the kernel it waits, its priority (negative:
+/// of real time), its time on a processor and its wait for one; without the right to know, less.
 fn threads_of(process: u32) -> String {
     let tasks = std::fs::read_dir(format!("/proc/{process}/task"));
     let mut text = String::new();
     for task in tasks.into_iter().flatten().flatten() {
         let read = |name: &str| std::fs::read_to_string(task.path().join(name)).unwrap_or_default();
         let stat = read("stat");
-        // After the name, which may hold anything.
-        let state = stat.rsplit(") ").next().and_then(|it| it.chars().next());
+        // After the name, which may hold anything: the state is the first, the priority the 16th.
+        let fields: Vec<_> = stat.rsplit(") ").next().unwrap_or_default().split(' ').collect();
+        let field = |index: usize| fields.get(index).copied().unwrap_or("?");
+        let schedstat = read("schedstat");
+        let mut times = schedstat.split_ascii_whitespace().map(|it| it.parse().unwrap_or(0));
+        let mut next_ms = || times.next().unwrap_or(0_u64) / 1_000_000;
+        let (on_cpu_ms, waiting_ms) = (next_ms(), next_ms());
         let (name, call, place) = (read("comm"), read("syscall"), read("wchan"));
         let _ = writeln!(
             text,
-            "  {} {} {} {} {}",
+            "  {} {} {} {place} {} priority {}, {on_cpu_ms} ms on a processor, {waiting_ms} ms \
+             ready for one",
             task.file_name().display(),
             name.trim_end(),
-            state.unwrap_or('?'),
+            field(0),
             call.trim_end(),
-            place
+            field(15),
         );
     }
     text
