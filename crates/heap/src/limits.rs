@@ -55,6 +55,13 @@ pub const SLACK_WAIT_NS_MAX: u64 = 1_000_000;
 /// back soon.
 pub const SLEEP_NS_MAX: u64 = 250_000_000;
 
+/// Between two full collections that threads only ask for, the collector sleeps this part of the
+/// first one's time: so much of a processor is left to ordinary threads.
+pub const REST_PART: u64 = 4;
+
+/// It sleeps no longer then: a collection may have waited long for a thread without a processor.
+pub const REST_NS_MAX: u64 = 100_000_000;
+
 /// Full collections that an allocation waits for before it reports that memory is exhausted. The
 /// second one frees what the first found held by objects that were still young.
 pub const COLLECTIONS_BEFORE_OUT_OF_MEMORY: u32 = 2;

@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 
 use rt::sys::tid;
 
-use crate::limits::{DEBT_WAIT_NS, SLEEP_NS_MAX};
+use crate::limits::{DEBT_WAIT_NS, REST_NS_MAX, REST_PART, SLEEP_NS_MAX};
 use crate::sys::debt::Debt;
 use crate::sys::wait::Bell;
 
@@ -171,6 +171,11 @@ impl Pace {
         self.clears_soft.swap(false, Ordering::SeqCst)
     }
 
+    /// A full collection is wanted, and by nobody who lacks memory.
+    fn is_wanted_at_leisure(&self) -> bool {
+        self.fulls.is_wanted() && !self.clears_soft.load(Ordering::SeqCst)
+    }
+
     /// Blocks taken since the last call.
     pub(crate) fn take_blocks(&self) -> u32 {
         self.blocks.swap(0, Ordering::Relaxed)
@@ -204,6 +209,31 @@ impl Pace {
 
     pub(crate) fn is_stopping(&self) -> bool {
         self.is_stopping.load(Ordering::SeqCst)
+    }
+}
+
+/// What other threads have of a processor while some ask for one full collection after the other.
+///
+/// The collector is more urgent than any ordinary thread. Without a rest, three threads that do
+/// nothing but ask keep all others of their processor from running.
+#[derive(Debug, Default)]
+pub(crate) struct Rest {
+    until_ns: u64,
+}
+
+impl Rest {
+    /// A full collection that began at `from_ns` ends.
+    pub(crate) fn begin(&mut self, from_ns: u64, now_ns: u64) {
+        let rest_ns = now_ns.saturating_sub(from_ns) / REST_PART;
+        self.until_ns = now_ns + rest_ns.min(REST_NS_MAX);
+    }
+
+    /// How long the wanted full collection has to wait. None waits that an allocation needs.
+    pub(crate) fn left_ns(&self, pace: &Pace, now_ns: u64) -> u64 {
+        match pace.is_wanted_at_leisure() {
+            true => self.until_ns.saturating_sub(now_ns),
+            false => 0,
+        }
     }
 }
 
@@ -280,6 +310,21 @@ mod tests {
         assert_eq!(rings(&|| pace.note_blocks(1)), 0);
         pace.take_blocks();
         assert_eq!(rings(&|| pace.note_blocks(10)), 1);
+    }
+
+    #[test]
+    fn a_collection_that_is_only_wished_for_leaves_others_a_part_of_the_time() {
+        let (pace, mut rest) = (Pace::default(), Rest::default());
+        rest.begin(1_000, 9_000);
+        assert_eq!(rest.left_ns(&pace, 9_000), 0, "nobody wants one");
+        pace.fulls.want();
+        assert_eq!(rest.left_ns(&pace, 9_000), 8_000 / REST_PART);
+        assert_eq!(rest.left_ns(&pace, 9_000 + 8_000 / REST_PART), 0);
+        pace.clears_soft.store(true, Ordering::SeqCst);
+        assert_eq!(rest.left_ns(&pace, 9_000), 0, "an allocation waits");
+        pace.take_clears_soft();
+        rest.begin(0, 1 << 40);
+        assert_eq!(rest.left_ns(&pace, 1 << 40), REST_NS_MAX);
     }
 
     #[test]

@@ -11,7 +11,7 @@ use rt::thread::{Builder, SpawnError, Thread};
 use abi::alloc::BLOCK_SHIFT;
 
 use crate::binding::Binding;
-use crate::collector::pacing::{Resource, sleep_ns};
+use crate::collector::pacing::{Resource, Rest, sleep_ns};
 use crate::collector::ticker::Ticker;
 use crate::cycle::TraceKind;
 use crate::events::EventKind;
@@ -152,6 +152,7 @@ fn run_rc(heap: &Heap, mut rc: Rc<'_>) {
             return;
         }
         if let Some(work) = schedule.next(heap) {
+            let start_ns = Monotonic.now_ns();
             heap.note_policies();
             pace.epochs.start();
             match work {
@@ -175,10 +176,9 @@ fn run_rc(heap: &Heap, mut rc: Rc<'_>) {
             pace.announce();
             heap.counters.collector_ns.set(thread_time_ns());
             heap.after_collection();
-            schedule.done(heap, work);
+            schedule.done(heap, work, start_ns);
         } else {
-            pace.announce();
-            schedule.sleep(heap, seen);
+            schedule.wait(heap, seen);
         }
     }
 }
@@ -188,6 +188,7 @@ fn run_stw(heap: &Heap, mut stw: Stw<'_>) {
     let blocks = heap.blocks.count();
     // The sweep after the pause must not let mutators run dry.
     let reserve = blocks / 8 + (heap.config.reserve_bytes >> BLOCK_SHIFT);
+    let mut rest = Rest::default();
     loop {
         let seen = pace.rings();
         if pace.is_stopping() {
@@ -206,7 +207,9 @@ fn run_stw(heap: &Heap, mut stw: Stw<'_>) {
         pace.set_threshold(pace.blocks() + ahead);
         let is_full = heap.takeable_blocks() <= reserve;
         let is_idle = pace.blocks() == 0;
-        let is_wanted = pace.epochs.is_wanted() || pace.fulls.is_wanted();
+        let start_ns = Monotonic.now_ns();
+        let rest_ns = rest.left_ns(pace, start_ns);
+        let is_wanted = pace.epochs.is_wanted() || (pace.fulls.is_wanted() && rest_ns == 0);
         if is_wanted || (is_full && !is_idle) {
             heap.note_policies();
             pace.epochs.start();
@@ -218,6 +221,10 @@ fn run_stw(heap: &Heap, mut stw: Stw<'_>) {
             pace.announce();
             heap.counters.collector_ns.set(thread_time_ns());
             heap.after_collection();
+            rest.begin(start_ns, Monotonic.now_ns());
+        } else if rest_ns != 0 {
+            // Who waits would look again at once, and ring.
+            pace.sleep(seen, rest_ns);
         } else {
             pace.announce();
             pace.sleep(seen, crate::limits::SLEEP_NS_MAX);
@@ -241,6 +248,7 @@ struct Schedule {
     last_trace_ns: u64,
     /// Blocks in use at which a trace begins: counts alone did not free enough.
     trace_blocks: u32,
+    rest: Rest,
 }
 
 impl Schedule {
@@ -256,18 +264,19 @@ impl Schedule {
             last_epoch_ns: now_ns,
             last_trace_ns: now_ns,
             trace_blocks: heap.blocks.count() / 4,
+            rest: Rest::default(),
         }
     }
 
     fn next(&self, heap: &Heap) -> Option<Work> {
         let pace = &heap.pace;
-        if pace.fulls.is_wanted() {
+        let now_ns = Monotonic.now_ns();
+        if pace.fulls.is_wanted() && self.rest.left_ns(pace, now_ns) == 0 {
             return Some(Work::Full);
         }
         if heap.verifier.is_asked() {
             return Some(Work::Verify);
         }
-        let now_ns = Monotonic.now_ns();
         let blocks = pace.blocks();
         let log = heap.log.used_count();
         let is_stale =
@@ -289,14 +298,27 @@ impl Schedule {
         Some(Work::Epoch(is_trace_due.then_some(TraceKind::Ordinary)))
     }
 
-    fn done(&mut self, heap: &Heap, work: Work) {
+    fn done(&mut self, heap: &Heap, work: Work, start_ns: u64) {
         self.last_epoch_ns = Monotonic.now_ns();
+        if work == Work::Full {
+            self.rest.begin(start_ns, self.last_epoch_ns);
+        }
         if work != Work::Epoch(None) && work != Work::Verify {
             self.last_trace_ns = self.last_epoch_ns;
             let used = heap.free.used_count();
             // Half of what is left: the trace itself takes time in which nothing is freed.
             self.trace_blocks = used + (heap.blocks.count() - used.min(heap.blocks.count())) / 2;
         }
+    }
+
+    fn wait(&mut self, heap: &Heap, seen: u32) {
+        let rest_ns = self.rest.left_ns(&heap.pace, Monotonic.now_ns());
+        if rest_ns != 0 {
+            // Who waits would look again at once, and ring.
+            return heap.pace.sleep(seen, rest_ns);
+        }
+        heap.pace.announce();
+        self.sleep(heap, seen);
     }
 
     fn sleep(&mut self, heap: &Heap, seen: u32) {
