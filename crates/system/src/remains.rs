@@ -7,6 +7,7 @@
 
 use std::path::Path;
 
+use rt::clock::{Clock, Monotonic};
 use rustix::io::Errno;
 use rustix::process::{
     Pid, PidfdFlags, Signal, WaitOptions, getpid, pidfd_open, pidfd_send_signal,
@@ -15,7 +16,9 @@ use rustix::process::{
 
 /// Looks until nothing is found: one that forks meanwhile is found by the next, and children of one
 /// that ends have lost their parent then.
-const LOOKS_MAX: usize = 256;
+const LOOKS_MAX: usize = 1_000;
+/// Between two looks: who is killed needs a processor to end.
+const PAUSE_NS: u64 = 2_000_000;
 /// The name of a server's process.
 const SERVER: &str = "takt";
 
@@ -24,21 +27,30 @@ pub(crate) fn adopt_orphans() -> Result<(), Errno> {
     set_child_subreaper(Some(getpid()))
 }
 
-/// Ends all that a package has left, and says how many there were.
+/// Ends all that a package has left, in some seconds at most, and says how many there were.
 pub(crate) fn end_all_of(uid: u32) -> usize {
     let mut count = 0;
     for _ in 0..LOOKS_MAX {
-        let ended = look(Path::new("/proc"), uid);
-        count += ended;
-        if ended == 0 {
+        let look = look(Path::new("/proc"), uid);
+        count += look.killed;
+        if !look.has_found {
             break;
         }
+        Monotonic.sleep_until(Monotonic.now_ns() + PAUSE_NS);
     }
     count
 }
 
-fn look(proc: &Path, uid: u32) -> usize {
-    let mut ended = 0;
+/// What one look has found.
+#[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
+struct Look {
+    killed: usize,
+    /// A dead child counts: what it started last may not be in this look's list.
+    has_found: bool,
+}
+
+fn look(proc: &Path, uid: u32) -> Look {
+    let mut look = Look::default();
     let entries = std::fs::read_dir(proc).into_iter().flatten().flatten();
     for entry in entries {
         let name = entry.file_name();
@@ -54,18 +66,18 @@ fn look(proc: &Path, uid: u32) -> usize {
             continue;
         };
         let is_child = found.parent == getpid();
-        if found.is_dead {
-            if is_child {
-                // Nobody else waits for it.
-                let _ = waitpid(Some(pid), WaitOptions::NOHANG);
-            }
-        } else if (is_child || is_alone(proc, &found))
-            && pidfd_send_signal(&pidfd, Signal::KILL).is_ok()
-        {
-            ended += 1;
+        if !is_child && !is_alone(proc, &found) {
+            continue;
+        }
+        look.has_found |= is_child || !found.is_dead;
+        if !found.is_dead {
+            look.killed += usize::from(pidfd_send_signal(&pidfd, Signal::KILL).is_ok());
+        } else if is_child {
+            // Nobody else waits for it.
+            let _ = waitpid(Some(pid), WaitOptions::NOHANG);
         }
     }
-    ended
+    look
 }
 
 /// Its parent is neither of its package nor a server.
