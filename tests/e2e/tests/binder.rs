@@ -193,7 +193,8 @@ fn stubs_in_java_call_a_service_in_rust() {
     check(client.lines().collect(), 7);
     assert!(client.0.wait().expect("it ends").success());
     golden::await_that("its end is heard", || !connection.is_alive());
-    assert_eq!(process.references(), (0, 0), "{}", process.dump());
+    // A looper may still be at the end of the last call.
+    golden::await_that("nothing of it is left", || process.references() == (0, 0));
 }
 
 #[test]
