@@ -154,7 +154,7 @@ impl Shared {
         let mut state = self.state.lock();
         let wake = state.next_wake();
         let outcome = event(&mut state);
-        state.settle();
+        state.settle(Monotonic.now_ns());
         let is_earlier = state
             .next_wake()
             .is_some_and(|it| wake.is_none_or(|was| it < was));

@@ -526,8 +526,8 @@ fn dumped(state: &State) -> String {
     let _ = writeln!(
         text,
         "intents: {payloads} with {bytes} bytes\nlog: {lines} lines, {dropped} dropped\n\
-         broadcasts too early for a start: {}",
-        state.too_early
+         broadcasts that were lost: {}",
+        state.lost
     );
     let (receivers, ordered, sticky) = server.broadcasts.counts();
     let _ = writeln!(
