@@ -35,4 +35,4 @@ mod verbs;
 pub use client::{Client, ClientError};
 pub use server::processes::Limits;
 
-pub use daemon::{App, Daemon, Host, Options, Prepared, SystemError, open};
+pub use daemon::{App, Daemon, Grants, Host, Options, Prepared, SystemError, open};

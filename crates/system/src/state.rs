@@ -6,6 +6,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 
 use binder::Binder;
 use rt::peer::PidFd;
+use rt::policy::Priority;
 use rustix::process::{Signal, pidfd_send_signal};
 use server::activities::Visit;
 use server::broadcasts::{Delivery, Outcome, Target};
@@ -55,6 +56,8 @@ pub(crate) struct Running {
     app: Option<IAppProxy>,
     steps: Queue,
     pub(crate) sandbox: Option<Vec<BoundRow>>,
+    /// The most urgent real-time priority that the server grants its threads.
+    pub(crate) granted: Option<Priority>,
 }
 
 /// See the module.
@@ -367,12 +370,20 @@ impl State {
             app: None,
             steps: self.early.remove(&process).unwrap_or_default(),
             sandbox,
+            granted: None,
         };
         if self.server.processes.get(process).is_none() {
             running.kill();
         }
         self.by_pid.insert(running.pid, process);
         self.running.insert(process, running);
+    }
+
+    /// What the server grants its threads.
+    pub(crate) fn granted(&mut self, process: ProcessId, most: Option<Priority>) {
+        if let Some(running) = self.running.get_mut(&process) {
+            running.granted = most;
+        }
     }
 
     /// It has said who it is.
