@@ -10,8 +10,9 @@ use std::sync::Arc;
 use rustix::io::Errno;
 use rustix::pipe::PipeFlags;
 
+use crate::grants::Grants;
 use crate::plan::Plan;
-use crate::report::Report;
+use crate::report::{Bound, Report};
 use crate::spec::Spec;
 use crate::step::Step;
 
@@ -54,6 +55,7 @@ fn missing(report: &Report) -> String {
 pub struct Confinement {
     steps: Arc<Vec<Step>>,
     report: Report,
+    grants: Option<Grants>,
 }
 
 /// A step that failed, as a child tells it: its number and what the kernel said.
@@ -63,15 +65,25 @@ impl Confinement {
     /// Makes all that entering needs, and tries it in a child that then ends: what the report says
     /// was seen to work. What did not is left out, or refused if `strictness` says so.
     pub fn prepare(spec: &Spec, strictness: Strictness) -> Result<Self, Error> {
-        let Plan { steps, report } = Plan::of(spec)?;
+        let Plan {
+            steps,
+            report,
+            grants,
+        } = Plan::of(spec)?;
         let steps = Arc::new(steps);
-        let mut made = Self { steps, report };
+        let mut made = Self {
+            steps,
+            report,
+            grants,
+        };
         for (step, errno) in made.trial().map_err(Error::Trial)?.into_iter().rev() {
             let steps = Arc::get_mut(&mut made.steps).expect("the trial's child is gone");
             for bound in steps.remove(step).bounds() {
                 made.report.lose(*bound, &errno.to_string());
             }
         }
+        // The trial's child asks nobody any more.
+        drop(made.grants.as_ref().and_then(Grants::receive));
         let is_whole = made.report.missing().next().is_none();
         match strictness {
             Strictness::Strict if !is_whole => Err(Error::Missing(made.report)),
@@ -84,9 +96,20 @@ impl Confinement {
         &self.report
     }
 
+    /// Who grants real-time policies to the process, once; none if nobody is asked. The process's
+    /// threads wait for [`Grants::keep`], and are told that there is no such call if this is
+    /// dropped. A command whose grants nobody has taken does not start.
+    pub fn take_grants(&mut self) -> Option<Grants> {
+        self.grants
+            .take()
+            .filter(|_| self.report.holds(Bound::RealTime))
+    }
+
     /// The command's process enters the sandbox before it becomes the command's program, be it by
     /// `spawn` or by `exec`. A step that fails fails the start.
-    pub fn confine(self, command: &mut Command) {
+    pub fn confine(mut self, command: &mut Command) {
+        // What nobody has taken lets no process wait.
+        self.grants = None;
         // SAFETY: the closure makes system calls alone, as `Step` promises: it takes no memory and
         // no lock, and frees nothing.
         unsafe {

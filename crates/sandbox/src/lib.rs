@@ -13,6 +13,7 @@
 mod calls;
 mod confinement;
 mod files;
+mod grants;
 mod group;
 mod plan;
 mod report;
@@ -22,7 +23,9 @@ mod sys;
 
 pub use confinement::{Confinement, Error, Strictness};
 pub use files::landlock_level;
+pub use grants::Grants;
 pub use group::{Group, GroupError};
+pub use plan::may_raise;
 pub use report::{Bound, Report, State};
 pub use spec::{
     Access, Grant, Identity, Limits, LocalSockets, Network, OtherProcesses, RealTime, Spec,

@@ -7,6 +7,7 @@ use rustix::thread::{CapabilitySet, UnshareFlags};
 
 use crate::calls;
 use crate::files::{self, LEVEL_DEVICE_CALLS, LEVEL_PORTS, LEVEL_SCOPES, LEVEL_TRUNCATION};
+use crate::grants::{self, Grants};
 use crate::report::{Bound, Report, State};
 use crate::spec::{Identity, LocalSockets, Network, OtherProcesses, RealTime, Spec};
 use crate::step::Step;
@@ -14,10 +15,19 @@ use crate::step::Step;
 /// What real-time threads need that set their policies themselves.
 const OF_REAL_TIME: CapabilitySet = CapabilitySet::SYS_NICE.union(CapabilitySet::IPC_LOCK);
 
+/// Whether a child may have real-time priorities up to this one by its limits.
+pub fn may_raise(priority: u8) -> bool {
+    let own = rustix::thread::capabilities(None);
+    let is_free = own.is_ok_and(|it| it.effective.contains(CapabilitySet::SYS_RESOURCE));
+    let limit = rustix::process::getrlimit(Resource::Rtprio).maximum;
+    is_free || limit.is_none_or(|it| u64::from(priority) <= it)
+}
+
 /// Steps in their order, and what they promise.
 pub(crate) struct Plan {
     pub(crate) steps: Vec<Step>,
     pub(crate) report: Report,
+    pub(crate) grants: Option<Grants>,
 }
 
 /// What it takes to make a child another user's.
@@ -46,6 +56,7 @@ impl Plan {
         let mut plan = Self {
             steps: Vec::new(),
             report: Report::default(),
+            grants: None,
         };
         for (bound, why) in &spec.lacks {
             plan.misses(*bound, why.as_str());
@@ -57,6 +68,7 @@ impl Plan {
         plan.namespaces(spec, &means);
         plan.rights(spec, &means);
         plan.landlock(spec, &means)?;
+        plan.ask(spec);
         plan.calls(spec);
         plan.report.sort();
         Ok(plan)
@@ -110,6 +122,12 @@ impl Plan {
         }
         let how = match spec.real_time {
             RealTime::AsUser => return,
+            // The limit is nought as well; what is asked comes with the filters.
+            RealTime::Asked(_) => {
+                self.limit(Bound::RealTime, Resource::Rtprio, 0);
+                self.limit(Bound::RealTime, Resource::Nice, 0);
+                return;
+            }
             RealTime::FromOutside => {
                 self.limit(Bound::RealTime, Resource::Rtprio, 0);
                 "RLIMIT_RTPRIO 0, given from outside alone".to_owned()
@@ -122,6 +140,22 @@ impl Plan {
         };
         self.limit(Bound::RealTime, Resource::Nice, 0);
         self.holds(Bound::RealTime, how);
+    }
+
+    /// The first of the filters: the others are stricter, and have the last word.
+    fn ask(&mut self, spec: &Spec) {
+        let RealTime::Asked(priority) = spec.real_time else {
+            return;
+        };
+        match Grants::up_to(priority) {
+            Ok((grants, far)) => {
+                self.steps.push(Step::Ask(grants::program(), far));
+                self.grants = Some(grants);
+                let how = format!("RLIMIT_RTPRIO 0, given from outside up to {priority}");
+                self.holds(Bound::RealTime, how);
+            }
+            Err(error) => self.misses(Bound::RealTime, error.to_string()),
+        }
     }
 
     fn tasks(&mut self, spec: &Spec, means: &Means, of_group: Option<u64>) {
@@ -161,7 +195,9 @@ impl Plan {
 
     fn rights(&mut self, spec: &Spec, means: &Means) {
         let kept = match spec.real_time {
-            RealTime::FromOutside | RealTime::UpTo(_) => CapabilitySet::empty(),
+            RealTime::FromOutside | RealTime::UpTo(_) | RealTime::Asked(_) => {
+                CapabilitySet::empty()
+            }
             // Another user has none.
             RealTime::AsUser if means.identity.is_some() => CapabilitySet::empty(),
             RealTime::AsUser => OF_REAL_TIME & means.capabilities,

@@ -193,6 +193,9 @@ pub enum RealTime {
     FromOutside,
     /// The threads themselves, up to this priority: whoever starts them has granted it.
     UpTo(u8),
+    /// The threads themselves, up to this priority; each time the kernel asks who starts them, by
+    /// [`crate::Grants`]. For whoever may not raise limits, and has CAP_SYS_NICE.
+    Asked(u8),
     /// The threads themselves, as far as their user may: RLIMIT_RTPRIO and RLIMIT_NICE, or
     /// CAP_SYS_NICE and CAP_IPC_LOCK, stay.
     AsUser,

@@ -12,6 +12,7 @@ use rustix::process::{DumpableBehavior, Resource, Rlimit};
 use rustix::thread::{CapabilitySet, CapabilitySets, Gid, Uid, UnshareFlags};
 use seccompiler::BpfProgram;
 
+use crate::grants;
 use crate::report::Bound;
 use crate::spec::Identity;
 use crate::sys;
@@ -64,6 +65,8 @@ pub(crate) enum Step {
     Files(OwnedFd),
     /// A filter of system calls.
     Calls(BpfProgram),
+    /// A filter whose calls are asked about at the other end of a socket.
+    Ask(BpfProgram, OwnedFd),
 }
 
 impl Step {
@@ -81,6 +84,7 @@ impl Step {
             Self::OwnProcess(..) => &[Bound::OtherProcesses],
             Self::Files(_) => &OF_LANDLOCK,
             Self::Calls(_) => &OF_FILTERS,
+            Self::Ask(..) => &[Bound::RealTime],
         }
     }
 
@@ -108,6 +112,7 @@ impl Step {
                 sys::landlock_grant(ruleset.as_fd(), own.as_fd(), *rights)
             }
             Self::Files(ruleset) => sys::landlock_restrict(ruleset.as_fd()),
+            Self::Ask(program, far) => grants::listen(program, far.as_fd()),
             Self::Calls(program) => seccompiler::apply_filter(program).map_err(|_| {
                 // The library's error is the system's last one.
                 let last = std::io::Error::last_os_error();

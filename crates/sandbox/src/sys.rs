@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The kernel's calls that no library of ours wraps for use between `fork` and `exec`: each is one
-//! system call, allocates nothing and takes no lock.
+//! The kernel's calls that no library of ours wraps for use between `fork` and `exec`, and those of
+//! who grants policies: each is one system call, allocates nothing and takes no lock.
 
-use std::os::fd::{AsRawFd, BorrowedFd};
+use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd as _, OwnedFd};
 
 use rustix::io::Errno;
 use rustix::thread::UnshareFlags;
+use seccompiler::BpfProgram;
 
 /// The kernel's `struct landlock_path_beneath_attr`.
 #[repr(C, packed)]
@@ -79,4 +80,124 @@ fn check(returned: libc::c_long) -> Result<libc::c_long, Errno> {
     // No memory is taken for an error of the system's own.
     let last = std::io::Error::last_os_error();
     Err(Errno::from_io_error(&last).unwrap_or(Errno::INVAL))
+}
+
+/// The kernel's `struct seccomp_notif`: a thread waits for an answer.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Notice {
+    pub(crate) id: u64,
+    /// The kernel's number of the thread that calls.
+    pub(crate) thread: u32,
+    flags: u32,
+    pub(crate) call: i32,
+    arch: u32,
+    address: u64,
+    pub(crate) words: [u64; 6],
+}
+
+const _: () = assert!(size_of::<Notice>() == 80);
+
+/// The kernel's `struct seccomp_notif_resp`.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Reply {
+    pub(crate) id: u64,
+    pub(crate) value: i64,
+    pub(crate) error: i32,
+    pub(crate) flags: u32,
+}
+
+const _: () = assert!(size_of::<Reply>() == 24);
+
+/// What is done with a listener: the kernel reads and writes so many bytes as the number says.
+const fn control_number<T>(direction: libc::c_ulong, number: libc::c_ulong) -> libc::c_ulong {
+    let kind = b'!' as libc::c_ulong;
+    direction << 30 | (size_of::<T>() as libc::c_ulong) << 16 | kind << 8 | number
+}
+
+const WRITE: libc::c_ulong = 1;
+const READ_AND_WRITE: libc::c_ulong = 3;
+
+/// The next call that waits; an error if it waits no more.
+pub(crate) fn notice(listener: BorrowedFd<'_>) -> Result<Notice, Errno> {
+    // The kernel wants it zero.
+    let mut notice = Notice::default();
+    control(listener, READ_AND_WRITE, 0, &mut notice).map(|()| notice)
+}
+
+/// Lets it go on.
+pub(crate) fn reply(listener: BorrowedFd<'_>, reply: &Reply) -> Result<(), Errno> {
+    control(listener, READ_AND_WRITE, 1, &mut { *reply })
+}
+
+/// Whether it waits still.
+pub(crate) fn is_waiting(listener: BorrowedFd<'_>, id: u64) -> bool {
+    control(listener, WRITE, 2, &mut { id }).is_ok()
+}
+
+/// What the kernel may write to: numbers alone, of which any value is one.
+trait Numbers {}
+impl Numbers for Notice {}
+impl Numbers for Reply {}
+impl Numbers for u64 {}
+
+fn control<T: Numbers>(
+    listener: BorrowedFd<'_>,
+    direction: libc::c_ulong,
+    number: libc::c_ulong,
+    value: &mut T,
+) -> Result<(), Errno> {
+    let request = control_number::<T>(direction, number);
+    // SAFETY:
+    // 1. The request says how large `value` is, and the kernel touches no more.
+    // 2. `Numbers` may have any value that is written.
+    let returned = unsafe { libc::ioctl(listener.as_raw_fd(), request, std::ptr::from_mut(value)) };
+    check(returned.into()).map(drop)
+}
+
+/// A filter whose calls are asked about at the descriptor that comes back.
+pub(crate) fn listen(program: &BpfProgram) -> Result<OwnedFd, Errno> {
+    let list = libc::sock_fprog {
+        len: program.len() as u16,
+        filter: program.as_ptr().cast_mut().cast(),
+    };
+    // SAFETY:
+    // 1. `list` names `program`, whose lines have the kernel's form, and is read alone.
+    // 2. What comes back is a descriptor of nobody else's.
+    unsafe {
+        let made = check(libc::syscall(
+            libc::SYS_seccomp,
+            libc::SECCOMP_SET_MODE_FILTER,
+            libc::SECCOMP_FILTER_FLAG_NEW_LISTENER,
+            &raw const list,
+        ))?;
+        Ok(OwnedFd::from_raw_fd(made as i32))
+    }
+}
+
+/// A thread's policy, with the flag beside it.
+pub(crate) fn policy(thread: i32) -> Result<i32, Errno> {
+    // SAFETY: a number.
+    let policy = unsafe { libc::sched_getscheduler(thread) };
+    check(policy.into()).map(|it| it as i32)
+}
+
+/// Gives a thread a policy; what it starts is ordinary.
+pub(crate) fn set_policy(thread: i32, policy: i32, priority: i32, nice: i32) -> Result<(), Errno> {
+    const RESET_ON_FORK: u64 = 1;
+    let low = |it: i32| u64::from(it.cast_unsigned());
+    // Size and policy, flags, nice value and priority, and no reservation.
+    let attributes: [u64; 6] = [
+        48 | low(policy) << 32,
+        RESET_ON_FORK,
+        low(nice) | low(priority) << 32,
+        0,
+        0,
+        0,
+    ];
+    // SAFETY: the kernel reads the 48 bytes that the first word says.
+    let returned =
+        unsafe { libc::syscall(libc::SYS_sched_setattr, thread, attributes.as_ptr(), 0_u32) };
+    check(returned).map(drop)
 }

@@ -19,7 +19,7 @@ use binder::{Process, Side};
 use rt::bell::{Bell, Bells, Hearing};
 use rt::clock::{Clock, Monotonic};
 use rt::peer::PidFd;
-use rt::policy::Policy;
+use rt::policy::{Policy, Priority};
 use rt::socket::Socket;
 use rt::stop::StopBell;
 use rt::sync::PiMutex;
@@ -109,6 +109,16 @@ pub struct Prepared {
     pub command: Command,
     /// What it is confined by; none if it is not.
     pub sandbox: Option<Vec<BoundRow>>,
+    /// Who grants its threads real-time policies; none if nobody is asked.
+    pub grants: Option<Grants>,
+}
+
+/// Real-time policies that the server grants a process from outside.
+pub struct Grants {
+    /// The most urgent of them.
+    pub most: Priority,
+    /// Grants them to the process of this number, until it and all that it has started are gone.
+    pub keep: Box<dyn FnOnce(i32) + Send>,
 }
 
 /// Why a server does not begin.
@@ -154,7 +164,7 @@ impl Shared {
         let mut state = self.state.lock();
         let wake = state.next_wake();
         let outcome = event(&mut state);
-        state.settle();
+        state.settle(Monotonic.now_ns());
         let is_earlier = state
             .next_wake()
             .is_some_and(|it| wake.is_none_or(|was| it < was));
@@ -382,6 +392,7 @@ impl Daemon {
         let Prepared {
             mut command,
             sandbox,
+            grants,
         } = prepared;
         let (near, far) = Socket::pair().map_err(|it| it.to_string())?;
         // Before the other end can speak: its messages name their sender.
@@ -392,12 +403,15 @@ impl Daemon {
         // Our copy of the child's end goes: then its death closes the socket.
         drop(command);
         let own_user = prepared_user(sandbox.as_deref(), start.key.uid);
-        let begun = self.begin(start, &mut child, (near.into_fd(), sandbox));
+        let most = grants.as_ref().map(|it| it.most);
+        let begun = keep_grants(grants, child.id().cast_signed())
+            .and_then(|()| self.begin(start, &mut child, (near.into_fd(), sandbox)));
         if begun.is_err() {
             let _ = child.kill();
             let _ = child.wait();
         }
         let (pidfd, log) = begun?;
+        self.shared.with(|it| it.granted(start.process, most));
         Ok(Kept {
             child,
             own_user,
@@ -491,6 +505,17 @@ impl Daemon {
             }
         }
     }
+}
+
+/// Threads wait for who grants them a policy, so that one is as urgent as they may be. It is no
+/// more urgent: a process that asks all the time takes no more than its own threads might.
+fn keep_grants(grants: Option<Grants>, pid: i32) -> Result<(), String> {
+    let Some(Grants { most, keep }) = grants else {
+        return Ok(());
+    };
+    let builder = Builder::new("grants").policy(Policy::Fifo(most));
+    let thread = builder.spawn(move || keep(pid));
+    thread.map(drop).map_err(|it| it.to_string())
 }
 
 /// The user of a package that has one of its own.

@@ -5,6 +5,7 @@
 //! - [`daemon`]: the loop that starts processes, hears their deaths and logs, and keeps the time.
 //! - `state`: what one lock covers, and how the state machine's effects are carried out.
 //! - `agent`: what an application's process says over Binder, and the steps that it fetches.
+//! - `queue`: those steps, and what of them outlives the process.
 //! - `door` and [`protocol`]: the socket of the commands; [`client`] is its other end.
 //! - `verbs`: what the commands ask for.
 //! - `disk`, `logs`, `payloads`: packages, lines of logs, intents; `remains` and `sweeps`: what a
@@ -24,6 +25,7 @@ mod door;
 mod logs;
 mod payloads;
 pub mod protocol;
+mod queue;
 mod remains;
 mod senders;
 mod state;
@@ -33,4 +35,4 @@ mod verbs;
 pub use client::{Client, ClientError};
 pub use server::processes::Limits;
 
-pub use daemon::{App, Daemon, Host, Options, Prepared, SystemError, open};
+pub use daemon::{App, Daemon, Grants, Host, Options, Prepared, SystemError, open};

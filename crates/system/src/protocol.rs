@@ -120,7 +120,8 @@ pub struct ProcessRow {
     pub real_time_threads: Option<u32>,
     /// Their policies, each with how many have it.
     pub policies: Vec<(String, u32)>,
-    /// The priority up to which the kernel grants its threads such policies; 0 for none.
+    /// The priority up to which the kernel or the server grants its threads such policies; 0 for
+    /// none.
     pub real_time_max: Option<u32>,
     /// What its sandbox bounds; none if it runs without one, or does not run.
     pub sandbox: Option<Vec<BoundRow>>,

@@ -6,6 +6,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 
 use binder::Binder;
 use rt::peer::PidFd;
+use rt::policy::Priority;
 use rustix::process::{Signal, pidfd_send_signal};
 use server::activities::Visit;
 use server::broadcasts::{Delivery, Outcome, Target};
@@ -18,8 +19,9 @@ use server::{
 use crate::agent::{IApp as _, IAppProxy, ISystemProxy, Step, Wish};
 use crate::contents::Contents;
 use crate::logs::Logs;
-use crate::payloads::{Payloads, TooMuch, binders, flat, size};
+use crate::payloads::{Payloads, TooMuch, binders, component, flat, size};
 use crate::protocol::BoundRow;
+use crate::queue::{Queue, Waiting};
 use crate::senders::Senders;
 
 /// Steps that wait for one process; one that lets more come does not look for them.
@@ -52,8 +54,10 @@ pub(crate) struct Running {
     pub(crate) pid: i32,
     pidfd: PidFd,
     app: Option<IAppProxy>,
-    steps: VecDeque<Step>,
+    steps: Queue,
     pub(crate) sandbox: Option<Vec<BoundRow>>,
+    /// The most urgent real-time priority that the server grants its threads.
+    pub(crate) granted: Option<Priority>,
 }
 
 /// See the module.
@@ -72,10 +76,10 @@ pub(crate) struct State {
     pub(crate) contents: Contents,
     pub(crate) senders: Senders,
     /// Steps of processes that the kernel does not have yet.
-    early: BTreeMap<ProcessId, VecDeque<Step>>,
+    early: BTreeMap<ProcessId, Queue>,
     wakes: BTreeSet<u64>,
-    /// Broadcasts that were lost, as too many waited for a process to be started.
-    pub(crate) too_early: u64,
+    /// Broadcasts that were lost: too many waited for a process, or it died too often.
+    pub(crate) lost: u64,
 }
 
 impl State {
@@ -85,54 +89,96 @@ impl State {
         self.payloads.keep(wish, || self.server.payloads())
     }
 
-    /// Carries out what an event has left, in order.
-    pub(crate) fn settle(&mut self) {
-        // Carrying out ends processes at most, which is heard of later: one turn is enough.
-        for effect in self.server.take_effects() {
-            match effect {
-                Effect::StartProcess {
-                    process,
-                    key,
-                    package,
-                } => self.starts.push_back(Start {
-                    process,
-                    key,
-                    package,
-                }),
-                Effect::EndProcess { process, why } => self.end(process, why),
-                Effect::Activity {
-                    process,
-                    activity,
-                    visit,
-                } => self.visit(process, activity, &visit),
-                Effect::Service {
-                    process,
-                    service,
-                    step,
-                } => self.serve(process, service, step),
-                Effect::WakeAt(at) => {
-                    self.wakes.insert(at.next_multiple_of(WAKE_NS));
-                }
-                Effect::Provider { process, step } => self.contents.tell(process, &step),
-                Effect::Broadcast { process, delivery } => self.deliver(process, delivery),
-                Effect::BroadcastResult {
-                    process,
-                    number,
-                    payload,
-                    outcome,
-                } => self.tell_result(process, number, payload, outcome),
-                // There is no launcher.
-                Effect::Home => {}
+    /// Carries out what an event has left, in order. What waited for a process that is ended may
+    /// have another one started, which ends nothing: the second turn is the last.
+    pub(crate) fn settle(&mut self, now: u64) {
+        loop {
+            let effects = self.server.take_effects();
+            if effects.is_empty() {
+                return;
+            }
+            for effect in effects {
+                self.carry_out(effect, now);
             }
         }
     }
 
-    fn end(&mut self, process: ProcessId, why: EndReason) {
+    fn carry_out(&mut self, effect: Effect, now: u64) {
+        match effect {
+            Effect::StartProcess {
+                process,
+                key,
+                package,
+            } => self.starts.push_back(Start {
+                process,
+                key,
+                package,
+            }),
+            Effect::EndProcess { process, why } => self.end(process, why, now),
+            Effect::Activity {
+                process,
+                activity,
+                visit,
+            } => self.visit(process, activity, &visit),
+            Effect::Service {
+                process,
+                service,
+                step,
+            } => self.serve(process, service, step),
+            Effect::WakeAt(at) => {
+                self.wakes.insert(at.next_multiple_of(WAKE_NS));
+            }
+            Effect::Provider { process, step } => self.contents.tell(process, &step),
+            Effect::Broadcast { process, delivery } => self.deliver(process, delivery),
+            Effect::BroadcastResult {
+                process,
+                number,
+                payload,
+                outcome,
+            } => self.tell_result(process, number, payload, outcome),
+            // There is no launcher.
+            Effect::Home => {}
+        }
+    }
+
+    /// The state machine knows the process no more, so it fetches nothing from now on.
+    fn end(&mut self, process: ProcessId, why: EndReason, now: u64) {
         self.starts.retain(|it| it.process != process);
+        let left = self.take_queue(process);
         if let Some(running) = self.running.get(&process) {
             let text = format!("takt system ends this process: {why:?}\n");
             self.logs.hear(running.pid.unsigned_abs(), text.as_bytes());
             running.kill();
+        }
+        match why {
+            EndReason::ForceStop | EndReason::PackageGone => {}
+            EndReason::StartLate
+            | EndReason::NotAnswering
+            | EndReason::ProviderDied
+            | EndReason::Unknown => self.send_again(left, now),
+        }
+    }
+
+    /// What waits for a process, wherever that is on its way.
+    fn take_queue(&mut self, process: ProcessId) -> Queue {
+        match self.running.get_mut(&process) {
+            Some(running) => std::mem::take(&mut running.steps),
+            None => self.early.remove(&process).unwrap_or_default(),
+        }
+    }
+
+    /// Broadcasts whose process died before it fetched them go to the next one of their receiver.
+    /// They come before all that is sent from now on.
+    fn send_again(&mut self, left: Queue, now: u64) {
+        let (left, lost) = left.outliving();
+        self.lost += lost;
+        for it in left {
+            let receiver = it.step.component.as_deref().and_then(component);
+            let process = receiver.and_then(|it| self.server.receiver_again(&it, now));
+            match process {
+                Some(process) => self.push(process, it),
+                None => self.lost += 1,
+            }
         }
     }
 
@@ -249,16 +295,15 @@ impl State {
         self.push(process, step);
     }
 
-    fn push(&mut self, process: ProcessId, step: Step) {
+    fn push(&mut self, process: ProcessId, waiting: impl Into<Waiting>) {
+        let waiting = waiting.into();
         let Some(running) = self.running.get_mut(&process) else {
             // What is for a process that nobody wants any more is gone with it.
             if self.server.processes.get(process).is_some() {
                 let early = self.early.entry(process).or_default();
-                let is_ordered = step.kind == ISystemProxy::STEP_BROADCAST
-                    && step.numbers.get(2).is_some_and(|it| *it != 0);
-                match is_ordered || early.len() < EARLY_MAX {
-                    true => early.push_back(step),
-                    false => self.too_early += 1,
+                match waiting.step.is_ordered() || early.len() < EARLY_MAX {
+                    true => early.push(waiting),
+                    false => self.lost += 1,
                 }
             }
             return;
@@ -268,7 +313,7 @@ impl State {
             running.kill();
             return;
         }
-        running.steps.push_back(step);
+        running.steps.push(waiting);
         if running.steps.len() == 1 {
             running.tell();
         }
@@ -306,7 +351,7 @@ impl State {
             if is_enough && !taken.is_empty() {
                 break;
             }
-            taken.extend(running.steps.pop_front());
+            taken.extend(running.steps.pop());
         }
         taken
     }
@@ -325,12 +370,20 @@ impl State {
             app: None,
             steps: self.early.remove(&process).unwrap_or_default(),
             sandbox,
+            granted: None,
         };
         if self.server.processes.get(process).is_none() {
             running.kill();
         }
         self.by_pid.insert(running.pid, process);
         self.running.insert(process, running);
+    }
+
+    /// What the server grants its threads.
+    pub(crate) fn granted(&mut self, process: ProcessId, most: Option<Priority>) {
+        if let Some(running) = self.running.get_mut(&process) {
+            running.granted = most;
+        }
     }
 
     /// It has said who it is.
@@ -346,16 +399,17 @@ impl State {
         self.server.attached(process, pid, now);
     }
 
-    /// A process is gone.
+    /// A process is gone. If the state machine has ended it, [`Self::end`] has looked at its queue.
     pub(crate) fn died(&mut self, process: ProcessId, how: Death, now: u64) {
+        let left = self.take_queue(process);
         if let Some(running) = self.running.remove(&process) {
             self.by_pid.remove(&running.pid);
         }
-        self.early.remove(&process);
         self.contents.forget(process);
         self.published.retain(|_, (home, _)| *home != process);
         self.connected.retain(|_, (client, ..)| *client != process);
         self.server.died(process, how, now);
+        self.send_again(left, now);
     }
 
     /// The process that has this number of the kernel's.

@@ -346,6 +346,7 @@ fn rows(state: &State) -> Vec<ProcessRow> {
             state: run,
             restart_in_ms,
             sandbox: running.and_then(|it| it.sandbox.clone()),
+            real_time_max: running.and_then(|it| it.granted).map(|it| it.get().into()),
             ..row(&it.key, &it.package)
         });
     }
@@ -378,7 +379,8 @@ fn of_kernel(pid: u32, row: &mut ProcessRow) {
     let small = |it: u64| u32::try_from(it).unwrap_or(u32::MAX);
     row.memory_kib = field(&status.unwrap_or_default(), "VmRSS:");
     let limit = field(&limits.unwrap_or_default(), "Max realtime priority");
-    row.real_time_max = limit.map(small);
+    // By its limit, or by the server.
+    row.real_time_max = row.real_time_max.max(limit.map(small));
     let Ok(threads) = std::fs::read_dir(format!("/proc/{pid}/task")) else {
         return;
     };
@@ -526,8 +528,8 @@ fn dumped(state: &State) -> String {
     let _ = writeln!(
         text,
         "intents: {payloads} with {bytes} bytes\nlog: {lines} lines, {dropped} dropped\n\
-         broadcasts too early for a start: {}",
-        state.too_early
+         broadcasts that were lost: {}",
+        state.lost
     );
     let (receivers, ordered, sticky) = server.broadcasts.counts();
     let _ = writeln!(

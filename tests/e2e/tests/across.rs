@@ -18,6 +18,17 @@ fn packages_use_what_others_provide_and_send_what_others_gave() {
     content(&world);
     pending_intents(&world);
     in_order(&world);
+    // The PendingIntent goes on without the process that made it.
+    world.said(&["am", "startservice", "-n", "org.example.giver/.Worker"]);
+    let giver = world.pid(GIVER);
+    let before = world.log(GIVER, "Private").len();
+    assert_eq!(kill(giver), 0);
+    world.await_true("it ends", || !e2e::world::is_alive(giver));
+    world.said(&["am", "start", "-n", "org.example.taker/.Again"]);
+    world.await_line(TAKER, "Again", "sent");
+    world.await_line(GIVER, "Private", "got mine and again");
+    assert_eq!(world.log(GIVER, "Private").len(), before + 1);
+    assert_ne!(world.pid(GIVER), giver);
     // It ends with its package.
     world.said(&["uninstall", GIVER]);
     world.said(&["am", "start", "-n", "org.example.taker/.Again"]);
@@ -26,6 +37,12 @@ fn packages_use_what_others_provide_and_send_what_others_gave() {
     for line in ["ordered broadcasts: 0, sticky: 0\n", "pending intents: 0\n"] {
         assert!(state.contains(line), "{state}");
     }
+}
+
+fn kill(pid: u64) -> i32 {
+    use rustix::process::{Pid, Signal, kill_process};
+    let pid = i32::try_from(pid).ok().and_then(Pid::from_raw);
+    kill_process(pid.expect("a number"), Signal::KILL).map_or(1, |()| 0)
 }
 
 /// A provider of another process: all its calls, and who may make them.

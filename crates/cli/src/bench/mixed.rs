@@ -95,8 +95,8 @@ fn faults(outcome: &Outcome) -> Vec<String> {
     let mut rows = outcome.rows.iter();
     if rows.any(|it| it.priority == 0) {
         faults.push(
-            "the control task ran as an ordinary thread: its policy was refused, as without \
-             CAP_SYS_RESOURCE where RLIMIT_RTPRIO is low (`takt ps --json` says what holds)"
+            "the control task ran as an ordinary thread: its policy was refused, as with neither \
+             CAP_SYS_RESOURCE nor CAP_SYS_NICE (`takt ps --json` says what holds)"
                 .to_owned(),
         );
     }

@@ -8,9 +8,10 @@ use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use ::system::App;
 use ::system::protocol::BoundRow;
+use ::system::{App, Grants};
 use anyhow::{Context, Result};
+use rt::policy::Priority;
 use rustix::fs::{
     AtFlags, Dir, FileType, Gid, Mode, OFlags, Uid, chownat, fchown, fstat, mkdirat, openat,
 };
@@ -84,7 +85,7 @@ impl Bounds {
         command: &mut Command,
         framework: &Framework,
         app: &App<'_>,
-    ) -> Result<Option<Vec<BoundRow>>> {
+    ) -> Result<(Option<Vec<BoundRow>>, Option<Grants>)> {
         let kept = ENVIRONMENT.map(|name| (name, std::env::var_os(name)));
         command.env_clear();
         command.envs(kept.into_iter().filter_map(|(name, it)| Some((name, it?))));
@@ -93,12 +94,12 @@ impl Bounds {
         command.current_dir("/");
         let Some(strictness) = self.how.strictness() else {
             give(&app.data, rustix::process::geteuid().as_raw())?;
-            return Ok(None);
+            return Ok((None, None));
         };
         let places = places(framework)?;
         let user = user_of(app.process.uid, &places, &self.state);
         let spec = self.spec(places, user, Some(app));
-        let made = Confinement::prepare(&spec, strictness)
+        let mut made = Confinement::prepare(&spec, strictness)
             .context("refused: it cannot be confined (--sandbox)")?;
         let own = spec
             .identity
@@ -106,8 +107,13 @@ impl Bounds {
         let owner = own.map_or(rustix::process::geteuid().as_raw(), |it| it.uid);
         give(&app.data, owner)?;
         let rows = rows(made.report());
+        let grants = made.take_grants().and_then(|it| {
+            let most = Priority::new(it.most())?;
+            let keep = Box::new(move |process| it.keep(process));
+            Some(Grants { most, keep })
+        });
         made.confine(command);
-        Ok(Some(rows))
+        Ok((Some(rows), grants))
     }
 
     fn spec(
@@ -144,7 +150,12 @@ impl Bounds {
             local_sockets: LocalSockets::Refused,
             // Who serves calls reads there how urgent its caller is.
             other_processes: OtherProcesses::Listed,
-            real_time: granted.map_or(RealTime::FromOutside, |it| RealTime::UpTo(*it)),
+            real_time: match granted {
+                None => RealTime::FromOutside,
+                // A limit asks nobody each time.
+                Some(priority) if sandbox::may_raise(*priority) => RealTime::UpTo(*priority),
+                Some(priority) => RealTime::Asked(*priority),
+            },
             limits: Limits {
                 tasks: Some(TASKS_MAX),
                 open_files: Some(OPEN_FILES_MAX),

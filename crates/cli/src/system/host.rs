@@ -61,8 +61,12 @@ impl JavaHost {
         }
         // It is read there by its descriptor, and the log takes this place.
         command.stdout(Stdio::from(description));
-        let sandbox = self.bounds.confine(&mut command, &framework, app)?;
-        Ok(Prepared { command, sandbox })
+        let (sandbox, grants) = self.bounds.confine(&mut command, &framework, app)?;
+        Ok(Prepared {
+            command,
+            sandbox,
+            grants,
+        })
     }
 
     /// As on Android: another one for each package and signer, and the same after a new install.

@@ -7,7 +7,7 @@
 mod children;
 mod programs;
 
-use programs::{Folder, Outcome, free, is_root, level, run, victim};
+use programs::{Folder, Outcome, forsaken, free, granted, is_root, level, run, victim};
 use sandbox::{Access, Bound, Confinement, Error, Grant, LocalSockets, Network, RealTime};
 use sandbox::{OtherProcesses, State, Strictness};
 
@@ -263,6 +263,54 @@ fn a_grant_of_real_time_is_no_right() {
     }
     let outcome = run(up_to(0), &["raise", "fifo"]);
     assert!(is_refused(&outcome), "{outcome:?}");
+}
+
+/// The same where nobody may raise a limit: whoever starts it is asked. What is beyond the grant is
+/// refused as without one, and so is all that is for other threads than its own.
+#[test]
+fn what_is_granted_from_outside_ends_at_the_grant() {
+    if !is_root() {
+        return;
+    }
+    let folder = Folder::new(27);
+    let asked = |most| {
+        let mut spec = folder.spec();
+        spec.real_time = RealTime::Asked(most);
+        spec
+    };
+    let made = Confinement::prepare(&asked(1), Strictness::Best).unwrap();
+    assert!(made.report().holds(Bound::RealTime), "{:?}", made.report());
+    for way in [
+        "fifo",
+        "round robin",
+        "by the older call",
+        "parameters",
+        "a thread",
+        "back",
+    ] {
+        let outcome = granted(asked(1), &["raise", way]);
+        assert!(outcome.is_done, "{way}: {outcome:?}");
+    }
+    for way in [
+        "deadline",
+        "nice",
+        "limit",
+        "user",
+        "more",
+        "a child",
+        "its starter",
+    ] {
+        let outcome = granted(asked(1), &["raise", way]);
+        assert!(is_refused(&outcome), "{way}: {outcome:?}");
+    }
+    let outcome = granted(asked(0), &["raise", "fifo"]);
+    assert!(is_refused(&outcome), "{outcome:?}");
+    // Nobody is there who could be asked.
+    let outcome = forsaken(asked(1), &["raise", "fifo"]);
+    assert!(
+        !outcome.is_done && outcome.said.contains(ENOSYS),
+        "{outcome:?}"
+    );
 }
 
 #[test]

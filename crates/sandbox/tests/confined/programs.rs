@@ -7,11 +7,11 @@ use std::os::unix::fs::PermissionsExt;
 use std::os::unix::net::{SocketAddr, UnixListener};
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Command, Output, Stdio};
 
 use sandbox::{
-    Access, Confinement, Grant, Identity, Limits, LocalSockets, Network, OtherProcesses, RealTime,
-    Spec, Strictness,
+    Access, Confinement, Grant, Grants, Identity, Limits, LocalSockets, Network, OtherProcesses,
+    RealTime, Spec, Strictness,
 };
 use tempfile::TempDir;
 
@@ -129,6 +129,35 @@ pub(crate) fn run(spec: Spec, words: &[&str]) -> Outcome {
     outcome(confined(&spec, words))
 }
 
+/// `hostile WORDS` under a specification by which policies are granted from outside.
+pub(crate) fn granted(spec: Spec, words: &[&str]) -> Outcome {
+    let (child, grants) = begun(&spec, words);
+    let pid = child.id().cast_signed();
+    let keeper = rt::thread::Builder::new("grants");
+    let keeper = keeper.spawn(move || grants.keep(pid)).unwrap();
+    let outcome = outcome_of(child.wait_with_output().unwrap());
+    // Nobody is left who could ask.
+    keeper.join();
+    outcome
+}
+
+/// The same, and who grants them is gone.
+pub(crate) fn forsaken(spec: Spec, words: &[&str]) -> Outcome {
+    let (child, grants) = begun(&spec, words);
+    drop(grants);
+    outcome_of(child.wait_with_output().unwrap())
+}
+
+fn begun(spec: &Spec, words: &[&str]) -> (Child, Grants) {
+    let mut command = Command::new(program(spec));
+    command.args(words).stdin(Stdio::null()).current_dir("/");
+    let mut made = Confinement::prepare(spec, Strictness::Best).unwrap();
+    let grants = made.take_grants().expect("they are asked for");
+    made.confine(&mut command);
+    command.stdout(Stdio::piped()).stderr(Stdio::piped());
+    (command.spawn().unwrap(), grants)
+}
+
 /// `hostile WORDS` with all rights of this user.
 pub(crate) fn free(words: &[&str]) -> Outcome {
     let mut command = Command::new(hostile());
@@ -137,7 +166,10 @@ pub(crate) fn free(words: &[&str]) -> Outcome {
 }
 
 fn outcome(mut command: Command) -> Outcome {
-    let output = command.output().unwrap();
+    outcome_of(command.output().unwrap())
+}
+
+fn outcome_of(output: Output) -> Outcome {
     let said = String::from_utf8(output.stdout).unwrap();
     let complaint = String::from_utf8_lossy(&output.stderr);
     assert!(!complaint.contains("panicked"), "{complaint}");

@@ -180,6 +180,22 @@ fn raise(verb: &str) -> io::Result<()> {
             (libc::SYS_prlimit64, &[99, 99], words)
         }
         "user" => return call(libc::SYS_setuid, [0; 4]).map(drop),
+        "more" => return policy(libc::SCHED_FIFO, 2 << 32, [0; 3]),
+        "its starter" => {
+            let starter = std::os::unix::process::parent_id();
+            let words = [i64::from(starter), number(libc::SCHED_FIFO)];
+            (libc::SYS_sched_setscheduler, &[1], words)
+        }
+        "parameters" => {
+            raise("fifo")?;
+            (libc::SYS_sched_setparam, &[1], [0, 0])
+        }
+        "a thread" => return raise_another(),
+        "back" => {
+            raise("fifo")?;
+            return policy(libc::SCHED_OTHER, 0, [0; 3]);
+        }
+        "a child" => return in_child("fifo"),
         "fifo" => return policy(libc::SCHED_FIFO, 1 << 32, [0; 3]),
         "round robin" => return policy(libc::SCHED_RR, 1 << 32, [0; 3]),
         "deadline" => {
@@ -191,7 +207,47 @@ fn raise(verb: &str) -> io::Result<()> {
         _ => panic!("not known: {verb}"),
     };
     let [first, second] = words;
-    call(call_number, [first, second, value.as_ptr() as i64, 0]).map(drop)
+    let value = value.as_ptr() as i64;
+    let words = match call_number {
+        libc::SYS_sched_setparam => [first, value, 0, 0],
+        _ => [first, second, value, 0],
+    };
+    call(call_number, words).map(drop)
+}
+
+/// Another thread of its own.
+#[allow(clippy::disallowed_methods, reason = "a program as others write it")]
+fn raise_another() -> io::Result<()> {
+    let (say, hear) = std::sync::mpsc::sync_channel(1);
+    let (end, until) = std::sync::mpsc::sync_channel::<()>(1);
+    let other = std::thread::spawn(move || {
+        let _ = say.send(call(libc::SYS_gettid, [0; 4]));
+        let _ = until.recv();
+    });
+    let thread = hear.recv().expect("it says so")?;
+    let priority = [1_u64];
+    let words = [
+        thread,
+        i64::from(libc::SCHED_FIFO),
+        priority.as_ptr() as i64,
+        0,
+    ];
+    let outcome = call(libc::SYS_sched_setscheduler, words);
+    drop(end);
+    other.join().expect("it ends");
+    outcome.map(drop)
+}
+
+/// What it has started, which keeps the filter.
+fn in_child(way: &str) -> io::Result<()> {
+    let output = Command::new("/proc/self/exe")
+        .args(["raise", way])
+        .output()?;
+    let said = String::from_utf8_lossy(&output.stdout).into_owned();
+    match output.status.success() {
+        true => Ok(()),
+        false => Err(io::Error::other(said)),
+    }
 }
 
 /// `sched_setattr`: nice value and priority in one word, as they lie in the kernel's structure.

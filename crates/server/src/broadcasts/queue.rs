@@ -3,8 +3,11 @@
 
 use std::collections::VecDeque;
 
+use intent::Component;
+
 use super::{BroadcastError, Delivery, ORDERED_PER_USER_MAX, Ordered, Outcome, Sender};
 use super::{Shout, Target, Turn};
+use crate::packages::Kind;
 use crate::processes::Question;
 use crate::{BroadcastId, Effect, ProcessId, Server};
 
@@ -26,6 +29,15 @@ impl Server {
                 Some((process, target))
             }
         }
+    }
+
+    /// The process of a manifest's receiver, whose last one died before it had a broadcast. None if
+    /// it cannot be had.
+    pub fn receiver_again(&mut self, receiver: &Component, now: u64) -> Option<ProcessId> {
+        let found = self.packages.named(Kind::Receiver, receiver)?;
+        let key = found.package.process_of(found.component);
+        let turn = Turn::Component(receiver.clone(), key);
+        self.place_of(&turn, now).map(|(process, _)| process)
     }
 
     pub(super) fn deliver_to(&mut self, turn: &Turn, uid: u32, shout: &Shout, now: u64) {

@@ -1,0 +1,358 @@
+// SPDX-License-Identifier: Apache-2.0
+//! [`Queue`]: the steps that wait for one process, and what of them outlives it.
+//!
+//! A broadcast without order for a manifest's receiver is not its process's own: if that dies
+//! before it fetches the broadcast, the next process of the receiver gets it. The rest goes with
+//! its process: the state machine says again what is still wanted.
+
+use std::collections::VecDeque;
+
+use crate::agent::{ISystemProxy, Step};
+
+/// Deaths that a broadcast outlives. A process that fails at each start is started again for it so
+/// often: with the waits between that takes some four minutes.
+pub(crate) const DEATHS_MAX: u8 = 8;
+
+/// See the module. Who fills it bounds it.
+#[derive(Default)]
+pub(crate) struct Queue(VecDeque<Waiting>);
+
+/// A step, and how often its process has died.
+pub(crate) struct Waiting {
+    pub(crate) step: Step,
+    deaths: u8,
+}
+
+impl From<Step> for Waiting {
+    fn from(step: Step) -> Self {
+        Self { step, deaths: 0 }
+    }
+}
+
+impl Queue {
+    pub(crate) fn push(&mut self, waiting: Waiting) {
+        self.0.push_back(waiting);
+    }
+
+    /// What its process fetches; that is not sent again, whatever becomes of the process.
+    pub(crate) fn pop(&mut self) -> Option<Step> {
+        self.0.pop_front().map(|it| it.step)
+    }
+
+    pub(crate) fn front(&self) -> Option<&Step> {
+        self.0.front().map(|it| &it.step)
+    }
+
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &Step> + Clone {
+        self.0.iter().map(|it| &it.step)
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Its process has died: what is sent again, in order, and how many have died too often.
+    pub(crate) fn outliving(self) -> (Vec<Waiting>, u64) {
+        let mut lost = 0;
+        let mut left = Vec::new();
+        for mut it in self.0 {
+            if !it.step.outlives() {
+                continue;
+            }
+            it.deaths += 1;
+            match it.deaths <= DEATHS_MAX {
+                true => left.push(it),
+                false => lost += 1,
+            }
+        }
+        (left, lost)
+    }
+}
+
+impl Step {
+    /// An ordered broadcast: its numbers are user, receiver and the broadcast's own.
+    pub(crate) fn is_ordered(&self) -> bool {
+        self.kind == ISystemProxy::STEP_BROADCAST && self.numbers.get(2).is_some_and(|it| *it != 0)
+    }
+
+    /// One without order, for a manifest's receiver: only such a step names a component.
+    fn outlives(&self) -> bool {
+        let is_broadcast = self.kind == ISystemProxy::STEP_BROADCAST;
+        is_broadcast && !self.is_ordered() && self.component.is_some()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::process::{Child, Command, Stdio};
+
+    use apk::{Access, Application, Component, ComponentKind, IntentFilter, Launch, Manifest};
+    use rt::peer::PidFd;
+    use server::broadcasts::{Registration, Sender, Shout};
+    use server::packages::{Candidate, Grant};
+    use server::processes::BACK_OFF_NS_MAX;
+    use server::{Death, ProcessId, ProcessKey};
+
+    use super::*;
+    use crate::agent::Wish;
+    use crate::payloads::intent_of;
+    use crate::state::State;
+
+    const CODE: i64 = 7;
+
+    fn package() -> Candidate {
+        let receiver = Component {
+            kind: ComponentKind::Receiver,
+            name: "p.Ear".to_owned(),
+            target: None,
+            label: None,
+            theme: None,
+            is_enabled: true,
+            is_exported: true,
+            permission: None,
+            process: None,
+            launch: Launch::default(),
+            authorities: Vec::new(),
+            access: Access::default(),
+            init_order: 0,
+            intent_filters: vec![IntentFilter {
+                priority: 0,
+                actions: vec!["act".to_owned()],
+                categories: Vec::new(),
+                data: Vec::new(),
+            }],
+            meta_data: Vec::new(),
+            extensions: Vec::new(),
+        };
+        let manifest = Manifest {
+            package: "p".to_owned(),
+            version_code: 1,
+            version_name: None,
+            split: None,
+            min_sdk: 26,
+            target_sdk: 34,
+            max_sdk: None,
+            sdk_codename: None,
+            shared_user_id: None,
+            uses_permissions: Vec::new(),
+            permissions: Vec::new(),
+            features: Vec::new(),
+            application: Application {
+                has_code: true,
+                is_enabled: true,
+                components: vec![receiver],
+                ..Application::default()
+            },
+            instrumentation: Vec::new(),
+        };
+        Candidate {
+            code: "1.apk".to_owned(),
+            manifest,
+            signers: ["s".to_owned()].into(),
+            dangerous: Grant::Denied,
+            is_system: false,
+        }
+    }
+
+    /// A state with one package, whose receiver hears `act`, and what stands for its process.
+    struct World {
+        state: State,
+        uid: u32,
+        now: u64,
+        child: Option<Child>,
+    }
+
+    impl World {
+        fn new() -> Self {
+            let mut state = State::default();
+            state.server.install(package(), 0).expect("it is new");
+            let installed = state.server.packages.get("p").expect("it is there");
+            let uid = installed.settings.uid;
+            Self {
+                state,
+                uid,
+                now: 0,
+                child: None,
+            }
+        }
+
+        /// One whose extra is a number.
+        fn send(&mut self, number: usize, is_ordered: bool) {
+            let wish = Wish {
+                action: Some("act".to_owned()),
+                identifier: Some(number.to_string()),
+                ..Wish::default()
+            };
+            let payload = self.state.keep(wish.clone()).expect("there is room");
+            let shout = Shout {
+                intent: intent_of(&wish),
+                payload,
+                is_ordered,
+                ..Shout::default()
+            };
+            let sender = Sender {
+                uid: self.uid,
+                result: None,
+            };
+            let sent = self.state.server.broadcast(sender, &shout, self.now);
+            sent.expect("it is taken");
+            self.state.settle(self.now);
+        }
+
+        /// The kernel has the process that is to start; at once, or when it has waited.
+        fn begin(&mut self) -> ProcessId {
+            if !self.state.has_starts() {
+                self.wait();
+            }
+            let start = self.state.next_start().expect("it is wanted");
+            let mut command = Command::new("sleep");
+            let child = command.arg("1000").stdin(Stdio::null()).spawn();
+            let child = child.expect("it is there");
+            let pidfd = PidFd::open(child.id().cast_signed()).expect("it runs");
+            self.child = Some(child);
+            self.state.began(start.process, pidfd, None);
+            start.process
+        }
+
+        /// The longest wait behind a fault.
+        fn wait(&mut self) {
+            self.now += BACK_OFF_NS_MAX;
+            self.state.tick(self.now);
+            self.state.settle(self.now);
+        }
+
+        fn end_child(&mut self) {
+            if let Some(mut child) = self.child.take() {
+                child.kill().expect("it is ours");
+                child.wait().expect("it is ours");
+            }
+        }
+
+        /// The kernel's word comes.
+        fn die(&mut self, process: ProcessId) {
+            self.end_child();
+            self.state.died(process, Death::Fault, self.now);
+            self.state.settle(self.now);
+        }
+
+        /// What a process fetches until nothing is left: the receivers' numbers and the extras.
+        fn fetch(&mut self, process: ProcessId) -> Vec<(i64, usize)> {
+            let mut all = Vec::new();
+            loop {
+                let steps = self.state.take_steps(process);
+                if steps.is_empty() {
+                    return all;
+                }
+                all.extend(steps.iter().map(said));
+            }
+        }
+    }
+
+    impl Drop for World {
+        fn drop(&mut self) {
+            self.end_child();
+        }
+    }
+
+    fn said(step: &Step) -> (i64, usize) {
+        let number = step.wishes[0].identifier.as_ref();
+        let number = number.and_then(|it| it.parse().ok());
+        (step.numbers[1], number.expect("a number"))
+    }
+
+    fn of_manifest(numbers: std::ops::Range<usize>) -> Vec<(i64, usize)> {
+        numbers.map(|it| (0, it)).collect()
+    }
+
+    #[test]
+    fn what_a_dead_process_did_not_fetch_comes_to_the_next_in_order_and_once() {
+        let mut world = World::new();
+        (0..20).for_each(|it| world.send(it, false));
+        let first = world.begin();
+        let fetched = world.state.take_steps(first);
+        let count = fetched.len();
+        assert!((1..20).contains(&count));
+        let fetched: Vec<_> = fetched.iter().map(said).collect();
+        assert_eq!(fetched, of_manifest(0..count));
+        // The kernel has ended it, and nobody has told the server.
+        world.end_child();
+        (20..22).for_each(|it| world.send(it, false));
+        world.die(first);
+        world.send(22, false);
+        let second = world.begin();
+        assert_eq!(world.fetch(second), of_manifest(count..23));
+        world.die(second);
+        world.wait();
+        assert!(world.state.next_start().is_none());
+        assert_eq!(world.state.lost, 0);
+    }
+
+    #[test]
+    fn what_its_code_has_registered_dies_with_it_and_an_ordered_one_goes_on() {
+        let mut world = World::new();
+        world.send(0, false);
+        let first = world.begin();
+        let key = ProcessKey {
+            uid: world.uid,
+            name: "p".to_owned(),
+        };
+        let mut filter = intent::Filter::new(0);
+        filter.actions.push("act".to_owned());
+        let registration = Registration {
+            receiver: CODE,
+            filter,
+            permission: None,
+            is_exported: true,
+        };
+        let broadcasts = &mut world.state.server.broadcasts;
+        let registered = broadcasts.register(first, &key, "p", registration);
+        registered.expect("there is room");
+        world.send(1, false);
+        world.send(2, true);
+        world.die(first);
+        let second = world.begin();
+        let mut all = world.fetch(second);
+        // The ordered one's turn went on to the manifest's receiver when code's was gone.
+        all.sort_unstable();
+        assert_eq!(all, of_manifest(0..3));
+    }
+
+    #[test]
+    fn one_that_does_not_start_in_time_hands_on_and_one_that_is_stopped_does_not() {
+        let mut world = World::new();
+        world.send(0, false);
+        let first = world.begin();
+        let late = world.now + world.state.server.processes.limits.start_ns;
+        world.state.tick(late);
+        world.state.settle(late);
+        // Behind what waits already, though the kernel has not said that the first is dead.
+        world.send(1, false);
+        world.die(first);
+        let second = world.begin();
+        world.send(2, false);
+        assert_eq!(world.fetch(second), of_manifest(0..3));
+        world.send(3, false);
+        assert!(world.state.server.force_stop("p", world.now));
+        world.state.settle(world.now);
+        world.die(second);
+        world.wait();
+        assert!(world.state.next_start().is_none());
+    }
+
+    #[test]
+    fn a_process_that_never_fetches_is_started_again_a_bounded_number_of_times() {
+        let mut world = World::new();
+        world.send(0, false);
+        for _ in 0..=DEATHS_MAX {
+            let process = world.begin();
+            world.die(process);
+        }
+        world.wait();
+        assert!(world.state.next_start().is_none());
+        assert_eq!(world.state.lost, 1);
+    }
+}
