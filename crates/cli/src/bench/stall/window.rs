@@ -177,10 +177,17 @@ fn threads_of(process: u32) -> String {
         let read = |name: &str| std::fs::read_to_string(task.path().join(name)).unwrap_or_default();
         let stat = read("stat");
         // After the name, which may hold anything: the state is the first, the priority the 16th.
-        let fields: Vec<_> = stat.rsplit(") ").next().unwrap_or_default().split(' ').collect();
+        let fields: Vec<_> = stat
+            .rsplit(") ")
+            .next()
+            .unwrap_or_default()
+            .split(' ')
+            .collect();
         let field = |index: usize| fields.get(index).copied().unwrap_or("?");
         let schedstat = read("schedstat");
-        let mut times = schedstat.split_ascii_whitespace().map(|it| it.parse().unwrap_or(0));
+        let mut times = schedstat
+            .split_ascii_whitespace()
+            .map(|it| it.parse().unwrap_or(0));
         let mut next_ms = || times.next().unwrap_or(0_u64) / 1_000_000;
         let (on_cpu_ms, waiting_ms) = (next_ms(), next_ms());
         let (name, call, place) = (read("comm"), read("syscall"), read("wchan"));
