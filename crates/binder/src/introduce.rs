@@ -402,7 +402,7 @@ impl Link {
         }
         let (mut data, mut reply) = (Parcel::new(), Parcel::new());
         data.write(&pass.to_bytes())?;
-        self.call(OWN, CODE_GRANT, &mut data, &mut reply, Some(end_ns))?;
+        self.call(Goal::own(CODE_GRANT), &mut data, &mut reply, Some(end_ns))?;
         Ok(reply.read_i32() == Some(1))
     }
 
@@ -511,7 +511,7 @@ impl Link {
     fn ask_to_meet(self: &Arc<Self>, who: Who, end_ns: u64) -> Result<bool, CallError> {
         let (mut data, mut reply) = (Parcel::new(), Parcel::new());
         data.write(&who.to_bytes())?;
-        self.call(OWN, CODE_MEET, &mut data, &mut reply, Some(end_ns))?;
+        self.call(Goal::own(CODE_MEET), &mut data, &mut reply, Some(end_ns))?;
         Ok(reply.read_i32() == Some(1))
     }
 
