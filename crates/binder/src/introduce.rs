@@ -23,7 +23,7 @@ use crate::Parcel;
 use crate::binder::Binder;
 use crate::error::CallError;
 use crate::lent::Side;
-use crate::link::{BEHIND, CODE_GRANT, CODE_MEET, Link, OWN};
+use crate::link::{BEHIND, CODE_GRANT, CODE_MEET, Goal, Link, OWN};
 use crate::node::Node;
 use crate::process::Inner;
 use crate::proxy::Proxy;

@@ -12,7 +12,7 @@ use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, SeqCst};
 use std::sync::atomic::{AtomicBool, AtomicU64};
 use std::sync::{Arc, OnceLock, Weak};
 
-use parcel::{FlatObject, Kind, Object, Wire, flags};
+use parcel::{FlatObject, Kind, Object, Wire};
 use rt::sync::PiMutex;
 
 use crate::Parcel;
