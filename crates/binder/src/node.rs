@@ -50,7 +50,7 @@ pub trait Service: Any + Send + Sync {
         String::new()
     }
 
-    /// How urgent callers are that lend their priority to the thread that serves them: at most this.
+    /// How urgent callers are, at most, that lend their priority to the thread that serves them.
     /// A more urgent one lends nothing. It is served before those that are less urgent than this,
     /// at this FIFO priority if the process may have it, as an ordinary caller otherwise.
     ///
