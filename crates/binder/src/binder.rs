@@ -4,6 +4,7 @@
 use std::sync::{Arc, Weak};
 
 use crate::error::CallError;
+use crate::link::Goal;
 use crate::node::{Call, Node, codes};
 use crate::proxy::{Proxy, Token, WeakProxy};
 use crate::serving::Caller;
@@ -40,7 +41,14 @@ impl Binder {
                 };
                 node.run(&call, code, data, reply)
             }
-            Self::Remote(proxy) => proxy.link.call(proxy.number, code, data, reply, due_ns),
+            Self::Remote(proxy) => {
+                let goal = Goal {
+                    target: proxy.number,
+                    code,
+                    limits: &proxy.limits,
+                };
+                proxy.link.call(goal, data, reply, due_ns)
+            }
         }
     }
 

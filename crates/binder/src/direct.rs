@@ -10,7 +10,7 @@ use parcel::Wire;
 use crate::error::CallError;
 use crate::introduce::{Grant, Pass, Ticket, Who};
 use crate::lent::Side;
-use crate::link::{Finds, Link, OWN, Release, Thirds, Transport};
+use crate::link::{Finds, Goal, Link, OWN, Release, Thirds, Transport};
 use crate::node::Call;
 use crate::oneway::{self, Task};
 use crate::serving::{self, Serving, Waits};
@@ -35,8 +35,7 @@ impl Transport for Direct {
     fn call(
         &self,
         link: &Arc<Link>,
-        target: u64,
-        code: u32,
+        Goal { target, code, .. }: Goal<'_>,
         data: &mut Parcel,
         reply: &mut Parcel,
         _due_ns: Option<u64>,

@@ -23,7 +23,7 @@ use crate::Parcel;
 use crate::binder::Binder;
 use crate::error::CallError;
 use crate::lent::Side;
-use crate::link::{BEHIND, CODE_GRANT, CODE_MEET, Link, OWN};
+use crate::link::{BEHIND, CODE_GRANT, CODE_MEET, Goal, Link, OWN};
 use crate::node::Node;
 use crate::process::Inner;
 use crate::proxy::Proxy;
@@ -402,7 +402,7 @@ impl Link {
         }
         let (mut data, mut reply) = (Parcel::new(), Parcel::new());
         data.write(&pass.to_bytes())?;
-        self.call(OWN, CODE_GRANT, &mut data, &mut reply, Some(end_ns))?;
+        self.call(Goal::own(CODE_GRANT), &mut data, &mut reply, Some(end_ns))?;
         Ok(reply.read_i32() == Some(1))
     }
 
@@ -511,7 +511,7 @@ impl Link {
     fn ask_to_meet(self: &Arc<Self>, who: Who, end_ns: u64) -> Result<bool, CallError> {
         let (mut data, mut reply) = (Parcel::new(), Parcel::new());
         data.write(&who.to_bytes())?;
-        self.call(OWN, CODE_MEET, &mut data, &mut reply, Some(end_ns))?;
+        self.call(Goal::own(CODE_MEET), &mut data, &mut reply, Some(end_ns))?;
         Ok(reply.read_i32() == Some(1))
     }
 

@@ -27,6 +27,8 @@ mod exports;
 mod introduce;
 mod lent;
 #[cfg(not(loom))]
+mod limits;
+#[cfg(not(loom))]
 mod link;
 #[cfg(not(loom))]
 mod node;

@@ -12,7 +12,7 @@ use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, SeqCst};
 use std::sync::atomic::{AtomicBool, AtomicU64};
 use std::sync::{Arc, OnceLock, Weak};
 
-use parcel::{FlatObject, Kind, Object, Wire, flags};
+use parcel::{FlatObject, Kind, Object, Wire};
 use rt::sync::PiMutex;
 
 use crate::Parcel;
@@ -21,6 +21,7 @@ use crate::error::CallError;
 use crate::exports::Exports;
 use crate::introduce::{Grant, Pass, Ticket, Who};
 use crate::lent::Side;
+use crate::limits::Limits;
 use crate::node::Node;
 use crate::out::CallsOut;
 use crate::process::Inner;
@@ -83,6 +84,26 @@ pub(crate) enum Finds<'a> {
     Handed(&'a [Binder]),
 }
 
+/// What a call is for, and how far it lends.
+#[derive(Clone, Copy)]
+pub(crate) struct Goal<'a> {
+    pub(crate) target: u64,
+    pub(crate) code: u32,
+    pub(crate) limits: &'a Limits,
+}
+
+impl Goal<'static> {
+    /// The other end itself.
+    pub(crate) fn own(code: u32) -> Self {
+        static LIMITS: Limits = Limits::new();
+        Self {
+            target: OWN,
+            code,
+            limits: &LIMITS,
+        }
+    }
+}
+
 /// How calls travel.
 pub(crate) trait Transport: Send + Sync {
     fn name(&self) -> &'static str;
@@ -90,8 +111,7 @@ pub(crate) trait Transport: Send + Sync {
     fn call(
         &self,
         link: &Arc<Link>,
-        target: u64,
-        code: u32,
+        goal: Goal<'_>,
         data: &mut Parcel,
         reply: &mut Parcel,
         due_ns: Option<u64>,
@@ -275,8 +295,7 @@ impl Link {
 
     pub(crate) fn call(
         self: &Arc<Self>,
-        target: u64,
-        code: u32,
+        goal: Goal<'_>,
         data: &mut Parcel,
         reply: &mut Parcel,
         due_ns: Option<u64>,
@@ -285,9 +304,7 @@ impl Link {
             return Err(CallError::DeadObject);
         }
         let out = self.calls.begin();
-        let outcome = self
-            .transport()
-            .call(self, target, code, data, reply, due_ns);
+        let outcome = self.transport().call(self, goal, data, reply, due_ns);
         if self.calls.end(out) {
             let gone = self.exports.lock().collect(&self.calls);
             drop(gone);
@@ -314,7 +331,7 @@ impl Link {
     /// The other end's first node.
     pub(crate) fn root(self: &Arc<Self>) -> Result<Option<Binder>, CallError> {
         let mut reply = Parcel::new();
-        self.call(OWN, CODE_ROOT, &mut Parcel::new(), &mut reply, None)?;
+        self.call(Goal::own(CODE_ROOT), &mut Parcel::new(), &mut reply, None)?;
         Ok(reply.read_binder()?)
     }
 
@@ -322,7 +339,7 @@ impl Link {
     pub(crate) fn revive(self: &Arc<Self>, number: u64) -> Option<Binder> {
         let (mut data, mut reply) = (Parcel::new(), Parcel::new());
         data.write(&number.to_le_bytes()).ok()?;
-        self.call(OWN, CODE_REVIVE, &mut data, &mut reply, None)
+        self.call(Goal::own(CODE_REVIVE), &mut data, &mut reply, None)
             .ok()?;
         reply.read_binder().ok().flatten()
     }
@@ -395,7 +412,7 @@ impl Link {
         let (kind, flags, number) = match object {
             Object::Binder(Binder::Local(node)) => {
                 let number = self.exports.lock().add(node).ok_or(CallError::QueueFull)?;
-                (Kind::Binder, flags::ACCEPTS_FDS | flags::INHERIT_RT, number)
+                (Kind::Binder, node.flags(), number)
             }
             Object::Binder(third @ Binder::Remote(proxy)) if proxy.link.number != self.number => {
                 return thirds.name(third);

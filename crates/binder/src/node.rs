@@ -6,6 +6,7 @@ use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Weak;
 
+use parcel::flags;
 use rt::peer::Urgency;
 use rt::sync::PiMutex;
 
@@ -47,6 +48,16 @@ pub trait Service: Any + Send + Sync {
     /// What it says of itself to a person.
     fn dump(&self) -> String {
         String::new()
+    }
+
+    /// How urgent callers are, at most, that lend their priority to the thread that serves them.
+    /// A more urgent one lends nothing. It is served before those that are less urgent than this,
+    /// at this FIFO priority if the process may have it, as an ordinary caller otherwise.
+    ///
+    /// Looked at when a call begins over `lent`: a call back, or one that comes home, is served by
+    /// the thread that waits. Over `driver` the kernel is told whether, not how far.
+    fn inherits(&self) -> Urgency {
+        Urgency::DEADLINE
     }
 
     /// How urgent calls without answer are served: they lend nothing.
@@ -94,6 +105,14 @@ impl Node {
     /// Whether its process has not ended.
     pub fn is_alive(&self) -> bool {
         self.owner.upgrade().is_some_and(|it| !it.has_ended())
+    }
+
+    /// What the kernel, and other processes, are told of it.
+    pub(crate) fn flags(&self) -> u32 {
+        match self.service.inherits().is_real_time() {
+            true => flags::ACCEPTS_FDS | flags::INHERIT_RT,
+            false => flags::ACCEPTS_FDS,
+        }
     }
 
     /// Serves one call on the calling thread.

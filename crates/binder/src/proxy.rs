@@ -7,6 +7,7 @@ use std::sync::{Arc, Weak};
 
 use rt::sync::PiMutex;
 
+use crate::limits::Limits;
 use crate::link::Link;
 
 /// Names a death recipient of one proxy.
@@ -21,6 +22,7 @@ pub struct Proxy {
     pub(crate) number: u64,
     /// How often the other end has counted the node up for us.
     pub(crate) received: AtomicU64,
+    pub(crate) limits: Limits,
     recipients: PiMutex<Recipients>,
 }
 
@@ -38,6 +40,7 @@ impl Proxy {
             link,
             number,
             received: AtomicU64::new(0),
+            limits: Limits::new(),
             recipients: PiMutex::default(),
         }
     }
@@ -45,6 +48,18 @@ impl Proxy {
     /// Whether the process of the node is there, as far as is known.
     pub fn is_alive(&self) -> bool {
         !self.link.is_dead() && !self.recipients.lock().is_over
+    }
+
+    /// Calls from now on lend nothing, whoever makes them: the node is served as urgently as its
+    /// process is by itself. For callers that do not trust it with their priority. Over `lent`
+    /// alone: over `direct` the caller's thread runs the node, over `driver` the kernel lends.
+    pub fn stop_lending(&self) {
+        self.limits.set_lends(false);
+    }
+
+    /// Calls from now on lend what the node inherits, as they do at first.
+    pub fn lend(&self) {
+        self.limits.set_lends(true);
     }
 
     /// Calls `recipient` once when the process of the node ends, on the thread that learns of it.

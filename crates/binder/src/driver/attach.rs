@@ -15,7 +15,7 @@ use super::talk::{End, Kernel, MANAGER, look_after};
 use crate::Parcel;
 use crate::binder::Binder;
 use crate::error::CallError;
-use crate::link::{Link, Transport};
+use crate::link::{Goal, Link, Transport};
 use crate::node::codes;
 use crate::process::Process;
 use crate::serving::Caller;
@@ -131,8 +131,10 @@ impl Device {
         let link = &self.link;
         End(Arc::clone(&self.kernel)).call(
             link,
-            MANAGER,
-            codes::PING,
+            Goal {
+                target: MANAGER,
+                ..Goal::own(codes::PING)
+            },
             &mut data,
             &mut reply,
             None,

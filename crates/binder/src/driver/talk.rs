@@ -15,7 +15,7 @@ use super::deaths::Deaths;
 use crate::Parcel;
 use crate::error::CallError;
 use crate::lent::looper;
-use crate::link::{Link, OWN, Release, Transport};
+use crate::link::{Goal, Link, OWN, Release, Transport};
 use crate::node::Call;
 use crate::serving::{self, Caller, Serving, Waits};
 
@@ -90,8 +90,7 @@ impl Transport for End {
     fn call(
         &self,
         link: &Arc<Link>,
-        target: u64,
-        code: u32,
+        Goal { target, code, .. }: Goal<'_>,
         data: &mut Parcel,
         reply: &mut Parcel,
         due_ns: Option<u64>,

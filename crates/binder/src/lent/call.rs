@@ -20,22 +20,25 @@ use std::os::fd::{AsFd, OwnedFd};
 use crate::Parcel;
 use crate::error::CallError;
 use crate::introduce::{Grant, Pass, Ticket, Who};
-use crate::lent::chain::{self, Place};
+use crate::lent::chain;
 use crate::lent::connect::Side;
 use crate::lent::face;
 use crate::lent::inbox::{self, Gone};
 use crate::lent::layout::{Area, Header, Kind, looper_sleeps};
-use crate::lent::lending::Lending;
+use crate::lent::lending::{Lending, Wait};
 use crate::lent::message::{self, Lent, Load};
 use crate::lent::steps::{self, Step};
 use crate::lent::words;
-use crate::link::{Link, OWN, Release, Transport};
+use crate::limits::Limits;
+use crate::link::{Goal, Link, OWN, Release, Transport};
 use crate::node::Call;
 use crate::serving::{self, Serving, Waiting, Waits};
 
 /// How long a wait is left alone before it is asked whether the other thread is still there: its
 /// number may be another's by then.
 const LOOK_NS: u64 = 100_000_000;
+/// Twice: the one whom this thread serves may have been on its way to the kernel.
+const DECLINED_MAX: u32 = 2;
 /// How long a circle of threads that wait for each other is left alone.
 const CIRCLE_NS: u64 = 1_000_000;
 
@@ -46,17 +49,12 @@ pub(crate) enum Conversation {
     Looper(usize),
 }
 
-/// How long a thread waits for an answer, and what it is known by meanwhile.
-#[derive(Clone, Copy)]
-struct Wait {
-    place: Place,
-    due_ns: Option<u64>,
-}
-
 /// How a turn of the caller's ended.
 enum Heard {
     Answer(Result<(), CallError>),
     Declined,
+    /// The node inherits up to this, which is less than was lent.
+    Limited(Urgency),
     /// The looper has the slot still.
     Late,
 }
@@ -72,20 +70,25 @@ impl Transport for End {
     fn call(
         &self,
         link: &Arc<Link>,
-        target: u64,
-        code: u32,
+        goal: Goal<'_>,
         data: &mut Parcel,
         reply: &mut Parcel,
         due_ns: Option<u64>,
     ) -> Result<(), CallError> {
         let place = chain::place();
+        let terms = goal.limits.terms(serving::claim());
         let request = Header {
-            target,
-            code,
+            target: goal.target,
+            code: goal.code,
             tid: rt::sys::tid::current(),
-            claim: u32::from(serving::claim().get()),
+            claim: u32::from(terms.claim.get()),
             chain: place.chain,
             ..Header::default()
+        };
+        let wait = Wait {
+            place,
+            due_ns,
+            is_lent: terms.is_lent,
         };
         let lent = &self.0;
         match serving::waiting(link.number) {
@@ -95,9 +98,9 @@ impl Transport for End {
                     parcel: data,
                     tickets: &tickets,
                 };
-                lent.call_back(link, waiting, request, load, reply, place)
+                lent.call_back(link, waiting, request, load, reply, wait)
             }
-            None => lent.call(link, request, data, reply, Wait { place, due_ns }),
+            None => lent.call(link, goal.limits, request, data, reply, wait),
         }
     }
 
@@ -162,15 +165,17 @@ impl Lent {
     fn call(
         &self,
         link: &Arc<Link>,
-        request: Header,
+        limits: &Limits,
+        mut request: Header,
         data: &Parcel,
         reply: &mut Parcel,
-        wait: Wait,
+        mut wait: Wait,
     ) -> Result<(), CallError> {
         let due_ns = wait.due_ns;
-        let is_urgent = Urgency::new(request.claim).is_real_time();
-        // Twice: the one whom this thread serves may have been on its way to the kernel.
-        for is_real_time in [is_urgent, is_urgent, false] {
+        let mut declined = 0;
+        loop {
+            let is_urgent = Urgency::new(request.claim).is_real_time();
+            let is_real_time = is_urgent && declined < DECLINED_MAX;
             let tickets = link.introduce(data, due_ns)?;
             let load = Load {
                 parcel: data,
@@ -195,11 +200,20 @@ impl Lent {
                     return outcome;
                 }
                 // By the kernel's word we are no real-time caller: as an ordinary one, then.
-                Heard::Declined => self.slots.give(slot),
+                Heard::Declined if is_real_time => declined += 1,
+                Heard::Limited(limit) if wait.is_lent && limit < Urgency::new(request.claim) => {
+                    limits.learn(limit);
+                    request.claim = u32::from(limit.get());
+                    wait.is_lent = false;
+                }
+                // Only a looper that is kept declines, and a node has one limit.
+                Heard::Declined | Heard::Limited(_) => {
+                    self.slots.give(slot);
+                    return Err(self.broken(link, Gone::Broken));
+                }
             }
+            self.slots.give(slot);
         }
-        // Only a looper that is kept declines, and it was not asked a second time.
-        Err(self.broken(link, Gone::Broken))
     }
 
     #[expect(clippy::too_many_arguments, reason = "a call has as many parts")]
@@ -218,13 +232,13 @@ impl Lent {
         let Some((looper, tid)) = chosen else {
             return Heard::Answer(Err(self.broken(link, Gone::Broken)));
         };
-        let offer = match self.say(link, slot, tid, request, load) {
+        let offer = match self.say(link, slot, tid, request, load, wait.is_lent) {
             Ok(offer) => offer,
             Err(error) => return Heard::Answer(Err(error)),
         };
         steps::reach(Step::Lent);
         // Before it is posted: it may come home at once.
-        let lending = Lending::begin(offer, &wait.place, self.home_key);
+        let lending = Lending::begin(offer, &wait, self.home_key);
         words::post(
             self.posted(self.side, looper),
             slot,
@@ -243,6 +257,7 @@ impl Lent {
         let wait = Wait {
             place: chain::place(),
             due_ns: None,
+            is_lent: true,
         };
         let heard = self.call_in(link, 0, request, Load::of(&data), &mut reply, true, wait);
         matches!(heard, Heard::Declined)
@@ -267,8 +282,10 @@ impl Lent {
         let wait = Wait {
             place: chain::place(),
             due_ns: Some(super::hostile::due_ns()),
+            is_lent: true,
         };
-        self.call(link, request, &Parcel::new(), reply, wait)
+        let limits = Limits::new();
+        self.call(link, &limits, request, &Parcel::new(), reply, wait)
     }
 
     /// Caller: writes its next message, listens, and offers its priority to the looper.
@@ -279,6 +296,7 @@ impl Lent {
         tid: Tid,
         message: Header,
         load: Load<'_>,
+        is_lent: bool,
     ) -> Result<Offer<'_, Shared>, CallError> {
         let sequence = self.sequences[slot].load(Relaxed).wrapping_add(1);
         let message = Header {
@@ -288,7 +306,7 @@ impl Lent {
         self.write(link, Area::Requests, slot, message, load)?;
         self.sequences[slot].store(sequence, Relaxed);
         words::open(self.turn(self.side, slot));
-        let offer = self.lock(self.side, slot).offer(tid);
+        let offer = self.offer_lock(self.side, slot, tid, is_lent);
         offer.map_err(|_| self.broken(link, Gone::Broken))
     }
 
@@ -324,6 +342,7 @@ impl Lent {
             };
             match header.kind {
                 Kind::Declined => return Heard::Declined,
+                Kind::Limited => return Heard::Limited(Urgency::new(header.claim)),
                 Kind::Answer => {
                     let outcome = CallError::of_status(header.status);
                     let mut read =
@@ -348,7 +367,7 @@ impl Lent {
                         &mut answer,
                     );
                     let load = Load::of(&answer);
-                    match self.hand_to_looper(link, slot, tid, message, load, &wait.place) {
+                    match self.hand_to_looper(link, slot, tid, message, load, &wait) {
                         Ok(next) => lending = next,
                         Err(error) => return Heard::Answer(Err(error)),
                     }
@@ -365,21 +384,28 @@ impl Lent {
         tid: Tid,
         message: Header,
         load: Load<'_>,
-        place: &Place,
+        wait: &Wait,
     ) -> Result<Lending<'_>, CallError> {
-        let offer = match self.say(link, slot, tid, message, load) {
+        let offer = match self.say(link, slot, tid, message, load, wait.is_lent) {
             Err(error) if !link.is_dead() && message.kind == Kind::Answer => {
                 let message = Header {
                     status: error.status(),
                     ..message
                 };
-                self.say(link, slot, tid, message, Load::of(&Parcel::new()))?
+                self.say(
+                    link,
+                    slot,
+                    tid,
+                    message,
+                    Load::of(&Parcel::new()),
+                    wait.is_lent,
+                )?
             }
             said => said?,
         };
         steps::reach(Step::HandedOver);
-        let lending = Lending::begin(offer, place, self.home_key);
-        if !self.back(self.side, slot).give_back() {
+        let lending = Lending::begin(offer, wait, self.home_key);
+        if !self.give_back(self.side, slot) {
             return Err(self.broken(link, Gone::Broken));
         }
         Ok(lending)
@@ -393,23 +419,25 @@ impl Lent {
         request: Header,
         load: Load<'_>,
         reply: &mut Parcel,
-        place: Place,
+        wait: Wait,
     ) -> Result<(), CallError> {
         let wait = Wait {
-            place,
             due_ns: None,
+            ..wait
         };
         match waiting.conversation {
             Conversation::Caller(slot) => {
                 let tid = waiting.tid;
-                let lending = self.hand_to_looper(link, slot, tid, request, load, &place)?;
+                let lending = self.hand_to_looper(link, slot, tid, request, load, &wait)?;
                 match self.listen(link, slot, tid, lending, reply, wait) {
                     Heard::Answer(outcome) => outcome,
-                    Heard::Declined | Heard::Late => Err(self.broken(link, Gone::Broken)),
+                    Heard::Declined | Heard::Limited(_) | Heard::Late => {
+                        Err(self.broken(link, Gone::Broken))
+                    }
                 }
             }
             Conversation::Looper(slot) => {
-                self.call_caller(link, slot, waiting.tid, request, load, reply, &place)
+                self.call_caller(link, slot, waiting.tid, request, load, reply, &wait)
             }
         }
     }
@@ -424,9 +452,9 @@ impl Lent {
         request: Header,
         load: Load<'_>,
         reply: &mut Parcel,
-        place: &Place,
+        wait: &Wait,
     ) -> Result<(), CallError> {
-        let mut lending = self.hand_to_caller(link, slot, tid, request, load, place)?;
+        let mut lending = self.hand_to_caller(link, slot, tid, request, load, wait)?;
         let mut answer = Parcel::new();
         loop {
             self.wait(link, &lending, tid, None)?;
@@ -459,9 +487,11 @@ impl Lent {
                         &mut answer,
                     );
                     let load = Load::of(&answer);
-                    lending = self.hand_to_caller(link, slot, tid, message, load, place)?;
+                    lending = self.hand_to_caller(link, slot, tid, message, load, wait)?;
                 }
-                Kind::Declined => return Err(self.broken(link, Gone::Broken)),
+                Kind::Declined | Kind::Limited => {
+                    return Err(self.broken(link, Gone::Broken));
+                }
             }
         }
     }
@@ -474,7 +504,7 @@ impl Lent {
         tid: Tid,
         message: Header,
         load: Load<'_>,
-        place: &Place,
+        wait: &Wait,
     ) -> Result<Lending<'_>, CallError> {
         let side = self.other();
         let refused = |error| {
@@ -504,11 +534,11 @@ impl Lent {
             words::open(self.turn(side, slot));
             return Err(error);
         }
-        let offer = self.back(side, slot).offer(tid);
+        let offer = self.offer_back(side, slot, tid, wait.is_lent);
         let offer = offer.map_err(|_| self.broken(link, Gone::Broken))?;
         steps::reach(Step::LentBack);
-        let lending = Lending::begin(offer, place, self.home_key);
-        if !self.lock(side, slot).give_back() {
+        let lending = Lending::begin(offer, wait, self.home_key);
+        if !self.give_lock(side, slot) {
             return Err(self.broken(link, Gone::Broken));
         }
         steps::reach(Step::CalledBack);

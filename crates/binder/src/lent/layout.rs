@@ -74,6 +74,16 @@ pub(crate) fn turn(side: usize, index: usize) -> usize {
     slot(side, index) + 8
 }
 
+/// Whether the caller waits for `lock` without lending, and the server for `back`: who gives that
+/// back wakes it then.
+pub(crate) fn lock_is_apart(side: usize, index: usize) -> usize {
+    slot(side, index) + 12
+}
+
+pub(crate) fn back_is_apart(side: usize, index: usize) -> usize {
+    slot(side, index) + 16
+}
+
 const _: () = assert!(LOOPERS_MAX * 8 <= 64 && 64 + SLOTS * 64 <= PAGE && SLOTS <= 64);
 
 /// In face: a looper's thread, whether it sleeps, whether it is kept for real time.
@@ -104,6 +114,8 @@ pub(crate) enum Kind {
     Answer,
     /// A looper that is kept for real time does not serve an ordinary caller.
     Declined,
+    /// The node inherits less than the caller lends: up to what `claim` says.
+    Limited,
 }
 
 /// Before each message.
@@ -176,6 +188,7 @@ impl Header {
             0 => Kind::Request,
             1 => Kind::Answer,
             2 => Kind::Declined,
+            3 => Kind::Limited,
             _ => return None,
         };
         let (status, sequence, code) = (next().cast_signed(), next(), next());

@@ -2,25 +2,36 @@
 //! [`Lending`]: a thread that lends its priority and waits for an answer. It began before the other
 //! end could answer; calls of its chain find it from then on.
 
+use rt::sync::Recall;
 use rt::sync::lend::{LendError, Offer};
 use rt::sys::futex::Shared;
 
 use crate::lent::chain::{Place, Sitting};
 use crate::lent::looper::{self, Away};
 
+/// How long a thread waits for an answer, what it is known by meanwhile, and whether it lends.
+#[derive(Clone, Copy)]
+pub(super) struct Wait {
+    pub(super) place: Place,
+    pub(super) due_ns: Option<u64>,
+    pub(super) is_lent: bool,
+}
+
 /// See the module.
 pub(super) struct Lending<'a> {
     offer: Offer<'a, Shared>,
+    is_lent: bool,
     /// None where it cannot be found, and after [`Self::end`].
     sitting: Option<Sitting>,
     away: Option<Away>,
 }
 
 impl<'a> Lending<'a> {
-    pub(super) fn begin(offer: Offer<'a, Shared>, place: &Place, home: u64) -> Self {
+    pub(super) fn begin(offer: Offer<'a, Shared>, wait: &Wait, home: u64) -> Self {
         Self {
             offer,
-            sitting: Sitting::begin(place, home),
+            is_lent: wait.is_lent,
+            sitting: Sitting::begin(&wait.place, home),
             away: looper::leave(),
         }
     }
@@ -39,9 +50,15 @@ impl<'a> Lending<'a> {
     /// As [`Offer::look_until`]; timed out as well where a call was brought.
     pub(super) fn look_until(&self, due_ns: u64) -> Result<(), LendError> {
         match self.sitting.as_ref().map(|it| it.due(due_ns)) {
-            Some(Some(due)) => self.offer.look_recallable(due),
+            Some(Some(due)) if self.is_lent => self.offer.look_recallable(due),
+            Some(Some(due)) => self.offer.look_apart(due),
             Some(None) => Err(LendError::TimedOut),
-            None => self.offer.look_until(due_ns),
+            None if self.is_lent => self.offer.look_until(due_ns),
+            None => {
+                let due = Recall::default();
+                due.set(due_ns);
+                self.offer.look_apart(&due)
+            }
         }
     }
 

@@ -8,7 +8,7 @@ use std::sync::atomic::Ordering::Relaxed;
 
 use rt::clock::{Clock, Monotonic};
 use rt::peer::Urgency;
-use rt::policy::Tid;
+use rt::policy::{Policy, PolicyGuard, Priority, Tid};
 
 use crate::Parcel;
 use crate::lent::call::Conversation;
@@ -159,19 +159,14 @@ fn spin(inner: &Inner, links: &Known, index: usize) -> bool {
     }
 }
 
-fn serve(inner: &Inner, request: Request, is_declined: bool) {
-    let Request {
-        link,
-        lent,
-        slot,
-        header,
-        ..
-    } = request;
-    let lock = lent.lock(lent.other(), slot);
+fn serve(inner: &Inner, mut request: Request, is_declined: bool) {
+    let link = Arc::clone(&request.link);
+    let lent = Arc::clone(&request.lent);
+    let (slot, header) = (request.slot, request.header);
     let tid = i32::try_from(header.tid).ok().and_then(Tid::new);
     let Some(tid) = tid.filter(|_| !link.is_dead()) else {
         lent.broken(&link, Gone::Broken);
-        lock.give_back();
+        lent.give_lock(lent.other(), slot);
         return;
     };
     lent.heard[slot].store(header.sequence, Relaxed);
@@ -179,12 +174,18 @@ fn serve(inner: &Inner, request: Request, is_declined: bool) {
     if is_declined {
         inner.counters.declined.add();
     }
-    let answer = if is_declined || words::is_abandoned(lent.turn(lent.other(), slot)) {
-        decline(&link, &lent, slot, &header)
+    let mut raised = None;
+    let is_over = is_declined || words::is_abandoned(lent.turn(lent.other(), slot));
+    let answer = if is_over {
+        Some(decline(&link, &lent, slot, &header, Kind::Declined, 0))
+    } else if let Some(limit) = limit(&link, &lent, slot, &header) {
+        let limit = u32::from(limit.get());
+        Some(decline(&link, &lent, slot, &header, Kind::Limited, limit))
     } else if header.target != OWN && chain::carry(&link, &lent, slot, &header) {
         // The thread that waits for it has answered.
         None
     } else {
+        raised = raise(&mut request);
         let waiting = Waiting {
             link: link.number,
             tid,
@@ -192,26 +193,59 @@ fn serve(inner: &Inner, request: Request, is_declined: bool) {
         };
         Some(lent.answer(&link, slot, &header, Waits::For(waiting)))
     };
-    if !lock.give_back() {
+    if !lent.give_lock(lent.other(), slot) {
         lent.broken(&link, Gone::Broken);
     }
+    drop(raised);
     steps::reach(Step::GivenBack);
     if let Some(answer) = answer {
         message::give_parcel(answer);
     }
 }
 
+/// What the node of a request inherits, if more is lent to it.
+fn limit(link: &Link, lent: &Lent, slot: usize, header: &Header) -> Option<Urgency> {
+    let claim = Urgency::new(header.claim);
+    if !claim.is_real_time() || header.target == OWN || !lent.is_lent(slot) {
+        return None;
+    }
+    // Where there is none the call itself says so.
+    let node = link.target(header.target).ok()?;
+    Some(node.service.inherits()).filter(|it| *it < claim)
+}
+
+/// To whom a real-time caller lends nothing, since the node inherits up to a priority: it is served
+/// at that one, if the process may have it.
+fn raise(request: &mut Request) -> Option<PolicyGuard> {
+    let claims = Urgency::new(request.header.claim).is_real_time();
+    if !claims || request.lent.is_lent(request.slot) {
+        return None;
+    }
+    let node = request.link.target(request.header.target).ok()?;
+    let urgency = request.urgency().min(node.service.inherits());
+    let priority = Priority::new(urgency.get())?;
+    Policy::Fifo(priority).enter().ok()
+}
+
 /// Does not serve a request: what it names is counted, and let go.
-fn decline(link: &Arc<Link>, lent: &Lent, slot: usize, header: &Header) -> Option<Parcel> {
+fn decline(
+    link: &Arc<Link>,
+    lent: &Lent,
+    slot: usize,
+    header: &Header,
+    kind: Kind,
+    limit: u32,
+) -> Parcel {
     let mut answer = message::take_parcel();
     let _ = lent.read(link, Area::Requests, slot, header, &mut answer, None);
     answer.clear();
     let declined = Header {
-        kind: Kind::Declined,
+        kind,
+        claim: limit,
         ..Header::default()
     };
     lent.write_answer(link, slot, declined, &answer);
-    Some(answer)
+    answer
 }
 
 /// A looper's thread knows which it is.

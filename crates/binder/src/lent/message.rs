@@ -11,8 +11,10 @@ use std::sync::{Arc, Weak};
 use parcel::Wire;
 use rt::bell::Bell;
 use rt::peer::PidFd;
+use rt::policy::Tid;
 use rt::shared::{Memfd, Region, View};
 use rt::socket::{Socket, SocketError};
+use rt::sync::lend::{LendError, Offer};
 use rt::sync::{Loan, PiMutex};
 use rt::sys::futex::Shared;
 
@@ -146,6 +148,47 @@ impl Lent {
 
     pub(super) fn back(&self, side: usize, slot: usize) -> &Loan<Shared> {
         self.words.word(layout::back(side, slot))
+    }
+
+    /// Gives back what a caller lends, or waits for without lending.
+    pub(super) fn give_lock(&self, side: usize, slot: usize) -> bool {
+        let apart = self.words.word(layout::lock_is_apart(side, slot));
+        give(self.lock(side, slot), apart)
+    }
+
+    /// Whether the other end lends in a slot of its own, as it says.
+    pub(super) fn is_lent(&self, slot: usize) -> bool {
+        let apart: &AtomicU32 = self.words.word(layout::lock_is_apart(self.other(), slot));
+        apart.load(Relaxed) == 0
+    }
+
+    /// The same of what a looper lends that calls back.
+    pub(super) fn give_back(&self, side: usize, slot: usize) -> bool {
+        let apart = self.words.word(layout::back_is_apart(side, slot));
+        give(self.back(side, slot), apart)
+    }
+
+    /// Who gives back must know how it is waited for, before it can.
+    pub(super) fn offer_lock(
+        &self,
+        side: usize,
+        slot: usize,
+        to: Tid,
+        is_lent: bool,
+    ) -> Offered<'_> {
+        let apart = self.words.word(layout::lock_is_apart(side, slot));
+        offer(self.lock(side, slot), apart, to, is_lent)
+    }
+
+    pub(super) fn offer_back(
+        &self,
+        side: usize,
+        slot: usize,
+        to: Tid,
+        is_lent: bool,
+    ) -> Offered<'_> {
+        let apart = self.words.word(layout::back_is_apart(side, slot));
+        offer(self.back(side, slot), apart, to, is_lent)
     }
 
     pub(super) fn turn(&self, side: usize, slot: usize) -> &AtomicU32 {
@@ -415,6 +458,21 @@ impl Lent {
             let _ = looper.bells.remove(bell.as_fd());
         }
     }
+}
+
+type Offered<'a> = Result<Offer<'a, Shared>, LendError>;
+
+fn give(loan: &Loan<Shared>, is_apart: &AtomicU32) -> bool {
+    // Pairs with `offer`, which was before the message that is answered.
+    match is_apart.load(Relaxed) {
+        0 => loan.give_back(),
+        _ => loan.give_back_apart(),
+    }
+}
+
+fn offer<'a>(loan: &'a Loan<Shared>, is_apart: &AtomicU32, to: Tid, is_lent: bool) -> Offered<'a> {
+    is_apart.store(u32::from(!is_lent), Relaxed);
+    loan.offer(to)
 }
 
 fn of_socket(error: SocketError) -> CallError {

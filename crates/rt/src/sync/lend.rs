@@ -114,6 +114,13 @@ impl<S: Scope> Loan<S> {
         }
     }
 
+    /// As [`Self::give_back`], to a lender that may wait without lending. One system call more.
+    pub fn give_back_apart(&self) -> bool {
+        let is_given = self.give_back();
+        self.futex.wake(1);
+        is_given
+    }
+
     /// The calling thread ends with what it borrowed.
     #[cfg(loom)]
     pub fn end_of_borrower(&self) {
@@ -180,6 +187,26 @@ impl<S: Scope> Offer<'_, S> {
     /// As [`Self::look_until`], by a due time that other threads of the program may move.
     pub fn look_recallable(&self, due: &Recall) -> Result<(), LendError> {
         self.wait_by(|| self.loan.futex.lock_pi_recallable(due))
+    }
+
+    /// As [`Self::look_recallable`], and lends nothing: the borrower runs as urgently as it does by
+    /// itself, and gives back by [`Loan::give_back_apart`]. Its end is not noticed. May time out
+    /// early.
+    pub fn look_apart(&self, due: &Recall) -> Result<(), LendError> {
+        let futex = &self.loan.futex;
+        // Pairs with the Release in `give_back`: takes the answer.
+        match futex.word().load(Acquire) {
+            0 => return Ok(()),
+            found => match futex.wait_recallable(found, due) {
+                Ok(()) | Err(FutexError::Changed | FutexError::Interrupted) => {}
+                Err(FutexError::TimedOut) => {}
+                Err(error) => return Err(LendError::Broken(error)),
+            },
+        }
+        match futex.word().load(Acquire) {
+            0 => Ok(()),
+            _ => Err(LendError::TimedOut),
+        }
     }
 
     /// As [`Self::wait`], and the offer stays.
@@ -316,6 +343,38 @@ mod tests {
         pair.1.store(true, SeqCst);
         assert!(thread.join());
         assert!(!pair.0.is_out());
+    }
+
+    #[test]
+    fn a_lender_that_lends_nothing_has_its_answer() {
+        let due = Recall::default();
+        for is_early in [true, false] {
+            let pair = Arc::new((Loan::<Private>::new(), AtomicBool::new(false)));
+            let thread = Builder::new("apart").spawn({
+                let pair = Arc::clone(&pair);
+                move || {
+                    while !pair.1.load(SeqCst) {
+                        std::thread::yield_now();
+                    }
+                    pair.0.give_back_apart()
+                }
+            });
+            let thread = thread.unwrap();
+            let offer = pair.0.offer(thread.tid()).unwrap();
+            due.set(1);
+            assert_eq!(offer.look_apart(&due), Err(LendError::TimedOut));
+            pair.1.store(true, SeqCst);
+            if is_early {
+                assert!(thread.join());
+                assert_eq!(offer.look_apart(&due), Ok(()));
+                continue;
+            }
+            due.set(u64::MAX >> 2);
+            while let Err(error) = offer.look_apart(&due) {
+                assert_eq!(error, LendError::TimedOut);
+            }
+            assert!(thread.join());
+        }
     }
 
     #[test]

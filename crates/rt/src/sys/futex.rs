@@ -148,6 +148,12 @@ impl<S: Scope> Futex<S> {
         kernel::wait(&self.word, S::IS_PRIVATE, expected, due_ns)
     }
 
+    /// As [`Self::wait_until`], by a due time that others may move; `Interrupted` by any signal.
+    pub fn wait_recallable(&self, expected: u32, due: &Recall) -> Result<(), FutexError> {
+        guard::blocking("futex wait");
+        kernel::wait_recallable(&self.word, S::IS_PRIVATE, expected, due)
+    }
+
     /// Wakes at most `count` sleepers, the most urgent first, equals in order of arrival; returns
     /// how many. Does not sleep. O(`count` + sleepers that share the kernel's hash bucket).
     pub fn wake(&self, count: u32) -> usize {
@@ -292,6 +298,18 @@ mod kernel {
             )
         }
         .map(drop)
+    }
+
+    pub(super) fn wait_recallable(
+        word: &AtomicU32,
+        is_private: bool,
+        expected: u32,
+        due: &Recall,
+    ) -> Result<(), FutexError> {
+        let (op, due) = (libc::FUTEX_WAIT_BITSET, std::ptr::from_ref(due).addr());
+        // SAFETY: as in `lock_pi_recallable`.
+        let waited = unsafe { call(word, op, is_private, expected, due, ptr::null(), MATCH_ANY) };
+        waited.map(drop)
     }
 
     pub(super) fn wake(word: &AtomicU32, is_private: bool, count: u32) -> usize {

@@ -212,6 +212,19 @@ pub(super) fn wait(word: &AtomicU32, _: bool, expected: u32, due_ns: Option<u64>
     sleep(state, address(word), Queue::Plain, Due::of(due_ns))
 }
 
+pub(super) fn wait_recallable(word: &AtomicU32, _: bool, expected: u32, due: &Recall) -> Outcome {
+    tid();
+    let state = lock();
+    if read(word) != expected {
+        return Err(FutexError::Changed);
+    }
+    // As in `lock_pi_recallable`.
+    if due.is_past() {
+        return Err(FutexError::TimedOut);
+    }
+    sleep(state, address(word), Queue::Plain, Due::Recallable)
+}
+
 pub(super) fn wake(word: &AtomicU32, _: bool, count: u32) -> usize {
     let mut state = lock();
     for woken in 0..count as usize {

@@ -78,6 +78,10 @@ pub(crate) struct Args {
     /// That window is the control's
     #[arg(long, hide = true)]
     control: bool,
+    /// That window stops the kernel's trace behind the first call whose T_CALL is above this, and
+    /// ends there
+    #[arg(long, hide = true, requires = "window")]
+    stop_above_us: Option<u64>,
 }
 
 /// What stands beside the measured thread.
@@ -205,7 +209,7 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
         };
         let row = match setup.is_java {
             true => window::measure_java(&Java::made()?, setup, args.calls)?,
-            false => window::measure(setup, args.calls)?,
+            false => window::measure(setup, args.calls, args.stop_above_us.map(|it| it * 1000))?,
         };
         println!("{}", serde_json::to_string(&row)?);
         return Ok(ExitCode::SUCCESS);
@@ -227,7 +231,7 @@ fn here(args: &Args) -> Result<Vec<Row>> {
         eprintln!("bench rpc: {}", title(setup));
         match setup.is_java {
             true => window::measure_java(&Java::find()?, setup, args.calls),
-            false => window::measure(setup, args.calls),
+            false => window::measure(setup, args.calls, None),
         }
     };
     args.setups().into_iter().map(measure).collect()

@@ -29,13 +29,15 @@ const CALLER: Policy = Policy::fifo(80);
 const HOG: Policy = Policy::fifo(50);
 const HOG_BUSY_NS: u64 = 20_000_000;
 const HOG_IDLE_NS: u64 = 5_000_000;
+/// What stops the kernel's trace, for `--stop-above-us`.
+const TRACING: &str = "/sys/kernel/tracing/tracing_on";
 const WARM_UP: u32 = 100;
 const LIMIT_NS: u64 = 10_000_000_000;
 /// Loopers of B: for everybody, and for real time alone.
 const LOOPERS: (usize, usize) = (2, 1);
 
 /// Runs it.
-pub(super) fn measure(setup: Setup, calls: u32) -> Result<Row> {
+pub(super) fn measure(setup: Setup, calls: u32, stop_above_ns: Option<u64>) -> Result<Row> {
     if crate::guest::time_base() == TimeBase::Virtual {
         guest::unthrottled()?;
     }
@@ -46,7 +48,7 @@ pub(super) fn measure(setup: Setup, calls: u32) -> Result<Row> {
     let hog = setup.has_hog.then(|| start_hog(&stop)).transpose()?;
     let call = caller(setup, &server)?;
     let caller = Builder::new("caller").policy(CALLER);
-    let measured = match caller.spawn(move || call_periodically(call, calls)) {
+    let measured = match caller.spawn(move || call_periodically(call, calls, stop_above_ns)) {
         Ok(thread) => thread.join(),
         Err(error) => {
             stop.store(true, Relaxed);
@@ -136,7 +138,11 @@ fn caller(setup: Setup, server: &Server) -> Result<Work> {
 }
 
 /// The measured thread. Gives T_CALL and T_RET.
-fn call_periodically(mut call: Work, calls: u32) -> Result<(Recorder, Recorder)> {
+fn call_periodically(
+    mut call: Work,
+    calls: u32,
+    stop_above_ns: Option<u64>,
+) -> Result<(Recorder, Recorder)> {
     let (mut there, mut back) = (Recorder::new(LIMIT_NS, 0), Recorder::new(LIMIT_NS, 0));
     let mut releases = Periodic::new(&Monotonic, Monotonic.now_ns() + PERIOD_NS, PERIOD_NS);
     for index in 0..WARM_UP + calls {
@@ -147,6 +153,11 @@ fn call_periodically(mut call: Work, calls: u32) -> Result<(Recorder, Recorder)>
         if index >= WARM_UP {
             there.record(at_ns.saturating_sub(before_ns));
             back.record(after_ns.saturating_sub(at_ns));
+            if stop_above_ns.is_some_and(|it| at_ns.saturating_sub(before_ns) > it) {
+                std::fs::write(TRACING, "0").with_context(|| format!("cannot write {TRACING}"))?;
+                eprintln!("call {index}: from {before_ns} by {at_ns} to {after_ns}");
+                break;
+            }
         }
     }
     Ok((there, back))
