@@ -16,6 +16,8 @@ final class Task extends RealtimeThread {
     private static final long NANOS_PER_MILLI = 1_000_000;
     /** Code is compiled in these. */
     private static final int WARM_UP = 500;
+    /** What came too late before is made up for in these. */
+    private static final int MADE_UP_FOR_MAX = 10_000;
 
     private final long[] offsetNs;
     private final long periodNs;
@@ -39,15 +41,27 @@ final class Task extends RealtimeThread {
             sinceFirst();
             waitForNextPeriod();
         }
+        makeUp();
         missed = 0;
         Clock.getRealtimeClock().getTime(first);
         for (int index = 0; index < offsetNs.length; index++) {
-            offsetNs[index] = sinceFirst() - (index + missed) * periodNs;
+            // A release that passed is not lost: it comes late.
+            offsetNs[index] = sinceFirst() - index * periodNs;
             while (!waitForNextPeriod()) {
                 missed++;
             }
         }
         whenDone.accept(result());
+    }
+
+    /** Until a release is waited for. */
+    private void makeUp() {
+        for (int index = 0; index < MADE_UP_FOR_MAX; index++) {
+            long before = sinceFirst();
+            if (waitForNextPeriod() && sinceFirst() - before > periodNs / 2) {
+                return;
+            }
+        }
     }
 
     private long sinceFirst() {
