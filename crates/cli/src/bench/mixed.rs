@@ -3,8 +3,7 @@
 //! thread of the control task's policy beside them.
 
 use std::fmt::Write as _;
-use std::path::{Path, PathBuf};
-use std::process::{Child, Command, ExitCode, Stdio};
+use std::process::ExitCode;
 use std::time::Duration;
 
 use anyhow::{Context as _, Result, bail, ensure};
@@ -13,10 +12,9 @@ use rt::clock::{Clock, Monotonic};
 use rt::policy::{Policy, Priority};
 use rt::thread::{Builder, Thread};
 use serde::Serialize;
-use serde_json::Value;
 
 use super::verdict;
-use crate::framework::Framework;
+use super::world::{LOOK_NS, WAIT, World, missing};
 
 /// Does a control task keep its time beside an ordinary application and one that eats memory?
 ///
@@ -46,9 +44,6 @@ const CONTROL: &str = "org.example.mixed.control";
 const PANEL: &str = "org.example.mixed.panel";
 const HOG: &str = "org.example.mixed.hog";
 const PRIORITY: u8 = 80;
-/// For whatever a busy machine does.
-const WAIT: Duration = Duration::from_secs(60);
-const LOOK_NS: u64 = 100_000_000;
 /// How often the hog is started again: a person's word does not wait for its back-off.
 const AGAIN_NS: u64 = 1_000_000_000;
 
@@ -116,9 +111,10 @@ fn faults(outcome: &Outcome) -> Vec<String> {
 }
 
 fn measure(args: &Args) -> Result<Outcome> {
-    let world = World::begin()?;
+    let realtime = format!("--realtime={CONTROL}={PRIORITY}");
+    let world = World::begin(&[&realtime])?;
     for app in ["control", "panel", "hog"] {
-        world.install(app)?;
+        world.install(&format!("mixed-{app}"))?;
     }
     let mut rows = window(&world, args, "alone", || Ok(()))?;
     world.said(&["am", "startservice", "-n", &format!("{PANEL}/.Panel")])?;
@@ -146,14 +142,6 @@ fn measure(args: &Args) -> Result<Outcome> {
         answered,
         hog_left: left()?,
     })
-}
-
-/// Names of bounds that do not hold.
-fn missing(sandbox: &Value) -> Vec<String> {
-    let all = sandbox.as_array().into_iter().flatten();
-    let all = all.filter(|it| it["holds"] != Value::Bool(true));
-    all.filter_map(|it| it["name"].as_str().map(str::to_owned))
-        .collect()
 }
 
 /// One window: the application's task and the native thread, and what happens beside them.
@@ -297,91 +285,6 @@ fn text(outcome: &Outcome) -> String {
     text
 }
 
-/// A server in a folder of its own.
-struct World {
-    own: PathBuf,
-    apps: PathBuf,
-    folder: tempfile::TempDir,
-    server: Child,
-}
-
-impl World {
-    fn begin() -> Result<Self> {
-        let own = std::env::current_exe().context("cannot find this program's own file")?;
-        let apps = Framework::find(None)?.folder("apps");
-        // Not in /tmp, where every application may make files. Others come as far as the socket.
-        let place = apps.parent().unwrap_or(Path::new(".")).join("tmp");
-        std::fs::create_dir_all(&place)?;
-        let folder = tempfile::tempdir_in(place)?;
-        let open = std::os::unix::fs::PermissionsExt::from_mode(0o755);
-        std::fs::set_permissions(folder.path(), open)?;
-        let mut server = Command::new(&own)
-            .args(["system", "--start=100s", "--anr=100s", "--state"])
-            .arg(folder.path().join("state"))
-            .arg("--socket")
-            .arg(folder.path().join("socket"))
-            .args(["--realtime", &format!("{CONTROL}={PRIORITY}")])
-            .stderr(Stdio::null())
-            .spawn()
-            .context("cannot start takt system")?;
-        let socket = folder.path().join("socket");
-        let until = Monotonic.now_ns() + WAIT.as_nanos() as u64;
-        while !socket.exists() && server.try_wait()?.is_none() && Monotonic.now_ns() < until {
-            Monotonic.sleep_until(Monotonic.now_ns() + LOOK_NS);
-        }
-        ensure!(socket.exists(), "takt system does not begin");
-        Ok(Self {
-            own,
-            apps,
-            folder,
-            server,
-        })
-    }
-
-    fn said(&self, words: &[&str]) -> Result<String> {
-        let output = Command::new(&self.own)
-            .args(words)
-            .env("TAKT_SYSTEM", self.folder.path().join("socket"))
-            .output()?;
-        ensure!(
-            output.status.success(),
-            "takt {}: {}",
-            words.join(" "),
-            String::from_utf8_lossy(&output.stderr)
-        );
-        Ok(String::from_utf8_lossy(&output.stdout).into_owned())
-    }
-
-    fn install(&self, app: &str) -> Result<()> {
-        let file = self.apps.join(format!("mixed-{app}.apk"));
-        let file = file.to_str().context("a path that is no text")?;
-        self.said(&["install", file]).map(drop)
-    }
-
-    fn log(&self, package: &str, tag: &str) -> Result<String> {
-        self.said(&["logcat", "-d", "--package", package, "--tag", tag])
-    }
-
-    fn await_log(&self, package: &str, tag: &str, text: &str) -> Result<()> {
-        let until = Monotonic.now_ns() + WAIT.as_nanos() as u64;
-        while !self.log(package, tag)?.contains(text) {
-            let is_over = Monotonic.now_ns() >= until;
-            ensure!(!is_over, "{package} does not say {text:?}");
-            Monotonic.sleep_until(Monotonic.now_ns() + LOOK_NS);
-        }
-        Ok(())
-    }
-
-    fn process(&self, name: &str) -> Result<Value> {
-        let json: Value = serde_json::from_str(&self.said(&["ps", "--json"])?)?;
-        let rows = json["processes"].as_array().cloned().unwrap_or_default();
-        Ok(rows
-            .into_iter()
-            .find(|it| it["name"] == name)
-            .unwrap_or_default())
-    }
-}
-
 /// Confined programs such as the hog leaves.
 fn left() -> Result<usize> {
     let mut count = 0;
@@ -395,12 +298,4 @@ fn left() -> Result<usize> {
         count += usize::from(is_left && is_confined && !is_dead);
     }
     Ok(count)
-}
-
-impl Drop for World {
-    fn drop(&mut self) {
-        // Its applications end with it.
-        let _ = self.server.kill();
-        let _ = self.server.wait();
-    }
 }

@@ -16,7 +16,9 @@ mod rpc;
 mod scale;
 mod sched;
 mod stall;
+mod start;
 mod steal;
+mod world;
 
 use std::process::ExitCode;
 
@@ -47,6 +49,7 @@ enum Experiment {
     #[command(hide = true)]
     Served(calls::server::Args),
     Stall(stall::Args),
+    Start(start::Args),
 }
 
 /// Says what was to be shown and was not; with `--check` that decides the exit code.
@@ -75,5 +78,6 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
         Experiment::Sched(args) => sched::run(args),
         Experiment::Served(args) => calls::server::run(args),
         Experiment::Stall(args) => stall::run(args),
+        Experiment::Start(args) => start::run(args),
     }
 }
