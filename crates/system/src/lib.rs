@@ -30,9 +30,11 @@ mod remains;
 mod senders;
 mod state;
 mod sweeps;
+mod template;
 mod verbs;
 
 pub use client::{Client, ClientError};
 pub use server::processes::Limits;
 
 pub use daemon::{App, Daemon, Grants, Host, Options, Prepared, SystemError, open};
+pub use template::Entry;

@@ -57,7 +57,7 @@ fn two_copies_are_machines_of_their_own() {
     }
 }
 
-/// Threads, monitors, exceptions, classes, references and collection at once, in two copies at once:
+/// Threads, monitors, exceptions, classes, references and collection, in two copies at once:
 /// ten seconds.
 #[test]
 fn the_stress_test_passes_in_copies() {

@@ -52,6 +52,9 @@ pub(crate) struct Args {
     /// How much of a sandbox each application must have: what is offered here, all of it, or none
     #[arg(long, value_enum, default_value_t = Sandbox::Best)]
     sandbox: Sandbox,
+    /// Start each application from nothing, and not as a copy of one process that has started
+    #[arg(long)]
+    no_template: bool,
     /// Grant a package real-time policies up to a priority of 1 to 99; no other has any
     #[arg(long, value_name = "PACKAGE=PRIORITY", value_parser = grant)]
     realtime: Vec<(String, u8)>,
@@ -130,7 +133,12 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
             answer_ns: nanoseconds(args.anr),
         },
     };
-    let host = Arc::new(JavaHost::new(args.framework.clone(), args.anr, bounds)?);
+    let host = Arc::new(JavaHost::new(
+        args.framework.clone(),
+        args.anr,
+        bounds,
+        !args.no_template,
+    )?);
     let daemon = open(&options, host)?;
     eprintln!(
         "takt system: {} packages from {}, listens at {}",
