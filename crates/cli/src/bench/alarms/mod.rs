@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Experiment `alarms` (RTDroid's AlarmManager): in which order and how late alarms come, and what
+//! Experiment `alarms` (RTDroid, 4.2): in which order and how late alarms come, and what
 //! it takes to tell another process. A native timer and plain calls stand beside them ([`window`]).
 
 mod window;
