@@ -21,6 +21,9 @@ pub(crate) struct Args {
     /// The server's process
     #[arg(long)]
     parent: u32,
+    /// Of its machine
+    #[arg(long, value_name = "OPTION", allow_hyphen_values = true)]
+    java_option: Vec<String>,
     /// Where `cargo xtask framework` has put the Java side
     #[arg(long, value_name = "DIR")]
     framework: Option<PathBuf>,
@@ -40,6 +43,7 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     let java = Jdk::find()?.home.join("bin/java");
     let error = Command::new(&java)
         .arg(java::alternative(&java::machine_beside(&own)?))
+        .args(&args.java_option)
         .args(framework.options(Front::Hosted)?)
         .arg("takt.server.Launcher")
         .arg(description)

@@ -55,6 +55,10 @@ pub(crate) struct Args {
     /// Grant a package real-time policies up to a priority of 1 to 99; no other has any
     #[arg(long, value_name = "PACKAGE=PRIORITY", value_parser = grant)]
     realtime: Vec<(String, u8)>,
+    /// An option of each application's machine, as `takt java` takes it: -Xmx256m; given once for
+    /// each
+    #[arg(long, value_name = "OPTION", allow_hyphen_values = true)]
+    java_option: Vec<String>,
     /// Where `cargo xtask framework` has put the Java side
     #[arg(long, value_name = "DIR")]
     framework: Option<PathBuf>,
@@ -130,7 +134,12 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
             answer_ns: nanoseconds(args.anr),
         },
     };
-    let host = Arc::new(JavaHost::new(args.framework.clone(), args.anr, bounds)?);
+    let host = Arc::new(JavaHost::new(
+        args.framework.clone(),
+        args.java_option.clone(),
+        args.anr,
+        bounds,
+    )?);
     let daemon = open(&options, host)?;
     eprintln!(
         "takt system: {} packages from {}, listens at {}",

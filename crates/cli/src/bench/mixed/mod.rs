@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //! `takt bench mixed`: three applications in sandboxed processes of `takt system`, and a native
-//! thread of the control task's policy beside them.
+//! thread of the control task's policy beside them, here ([`world`]) or in guests ([`lab`]).
+
+mod lab;
+mod world;
 
 use std::fmt::Write as _;
-use std::path::{Path, PathBuf};
-use std::process::{Child, Command, ExitCode, Stdio};
+use std::process::ExitCode;
 use std::time::Duration;
 
 use anyhow::{Context as _, Result, bail, ensure};
@@ -12,11 +14,11 @@ use report::Table;
 use rt::clock::{Clock, Monotonic};
 use rt::policy::{Policy, Priority};
 use rt::thread::{Builder, Thread};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use self::world::{LOOK_NS, WAIT, World, left};
 use super::verdict;
-use crate::framework::Framework;
 
 /// Does a control task keep its time beside an ordinary application and one that eats memory?
 ///
@@ -27,14 +29,24 @@ use crate::framework::Framework;
 #[derive(clap::Args)]
 #[command(after_help = "Example:\n  takt bench mixed --releases 20000")]
 pub(crate) struct Args {
-    /// Releases in a window
-    #[arg(long, default_value_t = 30_000)]
-    releases: u32,
+    /// Releases in a window [default: 30000, in the lab 25000]
+    #[arg(long, value_parser = clap::value_parser!(u32).range(1..))]
+    releases: Option<u32>,
     /// Milliseconds from one to the next
-    #[arg(long, default_value_t = 1)]
+    #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
     period: u32,
+    /// In deterministic guests: virtual time, one processor, PREEMPT_RT
+    #[arg(long)]
+    lab: bool,
+    /// Guests of different seeds
+    #[arg(long, default_value_t = 2, value_parser = clap::value_parser!(u64).range(1..), requires = "lab")]
+    seeds: u64,
+    /// The first seed
+    #[arg(long, default_value_t = 0, requires = "lab")]
+    seed: u64,
     /// Fail unless the control task was a real-time thread and answered its client, the hog has
-    /// failed again and again, and nothing of it is left
+    /// failed again and again, and nothing of it is left. In the lab its worst is besides at most
+    /// 1.2 times the native thread's beside the same load, or 20 µs above its own worst alone
     #[arg(long)]
     check: bool,
     /// Print JSON instead of a table
@@ -46,17 +58,54 @@ const CONTROL: &str = "org.example.mixed.control";
 const PANEL: &str = "org.example.mixed.panel";
 const HOG: &str = "org.example.mixed.hog";
 const PRIORITY: u8 = 80;
-/// For whatever a busy machine does.
-const WAIT: Duration = Duration::from_secs(60);
-const LOOK_NS: u64 = 100_000_000;
 /// How often the hog is started again: a person's word does not wait for its back-off.
 const AGAIN_NS: u64 = 1_000_000_000;
 
+const RELEASES: u32 = 30_000;
+const RELEASES_IN_LAB: u32 = 25_000;
+/// In a guest: the control task's worst beside the native thread's, and above its own alone.
+const TIMES_MAX: f64 = 1.2;
+const ABOVE_NS_MAX: u64 = 20_000;
+
+/// The control task alone, and with the others beside it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum Window {
+    Alone,
+    Mixed,
+}
+
+impl Window {
+    fn name(self) -> &'static str {
+        match self {
+            Self::Alone => "alone",
+            Self::Mixed => "mixed",
+        }
+    }
+}
+
+/// Whose thread.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum Whose {
+    Application,
+    Native,
+}
+
+impl Whose {
+    fn name(self) -> &'static str {
+        match self {
+            Self::Application => "application",
+            Self::Native => "native",
+        }
+    }
+}
+
 /// How late one thread was released in one window; nanoseconds.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 struct Row {
-    window: &'static str,
-    thread: &'static str,
+    window: Window,
+    thread: Whose,
     releases: u64,
     priority: u64,
     missed: u64,
@@ -66,8 +115,10 @@ struct Row {
 }
 
 /// What there was beside the figures.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 struct Outcome {
+    /// Of the guest; 0 on the host.
+    seed: u64,
     rows: Vec<Row>,
     /// Bounds of the control's sandbox that do not hold.
     missing: Vec<String>,
@@ -76,17 +127,37 @@ struct Outcome {
     hog_left: usize,
 }
 
-pub(crate) fn run(args: &Args) -> Result<ExitCode> {
-    ensure!(
-        args.releases > 0 && args.period > 0,
-        "releases and period are at least 1"
-    );
-    let outcome = measure(args)?;
-    match args.json {
-        true => println!("{}", serde_json::to_string_pretty(&outcome)?),
-        false => print!("{}", text(&outcome)),
+impl Args {
+    fn releases(&self) -> u32 {
+        let usual = if self.lab { RELEASES_IN_LAB } else { RELEASES };
+        self.releases.unwrap_or(usual)
     }
-    Ok(verdict("mixed", &faults(&outcome), args.check))
+}
+
+pub(crate) fn run(args: &Args) -> Result<ExitCode> {
+    let outcomes = match args.lab {
+        true => lab::measure(args)?,
+        false => vec![measure(args)?],
+    };
+    match args.json {
+        true => println!("{}", serde_json::to_string_pretty(&outcomes)?),
+        false => outcomes
+            .iter()
+            .for_each(|it| print!("{}", text(it, args.lab))),
+    }
+    let faults: Vec<String> = outcomes
+        .iter()
+        .flat_map(|it| match args.lab {
+            true => named(it.seed, [faults(it), faults_in_lab(it)].concat()),
+            false => faults(it),
+        })
+        .collect();
+    Ok(verdict("mixed", &faults, args.check))
+}
+
+fn named(seed: u64, faults: Vec<String>) -> Vec<String> {
+    let faults = faults.into_iter();
+    faults.map(|it| format!("seed {seed}: {it}")).collect()
 }
 
 /// Whatever this machine's host does to worst cases, these hold.
@@ -115,12 +186,34 @@ fn faults(outcome: &Outcome) -> Vec<String> {
     faults
 }
 
+/// In virtual time worst cases are the system's own.
+fn faults_in_lab(outcome: &Outcome) -> Vec<String> {
+    let worst_ns = |window, thread| {
+        let mut rows = outcome.rows.iter();
+        let row = rows.find(|it| it.window == window && it.thread == thread);
+        row.map_or(0, |it| it.max_ns)
+    };
+    let own_ns = worst_ns(Window::Mixed, Whose::Application);
+    let native_ns = worst_ns(Window::Mixed, Whose::Native);
+    let alone_ns = worst_ns(Window::Alone, Whose::Application);
+    let is_as_native = own_ns as f64 <= TIMES_MAX * native_ns as f64;
+    match is_as_native || own_ns <= alone_ns + ABOVE_NS_MAX {
+        true => Vec::new(),
+        false => vec![format!(
+            "the control task is {} µs late at the worst: the native thread {} µs, itself alone {} µs",
+            own_ns / 1000,
+            native_ns / 1000,
+            alone_ns / 1000
+        )],
+    }
+}
+
 fn measure(args: &Args) -> Result<Outcome> {
     let world = World::begin()?;
     for app in ["control", "panel", "hog"] {
         world.install(app)?;
     }
-    let mut rows = window(&world, args, "alone", || Ok(()))?;
+    let mut rows = window(&world, args, Window::Alone, || Ok(()))?;
     world.said(&["am", "startservice", "-n", &format!("{PANEL}/.Panel")])?;
     world.await_log(PANEL, "Panel", "answered ")?;
     let mut again_ns = 0;
@@ -132,7 +225,7 @@ fn measure(args: &Args) -> Result<Outcome> {
         }
         Ok(())
     };
-    rows.extend(window(&world, args, "mixed", hog)?);
+    rows.extend(window(&world, args, Window::Mixed, hog)?);
     let hog_failed = world.log(HOG, "Hog")?.lines().count().saturating_sub(1);
     let answers = world.log(PANEL, "Panel")?;
     let answered = answers.lines().filter(|it| it.contains("answered "));
@@ -140,6 +233,7 @@ fn measure(args: &Args) -> Result<Outcome> {
     let control = world.process(CONTROL)?;
     world.said(&["am", "force-stop", HOG])?;
     Ok(Outcome {
+        seed: 0,
         rows,
         missing: missing(&control["sandbox"]),
         hog_failed,
@@ -160,11 +254,12 @@ fn missing(sandbox: &Value) -> Vec<String> {
 fn window(
     world: &World,
     args: &Args,
-    name: &'static str,
+    which: Window,
     mut beside: impl FnMut() -> Result<()>,
 ) -> Result<Vec<Row>> {
-    eprintln!("bench mixed: {name}, {} releases", args.releases);
-    let (releases, period) = (args.releases.to_string(), args.period.to_string());
+    let name = which.name();
+    eprintln!("bench mixed: {name}, {} releases", args.releases());
+    let (releases, period) = (args.releases().to_string(), args.period.to_string());
     let mut words = vec!["am", "startservice", "-n"];
     let component = format!("{CONTROL}/.Control");
     words.push(&component);
@@ -177,7 +272,7 @@ fn window(
     }
     let native = Native::start(args)?;
     world.said(&words)?;
-    let time = Duration::from_millis(u64::from(args.releases) * u64::from(args.period));
+    let time = Duration::from_millis(u64::from(args.releases()) * u64::from(args.period));
     let until = Monotonic.now_ns() + (2 * time + WAIT).as_nanos() as u64;
     let of_window = format!("{name} releases ");
     let line = loop {
@@ -192,10 +287,10 @@ fn window(
         beside()?;
         Monotonic.sleep_until(Monotonic.now_ns() + LOOK_NS);
     };
-    Ok(vec![row(name, &line)?, native.end(name)])
+    Ok(vec![row(which, &line)?, native.end(which)])
 }
 
-fn row(window: &'static str, line: &str) -> Result<Row> {
+fn row(window: Window, line: &str) -> Result<Row> {
     let mut words = line.split_whitespace();
     let mut number = |name: &str| {
         words.find(|it| *it == name);
@@ -204,7 +299,7 @@ fn row(window: &'static str, line: &str) -> Result<Row> {
     };
     Ok(Row {
         window,
-        thread: "application",
+        thread: Whose::Application,
         releases: number("releases")?,
         priority: number("priority")?,
         missed: number("missed")?,
@@ -223,7 +318,7 @@ struct Native {
 impl Native {
     fn start(args: &Args) -> Result<Self> {
         let period_ns = u64::from(args.period) * 1_000_000;
-        let count = args.releases as usize;
+        let count = args.releases() as usize;
         let body = move || {
             let clock = Monotonic;
             // Between the application's releases, so that neither waits for the other.
@@ -247,7 +342,7 @@ impl Native {
         }
     }
 
-    fn end(self, window: &'static str) -> Row {
+    fn end(self, window: Window) -> Row {
         let mut late_ns = self.thread.join();
         late_ns.sort_unstable();
         let least = late_ns.first().copied().unwrap_or(0);
@@ -255,7 +350,7 @@ impl Native {
         let at = |index: usize| late_ns.get(index).map_or(0, |it| it - least);
         Row {
             window,
-            thread: "native",
+            thread: Whose::Native,
             releases: late_ns.len() as u64,
             priority: self.priority,
             missed: 0,
@@ -266,15 +361,23 @@ impl Native {
     }
 }
 
-fn text(outcome: &Outcome) -> String {
+fn text(outcome: &Outcome, is_virtual: bool) -> String {
+    let unit = if is_virtual {
+        "max virtual µs"
+    } else {
+        "max µs"
+    };
     let mut table = Table::new([
-        "window", "thread", "releases", "FIFO", "missed", "p50", "p99.9", "max µs",
+        "window", "thread", "releases", "FIFO", "missed", "p50", "p99.9", unit,
     ]);
-    let us = |ns: u64| format!("{:.0}", ns as f64 / 1e3);
+    let us = |ns: u64| match is_virtual {
+        true => format!("{:.1}", ns as f64 / 1e3),
+        false => format!("{:.0}", ns as f64 / 1e3),
+    };
     for it in &outcome.rows {
         table.row([
-            it.window.to_owned(),
-            it.thread.to_owned(),
+            it.window.name().to_owned(),
+            it.thread.name().to_owned(),
             it.releases.to_string(),
             it.priority.to_string(),
             it.missed.to_string(),
@@ -283,7 +386,10 @@ fn text(outcome: &Outcome) -> String {
             us(it.max_ns),
         ]);
     }
-    let mut text = table.to_string();
+    let mut text = match is_virtual {
+        true => format!("seed {}\n{table}", outcome.seed),
+        false => table.to_string(),
+    };
     let _ = writeln!(
         text,
         "the hog failed {} times, {} of its processes are left; {} messages answered",
@@ -297,110 +403,55 @@ fn text(outcome: &Outcome) -> String {
     text
 }
 
-/// A server in a folder of its own.
-struct World {
-    own: PathBuf,
-    apps: PathBuf,
-    folder: tempfile::TempDir,
-    server: Child,
-}
+#[cfg(test)]
+mod tests {
+    use super::*;
 
-impl World {
-    fn begin() -> Result<Self> {
-        let own = std::env::current_exe().context("cannot find this program's own file")?;
-        let apps = Framework::find(None)?.folder("apps");
-        // Not in /tmp, where every application may make files. Others come as far as the socket.
-        let place = apps.parent().unwrap_or(Path::new(".")).join("tmp");
-        std::fs::create_dir_all(&place)?;
-        let folder = tempfile::tempdir_in(place)?;
-        let open = std::os::unix::fs::PermissionsExt::from_mode(0o755);
-        std::fs::set_permissions(folder.path(), open)?;
-        let mut server = Command::new(&own)
-            .args(["system", "--start=100s", "--anr=100s", "--state"])
-            .arg(folder.path().join("state"))
-            .arg("--socket")
-            .arg(folder.path().join("socket"))
-            .args(["--realtime", &format!("{CONTROL}={PRIORITY}")])
-            .stderr(Stdio::null())
-            .spawn()
-            .context("cannot start takt system")?;
-        let socket = folder.path().join("socket");
-        let until = Monotonic.now_ns() + WAIT.as_nanos() as u64;
-        while !socket.exists() && server.try_wait()?.is_none() && Monotonic.now_ns() < until {
-            Monotonic.sleep_until(Monotonic.now_ns() + LOOK_NS);
+    fn outcome(alone_us: u64, own_us: u64, native_us: u64) -> Outcome {
+        let row = |window, thread, us: u64| Row {
+            window,
+            thread,
+            releases: 1,
+            priority: 80,
+            missed: 0,
+            p50_ns: 0,
+            p999_ns: 0,
+            max_ns: us * 1000,
+        };
+        Outcome {
+            seed: 0,
+            rows: vec![
+                row(Window::Alone, Whose::Application, alone_us),
+                row(Window::Alone, Whose::Native, 1),
+                row(Window::Mixed, Whose::Application, own_us),
+                row(Window::Mixed, Whose::Native, native_us),
+            ],
+            missing: Vec::new(),
+            hog_failed: 2,
+            answered: 100,
+            hog_left: 0,
         }
-        ensure!(socket.exists(), "takt system does not begin");
-        Ok(Self {
-            own,
-            apps,
-            folder,
-            server,
-        })
     }
 
-    fn said(&self, words: &[&str]) -> Result<String> {
-        let output = Command::new(&self.own)
-            .args(words)
-            .env("TAKT_SYSTEM", self.folder.path().join("socket"))
-            .output()?;
-        ensure!(
-            output.status.success(),
-            "takt {}: {}",
-            words.join(" "),
-            String::from_utf8_lossy(&output.stderr)
-        );
-        Ok(String::from_utf8_lossy(&output.stdout).into_owned())
+    #[test]
+    fn a_control_task_is_as_late_as_a_native_thread_or_as_it_is_alone() {
+        assert!(faults_in_lab(&outcome(10, 120, 100)).is_empty());
+        assert!(faults_in_lab(&outcome(10, 30, 1)).is_empty());
+        assert_eq!(faults_in_lab(&outcome(10, 31, 25)).len(), 1);
     }
 
-    fn install(&self, app: &str) -> Result<()> {
-        let file = self.apps.join(format!("mixed-{app}.apk"));
-        let file = file.to_str().context("a path that is no text")?;
-        self.said(&["install", file]).map(drop)
-    }
-
-    fn log(&self, package: &str, tag: &str) -> Result<String> {
-        self.said(&["logcat", "-d", "--package", package, "--tag", tag])
-    }
-
-    fn await_log(&self, package: &str, tag: &str, text: &str) -> Result<()> {
-        let until = Monotonic.now_ns() + WAIT.as_nanos() as u64;
-        while !self.log(package, tag)?.contains(text) {
-            let is_over = Monotonic.now_ns() >= until;
-            ensure!(!is_over, "{package} does not say {text:?}");
-            Monotonic.sleep_until(Monotonic.now_ns() + LOOK_NS);
-        }
-        Ok(())
-    }
-
-    fn process(&self, name: &str) -> Result<Value> {
-        let json: Value = serde_json::from_str(&self.said(&["ps", "--json"])?)?;
-        let rows = json["processes"].as_array().cloned().unwrap_or_default();
-        Ok(rows
-            .into_iter()
-            .find(|it| it["name"] == name)
-            .unwrap_or_default())
-    }
-}
-
-/// Confined programs such as the hog leaves.
-fn left() -> Result<usize> {
-    let mut count = 0;
-    for entry in std::fs::read_dir("/proc")?.flatten() {
-        let place = entry.path();
-        let command = std::fs::read(place.join("cmdline")).unwrap_or_default();
-        let is_left = command == b"sleep\x001000\x00";
-        let status = std::fs::read_to_string(place.join("status")).unwrap_or_default();
-        let is_dead = status.lines().any(|it| it.starts_with("State:\tZ"));
-        let is_confined = status.lines().any(|it| it == "NoNewPrivs:\t1");
-        count += usize::from(is_left && is_confined && !is_dead);
-    }
-    Ok(count)
-}
-
-impl Drop for World {
-    fn drop(&mut self) {
-        // Its applications end with it.
-        let _ = self.server.kill();
-        let _ = self.server.wait();
+    #[test]
+    fn what_did_not_happen_is_a_fault() {
+        assert!(faults(&outcome(1, 1, 1)).is_empty());
+        let idle = Outcome {
+            hog_failed: 1,
+            answered: 0,
+            hog_left: 1,
+            ..outcome(1, 1, 1)
+        };
+        assert_eq!(faults(&idle).len(), 3);
+        let mut ordinary = outcome(1, 1, 1);
+        ordinary.rows[0].priority = 0;
+        assert_eq!(faults(&ordinary).len(), 1);
     }
 }
