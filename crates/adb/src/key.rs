@@ -3,9 +3,9 @@
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
+use rsa::sha2::{Digest as _, Sha256};
 use rsa::{BigUint, Pkcs1v15Sign, RsaPublicKey};
 use sha1::Sha1;
-use sha2::{Digest as _, Sha256};
 
 /// Bytes of a token.
 pub const TOKEN_BYTES: usize = 20;
@@ -154,7 +154,10 @@ pub(crate) mod tests {
         assert_eq!(fault(b"\xff\xfe"), KeyFault::Form);
         assert_eq!(fault(b"AAAA me@host"), KeyFault::Form);
         assert_eq!(fault(&[b'A'; TEXT_BYTES_MAX + 1]), KeyFault::Form);
-        assert_eq!(fault(form(&modulus(), 4, "me").as_bytes()), KeyFault::Numbers);
+        assert_eq!(
+            fault(form(&modulus(), 4, "me").as_bytes()),
+            KeyFault::Numbers
+        );
         for (at, value) in [(0, 0x5a), (MODULUS_BYTES - 1, 0x5a)] {
             let mut modulus = modulus();
             modulus[at] = value;

@@ -12,31 +12,28 @@ pub enum Service {
     Exec(String),
     /// Files, in requests of [`crate::sync`].
     Sync,
-    /// Anything else, by its name.
-    Other(String),
 }
 
 impl Service {
-    /// By the name in an OPEN; `None` if that is no text.
+    /// By the name in an OPEN; `None` for any other: ports, restarts, words of `abb_exec`.
     pub fn parse(name: &[u8]) -> Option<Self> {
         let name = name.strip_suffix(b"\0").unwrap_or(name);
         let name = std::str::from_utf8(name).ok()?;
         if name.contains('\0') {
-            // Words of abb_exec; we do not offer that.
-            return Some(Self::Other(name.replace('\0', " ")));
+            return None;
         }
         if name == "sync:" {
             return Some(Self::Sync);
         }
-        let (head, rest) = name.split_once(':').unwrap_or((name, ""));
+        let (head, rest) = name.split_once(':')?;
         let mut words = head.split(',');
         let rest = rest.to_owned();
-        Some(match words.next() {
-            Some("shell") if words.any(|it| it == "v2") => Self::ShellPackets(rest),
-            Some("shell") => Self::Shell(rest),
-            Some("exec") => Self::Exec(rest),
-            _ => Self::Other(name.to_owned()),
-        })
+        match words.next() {
+            Some("shell") if words.any(|it| it == "v2") => Some(Self::ShellPackets(rest)),
+            Some("shell") => Some(Self::Shell(rest)),
+            Some("exec") => Some(Self::Exec(rest)),
+            _ => None,
+        }
     }
 }
 
@@ -46,7 +43,7 @@ mod tests {
 
     #[test]
     fn services_go_by_name() {
-        let cases: [(&[u8], Service); 6] = [
+        let cases: [(&[u8], Service); 4] = [
             (b"shell:ls -l\0", Service::Shell("ls -l".into())),
             (
                 b"shell,v2,TERM=xterm,raw:a:b\0",
@@ -54,12 +51,21 @@ mod tests {
             ),
             (b"exec:cmd package", Service::Exec("cmd package".into())),
             (b"sync:\0", Service::Sync),
-            (b"tcp:5555\0", Service::Other("tcp:5555".into())),
-            (b"", Service::Other(String::new())),
         ];
         for (name, service) in cases {
             assert_eq!(Service::parse(name), Some(service));
         }
-        assert_eq!(Service::parse(b"shell:\xff"), None);
+        let others: [&[u8]; 7] = [
+            b"shell:\xff",
+            b"",
+            b"shell",
+            b"tcp:5555\0",
+            b"root:\0",
+            b"jdwp:1\0",
+            b"exec:a\0b",
+        ];
+        for name in others {
+            assert_eq!(Service::parse(name), None);
+        }
     }
 }

@@ -228,11 +228,7 @@ impl Session {
         self.ask(1, draw)
     }
 
-    fn ask(
-        &mut self,
-        count: u32,
-        draw: &mut dyn FnMut() -> Token,
-    ) -> Result<Option<Event>, Fault> {
+    fn ask(&mut self, count: u32, draw: &mut dyn FnMut() -> Token) -> Result<Option<Event>, Fault> {
         if count > TOKENS_MAX {
             return Err(Fault::Unknown);
         }
@@ -272,7 +268,8 @@ impl Session {
     fn connect(&mut self, key: Key) -> Event {
         self.state = State::Connected;
         self.decoder.trust();
-        let banner = format!("device::{};features={FEATURES}\0", self.banner);
+        // Without a null at its end, which older clients would take for a part of the last word.
+        let banner = format!("device::{};features={FEATURES}", self.banner);
         let (version, room) = (VERSION_WITHOUT_SUMS, PAYLOAD_MAX as u32);
         self.send(Command::Connect, version, room, banner.as_bytes());
         Event::Connected(Box::new(key))
@@ -348,8 +345,8 @@ impl Session {
 
 #[cfg(test)]
 mod tests {
-    use rsa::{Pkcs1v15Sign, RsaPrivateKey};
     use rsa::traits::PublicKeyParts as _;
+    use rsa::{Pkcs1v15Sign, RsaPrivateKey};
     use sha1::Sha1;
 
     use super::*;
@@ -435,7 +432,10 @@ mod tests {
         let [Event::Opened(id, Service::Shell(command))] = &*events else {
             panic!("{events:?}");
         };
-        assert_eq!((command.as_str(), &*answers), ("ls", &[(Command::Okay, 1, 9)][..]));
+        assert_eq!(
+            (command.as_str(), &*answers),
+            ("ls", &[(Command::Okay, 1, 9)][..])
+        );
         assert_eq!(session.write(*id, &[1; 5000]), 4096);
         assert_eq!(session.write(*id, &[1; 904]), 0);
         assert_eq!(sent(&mut session), [(Command::Write, 1, 9)]);
@@ -553,7 +553,10 @@ mod tests {
         let signature = own.sign(Pkcs1v15Sign::new::<Sha1>(), &[8; 20]).unwrap();
         let signed = bytes(Command::Authenticate, SIGNATURE, 0, &signature);
         let (events, sent) = play(&mut session, &signed);
-        assert_eq!((events, sent), (vec![], vec![(Command::Authenticate, TOKEN, 0)]));
+        assert_eq!(
+            (events, sent),
+            (vec![], vec![(Command::Authenticate, TOKEN, 0)])
+        );
     }
 
     #[test]
@@ -564,7 +567,10 @@ mod tests {
         play(&mut session, &hello());
         let offer = bytes(Command::Authenticate, PUBLIC_KEY, 0, text.as_bytes());
         let (events, sent) = play(&mut session, &offer);
-        assert_eq!((events, sent), (vec![Event::Offered(Box::new(key))], vec![]));
+        assert_eq!(
+            (events, sent),
+            (vec![Event::Offered(Box::new(key))], vec![])
+        );
         assert!(!session.is_known());
         assert_eq!(try_take(&mut session, &offer), Err(Fault::Unknown));
         let mut session = Session::new(Vec::new(), "");
@@ -575,7 +581,12 @@ mod tests {
 
     #[test]
     fn a_stranger_has_little_room() {
-        let long = bytes(Command::Connect, VERSION_WITHOUT_SUMS, 4096, &[0; STRANGER_MAX + 1]);
+        let long = bytes(
+            Command::Connect,
+            VERSION_WITHOUT_SUMS,
+            4096,
+            &[0; STRANGER_MAX + 1],
+        );
         let outcome = try_take(&mut Session::new(Vec::new(), ""), &long);
         assert_eq!(outcome, Err(Fault::Length(4097, STRANGER_MAX)));
         let mut session = Session::new(vec![pair().1], "");
