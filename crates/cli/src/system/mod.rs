@@ -38,7 +38,7 @@ use crate::run::confined::Sandbox;
 /// with it. Exit code: 0 ended, 2 it did not begin.
 #[derive(clap::Args)]
 #[command(
-    after_help = "Example:\n  takt system &\n  takt install target/framework/apps/heartbeat.apk\n  takt am startservice -n org.example.heartbeat/.Heartbeat\n  takt ps\n\nWith adb:\n  takt system --adb 5555 &\n  takt adb allow ~/.android/adbkey.pub\n  adb connect localhost:5555 && adb install target/framework/apps/heartbeat.apk"
+    after_help = "Example:\n  takt system &\n  takt install target/framework/apps/heartbeat.apk\n  takt am startservice -n org.example.heartbeat/.Heartbeat\n  takt ps\n\nWith adb, which finds port 5555 by itself:\n  takt system --adb &\n  adb start-server && takt adb allow ~/.android/adbkey.pub\n  adb wait-for-device && adb install target/framework/apps/heartbeat.apk"
 )]
 pub(crate) struct Args {
     /// The folder of what is installed; /var/lib/takt for root, else takt/system in
@@ -148,7 +148,7 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
         options.socket.display()
     );
     if let Some(port) = args.adb {
-        let (state, socket) = (options.state.clone(), options.socket.clone());
+        let (state, socket) = (&options.state, &options.socket);
         let bridge = Bridge::open(port, state, socket, Arc::new(Speech::default()));
         let bridge = bridge.with_context(|| format!("cannot listen to adb at port {port}"))?;
         eprintln!("takt system: adb at {}", bridge.address());

@@ -17,7 +17,7 @@ mod peer;
 use std::fs::File;
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::Ordering::{AcqRel, Acquire};
 use std::sync::atomic::{AtomicBool, AtomicUsize};
@@ -93,16 +93,11 @@ impl Bridge {
     /// # Errors
     ///
     /// The port is taken, or forbidden.
-    pub fn open(
-        port: u16,
-        state: PathBuf,
-        socket: PathBuf,
-        words: Arc<dyn Words>,
-    ) -> io::Result<Self> {
+    pub fn open(port: u16, state: &Path, socket: &Path, words: Arc<dyn Words>) -> io::Result<Self> {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, port))?;
         let address = listener.local_addr()?;
         let common = Common {
-            socket,
+            socket: socket.to_owned(),
             keys: state.join(keys::FILE),
             words,
             random: File::open("/dev/urandom")?,
