@@ -99,3 +99,59 @@ pub(crate) fn list(disk: &mut impl Disk) -> Outcome {
         false => Ok(lines.join("\n")),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use base64::Engine as _;
+    use base64::engine::general_purpose::STANDARD;
+
+    use super::*;
+    use crate::disk::RealDisk;
+
+    /// A line that is a key's by its form; nobody has its private half.
+    fn line(number: u8) -> String {
+        let mut form = vec![0x5a; 524];
+        form[..4].copy_from_slice(&64_u32.to_le_bytes());
+        (form[8], form[9], form[263]) = (1, number, 0x80);
+        form[520..].copy_from_slice(&65537_u32.to_le_bytes());
+        format!("{} me{number}@host", STANDARD.encode(form))
+    }
+
+    #[test]
+    fn keys_are_kept_counted_and_taken_back() {
+        let folder = tempfile::tempdir().unwrap();
+        let place = folder.path().join(FILE);
+        let mut disk = RealDisk::open(folder.path()).unwrap();
+        assert_eq!(read(&place), []);
+        for number in 0..KEYS_MAX as u8 {
+            let said = allow(&mut disk, &format!("{}\n", line(number))).unwrap();
+            assert!(said.ends_with(&format!("of me{number}@host")), "{said}");
+        }
+        assert!(
+            allow(&mut disk, &line(3))
+                .unwrap()
+                .starts_with("allowed already")
+        );
+        assert!(allow(&mut disk, &line(99)).unwrap_err().contains("16 keys"));
+        assert!(allow(&mut disk, "no key").is_err());
+        let known = read(&place);
+        assert_eq!(known.len(), KEYS_MAX);
+        assert_eq!(list(&mut disk).unwrap().lines().count(), KEYS_MAX);
+        // One goes, and makes room.
+        assert!(revoke(&mut disk, &known[3].print()).is_ok());
+        assert!(revoke(&mut disk, &known[3].print()).is_err());
+        assert!(!read(&place).contains(&known[3]));
+        allow(&mut disk, &line(99)).unwrap();
+        assert_eq!(read(&place).len(), KEYS_MAX);
+    }
+
+    #[test]
+    fn what_is_no_key_lets_nobody_in() {
+        let folder = tempfile::tempdir().unwrap();
+        let place = folder.path().join(FILE);
+        std::fs::write(&place, format!("# a remark\n\nAAAA me@host\n{}\n", line(1))).unwrap();
+        assert_eq!(read(&place).len(), 1);
+        std::fs::write(&place, [0xff; 100]).unwrap();
+        assert_eq!(read(&place), []);
+    }
+}
