@@ -13,7 +13,7 @@ use rt::clock::{Clock as _, Monotonic};
 use crate::{Run, bound};
 
 /// Seconds for one command, on a busy machine.
-const PATIENCE: &str = "100";
+const PATIENCE: &str = "300";
 const BOUND_NS: u64 = 100_000_000_000;
 const LOOK_NS: u64 = 20_000_000;
 
