@@ -17,7 +17,9 @@ mod rpc;
 mod scale;
 mod sched;
 mod stall;
+mod start;
 mod steal;
+mod world;
 
 use std::process::ExitCode;
 
@@ -49,6 +51,7 @@ enum Experiment {
     #[command(hide = true)]
     Served(calls::server::Args),
     Stall(stall::Args),
+    Start(start::Args),
 }
 
 /// Says what was to be shown and was not; with `--check` that decides the exit code.
@@ -78,5 +81,6 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
         Experiment::Sched(args) => sched::run(args),
         Experiment::Served(args) => calls::server::run(args),
         Experiment::Stall(args) => stall::run(args),
+        Experiment::Start(args) => start::run(args),
     }
 }

@@ -36,15 +36,15 @@ const RUNS: [&str; 2] = [
     "run --sandbox none APPS/mixed-panel.apk --service .Panel --for 2s",
 ];
 
-/// Options of each application's machine in a guest.
-pub(super) fn java_options(framework: &Framework) -> [String; 3] {
-    let code = framework.folder(CODE);
-    [
-        HEAP.to_owned(),
+/// Options of `takt system` in a guest: for each application's machine.
+pub(super) fn options() -> Result<[String; 3]> {
+    let code = Framework::find(None)?.folder(CODE);
+    Ok([
+        format!("--java-option={HEAP}"),
         // The guest's processor is another.
-        "-Xtakt:portable-code".to_owned(),
-        format!("-Xtakt:code-library={}", code.display()),
-    ]
+        "--java-option=-Xtakt:portable-code".to_owned(),
+        format!("--java-option=-Xtakt:code-library={}", code.display()),
+    ])
 }
 
 /// What each guest found.

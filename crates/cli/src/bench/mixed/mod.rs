@@ -1,24 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 //! `takt bench mixed`: three applications in sandboxed processes of `takt system`, and a native
-//! thread of the control task's policy beside them, here ([`world`]) or in guests ([`lab`]).
+//! thread of the control task's policy beside them, here or in guests ([`lab`]).
 
 mod lab;
-mod world;
 
 use std::fmt::Write as _;
 use std::process::ExitCode;
 use std::time::Duration;
 
 use anyhow::{Context as _, Result, bail, ensure};
-use report::Table;
+use report::{Table, TimeBase};
 use rt::clock::{Clock, Monotonic};
 use rt::policy::{Policy, Priority};
 use rt::thread::{Builder, Thread};
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
 
-use self::world::{LOOK_NS, WAIT, World, left};
 use super::verdict;
+use super::world::{LOOK_NS, WAIT, World, missing};
+use crate::guest;
 
 /// Does a control task keep its time beside an ordinary application and one that eats memory?
 ///
@@ -209,9 +208,13 @@ fn faults_in_lab(outcome: &Outcome) -> Vec<String> {
 }
 
 fn measure(args: &Args) -> Result<Outcome> {
-    let world = World::begin()?;
+    let mut options = vec![format!("--realtime={CONTROL}={PRIORITY}")];
+    if guest::time_base() == TimeBase::Virtual {
+        options.extend(lab::options()?);
+    }
+    let world = World::begin(&options)?;
     for app in ["control", "panel", "hog"] {
-        world.install(app)?;
+        world.install(&format!("mixed-{app}"))?;
     }
     let mut rows = window(&world, args, Window::Alone, || Ok(()))?;
     world.said(&["am", "startservice", "-n", &format!("{PANEL}/.Panel")])?;
@@ -240,14 +243,6 @@ fn measure(args: &Args) -> Result<Outcome> {
         answered,
         hog_left: left()?,
     })
-}
-
-/// Names of bounds that do not hold.
-fn missing(sandbox: &Value) -> Vec<String> {
-    let all = sandbox.as_array().into_iter().flatten();
-    let all = all.filter(|it| it["holds"] != Value::Bool(true));
-    all.filter_map(|it| it["name"].as_str().map(str::to_owned))
-        .collect()
 }
 
 /// One window: the application's task and the native thread, and what happens beside them.
@@ -401,6 +396,21 @@ fn text(outcome: &Outcome, is_virtual: bool) -> String {
     };
     let _ = writeln!(text, "missing of the sandbox: {missing}");
     text
+}
+
+/// Confined programs such as the hog leaves.
+fn left() -> Result<usize> {
+    let mut count = 0;
+    for entry in std::fs::read_dir("/proc")?.flatten() {
+        let place = entry.path();
+        let command = std::fs::read(place.join("cmdline")).unwrap_or_default();
+        let is_left = command == b"sleep\x001000\x00";
+        let status = std::fs::read_to_string(place.join("status")).unwrap_or_default();
+        let is_dead = status.lines().any(|it| it.starts_with("State:\tZ"));
+        let is_confined = status.lines().any(|it| it == "NoNewPrivs:\t1");
+        count += usize::from(is_left && is_confined && !is_dead);
+    }
+    Ok(count)
 }
 
 #[cfg(test)]

@@ -1,22 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-//! [`World`]: a `takt system` of the experiment's own, and what is said to it.
+//! [`World`]: a `takt system` of a bench's own, and its commands.
 
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
 use anyhow::{Context as _, Result, ensure};
-use report::TimeBase;
 use rt::clock::{Clock, Monotonic};
 use serde_json::Value;
 
-use super::{CONTROL, PRIORITY, lab};
 use crate::framework::Framework;
-use crate::guest;
 
 /// For whatever a busy machine does.
 pub(super) const WAIT: Duration = Duration::from_secs(60);
-/// How often something is looked at.
 pub(super) const LOOK_NS: u64 = 100_000_000;
 
 /// A server in a folder of its own.
@@ -28,15 +24,10 @@ pub(super) struct World {
 }
 
 impl World {
-    pub(super) fn begin() -> Result<Self> {
+    /// With options of `takt system`.
+    pub(super) fn begin(options: &[String]) -> Result<Self> {
         let own = std::env::current_exe().context("cannot find this program's own file")?;
-        let framework = Framework::find(None)?;
-        let apps = framework.folder("apps");
-        let java_options = match guest::time_base() {
-            TimeBase::Virtual => lab::java_options(&framework).to_vec(),
-            TimeBase::Real => Vec::new(),
-        };
-        let java_options = java_options.iter().map(|it| format!("--java-option={it}"));
+        let apps = Framework::find(None)?.folder("apps");
         // Not in /tmp, where every application may make files. Others come as far as the socket.
         let place = apps.parent().unwrap_or(Path::new(".")).join("tmp");
         std::fs::create_dir_all(&place)?;
@@ -48,8 +39,7 @@ impl World {
             .arg(folder.path().join("state"))
             .arg("--socket")
             .arg(folder.path().join("socket"))
-            .args(["--realtime", &format!("{CONTROL}={PRIORITY}")])
-            .args(java_options)
+            .args(options)
             .stderr(Stdio::null())
             .spawn()
             .context("cannot start takt system")?;
@@ -67,11 +57,21 @@ impl World {
         })
     }
 
+    fn command(&self, words: &[&str]) -> Command {
+        let mut command = Command::new(&self.own);
+        command.args(words);
+        command.env("TAKT_SYSTEM", self.folder.path().join("socket"));
+        command
+    }
+
+    /// A command of it that goes on, to be read from.
+    pub(super) fn begun(&self, words: &[&str]) -> Result<Child> {
+        Ok(self.command(words).stdout(Stdio::piped()).spawn()?)
+    }
+
+    /// What a command of it prints.
     pub(super) fn said(&self, words: &[&str]) -> Result<String> {
-        let output = Command::new(&self.own)
-            .args(words)
-            .env("TAKT_SYSTEM", self.folder.path().join("socket"))
-            .output()?;
+        let output = self.command(words).output()?;
         ensure!(
             output.status.success(),
             "takt {}: {}",
@@ -81,16 +81,19 @@ impl World {
         Ok(String::from_utf8_lossy(&output.stdout).into_owned())
     }
 
+    /// A package of the framework's own.
     pub(super) fn install(&self, app: &str) -> Result<()> {
-        let file = self.apps.join(format!("mixed-{app}.apk"));
+        let file = self.apps.join(format!("{app}.apk"));
         let file = file.to_str().context("a path that is no text")?;
         self.said(&["install", file]).map(drop)
     }
 
+    /// What a package has said by a tag.
     pub(super) fn log(&self, package: &str, tag: &str) -> Result<String> {
         self.said(&["logcat", "-d", "--package", package, "--tag", tag])
     }
 
+    /// Waits for it.
     pub(super) fn await_log(&self, package: &str, tag: &str, text: &str) -> Result<()> {
         let until = Monotonic.now_ns() + WAIT.as_nanos() as u64;
         while !self.log(package, tag)?.contains(text) {
@@ -101,6 +104,7 @@ impl World {
         Ok(())
     }
 
+    /// A row of `takt ps --json`; null if there is no such process.
     pub(super) fn process(&self, name: &str) -> Result<Value> {
         let json: Value = serde_json::from_str(&self.said(&["ps", "--json"])?)?;
         let rows = json["processes"].as_array().cloned().unwrap_or_default();
@@ -111,25 +115,18 @@ impl World {
     }
 }
 
-/// Confined programs such as the hog leaves.
-pub(super) fn left() -> Result<usize> {
-    let mut count = 0;
-    for entry in std::fs::read_dir("/proc")?.flatten() {
-        let place = entry.path();
-        let command = std::fs::read(place.join("cmdline")).unwrap_or_default();
-        let is_left = command == b"sleep\x001000\x00";
-        let status = std::fs::read_to_string(place.join("status")).unwrap_or_default();
-        let is_dead = status.lines().any(|it| it.starts_with("State:\tZ"));
-        let is_confined = status.lines().any(|it| it == "NoNewPrivs:\t1");
-        count += usize::from(is_left && is_confined && !is_dead);
-    }
-    Ok(count)
-}
-
 impl Drop for World {
     fn drop(&mut self) {
         // Its applications end with it.
         let _ = self.server.kill();
         let _ = self.server.wait();
     }
+}
+
+/// Names of bounds that do not hold.
+pub(super) fn missing(sandbox: &Value) -> Vec<String> {
+    let all = sandbox.as_array().into_iter().flatten();
+    let all = all.filter(|it| it["holds"] != Value::Bool(true));
+    all.filter_map(|it| it["name"].as_str().map(str::to_owned))
+        .collect()
 }
