@@ -4,8 +4,8 @@
 //!
 //! The server itself is crate `system`. Here are its options, what it cannot know ([`host`]), what
 //! confines each of its children ([`confined`]) and what it is first ([`app`]), and the commands
-//! ([`adb`], [`am`], [`verbs`]), which show answers ([`show`]) as clients of Android's `adb` see them
-//! ([`speech`]).
+//! ([`adb`], [`am`], [`verbs`]), which show answers ([`show`]) as clients of Android's `adb` see
+//! them ([`speech`]).
 
 pub(crate) mod adb;
 pub(crate) mod am;

@@ -72,7 +72,7 @@ public final class ComponentScript {
             state.setInstalled(true);
         }
 
-        /** All is read. What the resolver does not ask is as in a package of which nobody says anything. */
+        /** All is read. What the resolver does not ask for is nothing. */
         void end() throws ReflectiveOperationException {
             ParsedPackage parsed = (ParsedPackage) parsing.hideAsParsed();
             whole = parsed.setSystem(isSystem).hideAsFinal();
