@@ -6,7 +6,6 @@
 //! that they loaded, for applications that the build never sees. Then the store gets its place in
 //! memory and takes the place of the older one; nobody writes to it from there on.
 
-use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 use std::process::Command;
 
@@ -66,7 +65,6 @@ pub(crate) fn build(takt: &Path) -> Result<()> {
     if !install.status()?.success() {
         bail!("the store of compiled code was not installed");
     }
-    make_read_only(&making)?;
     // A start meanwhile finds the older store, or none for a moment: its processes have it mapped.
     let older = takt.with_file_name("code.older");
     remove(&older)?;
@@ -106,21 +104,4 @@ fn remove(folder: &Path) -> Result<()> {
         true => Ok(std::fs::remove_dir_all(folder)?),
         false => Ok(()),
     }
-}
-
-/// Everybody reads, nobody writes. Folders stay the builder's, who removes them one day.
-fn make_read_only(store: &Path) -> Result<()> {
-    let set = |path: &Path, mode| {
-        std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode))
-            .with_context(|| format!("cannot protect {}", path.display()))
-    };
-    set(store, 0o755)?;
-    for folder in std::fs::read_dir(store)? {
-        let folder = folder?.path();
-        set(&folder, 0o755)?;
-        for file in std::fs::read_dir(&folder)? {
-            set(&file?.path(), 0o444)?;
-        }
-    }
-    Ok(())
 }

@@ -619,6 +619,14 @@ impl Link {
         self.find_again(number, let_go, || self.exports.lock().get(number))
     }
 
+    /// The node that a request is for, looked up once; none where there is none, or where the
+    /// process itself is meant.
+    pub(crate) fn node(&self, number: u64) -> Option<Arc<Node>> {
+        Some(number)
+            .filter(|&it| it != OWN)
+            .and_then(|it| self.target(it).ok())
+    }
+
     /// A node that the thread has found before, if `let_go` is what it was then; or finds it.
     fn find_again(
         &self,
@@ -626,8 +634,10 @@ impl Link {
         let_go: u64,
         find: impl FnOnce() -> Option<Arc<Node>>,
     ) -> Result<Arc<Node>, CallError> {
+        let place = (number as usize).wrapping_add(self.number as usize) % FOUND_MAX;
         let is_it = |it: &Found| (it.link, it.number, it.let_go) == (self.number, number, let_go);
-        let again = FOUND.with_borrow(|found| found.iter().find(|it| is_it(it))?.node.upgrade());
+        let again =
+            FOUND.with_borrow(|found| Some(&found[place]).filter(|it| is_it(it))?.node.upgrade());
         if let Some(node) = again {
             return Ok(node);
         }
@@ -638,10 +648,7 @@ impl Link {
             let_go,
             node: Arc::downgrade(&node),
         };
-        FOUND.with_borrow_mut(|found| {
-            let place = (number as usize).wrapping_add(self.number as usize) % FOUND_MAX;
-            found[place] = new;
-        });
+        FOUND.with_borrow_mut(|found| found[place] = new);
         Ok(node)
     }
 

@@ -64,7 +64,7 @@ impl Options {
             name: name.into(),
             loopers: 2,
             kept: 1,
-            door: Policy::Other { nice: 0 },
+            door: Policy::ordinary(),
             stack_bytes: None,
             spin_ns: 0,
             begin: || (),
@@ -247,7 +247,7 @@ impl Process {
         };
         for index in 0..self.inner.loopers.len() {
             let inner = Arc::clone(&self.inner);
-            let builder = builder(&index, Policy::Other { nice: 0 });
+            let builder = builder(&index, Policy::ordinary());
             let thread = builder.spawn(move || {
                 begin();
                 looper::run(&inner, index);

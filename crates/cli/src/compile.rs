@@ -4,6 +4,7 @@
 use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::io::Write;
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 
@@ -108,7 +109,7 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// The machine knows which part of the cache is its own.
+/// The machine knows which part of the cache is its own. Others run from it as other users.
 fn install(directory: &Path) -> Result<ExitCode> {
     let machine = machine_beside(&std::env::current_exe()?)?;
     let status = Command::new(Jdk::find()?.home.join("bin/java"))
@@ -120,7 +121,25 @@ fn install(directory: &Path) -> Result<ExitCode> {
     if !status.success() {
         bail!("the machine ended with {status}");
     }
+    make_read_only(directory)?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// Everybody reads, nobody writes. Folders stay the owner's, who removes them one day.
+fn make_read_only(store: &Path) -> Result<()> {
+    let set = |path: &Path, mode| {
+        std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode))
+            .with_context(|| format!("cannot protect {}", path.display()))
+    };
+    set(store, 0o755)?;
+    for folder in std::fs::read_dir(store)? {
+        let folder = folder?.path();
+        set(&folder, 0o755)?;
+        for file in std::fs::read_dir(&folder)? {
+            set(&file?.path(), 0o444)?;
+        }
+    }
+    Ok(())
 }
 
 fn option(name: &str, value: &Path) -> OsString {

@@ -43,6 +43,7 @@ struct Args {
 #[derive(Subcommand)]
 #[allow(clippy::large_enum_variant, reason = "there is one of it in a process")]
 enum Command {
+    Adb(system::adb::Args),
     Admit(admit::Args),
     Am(system::am::Args),
     Apk(apk::Args),
@@ -87,6 +88,7 @@ fn main() -> ExitCode {
 
 fn run(command: Command) -> Result<ExitCode> {
     match command {
+        Command::Adb(args) => system::adb::run(&args),
         Command::Admit(args) => admit::run(&args),
         Command::Am(args) => system::am::run(&args),
         Command::App(args) => system::app::run(&args),

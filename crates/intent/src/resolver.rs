@@ -111,16 +111,25 @@ impl<T> Resolver<T> {
         Some(entry.owner)
     }
 
-    /// Whose filters take the intent. `default_only` asks for filters of [`CATEGORY_DEFAULT`], as
-    /// an activity that is started must have it.
+    /// Whose filters take the intent, the greater priority first. `default_only` asks for filters
+    /// of [`CATEGORY_DEFAULT`], as an activity that is started must have it.
     pub fn query(&self, intent: &Intent, default_only: bool) -> Vec<Resolved<'_, T>> {
-        let mut found: Vec<Resolved<'_, T>> = Vec::new();
-        for key in cuts(intent) {
-            let ids = self.lists.get(&key).into_iter().flatten();
-            found.extend(ids.filter_map(|id| self.resolve(*id, intent, default_only)));
-        }
+        let mut found: Vec<Resolved<'_, T>> = self.in_order(intent, default_only).collect();
         found.sort_by_key(|it| core::cmp::Reverse(it.filter.priority));
         found
+    }
+
+    /// The same in the order in which Android comes upon them: by type, then by scheme, then by
+    /// action. A filter that stands in several of these lists comes several times.
+    pub fn in_order<'a>(
+        &'a self,
+        intent: &Intent,
+        default_only: bool,
+    ) -> impl Iterator<Item = Resolved<'a, T>> {
+        let ids = cuts(intent)
+            .into_iter()
+            .flat_map(|key| self.lists.get(&key).into_iter().flatten());
+        ids.filter_map(move |id| self.resolve(*id, intent, default_only))
     }
 
     /// As [`query`](Self::query), each filter once.

@@ -59,7 +59,7 @@ pub fn prepare() {
     });
     let Some(mut receiver) = receiver else { return };
     let writer = Builder::new("takt-lines")
-        .policy(Policy::Other { nice: 0 })
+        .policy(Policy::ordinary())
         .stack_bytes(STACK_BYTES)
         .spawn::<(), _>(move || {
             loop {

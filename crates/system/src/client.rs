@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-//! [`Client`]: a command's end of the server's socket.
+//! [`Client`]: a command's end of the server's socket; [`Asked`]: what it waits for.
 
-use std::os::fd::BorrowedFd;
+use std::os::fd::{AsFd, BorrowedFd};
 use std::path::{Path, PathBuf};
 
 use rt::clock::{Clock, Monotonic};
@@ -67,32 +67,14 @@ impl Client {
     ///
     /// [`ClientError`]
     pub fn ask(
-        &self,
+        self,
         request: &Request,
         file: Option<BorrowedFd<'_>>,
         mut part: impl FnMut(Answer),
     ) -> Result<Result<String, String>, ClientError> {
-        let foreign = |it: serde_json::Error| ClientError::Foreign(it.to_string());
-        let bytes = serde_json::to_vec(request).map_err(foreign)?;
-        if bytes.len() > FRAME_BYTES_MAX {
-            return Err(ClientError::TooLarge(bytes.len()));
-        }
-        let mut due_ns = Monotonic.now_ns() + PATIENCE_NS;
-        let files: Vec<BorrowedFd<'_>> = file.into_iter().collect();
-        // A server that refuses us says so and closes: its word counts, not our failure.
-        let sent = self.0.send_until(&bytes, &files, due_ns);
-        let mut frame = vec![0; FRAME_BYTES_MAX];
-        // One that closes with our request unread resets the socket, and the kernel says that
-        // once, before what the server had said.
-        let mut may_be_reset = true;
+        let mut asked = self.begin(request, file)?;
         loop {
-            let received = match self.0.receive_until(&mut frame, due_ns) {
-                Ok(received) => received,
-                Err(SocketError::Closed) if std::mem::take(&mut may_be_reset) => continue,
-                Err(error) => return Err(sent.err().unwrap_or(error).into()),
-            };
-            due_ns = Monotonic.now_ns() + PATIENCE_NS;
-            match serde_json::from_slice(&frame[..received.size]).map_err(foreign)? {
+            match asked.next_until(Monotonic.now_ns() + PATIENCE_NS)? {
                 Answer::Quiet => {}
                 Answer::Done(text) => return Ok(Ok(text)),
                 Answer::Refused(text) => return Ok(Err(text)),
@@ -100,4 +82,75 @@ impl Client {
             }
         }
     }
+
+    /// Asks, for who waits for several answers at once.
+    ///
+    /// # Errors
+    ///
+    /// [`ClientError`]
+    pub fn begin(
+        self,
+        request: &Request,
+        file: Option<BorrowedFd<'_>>,
+    ) -> Result<Asked, ClientError> {
+        let bytes = serde_json::to_vec(request).map_err(foreign)?;
+        if bytes.len() > FRAME_BYTES_MAX {
+            return Err(ClientError::TooLarge(bytes.len()));
+        }
+        let files: Vec<BorrowedFd<'_>> = file.into_iter().collect();
+        let due_ns = Monotonic.now_ns() + PATIENCE_NS;
+        let sent = self.0.send_until(&bytes, &files, due_ns);
+        Ok(Asked {
+            socket: self.0,
+            fault: sent.err(),
+            frame: vec![0; FRAME_BYTES_MAX],
+            may_be_reset: true,
+        })
+    }
+}
+
+/// A request that was sent; its descriptor is readable when a part of the answer is there.
+pub struct Asked {
+    socket: Socket,
+    /// A server that refuses us says so and closes: its word counts, not our failure to send.
+    fault: Option<SocketError>,
+    frame: Vec<u8>,
+    /// One that closes with our request unread resets the socket, and the kernel says that once,
+    /// before what the server had said.
+    may_be_reset: bool,
+}
+
+impl Asked {
+    /// The next part of the answer, if it is there.
+    ///
+    /// # Errors
+    ///
+    /// [`ClientError`]
+    pub fn try_next(&mut self) -> Result<Option<Answer>, ClientError> {
+        match self.next_until(0) {
+            Err(ClientError::Silent(SocketError::TimedOut)) => Ok(None),
+            outcome => outcome.map(Some),
+        }
+    }
+
+    fn next_until(&mut self, due_ns: u64) -> Result<Answer, ClientError> {
+        loop {
+            let received = match self.socket.receive_until(&mut self.frame, due_ns) {
+                Ok(received) => received,
+                Err(SocketError::Closed) if std::mem::take(&mut self.may_be_reset) => continue,
+                Err(error) => return Err(self.fault.unwrap_or(error).into()),
+            };
+            return serde_json::from_slice(&self.frame[..received.size]).map_err(foreign);
+        }
+    }
+}
+
+impl AsFd for Asked {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.socket.as_fd()
+    }
+}
+
+fn foreign(error: serde_json::Error) -> ClientError {
+    ClientError::Foreign(error.to_string())
 }

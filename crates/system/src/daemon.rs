@@ -625,7 +625,7 @@ fn read_log(shared: &Shared, kept: &mut Kept) -> bool {
 /// Waits for a process's first words, on a thread of its own: it may never speak.
 fn greet(shared: &Arc<Shared>, pid: i32, socket: OwnedFd) -> Result<(), rt::thread::SpawnError> {
     let shared = Arc::clone(shared);
-    let builder = Builder::new("greeter").policy(Policy::Other { nice: 0 });
+    let builder = Builder::new("greeter").policy(Policy::ordinary());
     builder
         .spawn(move || {
             let start_ns = shared.with(|it| it.server.processes.limits.start_ns);

@@ -105,7 +105,7 @@ impl Door {
         let place = Place::take(&self.clients);
         let shared = Arc::clone(shared);
         let thread = Builder::new("client")
-            .policy(Policy::Other { nice: 0 })
+            .policy(Policy::ordinary())
             .stack_bytes(STACK_BYTES);
         // Without a thread the socket closes, which the client hears.
         let _ = thread.spawn(move || {

@@ -8,6 +8,7 @@
 //! - `queue`: those steps, and what of them outlives the process.
 //! - `door` and [`protocol`]: the socket of the commands; [`client`] is its other end.
 //! - `verbs`: what the commands ask for.
+//! - [`bridge`]: the same commands for Android's `adb`, on a port of this machine.
 //! - `disk`, `logs`, `payloads`: packages, lines of logs, intents; `remains` and `sweeps`: what a
 //!   package leaves running.
 //! - `contents`, `senders`: the binders of providers and of PendingIntents.
@@ -17,6 +18,7 @@
 #![forbid(unsafe_code)]
 
 mod agent;
+pub mod bridge;
 pub mod client;
 mod contents;
 pub mod daemon;
@@ -33,7 +35,8 @@ mod sweeps;
 mod template;
 mod verbs;
 
-pub use client::{Client, ClientError};
+pub use bridge::Bridge;
+pub use client::{Asked, Client, ClientError};
 pub use server::processes::Limits;
 
 pub use daemon::{App, Daemon, Grants, Host, Options, Prepared, SystemError, open};

@@ -43,6 +43,18 @@ pub enum Request {
     },
     /// The server's state, for a person.
     Dump,
+    /// Who has this key may give orders by `adb`.
+    AllowKey {
+        /// Its line, as `adbkey.pub` has it.
+        line: String,
+    },
+    /// Who has this key may do so no more.
+    RevokeKey {
+        /// What the server calls it by.
+        print: String,
+    },
+    /// All such keys.
+    Keys,
 }
 
 /// An intent as a person writes it.

@@ -42,7 +42,7 @@ impl Sweeps {
             done.lock().push(swept);
             rung.ring();
         };
-        let builder = Builder::new("remains").policy(Policy::Other { nice: 0 });
+        let builder = Builder::new("remains").policy(Policy::ordinary());
         if builder.spawn(sweep).is_err() {
             // Without a thread it is done here: nothing else would end this sweep.
             end_all_of(uid);

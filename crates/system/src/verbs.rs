@@ -23,6 +23,7 @@ use server::store::Store;
 use server::{Payload, ProcessKey};
 
 use crate::agent::Wish;
+use crate::bridge::keys;
 use crate::daemon::Shared;
 use crate::disk::PACKAGE_BYTES_MAX;
 use crate::payloads::flat;
@@ -67,6 +68,9 @@ pub(crate) fn carry_out(
             false => logs(shared, package.as_deref(), part),
         },
         Request::Dump => dump(shared, part),
+        Request::AllowKey { line } => keys::allow(shared.store.lock().disk(), &line),
+        Request::RevokeKey { print } => keys::revoke(shared.store.lock().disk(), &print),
+        Request::Keys => keys::list(shared.store.lock().disk()),
     }
 }
 

@@ -44,6 +44,11 @@ impl Application {
         }
     }
 
+    /// The number of its first process.
+    pub fn id(&self) -> u32 {
+        self.child.id()
+    }
+
     /// Waits for a line with this text.
     pub fn await_line(&mut self, text: &str) -> String {
         loop {

@@ -6,6 +6,7 @@ pub mod application;
 pub mod apps;
 pub mod bound;
 pub mod browser;
+pub mod debug_bridge;
 pub mod desktop;
 pub mod world;
 

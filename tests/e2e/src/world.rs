@@ -25,20 +25,27 @@ pub struct World {
     pub server: Option<Application>,
     /// Whose it is, if not the test's.
     user: Option<u32>,
+    /// What it is told beside where it lives.
+    options: Vec<String>,
 }
 
 impl World {
     /// One that runs.
     pub fn begin() -> Self {
-        Self::of(None)
+        Self::of(None, &[])
+    }
+
+    /// One that is told more than where it lives.
+    pub fn begin_with(options: &[&str]) -> Self {
+        Self::of(None, options)
     }
 
     /// One of an ordinary user; the commands are this user's as well.
     pub fn begin_as(user: u32) -> Self {
-        Self::of(Some(user))
+        Self::of(Some(user), &[])
     }
 
-    fn of(user: Option<u32>) -> Self {
+    fn of(user: Option<u32>, options: &[&str]) -> Self {
         // Not in /tmp, where every application may make files.
         let folder = takt_path()
             .ancestors()
@@ -55,6 +62,7 @@ impl World {
             folder,
             server: None,
             user,
+            options: options.iter().map(|it| (*it).to_owned()).collect(),
         };
         world.start();
         world
@@ -67,6 +75,7 @@ impl World {
         command.arg("--socket").arg(self.socket());
         // For machines that do other things as well.
         command.args(["--start=100s", "--anr=100s"]);
+        command.args(&self.options);
         let mut server = Application::start(&mut command);
         server.await_line("listens at");
         self.server = Some(server);

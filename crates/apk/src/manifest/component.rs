@@ -255,7 +255,7 @@ impl IntentFilter {
 }
 
 /// The data element of an intent filter.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Default, Serialize)]
 pub struct DataPattern {
     /// Scheme.
     pub scheme: Option<String>,

@@ -112,7 +112,7 @@ impl Process {
         for index in 0..options.loopers {
             let (link, kernel) = (Arc::clone(&device.link), Arc::clone(&device.kernel));
             let builder = Builder::new(format!("{}/driver/{index}", inner.name));
-            let builder = builder.policy(Policy::Other { nice: 0 });
+            let builder = builder.policy(Policy::ordinary());
             let looper = builder.spawn(move || look_after(&link, &kernel))?;
             device.loopers.push(looper);
         }

@@ -31,7 +31,7 @@ use crate::lent::steps::{self, Step};
 use crate::lent::words;
 use crate::limits::Limits;
 use crate::link::{Goal, Link, OWN, Release, Transport};
-use crate::node::Call;
+use crate::node::{Call, Node};
 use crate::serving::{self, Serving, Waiting, Waits};
 
 /// How long a wait is left alone before it is asked whether the other thread is still there: its
@@ -57,6 +57,16 @@ enum Heard {
     Limited(Urgency),
     /// The looper has the slot still.
     Late,
+}
+
+/// What a message asks for.
+pub(super) struct Asked<'a> {
+    pub(super) area: Area,
+    pub(super) slot: usize,
+    pub(super) header: &'a Header,
+    /// As [`Link::node`].
+    pub(super) node: Option<Arc<Node>>,
+    pub(super) waits: Waits,
 }
 
 /// The transport of a link.
@@ -306,7 +316,7 @@ impl Lent {
         self.write(link, Area::Requests, slot, message, load)?;
         self.sequences[slot].store(sequence, Relaxed);
         words::open(self.turn(self.side, slot));
-        let offer = self.offer_lock(self.side, slot, tid, is_lent);
+        let offer = self.lock(self.side, slot).offer(tid, is_lent);
         offer.map_err(|_| self.broken(link, Gone::Broken))
     }
 
@@ -357,15 +367,14 @@ impl Lent {
                         tid,
                         conversation: Conversation::Caller(slot),
                     };
-                    let message = self.serve(
-                        link,
-                        Area::Answers,
+                    let asked = Asked {
+                        area: Area::Answers,
                         slot,
-                        &header,
-                        Waits::For(waiting),
-                        serving::claim(),
-                        &mut answer,
-                    );
+                        header: &header,
+                        node: link.node(header.target),
+                        waits: Waits::For(waiting),
+                    };
+                    let message = self.serve(link, asked, &mut answer);
                     let load = Load::of(&answer);
                     match self.hand_to_looper(link, slot, tid, message, load, &wait) {
                         Ok(next) => lending = next,
@@ -405,7 +414,7 @@ impl Lent {
         };
         steps::reach(Step::HandedOver);
         let lending = Lending::begin(offer, wait, self.home_key);
-        if !self.give_back(self.side, slot) {
+        if !self.back(self.side, slot).give() {
             return Err(self.broken(link, Gone::Broken));
         }
         Ok(lending)
@@ -477,15 +486,14 @@ impl Lent {
                         tid,
                         conversation: Conversation::Looper(slot),
                     };
-                    let message = self.serve(
-                        link,
-                        Area::Requests,
+                    let asked = Asked {
+                        area: Area::Requests,
                         slot,
-                        &header,
-                        Waits::For(waiting),
-                        Urgency::new(header.claim),
-                        &mut answer,
-                    );
+                        header: &header,
+                        node: link.node(header.target),
+                        waits: Waits::For(waiting),
+                    };
+                    let message = self.serve(link, asked, &mut answer);
                     let load = Load::of(&answer);
                     lending = self.hand_to_caller(link, slot, tid, message, load, wait)?;
                 }
@@ -534,11 +542,11 @@ impl Lent {
             words::open(self.turn(side, slot));
             return Err(error);
         }
-        let offer = self.offer_back(side, slot, tid, wait.is_lent);
+        let offer = self.back(side, slot).offer(tid, wait.is_lent);
         let offer = offer.map_err(|_| self.broken(link, Gone::Broken))?;
         steps::reach(Step::LentBack);
         let lending = Lending::begin(offer, wait, self.home_key);
-        if !self.give_lock(side, slot) {
+        if !self.lock(side, slot).give() {
             return Err(self.broken(link, Gone::Broken));
         }
         steps::reach(Step::CalledBack);
@@ -546,17 +554,19 @@ impl Lent {
     }
 
     /// Runs what a message asks for; gives the message that answers it, whose parcel is `answer`.
-    #[expect(clippy::too_many_arguments, reason = "a call has as many parts")]
-    pub(super) fn serve(
-        &self,
-        link: &Arc<Link>,
-        area: Area,
-        slot: usize,
-        header: &Header,
-        waits: Waits,
-        claim: Urgency,
-        answer: &mut Parcel,
-    ) -> Header {
+    pub(super) fn serve(&self, link: &Arc<Link>, asked: Asked<'_>, answer: &mut Parcel) -> Header {
+        let Asked {
+            area,
+            slot,
+            header,
+            node,
+            waits,
+        } = asked;
+        let claim = match area {
+            Area::Requests => Urgency::new(header.claim),
+            // Of a call back: as urgent as the call that it belongs to.
+            Area::Answers => serving::claim(),
+        };
         let mut data = message::take_parcel();
         let read = self.read(link, area, slot, header, &mut data, None);
         steps::reach(Step::Copied);
@@ -574,7 +584,7 @@ impl Lent {
                 caller: link.peer,
                 is_oneway: false,
             };
-            let node = link.target(header.target)?;
+            let node = node.ok_or(CallError::DeadObject)?;
             node.run(&call, header.code, &mut data, answer)
         });
         steps::reach(Step::Served);
@@ -587,22 +597,6 @@ impl Lent {
             status: outcome.map_or_else(CallError::status, |()| 0),
             ..Header::default()
         }
-    }
-
-    /// Serves a request of a slot, and writes the answer, which is not given yet; gives its parcel.
-    pub(super) fn answer(
-        &self,
-        link: &Arc<Link>,
-        slot: usize,
-        header: &Header,
-        waits: Waits,
-    ) -> Parcel {
-        let mut answer = message::take_parcel();
-        let claim = Urgency::new(header.claim);
-        let area = Area::Requests;
-        let message = self.serve(link, area, slot, header, waits, claim, &mut answer);
-        self.write_answer(link, slot, message, &answer);
-        answer
     }
 
     /// Looper: its last message.

@@ -21,11 +21,10 @@ use rt::sync::lend::{LendError, Offer};
 use rt::sync::{Loan, PiMutex, Recall};
 use rt::sys::futex::{Futex, Private};
 
-use crate::lent::layout::Header;
-use crate::lent::looper;
-use crate::lent::message::{self, Lent};
+use crate::lent::looper::{self, Request};
+use crate::lent::message;
 use crate::lent::seat::{Seat, TOKEN_MIN};
-use crate::link::Link;
+use crate::node::Node;
 use crate::serving::{self, Waits};
 
 /// Threads of a chain that a call knows of; one that is further out is not found.
@@ -190,10 +189,8 @@ impl Drop for Sitting {
 
 /// A call that is brought to the thread that waits for it.
 struct Errand {
-    link: Arc<Link>,
-    lent: Arc<Lent>,
-    slot: usize,
-    header: Header,
+    request: Request,
+    node: Arc<Node>,
     bearer: Arc<Bearer>,
 }
 
@@ -224,10 +221,12 @@ impl Errand {
     /// `sit` has the thread wait again: before its caller has the answer, and may call again.
     fn serve(self, sit: impl FnOnce()) {
         let Self {
-            link, lent, bearer, ..
+            request,
+            node,
+            bearer,
         } = self;
         bearer.take();
-        let answer = lent.answer(&link, self.slot, &self.header, Waits::Brought);
+        let answer = request.answer(Some(node), Waits::Brought);
         bearer.is_served.store(true, SeqCst);
         sit();
         bearer.loan.give_back();
@@ -237,24 +236,17 @@ impl Errand {
 
 /// Looper: has a call served by the thread of this process that waits for it, if there is one, and
 /// waits until it has written the answer. `false`: nobody serves it.
-pub(super) fn carry(link: &Arc<Link>, lent: &Arc<Lent>, slot: usize, header: &Header) -> bool {
-    header.chain.tokens().any(|token| {
+pub(super) fn carry(request: &Request, node: &Arc<Node>) -> bool {
+    request.header.chain.tokens().any(|token| {
         let index = token as usize % SEATS_MAX;
         let desk = DESKS[index].get().filter(|it| it.seat.is_open(token));
         desk.is_some_and(|desk| {
-            desk.home.load(SeqCst) == lent.home_key && bring(desk, token, link, lent, slot, header)
+            desk.home.load(SeqCst) == request.lent.home_key && bring(desk, token, request, node)
         })
     })
 }
 
-fn bring(
-    desk: &Desk,
-    token: u64,
-    link: &Arc<Link>,
-    lent: &Arc<Lent>,
-    slot: usize,
-    header: &Header,
-) -> bool {
+fn bring(desk: &Desk, token: u64, request: &Request, node: &Arc<Node>) -> bool {
     let Some(tid) = Tid::new(desk.tid.load(SeqCst)) else {
         return false;
     };
@@ -265,10 +257,8 @@ fn bring(
         return false;
     };
     let errand = Errand {
-        link: Arc::clone(link),
-        lent: Arc::clone(lent),
-        slot,
-        header: *header,
+        request: request.clone(),
+        node: Arc::clone(node),
         bearer: Arc::clone(&bearer),
     };
     let Some(_away) = desk.seat.bring(token, tid, errand, looper::leave) else {

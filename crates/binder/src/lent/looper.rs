@@ -11,7 +11,7 @@ use rt::peer::Urgency;
 use rt::policy::{Policy, PolicyGuard, Priority, Tid};
 
 use crate::Parcel;
-use crate::lent::call::Conversation;
+use crate::lent::call::{Asked, Conversation};
 use crate::lent::chain;
 use crate::lent::inbox::Gone;
 use crate::lent::layout::{Area, Header, Kind, SLOTS};
@@ -19,17 +19,19 @@ use crate::lent::lents::Known;
 use crate::lent::message::{self, Lent};
 use crate::lent::steps::{self, Step};
 use crate::lent::words;
-use crate::link::{Link, OWN};
+use crate::link::Link;
+use crate::node::Node;
 use crate::oneway;
 use crate::process::Inner;
 use crate::serving::{self, Waiting, Waits};
 
-/// A request that is lent to this looper.
-struct Request {
+/// A request that is lent to a looper.
+#[derive(Clone)]
+pub(super) struct Request {
+    pub(super) lent: Arc<Lent>,
+    pub(super) header: Header,
     link: Arc<Link>,
-    lent: Arc<Lent>,
     slot: usize,
-    header: Header,
     /// By the kernel's word, once it was asked.
     urgency: Option<Urgency>,
 }
@@ -43,6 +45,54 @@ impl Request {
             // Who names a thread that is not its own is nobody.
             granted.unwrap_or(Urgency::ORDINARY)
         })
+    }
+
+    /// Whether a real-time caller makes it.
+    fn claims(&self) -> bool {
+        Urgency::new(self.header.claim).is_real_time()
+    }
+
+    /// Whether the caller lends its priority, as it says.
+    fn is_lent(&self) -> bool {
+        self.lent.lock(self.lent.other(), self.slot).is_lent()
+    }
+
+    /// Serves it, and writes the answer, which is not given yet; gives its parcel.
+    pub(super) fn answer(&self, node: Option<Arc<Node>>, waits: Waits) -> Parcel {
+        let asked = Asked {
+            area: Area::Requests,
+            slot: self.slot,
+            header: &self.header,
+            node,
+            waits,
+        };
+        let mut answer = message::take_parcel();
+        let message = self.lent.serve(&self.link, asked, &mut answer);
+        self.write(message, &answer);
+        answer
+    }
+
+    /// Does not serve it: what it names is counted, and let go.
+    fn decline(&self, kind: Kind, limit: u32) -> Parcel {
+        let mut answer = message::take_parcel();
+        let area = Area::Requests;
+        // What is no parcel names nothing.
+        let _ = self
+            .lent
+            .read(&self.link, area, self.slot, &self.header, &mut answer, None);
+        answer.clear();
+        let declined = Header {
+            kind,
+            claim: limit,
+            ..Header::default()
+        };
+        self.write(declined, &answer);
+        answer
+    }
+
+    fn write(&self, message: Header, answer: &Parcel) {
+        self.lent
+            .write_answer(&self.link, self.slot, message, answer);
     }
 }
 
@@ -160,13 +210,13 @@ fn spin(inner: &Inner, links: &Known, index: usize) -> bool {
 }
 
 fn serve(inner: &Inner, mut request: Request, is_declined: bool) {
-    let link = Arc::clone(&request.link);
     let lent = Arc::clone(&request.lent);
     let (slot, header) = (request.slot, request.header);
+    let lock = lent.lock(lent.other(), slot);
     let tid = i32::try_from(header.tid).ok().and_then(Tid::new);
-    let Some(tid) = tid.filter(|_| !link.is_dead()) else {
-        lent.broken(&link, Gone::Broken);
-        lent.give_lock(lent.other(), slot);
+    let Some(tid) = tid.filter(|_| !request.link.is_dead()) else {
+        lent.broken(&request.link, Gone::Broken);
+        lock.give();
         return;
     };
     lent.heard[slot].store(header.sequence, Relaxed);
@@ -176,25 +226,28 @@ fn serve(inner: &Inner, mut request: Request, is_declined: bool) {
     }
     let mut raised = None;
     let is_over = is_declined || words::is_abandoned(lent.turn(lent.other(), slot));
+    let node = request.link.node(header.target);
     let answer = if is_over {
-        Some(decline(&link, &lent, slot, &header, Kind::Declined, 0))
-    } else if let Some(limit) = limit(&link, &lent, slot, &header) {
-        let limit = u32::from(limit.get());
-        Some(decline(&link, &lent, slot, &header, Kind::Limited, limit))
-    } else if header.target != OWN && chain::carry(&link, &lent, slot, &header) {
+        Some(request.decline(Kind::Declined, 0))
+    } else if let Some(limit) = limit(&request, node.as_deref()) {
+        Some(request.decline(Kind::Limited, u32::from(limit.get())))
+    } else if node
+        .as_ref()
+        .is_some_and(|node| chain::carry(&request, node))
+    {
         // The thread that waits for it has answered.
         None
     } else {
-        raised = raise(&mut request);
+        raised = raise(&mut request, node.as_deref());
         let waiting = Waiting {
-            link: link.number,
+            link: request.link.number,
             tid,
             conversation: Conversation::Looper(slot),
         };
-        Some(lent.answer(&link, slot, &header, Waits::For(waiting)))
+        Some(request.answer(node, Waits::For(waiting)))
     };
-    if !lent.give_lock(lent.other(), slot) {
-        lent.broken(&link, Gone::Broken);
+    if !lock.give() {
+        lent.broken(&request.link, Gone::Broken);
     }
     drop(raised);
     steps::reach(Step::GivenBack);
@@ -204,48 +257,19 @@ fn serve(inner: &Inner, mut request: Request, is_declined: bool) {
 }
 
 /// What the node of a request inherits, if more is lent to it.
-fn limit(link: &Link, lent: &Lent, slot: usize, header: &Header) -> Option<Urgency> {
-    let claim = Urgency::new(header.claim);
-    if !claim.is_real_time() || header.target == OWN || !lent.is_lent(slot) {
-        return None;
-    }
+fn limit(request: &Request, node: Option<&Node>) -> Option<Urgency> {
     // Where there is none the call itself says so.
-    let node = link.target(header.target).ok()?;
-    Some(node.service.inherits()).filter(|it| *it < claim)
+    let node = node.filter(|_| request.claims() && request.is_lent())?;
+    Some(node.service.inherits()).filter(|it| *it < Urgency::new(request.header.claim))
 }
 
 /// To whom a real-time caller lends nothing, since the node inherits up to a priority: it is served
 /// at that one, if the process may have it.
-fn raise(request: &mut Request) -> Option<PolicyGuard> {
-    let claims = Urgency::new(request.header.claim).is_real_time();
-    if !claims || request.lent.is_lent(request.slot) {
-        return None;
-    }
-    let node = request.link.target(request.header.target).ok()?;
+fn raise(request: &mut Request, node: Option<&Node>) -> Option<PolicyGuard> {
+    let node = node.filter(|_| request.claims() && !request.is_lent())?;
     let urgency = request.urgency().min(node.service.inherits());
     let priority = Priority::new(urgency.get())?;
     Policy::Fifo(priority).enter().ok()
-}
-
-/// Does not serve a request: what it names is counted, and let go.
-fn decline(
-    link: &Arc<Link>,
-    lent: &Lent,
-    slot: usize,
-    header: &Header,
-    kind: Kind,
-    limit: u32,
-) -> Parcel {
-    let mut answer = message::take_parcel();
-    let _ = lent.read(link, Area::Requests, slot, header, &mut answer, None);
-    answer.clear();
-    let declined = Header {
-        kind,
-        claim: limit,
-        ..Header::default()
-    };
-    lent.write_answer(link, slot, declined, &answer);
-    answer
 }
 
 /// A looper's thread knows which it is.

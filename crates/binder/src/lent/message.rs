@@ -142,53 +142,20 @@ fn with_scratch<T>(body: impl FnOnce(&mut Scratch) -> T) -> T {
 }
 
 impl Lent {
-    pub(super) fn lock(&self, side: usize, slot: usize) -> &Loan<Shared> {
-        self.words.word(layout::lock(side, slot))
+    /// What the caller in a slot waits for.
+    pub(super) fn lock(&self, side: usize, slot: usize) -> Baton<'_> {
+        Baton {
+            loan: self.words.word(layout::lock(side, slot)),
+            is_apart: self.words.word(layout::lock_is_apart(side, slot)),
+        }
     }
 
-    pub(super) fn back(&self, side: usize, slot: usize) -> &Loan<Shared> {
-        self.words.word(layout::back(side, slot))
-    }
-
-    /// Gives back what a caller lends, or waits for without lending.
-    pub(super) fn give_lock(&self, side: usize, slot: usize) -> bool {
-        let apart = self.words.word(layout::lock_is_apart(side, slot));
-        give(self.lock(side, slot), apart)
-    }
-
-    /// Whether the other end lends in a slot of its own, as it says.
-    pub(super) fn is_lent(&self, slot: usize) -> bool {
-        let apart: &AtomicU32 = self.words.word(layout::lock_is_apart(self.other(), slot));
-        apart.load(Relaxed) == 0
-    }
-
-    /// The same of what a looper lends that calls back.
-    pub(super) fn give_back(&self, side: usize, slot: usize) -> bool {
-        let apart = self.words.word(layout::back_is_apart(side, slot));
-        give(self.back(side, slot), apart)
-    }
-
-    /// Who gives back must know how it is waited for, before it can.
-    pub(super) fn offer_lock(
-        &self,
-        side: usize,
-        slot: usize,
-        to: Tid,
-        is_lent: bool,
-    ) -> Offered<'_> {
-        let apart = self.words.word(layout::lock_is_apart(side, slot));
-        offer(self.lock(side, slot), apart, to, is_lent)
-    }
-
-    pub(super) fn offer_back(
-        &self,
-        side: usize,
-        slot: usize,
-        to: Tid,
-        is_lent: bool,
-    ) -> Offered<'_> {
-        let apart = self.words.word(layout::back_is_apart(side, slot));
-        offer(self.back(side, slot), apart, to, is_lent)
+    /// What a looper waits for that calls back.
+    pub(super) fn back(&self, side: usize, slot: usize) -> Baton<'_> {
+        Baton {
+            loan: self.words.word(layout::back(side, slot)),
+            is_apart: self.words.word(layout::back_is_apart(side, slot)),
+        }
     }
 
     pub(super) fn turn(&self, side: usize, slot: usize) -> &AtomicU32 {
@@ -460,19 +427,39 @@ impl Lent {
     }
 }
 
-type Offered<'a> = Result<Offer<'a, Shared>, LendError>;
-
-fn give(loan: &Loan<Shared>, is_apart: &AtomicU32) -> bool {
-    // Pairs with `offer`, which was before the message that is answered.
-    match is_apart.load(Relaxed) {
-        0 => loan.give_back(),
-        _ => loan.give_back_apart(),
-    }
+/// What passes between the two threads of a slot: whoever has it works, the other one waits.
+pub(super) struct Baton<'a> {
+    loan: &'a Loan<Shared>,
+    /// Not 0 where who waits lends nothing meanwhile.
+    is_apart: &'a AtomicU32,
 }
 
-fn offer<'a>(loan: &'a Loan<Shared>, is_apart: &AtomicU32, to: Tid, is_lent: bool) -> Offered<'a> {
-    is_apart.store(u32::from(!is_lent), Relaxed);
-    loan.offer(to)
+impl<'a> Baton<'a> {
+    /// Hands it to a thread, which learns how it is waited for before it can give it back.
+    pub(super) fn offer(&self, to: Tid, is_lent: bool) -> Result<Offer<'a, Shared>, LendError> {
+        self.is_apart.store(u32::from(!is_lent), Relaxed);
+        self.loan.offer(to)
+    }
+
+    /// Gives it back; `false` where the words are not what this end left.
+    pub(super) fn give(&self) -> bool {
+        // Pairs with `offer`, which was before the message that is answered.
+        if self.is_lent() {
+            self.loan.give_back()
+        } else {
+            self.loan.give_back_apart()
+        }
+    }
+
+    /// Whether who waits lends its priority, as it says.
+    pub(super) fn is_lent(&self) -> bool {
+        self.is_apart.load(Relaxed) == 0
+    }
+
+    /// Whether somebody has it.
+    pub(super) fn is_out(&self) -> bool {
+        self.loan.is_out()
+    }
 }
 
 fn of_socket(error: SocketError) -> CallError {

@@ -2,6 +2,7 @@
 //! `takt bench`: the papers' experiments, one module each, their figures beside ours; Java's
 //! throughput; an application's real-time threads.
 
+mod alarms;
 mod app;
 mod audio;
 mod calls;
@@ -34,6 +35,7 @@ pub(crate) struct Args {
 
 #[derive(Subcommand)]
 enum Experiment {
+    Alarms(alarms::Args),
     App(app::Args),
     Audio(audio::Args),
     Gc(gc::Args),
@@ -65,6 +67,7 @@ fn verdict(experiment: &str, faults: &[String], is_checked: bool) -> ExitCode {
 
 pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     match &args.experiment {
+        Experiment::Alarms(args) => alarms::run(args),
         Experiment::App(args) => app::run(args),
         Experiment::Audio(args) => audio::run(args),
         Experiment::Gc(args) => gc::run(args),

@@ -5,11 +5,12 @@
 use std::fmt::Write as _;
 use std::io::{BufRead as _, BufReader};
 use std::process::{Child, Command, ExitCode};
-use std::sync::mpsc::{Receiver, channel};
+use std::sync::mpsc::{Receiver, sync_channel};
 
 use anyhow::{Context as _, Result, ensure};
 use report::Table;
 use rt::clock::{Clock, Monotonic};
+use rt::thread::Builder;
 use serde::Serialize;
 
 use super::classes::Classes;
@@ -42,6 +43,8 @@ pub(crate) struct Args {
     json: bool,
 }
 
+/// Lines of a log that were read and not looked at yet.
+const TIMES_MAX: usize = 64;
 const APP: &str = "small";
 const PACKAGE: &str = "org.example.small";
 const TAG: &str = "Small";
@@ -197,14 +200,16 @@ impl Lines {
         let words = ["logcat", "--package", PACKAGE, "--tag", TAG];
         let mut follower = world.begun(&words)?;
         let lines = BufReader::new(follower.stdout.take().context("it is piped")?);
-        let (sender, times) = channel();
+        let (sender, times) = sync_channel(TIMES_MAX);
         // It ends with the follower.
-        std::thread::spawn(move || {
+        let read = move || {
             let times = lines.lines().map_while(Result::ok);
-            times
+            // Nobody hears the rest once the receiver is gone.
+            let _ = times
                 .filter_map(|it| time_of(&it))
-                .try_for_each(|it| sender.send(it))
-        });
+                .try_for_each(|it| sender.send(it));
+        };
+        Builder::new("follower").spawn(read).map(drop)?;
         Ok(Self { follower, times })
     }
 

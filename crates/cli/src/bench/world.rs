@@ -25,7 +25,7 @@ pub(super) struct World {
 
 impl World {
     /// With options of `takt system`.
-    pub(super) fn begin(options: &[&str]) -> Result<Self> {
+    pub(super) fn begin(options: &[String]) -> Result<Self> {
         let own = std::env::current_exe().context("cannot find this program's own file")?;
         let apps = Framework::find(None)?.folder("apps");
         // Not in /tmp, where every application may make files. Others come as far as the socket.

@@ -8,17 +8,19 @@ use anyhow::Result;
 use clap::Subcommand;
 
 use super::Endpoint;
-use super::verbs::ask;
+use super::show::{Said, ask};
 
 /// Starts and ends what is installed, as Android's `am`
 #[derive(clap::Args)]
 pub(crate) struct Args {
     #[command(subcommand)]
-    command: Command,
+    verb: Verb,
+    #[command(flatten)]
+    endpoint: Endpoint,
 }
 
 #[derive(Subcommand)]
-enum Command {
+pub(super) enum Verb {
     /// Starts an activity
     ///
     /// Exit code: 0 started, 1 refused, 2 no server.
@@ -29,7 +31,10 @@ enum Command {
     /// Starts a service
     ///
     /// Exit code: 0 started, 1 refused, 2 no server.
-    #[command(after_help = "Example:\n  takt am startservice -n org.example.heartbeat/.Heartbeat")]
+    #[command(
+        alias = "start-service",
+        after_help = "Example:\n  takt am startservice -n org.example.heartbeat/.Heartbeat"
+    )]
     Startservice(StartArgs),
     /// Sends a broadcast, to receivers of manifests and to those that code has registered
     ///
@@ -43,14 +48,12 @@ enum Command {
     ForceStop {
         /// Its name
         package: String,
-        #[command(flatten)]
-        endpoint: Endpoint,
     },
 }
 
 /// An intent.
 #[derive(clap::Args)]
-struct StartArgs {
+pub(super) struct StartArgs {
     /// The component: a package and a class, which may begin with a dot
     #[arg(short = 'n', long, value_name = "PACKAGE/CLASS", value_parser = component)]
     component: Option<(String, String)>,
@@ -75,8 +78,6 @@ struct StartArgs {
     /// A text for the extras
     #[arg(long = "es", value_names = ["NAME", "VALUE"], num_args = 2, action = clap::ArgAction::Append)]
     texts: Vec<String>,
-    #[command(flatten)]
-    endpoint: Endpoint,
 }
 
 fn component(text: &str) -> Result<(String, String), String> {
@@ -112,21 +113,22 @@ impl StartArgs {
     }
 }
 
-/// Runs the subcommand.
-pub(crate) fn run(args: &Args) -> Result<ExitCode> {
-    match &args.command {
-        Command::Start(it) => ask(
-            &it.endpoint,
-            &Request::StartActivity(it.intention()),
-            |_| (),
-        ),
-        Command::Startservice(it) => {
-            ask(&it.endpoint, &Request::StartService(it.intention()), |_| ())
-        }
-        Command::Broadcast(it) => ask(&it.endpoint, &Request::Broadcast(it.intention()), |_| ()),
-        Command::ForceStop { package, endpoint } => {
-            let package = package.clone();
-            ask(endpoint, &Request::ForceStop { package }, |_| ())
+impl Verb {
+    /// What the server is asked for.
+    pub(super) fn request(&self) -> Request {
+        match self {
+            Self::Start(it) => Request::StartActivity(it.intention()),
+            Self::Startservice(it) => Request::StartService(it.intention()),
+            Self::Broadcast(it) => Request::Broadcast(it.intention()),
+            Self::ForceStop { package } => {
+                let package = package.clone();
+                Request::ForceStop { package }
+            }
         }
     }
+}
+
+/// Runs the subcommand.
+pub(crate) fn run(args: &Args) -> Result<ExitCode> {
+    ask(&args.endpoint, &args.verb.request(), Said)
 }

@@ -27,6 +27,9 @@ pub(crate) struct Args {
     /// Become the process that others are copied from
     #[arg(long)]
     template: bool,
+    /// Of its machine
+    #[arg(long, value_name = "OPTION", allow_hyphen_values = true)]
+    java_option: Vec<String>,
     /// Where `cargo xtask framework` has put the Java side
     #[arg(long, value_name = "DIR")]
     framework: Option<PathBuf>,
@@ -47,6 +50,7 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     let mut command = Command::new(&java);
     command
         .arg(java::alternative(&java::machine_beside(&own)?))
+        .args(&args.java_option)
         .args(framework.options(Front::Hosted)?);
     if args.template {
         command.args(["-Xtakt:template", LAUNCHER, "--template"]);

@@ -27,6 +27,8 @@ pub(super) struct JavaHost {
     /// This program, whose child is `takt app`.
     own: PathBuf,
     framework: Option<PathBuf>,
+    /// Of each process's machine.
+    java_options: Vec<String>,
     /// What each process's own watchdog allows.
     answer: Duration,
     bounds: Bounds,
@@ -37,6 +39,7 @@ pub(super) struct JavaHost {
 impl JavaHost {
     pub(super) fn new(
         framework: Option<PathBuf>,
+        java_options: Vec<String>,
         answer: Duration,
         bounds: Bounds,
         has_template: bool,
@@ -46,6 +49,7 @@ impl JavaHost {
         Ok(Self {
             own,
             framework,
+            java_options,
             answer,
             bounds,
             has_template,
@@ -82,6 +86,9 @@ impl JavaHost {
         command.arg(format!("--parent={}", std::process::id()));
         if let Some(place) = &self.framework {
             command.arg("--framework").arg(place);
+        }
+        for option in &self.java_options {
+            command.arg(format!("--java-option={option}"));
         }
         command
     }

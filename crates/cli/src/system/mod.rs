@@ -4,12 +4,16 @@
 //!
 //! The server itself is crate `system`. Here are its options, what it cannot know ([`host`]), what
 //! confines each of its children ([`confined`]) and what it is first ([`app`]), and the commands
-//! ([`am`], [`verbs`]).
+//! ([`adb`], [`am`], [`verbs`]), which show answers ([`show`]) as clients of Android's `adb` see
+//! them ([`speech`]).
 
+pub(crate) mod adb;
 pub(crate) mod am;
 pub(crate) mod app;
 mod confined;
 mod host;
+mod show;
+mod speech;
 pub(crate) mod verbs;
 
 use std::path::PathBuf;
@@ -17,12 +21,13 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
 
-use ::system::{Limits, Options, open};
+use ::system::{Bridge, Limits, Options, open};
 use anyhow::{Context, Result};
 use rt::policy::Priority;
 
 use self::confined::Bounds;
 use self::host::JavaHost;
+use self::speech::Speech;
 use crate::framework::Framework;
 use crate::run::confined::Sandbox;
 
@@ -33,7 +38,7 @@ use crate::run::confined::Sandbox;
 /// with it. Exit code: 0 ended, 2 it did not begin.
 #[derive(clap::Args)]
 #[command(
-    after_help = "Example:\n  takt system &\n  takt install target/framework/apps/heartbeat.apk\n  takt am startservice -n org.example.heartbeat/.Heartbeat\n  takt ps"
+    after_help = "Example:\n  takt system &\n  takt install target/framework/apps/heartbeat.apk\n  takt am startservice -n org.example.heartbeat/.Heartbeat\n  takt ps\n\nWith adb, which finds port 5555 by itself:\n  takt system --adb &\n  adb start-server && takt adb allow ~/.android/adbkey.pub\n  adb wait-for-device && adb install target/framework/apps/heartbeat.apk"
 )]
 pub(crate) struct Args {
     /// The folder of what is installed; /var/lib/takt for root, else takt/system in
@@ -52,12 +57,21 @@ pub(crate) struct Args {
     /// How much of a sandbox each application must have: what is offered here, all of it, or none
     #[arg(long, value_enum, default_value_t = Sandbox::Best)]
     sandbox: Sandbox,
-    /// Start each application from nothing, and not as a copy of one process that has started
+    /// Start each application from nothing, and not as a copy of one process that has started; so
+    /// does any --java-option
     #[arg(long)]
     no_template: bool,
     /// Grant a package real-time policies up to a priority of 1 to 99; no other has any
     #[arg(long, value_name = "PACKAGE=PRIORITY", value_parser = grant)]
     realtime: Vec<(String, u8)>,
+    /// An option of each application's machine, as `takt java` takes it: -Xmx256m; given once for
+    /// each
+    #[arg(long, value_name = "OPTION", allow_hyphen_values = true)]
+    java_option: Vec<String>,
+    /// Listen to Android's `adb` as well, at this port of 127.0.0.1; 5555 if none is given, 0 for
+    /// any. Who has a key of `takt adb allow` may give orders there
+    #[arg(long, value_name = "PORT", num_args = 0..=1, default_missing_value = "5555")]
+    adb: Option<u16>,
     /// Where `cargo xtask framework` has put the Java side
     #[arg(long, value_name = "DIR")]
     framework: Option<PathBuf>,
@@ -75,7 +89,7 @@ fn grant(text: &str) -> Result<(String, u8), String> {
 #[derive(clap::Args)]
 pub(crate) struct Endpoint {
     /// The server's socket; /run/takt/system for root, else takt/system in $XDG_RUNTIME_DIR
-    #[arg(long, value_name = "SOCKET", env = "TAKT_SYSTEM")]
+    #[arg(long, value_name = "SOCKET", env = "TAKT_SYSTEM", global = true)]
     socket: Option<PathBuf>,
 }
 
@@ -135,9 +149,11 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     };
     let host = Arc::new(JavaHost::new(
         args.framework.clone(),
+        args.java_option.clone(),
         args.anr,
         bounds,
-        !args.no_template,
+        // Options are for programs: a template's machine is the usual one.
+        !args.no_template && args.java_option.is_empty(),
     )?);
     let daemon = open(&options, host)?;
     eprintln!(
@@ -146,6 +162,13 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
         options.state.display(),
         options.socket.display()
     );
+    if let Some(port) = args.adb {
+        let (state, socket) = (&options.state, &options.socket);
+        let bridge = Bridge::open(port, state, socket, Arc::new(Speech::default()));
+        let bridge = bridge.with_context(|| format!("cannot listen to adb at port {port}"))?;
+        eprintln!("takt system: adb at {}", bridge.address());
+        bridge.start()?;
+    }
     daemon.run();
     eprintln!("takt system: ended");
     Ok(ExitCode::SUCCESS)

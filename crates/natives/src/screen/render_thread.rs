@@ -46,8 +46,8 @@ pub(super) fn find() {
         // A thread that has ended has no name.
         let _ = std::fs::write(format!("/proc/self/task/{thread}/comm"), name);
         if let Some(thread) = Tid::new(thread) {
-            // Only what raises a thread is refused.
-            let _ = Policy::Other { nice: 0 }.apply(thread);
+            // Of one that has ended.
+            let _ = Policy::ordinary().apply(thread);
         }
     }
 }

@@ -116,6 +116,14 @@ impl Policy {
         Self::Fifo(Priority::new(level).expect("a FIFO priority is 1 to 99"))
     }
 
+    /// SCHED_OTHER with the calling thread's own nice value: what the kernel refuses nobody, unlike
+    /// any smaller one. One system call.
+    pub fn ordinary() -> Self {
+        Self::Other {
+            nice: sched::nice(),
+        }
+    }
+
     /// The policy a thread has now. Priorities lent to it by locks do not show here.
     pub fn of(tid: Tid) -> Result<Self, PolicyError> {
         let attr = sched::get(tid).map_err(|errno| PolicyError::reading(tid, errno))?;
@@ -251,6 +259,7 @@ impl Drop for PolicyGuard {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::thread::Builder;
 
     const RESERVATION: Reservation = Reservation {
         runtime_ns: 200_000,
@@ -269,6 +278,17 @@ mod tests {
         ] {
             assert_eq!(Policy::from_attr(&policy.attr()), Some(policy));
         }
+    }
+
+    #[test]
+    fn an_ordinary_thread_stays_as_nice_as_it_is() {
+        let spawn = |body: fn() -> Policy| Builder::new("nice").spawn(body).unwrap().join();
+        let own = spawn(|| {
+            Policy::Other { nice: 7 }.apply(Tid::current()).unwrap();
+            let _urgent = Policy::fifo(1).enter();
+            Policy::ordinary()
+        });
+        assert_eq!(own, Policy::Other { nice: 7 });
     }
 
     #[test]

@@ -56,3 +56,12 @@ pub(crate) fn get(tid: Tid) -> Result<SchedAttr, Errno> {
     };
     Errno::check(returned).map(|_| attr)
 }
+
+/// The calling thread's nice value, also while its policy has no use for it. Bounded; does not
+/// sleep.
+pub(crate) fn nice() -> i8 {
+    // SAFETY: three numbers, and no memory.
+    let returned = unsafe { libc::syscall(libc::SYS_getpriority, libc::PRIO_PROCESS, 0) };
+    // The kernel gives 20 less it, 1 to 40; for the caller it never fails.
+    i8::try_from(20 - returned).unwrap_or(0)
+}

@@ -24,7 +24,7 @@ const STACK_BYTES: usize = 256 << 10;
 /// An ordinary thread for a back end, whoever starts it.
 pub fn thread(name: &str) -> Builder {
     let builder = Builder::new(name).stack_bytes(STACK_BYTES);
-    builder.policy(Policy::Other { nice: 0 })
+    builder.policy(Policy::ordinary())
 }
 
 /// Frames on request. Its thread ends after it.

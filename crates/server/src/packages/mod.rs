@@ -165,6 +165,19 @@ pub struct Packages {
     permissions: BTreeMap<String, permissions::Definition>,
 }
 
+/// Actions of which nobody, not even the system, may take all: a person chooses.
+const SHARED_ACTIONS: [&str; 4] = [
+    "android.intent.action.SEND",
+    "android.intent.action.SENDTO",
+    "android.intent.action.SEND_MULTIPLE",
+    "android.intent.action.VIEW",
+];
+
+fn may_be_first(filter: &intent::Filter) -> bool {
+    let mut actions = filter.actions.iter();
+    !actions.any(|it| SHARED_ACTIONS.contains(&it.as_str()))
+}
+
 impl Packages {
     /// Installs a package, or replaces an older one of the same signers.
     ///
@@ -358,7 +371,7 @@ impl Packages {
         let name = settings.name.clone();
         let mut filters = Vec::with_capacity(read.len());
         for (kind, at, mut filter) in read {
-            if kind == Kind::Activity && !settings.is_system {
+            if kind == Kind::Activity && !(settings.is_system && may_be_first(&filter)) {
                 // Nobody but the system puts itself before others, as on Android.
                 filter.priority = filter.priority.min(0);
             }

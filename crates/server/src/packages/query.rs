@@ -108,7 +108,11 @@ impl Packages {
         let default_only = flags & MATCH_DEFAULT_ONLY != 0;
         let mut seen = HashSet::new();
         let mut found = Vec::new();
-        for it in resolver.query_once(intent, default_only) {
+        for it in resolver.in_order(intent, default_only) {
+            // By the filter that is come upon first, though another may be closer: as Android.
+            if seen.contains(it.owner) {
+                continue;
+            }
             let Some(one) = self.at(it.owner.0.as_str(), it.owner.1) else {
                 continue;
             };
@@ -118,17 +122,16 @@ impl Packages {
                 closeness: Some(it.closeness),
                 ..one
             };
-            // One component may match by several filters: its best is what counts.
             if is_seen(&one, flags) {
-                found.push((one, it.owner));
+                seen.insert(it.owner.clone());
+                found.push(one);
             }
         }
-        found.sort_by(|(left, _), (right, _)| {
+        found.sort_by(|left, right| {
             let name = |it: &Found<'_>| it.package.settings.name.clone();
             (Reverse(left.rank()), name(left)).cmp(&(Reverse(right.rank()), name(right)))
         });
-        found.retain(|(_, owner)| seen.insert((*owner).clone()));
-        found.into_iter().map(|(it, _)| it).collect()
+        found
     }
 
     /// The one that an intent for one goes to.
@@ -228,8 +231,11 @@ fn is_seen(found: &Found<'_>, flags: u64) -> bool {
         return true;
     }
     let settings = &found.package.settings;
+    let by_manifest = found.package.manifest.application.is_enabled;
     let whole = match settings.enabled {
-        Enabled::Default => found.package.manifest.application.is_enabled,
+        Enabled::Default => by_manifest,
+        // Used, it is as its manifest says.
+        it @ Enabled::DisabledUntilUsed => it.is_on(flags) && by_manifest,
         other => other.is_on(flags),
     };
     let own = settings.components.get(&found.component.name);

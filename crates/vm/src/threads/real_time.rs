@@ -101,7 +101,7 @@ pub(crate) fn record_of(object: ObjectRef) -> Option<&'static RealTimeRecord> {
 /// The calling thread has a real-time thread's policy from its creator, and is no real-time thread.
 pub(crate) fn be_ordinary() {
     // Lowering oneself is never refused.
-    let _ = Policy::Other { nice: 0 }.apply(Tid::current());
+    let _ = Policy::ordinary().apply(Tid::current());
 }
 
 impl RealTimeRecord {

@@ -56,9 +56,13 @@ impl Guests {
 
     /// Both ends in Java, for guests: with code that is made here, over the image that they have.
     pub(crate) fn java(&self) -> Result<Java> {
+        Java::prepare(&self.java_home(java::MODULES)?.join("bin/java"))
+    }
+
+    /// The image of the JDK that a guest has.
+    pub(crate) fn java_home(&self, modules: &str) -> Result<PathBuf> {
         let jdk = Jdk::find()?.home.join("bin/java");
-        let image = self.0.java_image(&jdk, java::MODULES)?;
-        Java::prepare(&image.join("bin/java"))
+        Ok(self.0.java_image(&jdk, modules)?)
     }
 
     pub(crate) fn sweep_job<T: DeserializeOwned>(

@@ -1,20 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 //! `takt bench mixed`: three applications in sandboxed processes of `takt system`, and a native
-//! thread of the control task's policy beside them.
+//! thread of the control task's policy beside them, here or in guests ([`lab`]).
+
+mod lab;
 
 use std::fmt::Write as _;
 use std::process::ExitCode;
 use std::time::Duration;
 
 use anyhow::{Context as _, Result, bail, ensure};
-use report::Table;
+use report::{Table, TimeBase};
 use rt::clock::{Clock, Monotonic};
 use rt::policy::{Policy, Priority};
 use rt::thread::{Builder, Thread};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::verdict;
 use super::world::{LOOK_NS, WAIT, World, missing};
+use crate::guest;
 
 /// Does a control task keep its time beside an ordinary application and one that eats memory?
 ///
@@ -25,14 +28,24 @@ use super::world::{LOOK_NS, WAIT, World, missing};
 #[derive(clap::Args)]
 #[command(after_help = "Example:\n  takt bench mixed --releases 20000")]
 pub(crate) struct Args {
-    /// Releases in a window
-    #[arg(long, default_value_t = 30_000)]
-    releases: u32,
+    /// Releases in a window [default: 30000, in the lab 25000]
+    #[arg(long, value_parser = clap::value_parser!(u32).range(1..))]
+    releases: Option<u32>,
     /// Milliseconds from one to the next
-    #[arg(long, default_value_t = 1)]
+    #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
     period: u32,
+    /// In deterministic guests: virtual time, one processor, PREEMPT_RT
+    #[arg(long)]
+    lab: bool,
+    /// Guests of different seeds
+    #[arg(long, default_value_t = 2, value_parser = clap::value_parser!(u64).range(1..), requires = "lab")]
+    seeds: u64,
+    /// The first seed
+    #[arg(long, default_value_t = 0, requires = "lab")]
+    seed: u64,
     /// Fail unless the control task was a real-time thread and answered its client, the hog has
-    /// failed again and again, and nothing of it is left
+    /// failed again and again, and nothing of it is left. In the lab its worst is besides at most
+    /// 1.2 times the native thread's beside the same load, or 20 µs above its own worst alone
     #[arg(long)]
     check: bool,
     /// Print JSON instead of a table
@@ -47,11 +60,51 @@ const PRIORITY: u8 = 80;
 /// How often the hog is started again: a person's word does not wait for its back-off.
 const AGAIN_NS: u64 = 1_000_000_000;
 
+const RELEASES: u32 = 30_000;
+const RELEASES_IN_LAB: u32 = 25_000;
+/// In a guest: the control task's worst beside the native thread's, and above its own alone.
+const TIMES_MAX: f64 = 1.2;
+const ABOVE_NS_MAX: u64 = 20_000;
+
+/// The control task alone, and with the others beside it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum Window {
+    Alone,
+    Mixed,
+}
+
+impl Window {
+    fn name(self) -> &'static str {
+        match self {
+            Self::Alone => "alone",
+            Self::Mixed => "mixed",
+        }
+    }
+}
+
+/// Whose thread.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum Whose {
+    Application,
+    Native,
+}
+
+impl Whose {
+    fn name(self) -> &'static str {
+        match self {
+            Self::Application => "application",
+            Self::Native => "native",
+        }
+    }
+}
+
 /// How late one thread was released in one window; nanoseconds.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 struct Row {
-    window: &'static str,
-    thread: &'static str,
+    window: Window,
+    thread: Whose,
     releases: u64,
     priority: u64,
     missed: u64,
@@ -61,8 +114,10 @@ struct Row {
 }
 
 /// What there was beside the figures.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 struct Outcome {
+    /// Of the guest; 0 on the host.
+    seed: u64,
     rows: Vec<Row>,
     /// Bounds of the control's sandbox that do not hold.
     missing: Vec<String>,
@@ -71,17 +126,37 @@ struct Outcome {
     hog_left: usize,
 }
 
-pub(crate) fn run(args: &Args) -> Result<ExitCode> {
-    ensure!(
-        args.releases > 0 && args.period > 0,
-        "releases and period are at least 1"
-    );
-    let outcome = measure(args)?;
-    match args.json {
-        true => println!("{}", serde_json::to_string_pretty(&outcome)?),
-        false => print!("{}", text(&outcome)),
+impl Args {
+    fn releases(&self) -> u32 {
+        let usual = if self.lab { RELEASES_IN_LAB } else { RELEASES };
+        self.releases.unwrap_or(usual)
     }
-    Ok(verdict("mixed", &faults(&outcome), args.check))
+}
+
+pub(crate) fn run(args: &Args) -> Result<ExitCode> {
+    let outcomes = match args.lab {
+        true => lab::measure(args)?,
+        false => vec![measure(args)?],
+    };
+    match args.json {
+        true => println!("{}", serde_json::to_string_pretty(&outcomes)?),
+        false => outcomes
+            .iter()
+            .for_each(|it| print!("{}", text(it, args.lab))),
+    }
+    let faults: Vec<String> = outcomes
+        .iter()
+        .flat_map(|it| match args.lab {
+            true => named(it.seed, [faults(it), faults_in_lab(it)].concat()),
+            false => faults(it),
+        })
+        .collect();
+    Ok(verdict("mixed", &faults, args.check))
+}
+
+fn named(seed: u64, faults: Vec<String>) -> Vec<String> {
+    let faults = faults.into_iter();
+    faults.map(|it| format!("seed {seed}: {it}")).collect()
 }
 
 /// Whatever this machine's host does to worst cases, these hold.
@@ -110,13 +185,38 @@ fn faults(outcome: &Outcome) -> Vec<String> {
     faults
 }
 
+/// In virtual time worst cases are the system's own.
+fn faults_in_lab(outcome: &Outcome) -> Vec<String> {
+    let worst_ns = |window, thread| {
+        let mut rows = outcome.rows.iter();
+        let row = rows.find(|it| it.window == window && it.thread == thread);
+        row.map_or(0, |it| it.max_ns)
+    };
+    let own_ns = worst_ns(Window::Mixed, Whose::Application);
+    let native_ns = worst_ns(Window::Mixed, Whose::Native);
+    let alone_ns = worst_ns(Window::Alone, Whose::Application);
+    let is_as_native = own_ns as f64 <= TIMES_MAX * native_ns as f64;
+    match is_as_native || own_ns <= alone_ns + ABOVE_NS_MAX {
+        true => Vec::new(),
+        false => vec![format!(
+            "the control task is {} µs late at the worst: the native thread {} µs, itself alone {} µs",
+            own_ns / 1000,
+            native_ns / 1000,
+            alone_ns / 1000
+        )],
+    }
+}
+
 fn measure(args: &Args) -> Result<Outcome> {
-    let realtime = format!("--realtime={CONTROL}={PRIORITY}");
-    let world = World::begin(&[&realtime])?;
+    let mut options = vec![format!("--realtime={CONTROL}={PRIORITY}")];
+    if guest::time_base() == TimeBase::Virtual {
+        options.extend(lab::options()?);
+    }
+    let world = World::begin(&options)?;
     for app in ["control", "panel", "hog"] {
         world.install(&format!("mixed-{app}"))?;
     }
-    let mut rows = window(&world, args, "alone", || Ok(()))?;
+    let mut rows = window(&world, args, Window::Alone, || Ok(()))?;
     world.said(&["am", "startservice", "-n", &format!("{PANEL}/.Panel")])?;
     world.await_log(PANEL, "Panel", "answered ")?;
     let mut again_ns = 0;
@@ -128,7 +228,7 @@ fn measure(args: &Args) -> Result<Outcome> {
         }
         Ok(())
     };
-    rows.extend(window(&world, args, "mixed", hog)?);
+    rows.extend(window(&world, args, Window::Mixed, hog)?);
     let hog_failed = world.log(HOG, "Hog")?.lines().count().saturating_sub(1);
     let answers = world.log(PANEL, "Panel")?;
     let answered = answers.lines().filter(|it| it.contains("answered "));
@@ -136,6 +236,7 @@ fn measure(args: &Args) -> Result<Outcome> {
     let control = world.process(CONTROL)?;
     world.said(&["am", "force-stop", HOG])?;
     Ok(Outcome {
+        seed: 0,
         rows,
         missing: missing(&control["sandbox"]),
         hog_failed,
@@ -148,11 +249,12 @@ fn measure(args: &Args) -> Result<Outcome> {
 fn window(
     world: &World,
     args: &Args,
-    name: &'static str,
+    which: Window,
     mut beside: impl FnMut() -> Result<()>,
 ) -> Result<Vec<Row>> {
-    eprintln!("bench mixed: {name}, {} releases", args.releases);
-    let (releases, period) = (args.releases.to_string(), args.period.to_string());
+    let name = which.name();
+    eprintln!("bench mixed: {name}, {} releases", args.releases());
+    let (releases, period) = (args.releases().to_string(), args.period.to_string());
     let mut words = vec!["am", "startservice", "-n"];
     let component = format!("{CONTROL}/.Control");
     words.push(&component);
@@ -165,7 +267,7 @@ fn window(
     }
     let native = Native::start(args)?;
     world.said(&words)?;
-    let time = Duration::from_millis(u64::from(args.releases) * u64::from(args.period));
+    let time = Duration::from_millis(u64::from(args.releases()) * u64::from(args.period));
     let until = Monotonic.now_ns() + (2 * time + WAIT).as_nanos() as u64;
     let of_window = format!("{name} releases ");
     let line = loop {
@@ -180,10 +282,10 @@ fn window(
         beside()?;
         Monotonic.sleep_until(Monotonic.now_ns() + LOOK_NS);
     };
-    Ok(vec![row(name, &line)?, native.end(name)])
+    Ok(vec![row(which, &line)?, native.end(which)])
 }
 
-fn row(window: &'static str, line: &str) -> Result<Row> {
+fn row(window: Window, line: &str) -> Result<Row> {
     let mut words = line.split_whitespace();
     let mut number = |name: &str| {
         words.find(|it| *it == name);
@@ -192,7 +294,7 @@ fn row(window: &'static str, line: &str) -> Result<Row> {
     };
     Ok(Row {
         window,
-        thread: "application",
+        thread: Whose::Application,
         releases: number("releases")?,
         priority: number("priority")?,
         missed: number("missed")?,
@@ -211,7 +313,7 @@ struct Native {
 impl Native {
     fn start(args: &Args) -> Result<Self> {
         let period_ns = u64::from(args.period) * 1_000_000;
-        let count = args.releases as usize;
+        let count = args.releases() as usize;
         let body = move || {
             let clock = Monotonic;
             // Between the application's releases, so that neither waits for the other.
@@ -235,7 +337,7 @@ impl Native {
         }
     }
 
-    fn end(self, window: &'static str) -> Row {
+    fn end(self, window: Window) -> Row {
         let mut late_ns = self.thread.join();
         late_ns.sort_unstable();
         let least = late_ns.first().copied().unwrap_or(0);
@@ -243,7 +345,7 @@ impl Native {
         let at = |index: usize| late_ns.get(index).map_or(0, |it| it - least);
         Row {
             window,
-            thread: "native",
+            thread: Whose::Native,
             releases: late_ns.len() as u64,
             priority: self.priority,
             missed: 0,
@@ -254,15 +356,23 @@ impl Native {
     }
 }
 
-fn text(outcome: &Outcome) -> String {
+fn text(outcome: &Outcome, is_virtual: bool) -> String {
+    let unit = if is_virtual {
+        "max virtual µs"
+    } else {
+        "max µs"
+    };
     let mut table = Table::new([
-        "window", "thread", "releases", "FIFO", "missed", "p50", "p99.9", "max µs",
+        "window", "thread", "releases", "FIFO", "missed", "p50", "p99.9", unit,
     ]);
-    let us = |ns: u64| format!("{:.0}", ns as f64 / 1e3);
+    let us = |ns: u64| match is_virtual {
+        true => format!("{:.1}", ns as f64 / 1e3),
+        false => format!("{:.0}", ns as f64 / 1e3),
+    };
     for it in &outcome.rows {
         table.row([
-            it.window.to_owned(),
-            it.thread.to_owned(),
+            it.window.name().to_owned(),
+            it.thread.name().to_owned(),
             it.releases.to_string(),
             it.priority.to_string(),
             it.missed.to_string(),
@@ -271,7 +381,10 @@ fn text(outcome: &Outcome) -> String {
             us(it.max_ns),
         ]);
     }
-    let mut text = table.to_string();
+    let mut text = match is_virtual {
+        true => format!("seed {}\n{table}", outcome.seed),
+        false => table.to_string(),
+    };
     let _ = writeln!(
         text,
         "the hog failed {} times, {} of its processes are left; {} messages answered",
@@ -298,4 +411,57 @@ fn left() -> Result<usize> {
         count += usize::from(is_left && is_confined && !is_dead);
     }
     Ok(count)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn outcome(alone_us: u64, own_us: u64, native_us: u64) -> Outcome {
+        let row = |window, thread, us: u64| Row {
+            window,
+            thread,
+            releases: 1,
+            priority: 80,
+            missed: 0,
+            p50_ns: 0,
+            p999_ns: 0,
+            max_ns: us * 1000,
+        };
+        Outcome {
+            seed: 0,
+            rows: vec![
+                row(Window::Alone, Whose::Application, alone_us),
+                row(Window::Alone, Whose::Native, 1),
+                row(Window::Mixed, Whose::Application, own_us),
+                row(Window::Mixed, Whose::Native, native_us),
+            ],
+            missing: Vec::new(),
+            hog_failed: 2,
+            answered: 100,
+            hog_left: 0,
+        }
+    }
+
+    #[test]
+    fn a_control_task_is_as_late_as_a_native_thread_or_as_it_is_alone() {
+        assert!(faults_in_lab(&outcome(10, 120, 100)).is_empty());
+        assert!(faults_in_lab(&outcome(10, 30, 1)).is_empty());
+        assert_eq!(faults_in_lab(&outcome(10, 31, 25)).len(), 1);
+    }
+
+    #[test]
+    fn what_did_not_happen_is_a_fault() {
+        assert!(faults(&outcome(1, 1, 1)).is_empty());
+        let idle = Outcome {
+            hog_failed: 1,
+            answered: 0,
+            hog_left: 1,
+            ..outcome(1, 1, 1)
+        };
+        assert_eq!(faults(&idle).len(), 3);
+        let mut ordinary = outcome(1, 1, 1);
+        ordinary.rows[0].priority = 0;
+        assert_eq!(faults(&ordinary).len(), 1);
+    }
 }
