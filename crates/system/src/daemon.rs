@@ -409,7 +409,9 @@ impl Daemon {
 
     /// Processes end with this one anyway; here their ends are waited for.
     fn end(mut self) {
-        self.template.take().map(Template::end);
+        if let Some(template) = self.template.take() {
+            template.end();
+        }
         for (_, mut kept) in std::mem::take(&mut self.kept) {
             kept.child.kill();
             let _ = kept.child.wait();
