@@ -167,10 +167,13 @@ fn become_application(
     rustix::stdio::dup2_stdout(&log).map_err(text)?;
     rustix::stdio::dup2_stderr(&log).map_err(text)?;
     let mut kept: Vec<RawFd> = of_sandbox.iter().map(|it| it.as_raw_fd()).collect();
-    kept.extend([0, 1, 2, description.as_raw_fd()]);
+    kept.extend(
+        [0, 1, 2]
+            .into_iter()
+            .chain([&input, &log, &description].map(|it| it.as_raw_fd())),
+    );
     take_files(&kept).map_err(|it| format!("files of the template's: {it}"))?;
-    // They were closed with the rest.
-    core::mem::forget((input, log));
+    drop((input, log));
     for (name, value) in &entry.environment {
         // SAFETY: this process has one thread.
         unsafe { std::env::set_var(name, value) };
