@@ -134,6 +134,10 @@ fn make_read_only(store: &Path) -> Result<()> {
     set(store, 0o755)?;
     for folder in std::fs::read_dir(store)? {
         let folder = folder?.path();
+        if !folder.is_dir() {
+            // Nothing of the machine's.
+            continue;
+        }
         set(&folder, 0o755)?;
         for file in std::fs::read_dir(&folder)? {
             set(&file?.path(), 0o444)?;

@@ -115,7 +115,13 @@ pub(crate) fn run(inner: &Arc<Inner>, index: usize) {
         links.learn(&inner.lents);
         gather(&links, index, &mut requests);
         let due = inner.due.urgency(looper.is_kept);
-        let next = choose(&mut requests, due.is_some() || looper.is_kept);
+        let is_asked = due.is_some() || looper.is_kept;
+        let mut next = choose(&mut requests, is_asked);
+        // What came while the kernel was asked may be more urgent: served behind the one that was
+        // chosen, it would raise that one above calls that wait for other loopers.
+        while gather(&links, index, &mut requests) {
+            next = choose(&mut requests, is_asked);
+        }
         let is_oneway_first = match (&next, due) {
             // Equals take turns: neither kind keeps the other waiting.
             (Some((_, urgency)), Some(due)) => *urgency < due || *urgency == due && !was_oneway,
@@ -148,8 +154,9 @@ fn oneways(inner: &Inner) {
     }
 }
 
-/// Takes what was posted to this looper. O(links).
-fn gather(links: &Known, index: usize, requests: &mut Vec<Request>) {
+/// Takes what was posted to this looper; says whether there was something. O(links).
+fn gather(links: &Known, index: usize, requests: &mut Vec<Request>) -> bool {
+    let before = requests.len();
     for (link, lent) in links.all() {
         let mut bits = words::take(lent.posted(lent.other(), index));
         while bits != 0 {
@@ -172,6 +179,7 @@ fn gather(links: &Known, index: usize, requests: &mut Vec<Request>) {
             });
         }
     }
+    requests.len() > before
 }
 
 /// The place of the most urgent request, of equals the first that came. The kernel is asked only

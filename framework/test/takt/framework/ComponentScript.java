@@ -14,7 +14,6 @@ import android.util.SparseArray;
 import android.util.SparseBooleanArray;
 import com.android.internal.pm.parsing.pkg.AndroidPackageInternal;
 import com.android.internal.pm.parsing.pkg.PackageImpl;
-import com.android.internal.pm.parsing.pkg.ParsedPackage;
 import com.android.internal.pm.pkg.component.ParsedActivityImpl;
 import com.android.internal.pm.pkg.component.ParsedComponentImpl;
 import com.android.internal.pm.pkg.component.ParsedIntentInfoImpl;
@@ -40,7 +39,6 @@ import java.util.Arrays;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
-import sun.misc.Unsafe;
 
 /**
  * AOSP's own ComponentResolver, asked by lines; tests/e2e/tests/components.rs compares its answers.
@@ -74,8 +72,7 @@ public final class ComponentScript {
 
         /** All is read. What the resolver does not ask for is nothing. */
         void end() throws ReflectiveOperationException {
-            ParsedPackage parsed = (ParsedPackage) parsing.hideAsParsed();
-            whole = parsed.setSystem(isSystem).hideAsFinal();
+            whole = parsing.hideAsParsed().setSystem(isSystem).hideAsFinal();
             PackageStateUnserialized transientState = allocate(PackageStateUnserialized.class);
             set(PackageStateUnserialized.class, "usesLibraryInfos", transientState, List.of());
             set(PackageStateUnserialized.class, "usesLibraryFiles", transientState, List.of());
@@ -252,7 +249,7 @@ public final class ComponentScript {
         SparseArray<Object> all = new SparseArray<>();
         Class<?> data = Class.forName("com.android.server.pm.UserManagerService$UserData");
         Object user = allocate(data);
-        set(data, "info", user, new UserInfo(USER, "owner", UserInfo.FLAG_PRIMARY));
+        set(data, "info", user, new UserInfo(USER, "owner", 0));
         all.put(USER, user);
         set(UserManagerService.class, "mUsers", users, all);
         set(UserManagerService.class, "mUsersLock", users, new Object());
@@ -268,9 +265,11 @@ public final class ComponentScript {
 
     /** Without its constructor, which would start a server of users. */
     private static <T> T allocate(Class<T> type) throws ReflectiveOperationException {
-        Field field = Unsafe.class.getDeclaredField("theUnsafe");
+        Class<?> maker = Class.forName("sun.misc.Unsafe");
+        Field field = maker.getDeclaredField("theUnsafe");
         field.setAccessible(true);
-        return type.cast(((Unsafe) field.get(null)).allocateInstance(type));
+        Object made = maker.getMethod("allocateInstance", Class.class).invoke(field.get(null), type);
+        return type.cast(made);
     }
 
     private static void set(Class<?> type, String name, Object object, Object value)
