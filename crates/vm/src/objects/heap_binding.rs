@@ -44,7 +44,7 @@ pub(crate) fn start(sweep: fn()) -> Result<(), Box<dyn std::error::Error>> {
     config.collector_policy = options.is_real_time.then_some(Policy::fifo(1));
     // In a template each copy begins its own.
     let start = match options.is_template {
-        true => |config, binding| Ok(Running::reserve(config, binding)?),
+        true => Running::reserve,
         false => Running::start,
     };
     let running = match start(config.clone(), Box::new(Roots { sweep })) {
