@@ -57,12 +57,15 @@ fn differences(jdk: &Path, classes: &Path, names: &[&str]) -> Vec<String> {
 
 /// What a program says and how it ends, without the lines of collections: one that turns them on
 /// for a moment may meet a collection then, on each machine.
-fn said(output: &std::process::Output) -> (std::process::ExitStatus, Vec<String>, Vec<u8>) {
+fn said(output: &std::process::Output) -> (std::process::ExitStatus, [Vec<String>; 2]) {
     let is_of_program = |line: &&str| !(line.starts_with('[') && line.contains("[gc]"));
-    let text = String::from_utf8_lossy(&output.stdout);
-    let lines = text.split('\n').filter(is_of_program);
-    let lines = lines.map(str::to_owned).collect();
-    (output.status, lines, output.stderr.clone())
+    // HotSpot says them on standard output, Takt on standard error.
+    let streams = [&output.stdout, &output.stderr].map(|bytes| {
+        let text = String::from_utf8_lossy(bytes);
+        let lines = text.split('\n').filter(is_of_program);
+        lines.map(str::to_owned).collect()
+    });
+    (output.status, streams)
 }
 
 /// The first line of `found` that is not as it was expected: the end of a long report, where a
