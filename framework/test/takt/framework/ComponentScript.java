@@ -28,12 +28,9 @@ import com.android.server.pm.pkg.PackageStateInternal;
 import com.android.server.pm.pkg.PackageStateUnserialized;
 import com.android.server.pm.pkg.PackageUserStateImpl;
 import com.android.server.pm.resolution.ComponentResolver;
-import java.io.BufferedReader;
 import java.io.IOException;
-import java.io.InputStreamReader;
 import java.lang.reflect.Field;
 import java.lang.reflect.Proxy;
-import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.HashMap;
@@ -43,7 +40,7 @@ import java.util.Map;
 /**
  * AOSP's own ComponentResolver, asked by lines; tests/e2e/tests/components.rs compares its answers.
  *
- * <p>Fields as in {@link IntentScript}. A line begins with {@code new}, {@code package}, {@code
+ * <p>Fields as in {@link ScriptLines}. A line begins with {@code new}, {@code package}, {@code
  * component}, {@code filter}, {@code add}, {@code remove}, {@code state} or {@code query}; queries
  * are answered by a line.
  */
@@ -104,16 +101,7 @@ public final class ComponentScript {
     public static void main(String[] args) throws IOException, ReflectiveOperationException {
         Natives.load();
         ComponentScript script = new ComponentScript();
-        StringBuilder out = new StringBuilder();
-        BufferedReader in = new BufferedReader(new InputStreamReader(System.in, StandardCharsets.UTF_8));
-        for (String line = in.readLine(); line != null; line = in.readLine()) {
-            String answer = script.answer(line.split("\u001f", -1));
-            if (answer != null) {
-                out.append(answer).append('\n');
-            }
-        }
-        System.out.write(out.toString().getBytes(StandardCharsets.UTF_8));
-        System.out.flush();
+        ScriptLines.answer(script::answer);
     }
 
     private String answer(String[] fields) throws ReflectiveOperationException {
@@ -131,7 +119,7 @@ public final class ComponentScript {
                 resolver.addAllComponents(last.whole, false, null, computer);
             }
             case "remove" -> resolver.removeAllComponents(owners.remove(fields[1]).whole, false);
-            case "state" -> state(owners.get(fields[1]), optional(fields[2]), Integer.parseInt(fields[3]));
+            case "state" -> state(owners.get(fields[1]), ScriptLines.optional(fields[2]), Integer.parseInt(fields[3]));
             case "query" -> {
                 return query(fields);
             }
@@ -178,10 +166,10 @@ public final class ComponentScript {
         ParsedIntentInfoImpl info = new ParsedIntentInfoImpl();
         IntentFilter filter = info.getIntentFilter();
         filter.setPriority(Integer.parseInt(fields[1]));
-        list(fields[2]).forEach(filter::addAction);
-        list(fields[3]).forEach(filter::addCategory);
-        list(fields[4]).forEach(filter::addDataScheme);
-        for (String type : list(fields[5])) {
+        ScriptLines.list(fields[2]).forEach(filter::addAction);
+        ScriptLines.list(fields[3]).forEach(filter::addCategory);
+        ScriptLines.list(fields[4]).forEach(filter::addDataScheme);
+        for (String type : ScriptLines.list(fields[5])) {
             try {
                 filter.addDataType(type);
             } catch (IntentFilter.MalformedMimeTypeException e) {
@@ -215,14 +203,14 @@ public final class ComponentScript {
     }
 
     private String query(String[] fields) {
-        Intent intent = new Intent(optional(fields[3]));
-        String data = optional(fields[5]);
+        Intent intent = new Intent(ScriptLines.optional(fields[3]));
+        String data = ScriptLines.optional(fields[5]);
         if (data != null) {
             intent.setData(Uri.parse(data));
         }
-        list(fields[6]).forEach(intent::addCategory);
-        intent.setPackage(optional(fields[7]));
-        String type = optional(fields[4]);
+        ScriptLines.list(fields[6]).forEach(intent::addCategory);
+        intent.setPackage(ScriptLines.optional(fields[7]));
+        String type = ScriptLines.optional(fields[4]);
         // What the package manager adds where nobody says which.
         long flags = Long.parseLong(fields[2])
                 | PackageManager.MATCH_DIRECT_BOOT_AWARE | PackageManager.MATCH_DIRECT_BOOT_UNAWARE;
@@ -299,16 +287,5 @@ public final class ComponentScript {
             return 0L;
         }
         return type == float.class ? (Object) 0f : null;
-    }
-
-    private static List<String> list(String field) {
-        if (field.isEmpty()) {
-            return List.of();
-        }
-        return Arrays.stream(field.split("\u001e", -1)).map(ComponentScript::optional).toList();
-    }
-
-    private static String optional(String field) {
-        return field.equals("-") ? null : field.substring(1);
     }
 }

@@ -7,10 +7,7 @@ import android.net.Uri;
 import android.os.PatternMatcher;
 import com.android.server.IntentResolver;
 import com.android.server.pm.Computer;
-import java.io.BufferedReader;
 import java.io.IOException;
-import java.io.InputStreamReader;
-import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
@@ -18,10 +15,9 @@ import java.util.List;
 /**
  * AOSP's own IntentResolver, asked by lines; tests/e2e/tests/intent.rs compares its answers.
  *
- * <p>Fields are parted by U+001F and lists by U+001E; an absent field is a single "-". Each text
- * that may be absent or stands in a list has a "+" before it. A line begins with {@code filter},
- * {@code remove}, {@code query}, {@code uri}, {@code pattern} or {@code new}; queries, addresses
- * and patterns are answered by a line.
+ * <p>Fields as in {@link ScriptLines}. A line begins with {@code filter}, {@code remove}, {@code
+ * query}, {@code uri}, {@code pattern} or {@code new}; queries, addresses and patterns are answered
+ * by a line.
  */
 public final class IntentScript {
     /** A filter, where it was added, and its package. */
@@ -65,19 +61,10 @@ public final class IntentScript {
     private IntentScript() {}
 
     /** Answers the lines of standard input. */
-    public static void main(String[] args) throws IOException {
+    public static void main(String[] args) throws IOException, ReflectiveOperationException {
         Natives.load();
         IntentScript script = new IntentScript();
-        StringBuilder out = new StringBuilder();
-        BufferedReader in = new BufferedReader(new InputStreamReader(System.in, StandardCharsets.UTF_8));
-        for (String line = in.readLine(); line != null; line = in.readLine()) {
-            String answer = script.answer(line.split("\u001f", -1));
-            if (answer != null) {
-                out.append(answer).append('\n');
-            }
-        }
-        System.out.write(out.toString().getBytes(StandardCharsets.UTF_8));
-        System.out.flush();
+        ScriptLines.answer(script::answer);
     }
 
     private String answer(String[] fields) {
@@ -109,17 +96,6 @@ public final class IntentScript {
         return null;
     }
 
-    private static List<String> list(String field) {
-        if (field.isEmpty()) {
-            return List.of();
-        }
-        return Arrays.stream(field.split("\u001e", -1)).map(IntentScript::optional).toList();
-    }
-
-    private static String optional(String field) {
-        return field.equals("-") ? null : field.substring(1);
-    }
-
     /** A digit for the kind, and the pattern; null if it cannot be read. */
     private static PatternMatcher pattern(String text) {
         try {
@@ -132,21 +108,21 @@ public final class IntentScript {
     private static IntentFilter filter(String[] fields) {
         IntentFilter filter = new IntentFilter();
         filter.setPriority(Integer.parseInt(fields[1]));
-        list(fields[3]).forEach(filter::addAction);
-        list(fields[4]).forEach(filter::addCategory);
-        list(fields[5]).forEach(filter::addDataScheme);
-        for (String part : list(fields[6])) {
+        ScriptLines.list(fields[3]).forEach(filter::addAction);
+        ScriptLines.list(fields[4]).forEach(filter::addCategory);
+        ScriptLines.list(fields[5]).forEach(filter::addDataScheme);
+        for (String part : ScriptLines.list(fields[6])) {
             filter.addDataSchemeSpecificPart(pattern(part));
         }
-        for (String authority : list(fields[7])) {
+        for (String authority : ScriptLines.list(fields[7])) {
             int colon = authority.lastIndexOf(':');
             String port = authority.substring(colon + 1);
             filter.addDataAuthority(authority.substring(0, colon), port.isEmpty() ? null : port);
         }
-        for (String path : list(fields[8])) {
+        for (String path : ScriptLines.list(fields[8])) {
             filter.addDataPath(pattern(path));
         }
-        for (String type : list(fields[9])) {
+        for (String type : ScriptLines.list(fields[9])) {
             try {
                 filter.addDataType(type);
             } catch (IntentFilter.MalformedMimeTypeException e) {
@@ -157,17 +133,17 @@ public final class IntentScript {
     }
 
     private String query(String[] fields) {
-        Intent intent = new Intent(optional(fields[1]));
-        String data = optional(fields[3]);
+        Intent intent = new Intent(ScriptLines.optional(fields[1]));
+        String data = ScriptLines.optional(fields[3]);
         if (data != null) {
             intent.setData(Uri.parse(data));
         }
-        list(fields[4]).forEach(intent::addCategory);
-        String owner = optional(fields[5]);
+        ScriptLines.list(fields[4]).forEach(intent::addCategory);
+        String owner = ScriptLines.optional(fields[5]);
         if (owner != null) {
             intent.setPackage(owner);
         }
         boolean isDefault = fields[6].equals("default");
-        return String.valueOf(resolver.queryIntent(null, intent, optional(fields[2]), isDefault, 0));
+        return String.valueOf(resolver.queryIntent(null, intent, ScriptLines.optional(fields[2]), isDefault, 0));
     }
 }
