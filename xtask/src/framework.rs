@@ -33,6 +33,7 @@ const HOST_FILES: [&str; 2] = [
     "icu/icudt75l.dat",
 ];
 const FONTS: &str = "framework/fonts/fonts.xml";
+const PRELOAD: &str = "framework/preload.txt";
 /// Interfaces of tests, and which parcelables of AOSP's they name.
 const AIDL: &str = "framework/test/aidl";
 /// What an application's process and the system server say to each other.
@@ -178,6 +179,7 @@ impl Built {
             .arg("takt.tools.PlainTable");
         command(java.arg(&self.android).arg(&link))?;
         self.list_changes()?;
+        self.copy_preload()?;
         Apps {
             out,
             classes: &self.classes,
@@ -275,6 +277,13 @@ impl Built {
             java.arg(&self.android)
                 .arg(self.classes.join("takt/server/changes.txt")),
         )
+    }
+
+    /// What a template loads, beside the class that reads it.
+    fn copy_preload(&self) -> Result<()> {
+        let place = self.classes.join("takt/server/preload.txt");
+        std::fs::copy(PRELOAD, &place).with_context(|| format!("cannot copy {PRELOAD}"))?;
+        Ok(())
     }
 
     /// AOSP's native library for hosts, ICU's data, and the fonts that our list names.

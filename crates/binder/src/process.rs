@@ -45,8 +45,9 @@ pub struct Options {
     pub kept: usize,
     /// Policy of the thread that hears of deaths, references and calls without an answer.
     pub door: Policy,
-    /// Bytes of each thread's stack, all there from its beginning; none for the usual ones.
-    pub stack_bytes: Option<usize>,
+    /// Bytes of each thread's stack, and how many of them are there from its beginning; none for
+    /// the usual ones, which are there.
+    pub stack_bytes: Option<(usize, usize)>,
     /// How long its threads look for an answer, or for work, over `lent` before they sleep: at most
     /// [`SPIN_NS_MAX`], and 0 for threads that sleep at once. Who spins lends nothing, and keeps
     /// its processor from less urgent threads: a call may be that much later.
@@ -240,7 +241,7 @@ impl Process {
         let builder = |what: &dyn std::fmt::Display, policy| {
             let builder = Builder::new(format!("{name}/{what}")).policy(policy);
             match self.options.stack_bytes {
-                Some(bytes) => builder.stack_bytes(bytes),
+                Some((bytes, populated)) => builder.stack_bytes(bytes).populated_bytes(populated),
                 None => builder,
             }
         };

@@ -15,6 +15,7 @@ use rt::sync::{PiMutex, PiWord};
 use crate::binding::Binding;
 use crate::collector::lender::{Lender, Stock};
 use crate::collector::pacing::Pace;
+use crate::collector::thread::AtRest;
 use crate::counters::{Answers, Counters};
 use crate::events::Events;
 use crate::globals::{Global, Globals};
@@ -118,6 +119,8 @@ pub struct Heap {
     pub(crate) references: ReferenceState,
     pub(crate) pace: Pace,
     pub(crate) lender: Lender,
+    /// While no collector runs.
+    pub(crate) at_rest: PiMutex<AtRest>,
     pub(crate) counters: Counters,
     pub(crate) events: Events,
     pub(crate) verifier: Verifier,
@@ -197,6 +200,7 @@ impl Heap {
             references: ReferenceState::default(),
             pace: Pace::default(),
             lender: Lender::default(),
+            at_rest: PiMutex::default(),
             counters: Counters::default(),
             events: Events::default(),
             verifier: Verifier::default(),

@@ -84,6 +84,13 @@ impl Memory {
             .commit((start - self.span.start) as usize, bytes as usize)
     }
 
+    /// Gives the memory of `[start, start + bytes)`, which is committed, back to the kernel: it is
+    /// zero when it is touched again.
+    pub(crate) fn discard(&self, start: u32, bytes: u32) {
+        self.heap
+            .discard((start - self.span.start) as usize, bytes as usize);
+    }
+
     /// What is touched first from now on comes in small pages.
     pub(crate) fn touch_small_pages(&self) {
         self.heap.touch_small_pages();

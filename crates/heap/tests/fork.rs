@@ -71,8 +71,39 @@ fn threads() -> usize {
         .count()
 }
 
+/// A collector that has come to rest goes on in each child where it was, and in the parent.
+fn rested(kind: CollectorKind) {
+    let running = reserve(kind, 16 << 20, |_| {});
+    let kinds = Kinds::new(&running);
+    let mut mutator = running.attach(false, &[]);
+    let root = fill(&mut mutator, kinds);
+    running.begin().expect("it begins");
+    mutator.collect_full();
+    mutator.native(|| running.rest());
+    assert_eq!(running.counters().freed_objects.get(), u64::from(NODES) - 1);
+    assert_eq!(threads(), 1, "a collector at rest has no thread");
+    // SAFETY: 1. The process has one thread, so the child may do whatever its parent may.
+    let pid = unsafe { libc::fork() };
+    assert!(pid >= 0, "fork failed");
+    if pid == 0 {
+        // What the first collector has freed it does not free again.
+        let code = child(&running, &mut mutator, kinds, root);
+        // SAFETY: 1. _exit has no preconditions.
+        unsafe { libc::_exit(code) };
+    }
+    let mut status = -1;
+    // SAFETY: 1. `status` is writable and `pid` is ours.
+    unsafe { libc::waitpid(pid, &raw mut status, 0) };
+    assert_eq!(status, 0, "{kind:?}");
+    running.begin().expect("the parent goes on too");
+    mutator.collect_full();
+    assert_eq!(length(&mutator, root), Some(NODES), "{kind:?}");
+    drop(mutator);
+}
+
 fn main() {
     for kind in [CollectorKind::Rc, CollectorKind::Stw] {
+        rested(kind);
         let running = reserve(kind, 16 << 20, |_| {});
         let kinds = Kinds::new(&running);
         let mut mutator = running.attach(false, &[]);

@@ -38,5 +38,6 @@ mod screen;
 mod shared_memory;
 mod system_clock;
 mod system_properties;
+mod template;
 mod trace;
 mod vm_runtime;

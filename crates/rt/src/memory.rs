@@ -277,6 +277,11 @@ fn populate(start: NonNull<u8>, bytes: usize) -> Result<(), MemoryError> {
 /// Faults in the calling thread's whole stack, so that no later call depth faults. Returns its size
 /// in bytes. On the main thread, whose stack grows, only what is mapped now is faulted in.
 pub fn populate_stack() -> Result<usize, MemoryError> {
+    populate_stack_below(usize::MAX)
+}
+
+/// The same for `bytes` of it from here on: deeper calls fault.
+pub fn populate_stack_below(bytes_max: usize) -> Result<usize, MemoryError> {
     let here = 0_u8;
     let (low, bytes) = stack_bounds();
     let top = low + bytes;
@@ -288,9 +293,11 @@ pub fn populate_stack() -> Result<usize, MemoryError> {
     );
     // The pages in use are there already. Going down from them, a growing stack ends where the
     // kernel says so.
-    let start =
-        NonNull::new(low.next_multiple_of(page) as *mut u8).expect("a stack is not at null");
-    let size = (here & !(page - 1)).saturating_sub(start.as_ptr().addr());
+    let here_page = here & !(page - 1);
+    let first = low.next_multiple_of(page);
+    let first = first.max(here_page.saturating_sub(bytes_max) & !(page - 1));
+    let start = NonNull::new(first as *mut u8).expect("a stack is not at null");
+    let size = here_page.saturating_sub(first);
     if size == 0 {
         return Ok(bytes);
     }

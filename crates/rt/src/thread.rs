@@ -59,6 +59,7 @@ pub struct Builder {
     policy: Option<Policy>,
     affinity: Option<CpuSet>,
     stack_bytes: usize,
+    populated_bytes: usize,
 }
 
 impl Builder {
@@ -69,6 +70,7 @@ impl Builder {
             policy: None,
             affinity: None,
             stack_bytes: STACK_BYTES_DEFAULT,
+            populated_bytes: usize::MAX,
         }
     }
 
@@ -84,9 +86,16 @@ impl Builder {
         self
     }
 
-    /// Bytes of its stack, all of it faulted in before `body` runs.
+    /// Bytes of its stack, all of it faulted in before `body` runs unless said otherwise.
     pub fn stack_bytes(mut self, bytes: usize) -> Self {
         self.stack_bytes = bytes;
+        self
+    }
+
+    /// Bytes of the stack that are faulted in before `body` runs: what its usual calls take. Those
+    /// that go deeper fault.
+    pub fn populated_bytes(mut self, bytes: usize) -> Self {
+        self.populated_bytes = bytes;
         self
     }
 
@@ -124,7 +133,7 @@ impl Builder {
     fn settle(&self) -> Result<Tid, SpawnError> {
         let name = || self.name.clone();
         let tid = Tid::current();
-        memory::populate_stack().map_err(|source| SpawnError::Stack {
+        memory::populate_stack_below(self.populated_bytes).map_err(|source| SpawnError::Stack {
             name: name(),
             source,
         })?;

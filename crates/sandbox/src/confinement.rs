@@ -40,6 +40,9 @@ pub enum Error {
     /// What had worked in the trial failed.
     #[error("cannot enter the sandbox ({0}): {1}")]
     Enter(&'static str, io::Error),
+    /// What came through a socket is no sandbox.
+    #[error("what was sent is no sandbox")]
+    Torn,
 }
 
 fn missing(report: &Report) -> String {
@@ -120,10 +123,12 @@ impl Confinement {
     /// The calling process enters; it must have one thread. For a child that was forked and becomes
     /// no other program. Nothing of it can be taken back.
     pub fn enter(self) -> Result<(), Error> {
-        self.take().map_err(|(step, errno)| {
-            let bound = self.steps[step].bounds().first();
-            Error::Enter(bound.map_or("namespaces", |it| it.name()), errno.into())
-        })
+        self.take()
+            .map_err(|(step, errno)| self.steps[step].failed(errno))
+    }
+
+    pub(crate) fn steps(&self) -> &[Step] {
+        &self.steps
     }
 
     fn take(&self) -> Result<(), (usize, Errno)> {

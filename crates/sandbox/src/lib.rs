@@ -20,6 +20,7 @@ mod report;
 mod spec;
 mod step;
 mod sys;
+mod wire;
 
 pub use confinement::{Confinement, Error, Strictness};
 pub use files::landlock_level;
@@ -30,3 +31,4 @@ pub use report::{Bound, Report, State};
 pub use spec::{
     Access, Grant, Identity, Limits, LocalSockets, Network, OtherProcesses, RealTime, Spec,
 };
+pub use wire::{Entry, Packed, enter};

@@ -12,6 +12,7 @@ use rustix::process::{DumpableBehavior, Resource, Rlimit};
 use rustix::thread::{CapabilitySet, CapabilitySets, Gid, Uid, UnshareFlags};
 use seccompiler::BpfProgram;
 
+use crate::confinement::Error;
 use crate::grants;
 use crate::report::Bound;
 use crate::spec::Identity;
@@ -86,6 +87,12 @@ impl Step {
             Self::Calls(_) => &OF_FILTERS,
             Self::Ask(..) => &[Bound::RealTime],
         }
+    }
+
+    /// What is told of a step that failed.
+    pub(crate) fn failed(&self, errno: Errno) -> Error {
+        let bound = self.bounds().first();
+        Error::Enter(bound.map_or("namespaces", |it| it.name()), errno.into())
     }
 
     /// Takes the step for the calling process, which has one thread.

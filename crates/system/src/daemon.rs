@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 use std::io::{self, Read as _};
 use std::os::fd::{AsFd, OwnedFd};
 use std::path::{Path, PathBuf};
-use std::process::{Child, ChildStderr, Command, Stdio};
+use std::process::{Command, Stdio};
 use std::sync::Arc;
 
 use apk::Apk;
@@ -38,11 +38,13 @@ use crate::protocol::BoundRow;
 use crate::remains::{adopt_orphans, end_all_of};
 use crate::state::{Start, State};
 use crate::sweeps::Sweeps;
+use crate::template::{Entry, Running, Template};
 
 /// What the loop hears: each process has two numbers of its own behind these.
 const DOOR: u64 = 0;
 const BELL: u64 = 1;
 const STOP: u64 = 2;
+const TEMPLATE: u64 = 3;
 const FIRST: u64 = 16;
 /// For descriptors to be given back.
 const SHUT_NS: u64 = 100_000_000;
@@ -101,6 +103,14 @@ pub trait Host: Send + Sync {
     ///
     /// What is missing, in words.
     fn start(&self, app: &App<'_>) -> Result<Prepared, String>;
+
+    /// What becomes the template of all processes; none if each starts from nothing. Its standard
+    /// input will be the server's socket.
+    ///
+    /// # Errors
+    ///
+    /// What is missing, in words.
+    fn template(&self) -> Result<Option<Command>, String>;
 }
 
 /// A process that is ready to be started.
@@ -111,6 +121,8 @@ pub struct Prepared {
     pub sandbox: Option<Vec<BoundRow>>,
     /// Who grants its threads real-time policies; none if nobody is asked.
     pub grants: Option<Grants>,
+    /// What a copy of the template becomes in place of the command; none if it may be no copy.
+    pub entry: Option<Entry>,
 }
 
 /// Real-time policies that the server grants a process from outside.
@@ -186,17 +198,17 @@ pub struct Daemon {
     _stop: StopBell,
     kept: BTreeMap<ProcessId, Kept>,
     sweeps: Sweeps,
+    template: Option<Template>,
     /// The door is not heard until then.
     shut_until: Option<u64>,
 }
 
 /// What the loop has of a process.
 struct Kept {
-    child: Child,
+    child: Running,
     /// The user that its package alone has.
     own_user: Option<u32>,
     pidfd: PidFd,
-    log: Option<ChildStderr>,
 }
 
 /// Opens what is kept, and listens. [`Daemon::run`] does the rest.
@@ -244,6 +256,7 @@ pub fn open(options: &Options, host: Arc<dyn Host>) -> Result<Daemon, SystemErro
         _stop: stop,
         kept: BTreeMap::new(),
         sweeps: Sweeps::default(),
+        template: None,
         shut_until: None,
     })
 }
@@ -304,6 +317,7 @@ impl Daemon {
 
     /// Runs until a signal asks it to stop. All processes end with it.
     pub fn run(mut self) {
+        self.begin_template();
         loop {
             let wake = self.shared.with(|it| it.next_wake());
             let wake = wake.into_iter().chain(self.shut_until).min();
@@ -313,6 +327,7 @@ impl Daemon {
                     DOOR => self.admit(),
                     BELL => {}
                     STOP => return self.end(),
+                    TEMPLATE => self.hear_template(),
                     other => self.hear(other - FIRST),
                 }
             }
@@ -325,6 +340,51 @@ impl Daemon {
                 self.listen();
             }
             self.start_all();
+        }
+    }
+
+    /// By this thread, whose end is the template's, and that of all copies.
+    fn begin_template(&mut self) {
+        let started = self.shared.host.template();
+        let started = started.and_then(|it| it.map(Template::start).transpose());
+        match started {
+            Ok(None) => {}
+            Ok(Some(template)) => {
+                let heard = self
+                    .bells
+                    .add(template.socket(), TEMPLATE, Hearing::WhileReadable);
+                self.template = Some(template);
+                if let Err(error) = heard {
+                    self.end_template(&error.to_string());
+                }
+            }
+            Err(text) => self.end_template(&text),
+        }
+    }
+
+    /// It speaks once, or ends.
+    fn hear_template(&mut self) {
+        let Some(template) = &mut self.template else {
+            return;
+        };
+        // What it says from then on is an answer.
+        let _ = self.bells.remove(template.socket());
+        match template.hear() {
+            Ok(()) => {
+                let id = template.id();
+                self.shared.with(|it| it.template = Some(id));
+            }
+            Err(text) => self.end_template(&text),
+        }
+    }
+
+    /// Applications start from nothing from now on: as slowly as without a template, and no worse.
+    fn end_template(&mut self, why: &str) {
+        eprintln!("takt system: applications start without a template: {why}");
+        self.shared.with(|it| it.template = None);
+        if let Some(template) = self.template.take() {
+            let _ = self.bells.remove(template.socket());
+            template.end();
         }
     }
 
@@ -349,9 +409,11 @@ impl Daemon {
 
     /// Processes end with this one anyway; here their ends are waited for.
     fn end(mut self) {
+        if let Some(template) = self.template.take() {
+            template.end();
+        }
         for (_, mut kept) in std::mem::take(&mut self.kept) {
-            // One that has just ended is no fault.
-            let _ = kept.child.kill();
+            kept.child.kill();
             let _ = kept.child.wait();
             kept.own_user.map(end_all_of);
         }
@@ -374,7 +436,7 @@ impl Daemon {
         }
     }
 
-    fn spawn(&self, start: &Start) -> Result<Kept, String> {
+    fn spawn(&mut self, start: &Start) -> Result<Kept, String> {
         let package = self.shared.with(|it| {
             let package = it.server.packages.get(&start.package);
             package.map(|it| (it.manifest.clone(), it.settings.clone()))
@@ -390,49 +452,68 @@ impl Daemon {
             data: place.data(&settings.name),
         })?;
         let Prepared {
-            mut command,
+            command,
             sandbox,
             grants,
+            entry,
         } = prepared;
         let (near, far) = Socket::pair().map_err(|it| it.to_string())?;
         // Before the other end can speak: its messages name their sender.
         let near = Socket::adopt(near.into_fd()).map_err(|it| it.to_string())?;
-        command.stdin(Stdio::from(far.into_fd()));
-        command.stderr(Stdio::piped());
-        let mut child = command.spawn().map_err(|it| it.to_string())?;
-        // Our copy of the child's end goes: then its death closes the socket.
-        drop(command);
+        // Our copy of the child's end goes in there: then its death closes the socket.
+        let mut child = self.process(command, entry, far.into_fd())?;
         let own_user = prepared_user(sandbox.as_deref(), start.key.uid);
         let most = grants.as_ref().map(|it| it.most);
         let begun = keep_grants(grants, child.id().cast_signed())
             .and_then(|()| self.begin(start, &mut child, (near.into_fd(), sandbox)));
         if begun.is_err() {
-            let _ = child.kill();
+            child.kill();
             let _ = child.wait();
         }
-        let (pidfd, log) = begun?;
+        let pidfd = begun?;
         self.shared.with(|it| it.granted(start.process, most));
         Ok(Kept {
             child,
             own_user,
             pidfd,
-            log: Some(log),
         })
+    }
+
+    /// A copy of the template, or a program where that cannot be.
+    fn process(
+        &mut self,
+        mut command: Command,
+        entry: Option<Entry>,
+        input: OwnedFd,
+    ) -> Result<Running, String> {
+        let template = self.template.as_ref().filter(|it| it.is_ready());
+        match template
+            .zip(entry)
+            .map(|(it, entry)| it.copy(&entry, &input))
+        {
+            Some(Ok(running)) => return Ok(running),
+            Some(Err(text)) => self.end_template(&text),
+            None => {}
+        }
+        command.stdin(Stdio::from(input));
+        command.stderr(Stdio::piped());
+        let child = command.spawn().map_err(|it| it.to_string())?;
+        Ok(Running::program(child))
     }
 
     /// A child is there: it is heard from now on, and greeted when it speaks.
     fn begin(
         &self,
         start: &Start,
-        child: &mut Child,
+        child: &mut Running,
         (socket, sandbox): (OwnedFd, Option<Vec<BoundRow>>),
-    ) -> Result<(PidFd, ChildStderr), String> {
+    ) -> Result<PidFd, String> {
         let text = |it: Errno| it.to_string();
         let pid = child.id().cast_signed();
         let (pidfd, other) = (PidFd::open(pid), PidFd::open(pid));
         let (pidfd, other) = (pidfd.map_err(text)?, other.map_err(text)?);
-        let log = child.stderr.take().ok_or("it has no log")?;
-        rustix::io::ioctl_fionbio(&log, true).map_err(|it| it.to_string())?;
+        let log = child.log.as_ref().ok_or("it has no log")?;
+        rustix::io::ioctl_fionbio(log, true).map_err(|it| it.to_string())?;
         let number = FIRST + start.process.0 * 2;
         for (fd, number) in [(pidfd.as_fd(), number), (log.as_fd(), number + 1)] {
             let heard = self.bells.add(fd, number, Hearing::WhileReadable);
@@ -443,7 +524,7 @@ impl Daemon {
             it.began(start.process, other, sandbox);
         });
         greet(&self.shared, pid, socket).map_err(|it| it.to_string())?;
-        Ok((pidfd, log))
+        Ok(pidfd)
     }
 
     /// A process has said something, or has ended.
@@ -454,7 +535,7 @@ impl Daemon {
         };
         if number % 2 == 1 {
             if !read_log(&self.shared, kept) {
-                kept.log = None;
+                kept.child.log = None;
             }
             return;
         }
@@ -528,7 +609,7 @@ fn prepared_user(sandbox: Option<&[BoundRow]>, uid: u32) -> Option<u32> {
 
 /// Takes some of what a process has said; false if no more comes now.
 fn read_log(shared: &Shared, kept: &mut Kept) -> bool {
-    let Some(log) = &mut kept.log else {
+    let Some(log) = &mut kept.child.log else {
         return false;
     };
     let mut bytes = [0; LOG_BYTES];

@@ -32,6 +32,7 @@ mod remains;
 mod senders;
 mod state;
 mod sweeps;
+mod template;
 mod verbs;
 
 pub use bridge::Bridge;
@@ -39,3 +40,4 @@ pub use client::{Asked, Client, ClientError};
 pub use server::processes::Limits;
 
 pub use daemon::{App, Daemon, Grants, Host, Options, Prepared, SystemError, open};
+pub use template::Entry;

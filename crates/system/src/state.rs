@@ -80,6 +80,8 @@ pub(crate) struct State {
     wakes: BTreeSet<u64>,
     /// Broadcasts that were lost: too many waited for a process, or it died too often.
     pub(crate) lost: u64,
+    /// The process that applications are copies of, when it may be copied.
+    pub(crate) template: Option<u32>,
 }
 
 impl State {

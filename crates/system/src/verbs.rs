@@ -496,6 +496,9 @@ fn dumped(state: &State) -> String {
             settings.name, settings.version, settings.uid, settings.code
         );
     }
+    let template = state.template.map(|it| format!("process {it}"));
+    let template = template.as_deref().unwrap_or("none");
+    let _ = writeln!(text, "template: {template}");
     let _ = writeln!(text, "processes: {}", server.processes.len());
     for it in rows(state) {
         let _ = writeln!(

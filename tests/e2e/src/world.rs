@@ -124,6 +124,19 @@ impl World {
         self.said(&["install", file.to_str().expect("a text")])
     }
 
+    /// The process that applications are copies of, when it may be copied.
+    pub fn await_template(&self) -> u64 {
+        let template = || -> Option<u64> {
+            let text = self.said(&["dumpsys"]);
+            let line = text
+                .lines()
+                .find_map(|it| it.strip_prefix("template: process "))?;
+            line.parse().ok()
+        };
+        self.await_true("a template", || template().is_some());
+        template().expect("it is there")
+    }
+
     /// Where a package has its data.
     pub fn data(&self, package: &str) -> PathBuf {
         self.state().join("data").join(package)

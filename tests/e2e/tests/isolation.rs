@@ -25,6 +25,8 @@ const TASKS_MIN: u64 = 200;
 #[test]
 fn a_hostile_package_is_held_off() {
     let world = World::begin();
+    // Both are copies of it.
+    world.await_template();
     world.install("meter");
     world.install("hostile");
     world.said(&["am", "startservice", "-n", "org.example.meter/.Meter"]);

@@ -37,6 +37,7 @@ fn without_a_server_each_command_says_how_to_start_one() {
 #[test]
 fn three_applications_live_side_by_side() {
     let mut world = World::begin();
+    world.await_template();
     for (app, package) in [("meter", METER), ("asker", ASKER), ("flaky", FLAKY)] {
         let said = world.install(app);
         assert!(

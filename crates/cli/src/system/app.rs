@@ -15,12 +15,18 @@ use crate::framework::{Framework, Front};
 use crate::java;
 use crate::jdk::Jdk;
 
+/// The main class of both.
+const LAUNCHER: &str = "takt.server.Launcher";
+
 /// An application's process; `takt system` starts it
 #[derive(clap::Args)]
 pub(crate) struct Args {
     /// The server's process
     #[arg(long)]
     parent: u32,
+    /// Become the process that others are copied from
+    #[arg(long)]
+    template: bool,
     /// Of its machine
     #[arg(long, value_name = "OPTION", allow_hyphen_values = true)]
     java_option: Vec<String>,
@@ -41,12 +47,17 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     let framework = Framework::find(args.framework.as_deref())?;
     let own = std::env::current_exe().context("cannot find this program's own file")?;
     let java = Jdk::find()?.home.join("bin/java");
-    let error = Command::new(&java)
+    let mut command = Command::new(&java);
+    command
         .arg(java::alternative(&java::machine_beside(&own)?))
         .args(&args.java_option)
-        .args(framework.options(Front::Hosted)?)
-        .arg("takt.server.Launcher")
-        .arg(description)
-        .exec();
+        .args(framework.options(Front::Hosted)?);
+    if args.template {
+        command.args(["-Xtakt:template", LAUNCHER, "--template"]);
+        command.arg(framework.resources());
+    } else {
+        command.arg(LAUNCHER).arg(description);
+    }
+    let error = command.exec();
     Err(error).with_context(|| format!("cannot start {}", java.display()))
 }

@@ -49,6 +49,24 @@ const CACHES: [&str; 2] = ["cache", CODE];
 const PASS: u32 = 0o001;
 const READ: u32 = 0o004;
 
+/// What there is beside a command that starts confined.
+pub(super) struct Confined {
+    pub(super) rows: Option<Vec<BoundRow>>,
+    pub(super) grants: Option<Grants>,
+    /// What a copy of the template enters; none if the process may be no copy.
+    pub(super) entry: Option<sandbox::Entry>,
+    /// What goes beside that.
+    pub(super) fds: Vec<OwnedFd>,
+}
+
+/// Leaves a command what is everybody's of the server's environment.
+pub(super) fn clear(command: &mut Command) {
+    let kept = ENVIRONMENT.map(|name| (name, std::env::var_os(name)));
+    command.env_clear();
+    command.envs(kept.into_iter().filter_map(|(name, it)| Some((name, it?))));
+    command.current_dir("/");
+}
+
 /// See the module.
 pub(super) struct Bounds {
     pub(super) how: Sandbox,
@@ -79,22 +97,35 @@ impl Bounds {
         Ok(())
     }
 
-    /// Has a process start in its sandbox, with an environment of its own.
+    /// Has a process start in its sandbox, with an environment of its own: as a program, or as a
+    /// copy of the template.
     pub(super) fn confine(
         &self,
         command: &mut Command,
         framework: &Framework,
         app: &App<'_>,
-    ) -> Result<(Option<Vec<BoundRow>>, Option<Grants>)> {
-        let kept = ENVIRONMENT.map(|name| (name, std::env::var_os(name)));
-        command.env_clear();
-        command.envs(kept.into_iter().filter_map(|(name, it)| Some((name, it?))));
-        command.env("HOME", &app.data);
-        command.env("XDG_CACHE_HOME", app.data.join(CODE));
-        command.current_dir("/");
+    ) -> Result<Confined> {
+        let environment = [
+            ("HOME", app.data.clone()),
+            ("XDG_CACHE_HOME", app.data.join(CODE)),
+        ];
+        clear(command);
+        command.envs(environment.iter().map(|(name, it)| (name, it)));
+        let text = |(name, it): &(&str, PathBuf)| Some((name.to_string(), it.to_str()?.to_owned()));
+        let texts = environment.iter().map(text).collect::<Option<Vec<_>>>();
+        let mut entry = sandbox::Entry {
+            parent: std::process::id(),
+            environment: texts.context("a path that is no text")?,
+            steps: Vec::new(),
+        };
         let Some(strictness) = self.how.strictness() else {
             give(&app.data, rustix::process::geteuid().as_raw())?;
-            return Ok((None, None));
+            return Ok(Confined {
+                rows: None,
+                grants: None,
+                entry: Some(entry),
+                fds: Vec::new(),
+            });
         };
         let places = places(framework)?;
         let user = user_of(app.process.uid, &places, &self.state);
@@ -107,13 +138,24 @@ impl Bounds {
         let owner = own.map_or(rustix::process::geteuid().as_raw(), |it| it.uid);
         give(&app.data, owner)?;
         let rows = rows(made.report());
+        let sandbox::Packed { words, fds } = made.packed();
+        entry.steps = words;
+        let fds = fds.iter().map(|it| it.try_clone_to_owned());
+        let fds = fds.collect::<std::io::Result<Vec<_>>>()?;
+        // Who runs in real time is to share no page that it writes to: it starts from nothing.
+        let is_real_time = self.real_time.contains_key(&app.manifest.package);
         let grants = made.take_grants().and_then(|it| {
             let most = Priority::new(it.most())?;
             let keep = Box::new(move |process| it.keep(process));
             Some(Grants { most, keep })
         });
         made.confine(command);
-        Ok((Some(rows), grants))
+        Ok(Confined {
+            rows: Some(rows),
+            grants,
+            entry: (!is_real_time).then_some(entry),
+            fds,
+        })
     }
 
     fn spec(

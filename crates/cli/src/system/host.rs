@@ -8,12 +8,12 @@ use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-use ::system::{App, Host, Prepared};
+use ::system::{App, Entry, Host, Prepared};
 use anyhow::{Context, Result, ensure};
 use apk::Apk;
 use sha2::{Digest as _, Sha256};
 
-use super::confined::Bounds;
+use super::confined::{Bounds, clear};
 use crate::apk::HOST_ABI;
 use crate::framework::Framework;
 use crate::run::{Sealed, description};
@@ -32,6 +32,8 @@ pub(super) struct JavaHost {
     /// What each process's own watchdog allows.
     answer: Duration,
     bounds: Bounds,
+    /// Whether applications are copies of one process.
+    has_template: bool,
 }
 
 impl JavaHost {
@@ -40,6 +42,7 @@ impl JavaHost {
         java_options: Vec<String>,
         answer: Duration,
         bounds: Bounds,
+        has_template: bool,
     ) -> Result<Self> {
         let own = std::env::current_exe().context("cannot find this program's own file")?;
         let framework = framework.map(std::path::absolute).transpose()?;
@@ -49,6 +52,7 @@ impl JavaHost {
             java_options,
             answer,
             bounds,
+            has_template,
         })
     }
 
@@ -57,6 +61,26 @@ impl JavaHost {
         let framework = Framework::find(self.framework.as_deref())?;
         let description = description(app, &framework, self.android_id(app)?, self.answer)?;
         let description = Sealed::handed("run.json", &description)?;
+        let mut command = self.command();
+        let mut fds = vec![description.try_clone()?];
+        // It is read there by its descriptor, and the log takes this place.
+        command.stdout(Stdio::from(description));
+        let confined = self.bounds.confine(&mut command, &framework, app)?;
+        fds.extend(confined.fds);
+        let entry = confined.entry.filter(|_| self.has_template);
+        let entry = entry.map(|it| Entry {
+            bytes: it.to_bytes(),
+            fds,
+        });
+        Ok(Prepared {
+            command,
+            sandbox: confined.rows,
+            grants: confined.grants,
+            entry,
+        })
+    }
+
+    fn command(&self) -> Command {
         let mut command = Command::new(&self.own);
         command.arg("app");
         command.arg(format!("--parent={}", std::process::id()));
@@ -66,14 +90,7 @@ impl JavaHost {
         for option in &self.java_options {
             command.arg(format!("--java-option={option}"));
         }
-        // It is read there by its descriptor, and the log takes this place.
-        command.stdout(Stdio::from(description));
-        let (sandbox, grants) = self.bounds.confine(&mut command, &framework, app)?;
-        Ok(Prepared {
-            command,
-            sandbox,
-            grants,
-        })
+        command
     }
 
     /// As on Android: another one for each package and signer, and the same after a new install.
@@ -120,5 +137,17 @@ impl Host for JavaHost {
 
     fn start(&self, app: &App<'_>) -> Result<Prepared, String> {
         self.prepared(app).map_err(|it| format!("{it:#}"))
+    }
+
+    fn template(&self) -> Result<Option<Command>, String> {
+        if !self.has_template {
+            return Ok(None);
+        }
+        let mut command = self.command();
+        command.arg("--template").stdout(Stdio::null());
+        clear(&mut command);
+        // It keeps nothing; a copy has a home of its own.
+        command.env("HOME", "/");
+        Ok(Some(command))
     }
 }

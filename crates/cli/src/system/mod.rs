@@ -57,6 +57,10 @@ pub(crate) struct Args {
     /// How much of a sandbox each application must have: what is offered here, all of it, or none
     #[arg(long, value_enum, default_value_t = Sandbox::Best)]
     sandbox: Sandbox,
+    /// Start each application from nothing, and not as a copy of one process that has started; so
+    /// does any --java-option
+    #[arg(long)]
+    no_template: bool,
     /// Grant a package real-time policies up to a priority of 1 to 99; no other has any
     #[arg(long, value_name = "PACKAGE=PRIORITY", value_parser = grant)]
     realtime: Vec<(String, u8)>,
@@ -148,6 +152,8 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
         args.java_option.clone(),
         args.anr,
         bounds,
+        // Options are for programs: a template's machine is the usual one.
+        !args.no_template && args.java_option.is_empty(),
     )?);
     let daemon = open(&options, host)?;
     eprintln!(

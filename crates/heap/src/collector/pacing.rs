@@ -207,6 +207,12 @@ impl Pace {
         self.ring();
     }
 
+    /// The collector's thread has ended: nobody waits for one, until another begins.
+    pub(crate) fn rest(&self) {
+        self.has_begun.store(false, Ordering::SeqCst);
+        self.is_stopping.store(false, Ordering::SeqCst);
+    }
+
     pub(crate) fn is_stopping(&self) -> bool {
         self.is_stopping.load(Ordering::SeqCst)
     }

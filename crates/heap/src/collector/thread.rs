@@ -16,7 +16,7 @@ use crate::collector::ticker::Ticker;
 use crate::cycle::TraceKind;
 use crate::events::EventKind;
 use crate::heap::{CollectorKind, Heap, HeapConfig};
-use crate::rc::Rc;
+use crate::rc::{Rc, RcRest};
 use crate::stw::Stw;
 use crate::sys::reserve::ReserveError;
 use rt::sync::PiMutex;
@@ -96,6 +96,22 @@ impl Running {
         Ok(())
     }
 
+    /// Ends the collector's threads until [`Self::begin`]. What it knew is kept, and free memory is
+    /// given back: for a process that is about to be copied, each of whose copies begins its own.
+    /// Not in managed state.
+    pub fn rest(&self) {
+        self.end();
+        self.heap.pace.rest();
+        self.heap.free.discard(&self.heap.memory);
+    }
+
+    fn end(&self) {
+        self.heap.pace.stop();
+        self.heap.lender.stop();
+        let threads = core::mem::take(&mut *self.threads.lock());
+        threads.into_iter().for_each(Thread::join);
+    }
+
     /// The heap, to share with mutator threads.
     pub fn heap(&self) -> &Arc<Heap> {
         &self.heap
@@ -112,11 +128,15 @@ impl Deref for Running {
 
 impl Drop for Running {
     fn drop(&mut self) {
-        self.heap.pace.stop();
-        self.heap.lender.stop();
-        let threads = core::mem::take(&mut *self.threads.lock());
-        threads.into_iter().for_each(Thread::join);
+        self.end();
     }
+}
+
+/// What a collector that has come to rest leaves to the next one.
+#[derive(Debug, Default)]
+pub(crate) struct AtRest {
+    rc: RcRest,
+    stw_marked: Option<u8>,
 }
 
 /// A collector that found its own state broken must not leave mutators waiting for ever, nor memory
@@ -135,13 +155,21 @@ fn run(heap: Arc<Heap>) {
     let _guard = AbortOnPanic;
     heap.pace.enter();
     let ticker = Ticker::new(heap.config.collector_budget);
+    let mut at_rest = core::mem::take(&mut *heap.at_rest.lock());
     match heap.config.collector {
-        CollectorKind::Rc => run_rc(&heap, Rc::new(&heap, ticker)),
-        CollectorKind::Stw => run_stw(&heap, Stw::new(&heap, ticker)),
+        CollectorKind::Rc => {
+            let rc = Rc::new(&heap, ticker, core::mem::take(&mut at_rest.rc));
+            at_rest.rc = run_rc(&heap, rc);
+        }
+        CollectorKind::Stw => {
+            let stw = Stw::new(&heap, ticker, at_rest.stw_marked);
+            at_rest.stw_marked = Some(run_stw(&heap, stw));
+        }
     }
+    *heap.at_rest.lock() = at_rest;
 }
 
-fn run_rc(heap: &Heap, mut rc: Rc<'_>) {
+fn run_rc(heap: &Heap, mut rc: Rc<'_>) -> RcRest {
     let pace = &heap.pace;
     pace.set_threshold(heap.config.epoch_bytes >> BLOCK_SHIFT);
     let mut schedule = Schedule::new(heap);
@@ -149,7 +177,7 @@ fn run_rc(heap: &Heap, mut rc: Rc<'_>) {
         let seen = pace.rings();
         if pace.is_stopping() {
             pace.announce();
-            return;
+            return rc.rest();
         }
         if let Some(work) = schedule.next(heap) {
             let start_ns = Monotonic.now_ns();
@@ -183,7 +211,7 @@ fn run_rc(heap: &Heap, mut rc: Rc<'_>) {
     }
 }
 
-fn run_stw(heap: &Heap, mut stw: Stw<'_>) {
+fn run_stw(heap: &Heap, mut stw: Stw<'_>) -> u8 {
     let pace = &heap.pace;
     let blocks = heap.blocks.count();
     // The sweep after the pause must not let mutators run dry.
@@ -193,7 +221,7 @@ fn run_stw(heap: &Heap, mut stw: Stw<'_>) {
         let seen = pace.rings();
         if pace.is_stopping() {
             pace.announce();
-            return;
+            return stw.rest();
         }
         if heap.verifier.is_asked() {
             stw.verify_now(heap);

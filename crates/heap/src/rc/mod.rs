@@ -68,25 +68,68 @@ struct HandedOver {
     larges: Vec<BlockIndex>,
 }
 
-impl<'h> Rc<'h> {
-    pub(crate) fn new(heap: &'h Heap, ticker: Ticker) -> Self {
+/// What a collector that comes to rest between two epochs leaves to the next one: work lists are
+/// empty then.
+#[derive(Debug)]
+pub(crate) struct RcRest {
+    epoch: u8,
+    colour: u8,
+    zero: Vec<ObjectRef>,
+    awaiting: Vec<ObjectRef>,
+    enqueued: Vec<ObjectRef>,
+    references: ReferenceTable,
+    dirty: Vec<BlockIndex>,
+}
+
+impl Default for RcRest {
+    /// Before the first epoch.
+    fn default() -> Self {
         Self {
-            heap,
-            ticker,
             epoch: 1,
             colour: 0,
             zero: Vec::new(),
             awaiting: Vec::new(),
             enqueued: Vec::new(),
+            references: ReferenceTable::default(),
+            dirty: Vec::new(),
+        }
+    }
+}
+
+impl<'h> Rc<'h> {
+    pub(crate) fn new(heap: &'h Heap, ticker: Ticker, rest: RcRest) -> Self {
+        Self {
+            heap,
+            ticker,
+            epoch: rest.epoch,
+            colour: rest.colour,
+            zero: rest.zero,
+            awaiting: rest.awaiting,
+            enqueued: rest.enqueued,
             maturing: Vec::new(),
             grey: Vec::new(),
             stuck_edges: HashMap::new(),
             is_tracing: false,
-            references: ReferenceTable::default(),
+            references: rest.references,
             is_thorough: false,
-            dirty: Vec::new(),
+            dirty: rest.dirty,
             handed: HandedOver::default(),
             view: SlotCopy::new(),
+        }
+    }
+
+    /// Behind the last epoch.
+    pub(crate) fn rest(self) -> RcRest {
+        let has_work = !self.maturing.is_empty() || !self.grey.is_empty() || self.is_tracing;
+        assert!(!has_work, "an epoch ends with empty work lists");
+        RcRest {
+            epoch: self.epoch,
+            colour: self.colour,
+            zero: self.zero,
+            awaiting: self.awaiting,
+            enqueued: self.enqueued,
+            references: self.references,
+            dirty: self.dirty,
         }
     }
 

@@ -175,6 +175,19 @@ impl FreeBlocks {
         self.publish(&map);
     }
 
+    /// Gives the memory of all free blocks back to the kernel: they are zero when they are touched.
+    /// Holds the lock for that long: not beside mutators.
+    pub(crate) fn discard(&self, memory: &Memory) {
+        let map = self.map.lock();
+        for (index, &word) in map.words.iter().enumerate() {
+            let free = (0..64).filter(|bit| word & 1 << bit != 0);
+            for bit in free {
+                let start = (index as u32 * 64 + bit) << BLOCK_SHIFT;
+                memory.discard(memory.span().start + start, BLOCK_BYTES);
+            }
+        }
+    }
+
     fn publish(&self, map: &FreeMap) {
         self.committed_count.store(map.committed, Ordering::Relaxed);
         self.free_count.store(map.free, Ordering::Relaxed);

@@ -40,8 +40,9 @@ pub(crate) struct Stw<'h> {
 }
 
 impl<'h> Stw<'h> {
-    pub(crate) fn new(heap: &'h Heap, ticker: Ticker) -> Self {
-        let marked = CountByte::MATURE;
+    /// `marked` is what the last one has left ([`Stw::rest`]), or what no object has.
+    pub(crate) fn new(heap: &'h Heap, ticker: Ticker, marked: Option<u8>) -> Self {
+        let marked = marked.unwrap_or(CountByte::MATURE);
         Self {
             heap,
             ticker,
@@ -51,6 +52,11 @@ impl<'h> Stw<'h> {
             clears_soft: false,
             keeps_referents: false,
         }
+    }
+
+    /// Which objects the next one finds marked.
+    pub(crate) fn rest(self) -> u8 {
+        self.marked
     }
 
     /// One collection: pause, mark, resume, sweep.

@@ -115,7 +115,7 @@ mod tests {
         let kept = mutator.alloc(site).unwrap();
         mutator.local(kept);
         let before = fill(&mut mutator, site, FILLED - 1);
-        let mut stw = Stw::new(&heap, Ticker::new(None));
+        let mut stw = Stw::new(&heap, Ticker::new(None), None);
         let larges = mutator.native(|| stw.pause());
         let after = fill(&mut mutator, site, WANTED);
         let swept = heap.counters.swept_by_mutators.get();

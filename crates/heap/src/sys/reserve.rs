@@ -124,6 +124,16 @@ impl Reservation {
         committed(returned, bytes)
     }
 
+    /// Gives the memory of `bytes` from `offset` on back to the kernel; both are multiples of a
+    /// page. It is zero when it is touched again. Whoever calls this holds no reference into it.
+    pub(crate) fn discard(&self, offset: usize, bytes: usize) {
+        assert!(offset + bytes <= self.bytes, "inside the reservation");
+        let start = std::ptr::with_exposed_provenance_mut(self.start + offset);
+        // SAFETY: the range lies in this reservation (asserted), and nobody uses it: its blocks are
+        // free. A kernel that refuses leaves it as it is, zero already.
+        unsafe { libc::madvise(start, bytes, libc::MADV_DONTNEED) };
+    }
+
     /// Faults in `bytes` from `offset` on and keeps them in memory. `offset` is a multiple of a
     /// page.
     pub(crate) fn populate_and_lock(

@@ -25,6 +25,9 @@ const LOOPERS: usize = 4;
 const KEPT: usize = 2;
 /// Of a looper: what Takt's machine wants at least, and room for its reserve.
 const STACK_BYTES: usize = (1 << 20) + (1 << 18);
+/// Of these, what is there before the first call: several times what a call into Java takes. All of
+/// it would be a fifth of what an ordinary application has of its own.
+const STACK_BYTES_THERE: usize = 256 << 10;
 /// Links that may wait to be admitted.
 const BACKLOG: jint = 8;
 /// In which a neighbour says who it is.
@@ -39,7 +42,7 @@ pub(super) fn of(env: Env) -> Option<&'static Process> {
         let options = Options {
             loopers: LOOPERS,
             kept: KEPT,
-            stack_bytes: Some(STACK_BYTES),
+            stack_bytes: Some((STACK_BYTES, STACK_BYTES_THERE)),
             begin: env::attach,
             ..Options::new("binder")
         };

@@ -34,7 +34,10 @@ static MACHINE: OnceLock<Machine> = OnceLock::new();
 #[unsafe(no_mangle)]
 extern "system" fn JNI_OnLoad(machine: *mut JavaVM, _reserved: *mut core::ffi::c_void) -> jint {
     MACHINE.get_or_init(|| Machine(machine));
-    rt::lines::prepare();
+    // A template starts no thread: each of its copies prepares its own.
+    if !crate::template::is_template() {
+        rt::lines::prepare();
+    }
     JNI_VERSION_1_6
 }
 
@@ -187,6 +190,16 @@ impl Env {
         let class = jni!(self, GetObjectClass, object);
         let field = jni!(self, GetFieldID, class, name.as_ptr(), c"I".as_ptr());
         Some(jni!(self, GetIntField, object, field))
+    }
+
+    /// A static field that holds an object; null, and an exception is pending, if there is none.
+    pub(crate) fn static_object(self, class: jclass, name: &CStr, signature: &CStr) -> jobject {
+        let (name, signature) = (name.as_ptr(), signature.as_ptr());
+        let field = jni!(self, GetStaticFieldID, class, name, signature);
+        if field.is_null() {
+            return core::ptr::null_mut();
+        }
+        jni!(self, GetStaticObjectField, class, field)
     }
 
     /// A field of an object that holds an object; null for null.

@@ -36,9 +36,9 @@ pub fn current() -> u32 {
 fn ask() -> u32 {
     // A forked child's only thread has another number than the thread it copies.
     FORK_HANDLER.call_once(|| {
-        // SAFETY: `forget` only stores to a thread-local without destructor: it may run in a forked
-        // child.
-        let refused = unsafe { libc::pthread_atfork(None, None, Some(forget)) };
+        // SAFETY: the handler only stores to a thread-local without destructor: it may run in a
+        // forked child.
+        let refused = unsafe { libc::pthread_atfork(None, None, Some(forget_at_fork)) };
         assert_eq!(refused, 0, "no memory for a fork handler");
     });
     // SAFETY: gettid has no preconditions.
@@ -48,7 +48,13 @@ fn ask() -> u32 {
 }
 
 #[cfg(not(loom))]
-extern "C" fn forget() {
+extern "C" fn forget_at_fork() {
+    forget();
+}
+
+/// In a copy of a process, by its one thread: it has another number than the thread it copies.
+#[cfg(not(loom))]
+pub fn forget() {
     CURRENT.set(0);
 }
 

@@ -401,6 +401,12 @@ pub(crate) fn install(code: &mut CompiledCode, addresses: &[u64]) -> Result<Room
     OWN.lock().add(code, addresses).map_err(NoRoom)
 }
 
+/// Lets go of the file that this process writes, before it is copied: who has a file can change
+/// what others run. New code goes to a new one.
+pub(crate) fn close() {
+    OWN.lock().current = None;
+}
+
 /// Whether only the reserve is left of the process's own span.
 pub(crate) fn is_own_span_full() -> bool {
     OWN_REGIONS.load(Ordering::Relaxed) as usize > CODE_REGION_COUNT - OWN_REGIONS_RESERVED

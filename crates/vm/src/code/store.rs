@@ -74,6 +74,8 @@ pub(crate) struct CodeFile {
 }
 
 static STORE: OnceLock<Option<Store>> = OnceLock::new();
+/// Which directories are this machine's.
+static TARGET: OnceLock<Sum> = OnceLock::new();
 /// The store that was delivered, or why there is none.
 static LIBRARY: OnceLock<Result<Store, String>> = OnceLock::new();
 /// Pieces that run where they are mapped; another method of the same content gets a copy.
@@ -82,11 +84,6 @@ static CLAIMED: OnceLock<Lock<HashSet<u64>>> = OnceLock::new();
 /// Opens the stores for code of `target`. Without one every method is compiled.
 pub(crate) fn start(target: &str) {
     let target = sum_of(&[env!("TAKT_CODE_VERSION").as_bytes(), target.as_bytes()]);
-    let said = |root: &Path, store: Result<Store, String>| {
-        store.inspect_err(|error| {
-            console::warn(&format!("no code cache in {}: {error}", root.display()));
-        })
-    };
     let options = options::get();
     if let Some(root) = &options.code_install {
         install(root, &target);
@@ -97,11 +94,25 @@ pub(crate) fn start(target: &str) {
         CodeLibrary::At(root) => said(root, open_library(root, target)),
         CodeLibrary::None => Err("by option".into()),
     };
-    let own = options.code_root.as_deref();
-    let own = own.and_then(|root| said(root, open_own(root, target)).ok());
     CLAIMED.get_or_init(Lock::default);
     let _ = LIBRARY.set(library);
-    let _ = STORE.set(own);
+    let _ = TARGET.set(target);
+    // A template is nobody's: each copy opens its user's.
+    if !options.is_template {
+        start_own(options.code_root.as_deref());
+    }
+}
+
+/// Opens the user's store, if there is a place for one.
+pub(crate) fn start_own(root: Option<&Path>) {
+    let target = *TARGET.get().expect("started");
+    let _ = STORE.set(root.and_then(|root| said(root, open_own(root, target)).ok()));
+}
+
+fn said(root: &Path, store: Result<Store, String>) -> Result<Store, String> {
+    store.inspect_err(|error| {
+        console::warn(&format!("no code cache in {}: {error}", root.display()));
+    })
 }
 
 pub(crate) fn own() -> Option<&'static Store> {

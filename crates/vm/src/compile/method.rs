@@ -52,6 +52,23 @@ pub(crate) fn entry_of(thread: &Thread, method: &'static Method) -> Result<u64, 
     })
 }
 
+/// Takes a method's code from the store before its first call, if it is kept and fits by now.
+pub(crate) fn load_early(thread: &Thread, method: &'static Method) -> bool {
+    if method.is_abstract() || method.is_native() {
+        return false;
+    }
+    thread.outside(|| {
+        let _turn = method.turn.lock();
+        if method.compiled().is_some() {
+            return false;
+        }
+        let entry = load(method, &mut Cx::new(thread, method));
+        // Pairs with Acquire in `Method::compiled`: publishes the code.
+        let stored = entry.map(|entry| method.entry.store(entry, Ordering::Release));
+        stored.is_some()
+    })
+}
+
 /// Why a method has no code.
 enum Unmade {
     Unverified(TranslateError),

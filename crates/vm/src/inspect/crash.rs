@@ -148,7 +148,7 @@ fn report(
     let Some(thread) = thread::current() else {
         return writeln!(out, "# in a thread that is not Java's\n#");
     };
-    writeln!(out, "# thread {}", thread.tid)?;
+    writeln!(out, "# thread {}", thread.tid())?;
     for (name, index) in [
         ("rax", libc::REG_RAX),
         ("rbx", libc::REG_RBX),

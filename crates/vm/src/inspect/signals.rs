@@ -13,6 +13,7 @@ use crate::inspect::attach;
 use crate::inspect::thread_dump;
 use crate::monitors::java_thread;
 use crate::sync::park::Parker;
+use crate::threads::held;
 use crate::threads::thread;
 
 const COUNT: usize = 65;
@@ -33,6 +34,8 @@ static PENDING: [AtomicU32; COUNT] = [const { AtomicU32::new(0) }; COUNT];
 static TAKERS: [AtomicU8; COUNT] = [const { AtomicU8::new(DEFAULT as u8) }; COUNT];
 static DISPATCHER: Parker = Parker::new();
 static IS_STARTED: AtomicBool = AtomicBool::new(false);
+/// It is to start when threads may.
+static IS_WANTED: AtomicBool = AtomicBool::new(false);
 
 /// The number of a signal by its name without SIG; `None` if Linux has none of that name.
 pub(crate) fn by_name(name: &str) -> Option<i32> {
@@ -196,8 +199,20 @@ fn install(signal: i32, action: libc::sighandler_t) -> Option<libc::sighandler_t
     }
 }
 
+/// Starts what was put off until the process is a copy.
+pub(crate) fn take_over() {
+    if IS_WANTED.swap(false, Ordering::AcqRel) {
+        start();
+    }
+    take_own();
+}
+
 /// Starts the delivering thread once.
 fn start() -> bool {
+    if held::are_held() {
+        IS_WANTED.store(true, Ordering::Release);
+        return true;
+    }
     if IS_STARTED.swap(true, Ordering::AcqRel) {
         return true;
     }

@@ -78,7 +78,7 @@ pub(crate) fn take(
             waits_for: None,
         };
         view.look(target, depth_max);
-        return Ok(view.into_snapshot(target.tid));
+        return Ok(view.into_snapshot(target.tid()));
     }
     let address = core::ptr::from_ref(target) as u64;
     let mut room = DEPTH_MAX;
@@ -101,7 +101,7 @@ pub(crate) fn take(
             None => visit()?,
         }
         if view.frames.len() < room || room >= depth_max {
-            return Ok(view.into_snapshot(target.tid));
+            return Ok(view.into_snapshot(target.tid()));
         }
         room = room.saturating_mul(8);
     }
@@ -115,7 +115,7 @@ impl View {
         self.waits_for = target.waiting.object().some().and_then(Seen::of);
         unwind::walk_records(target, frame, native, |frame, record| {
             if let Some(record) = record {
-                self.find_locks(target.tid, record.span());
+                self.find_locks(target.tid(), record.span());
             }
             self.frames.push(frame);
             self.frames.len() < depth_max
@@ -206,7 +206,7 @@ pub(crate) fn has_locked(target: &Thread, seen: &Seen) -> bool {
     let found = heap_binding::heap().object_at(seen.address);
     found.is_some_and(|found| found.bits() == seen.address)
         && Seen::of(object).is_some_and(|now| core::ptr::eq(now.class, seen.class))
-        && monitor::owner_of(object) == target.tid
+        && monitor::owner_of(object) == target.tid()
 }
 
 /// How a thread waits for an object.
@@ -232,7 +232,7 @@ pub(crate) struct Awaited {
 impl Awaited {
     /// Whether it is the same wait for the same owner.
     fn is_still(&self, later: &Awaited) -> bool {
-        let tid = |awaited: &Awaited| awaited.owner.as_ref().map(|owner| owner.tid);
+        let tid = |awaited: &Awaited| awaited.owner.as_ref().map(|owner| owner.tid());
         self.number == later.number && self.object == later.object && tid(self) == tid(later)
     }
 }
@@ -249,7 +249,7 @@ pub(crate) fn awaited(target: &Thread) -> Option<Awaited> {
             _ => How::Notification,
         };
         // A thread that has just got what it waited for still says that it waits.
-        let owner = by_tid(monitor::owner_of(object)).filter(|owner| owner.tid != target.tid);
+        let owner = by_tid(monitor::owner_of(object)).filter(|owner| owner.tid() != target.tid());
         return Some(Awaited {
             object,
             owner,
@@ -279,7 +279,7 @@ pub(crate) fn awaited(target: &Thread) -> Option<Awaited> {
 }
 
 fn by_tid(tid: u32) -> Option<Arc<Thread>> {
-    thread::find(|thread| tid != 0 && thread.tid == tid)
+    thread::find(|thread| tid != 0 && thread.tid() == tid)
 }
 
 /// Circles of threads each of which waits for what the next one has. Monitors alone, or owned
@@ -300,8 +300,8 @@ pub(crate) fn deadlocks(with_synchronizers: bool) -> Vec<Vec<Arc<Thread>>> {
     for start in thread::all() {
         let mut path: Vec<(Arc<Thread>, Awaited)> = Vec::new();
         let mut thread = start;
-        while !done.contains(&thread.tid) {
-            if let Some(at) = path.iter().position(|(seen, _)| seen.tid == thread.tid) {
+        while !done.contains(&thread.tid()) {
+            if let Some(at) = path.iter().position(|(seen, _)| seen.tid() == thread.tid()) {
                 let circle = &path[at..];
                 let mut later = circle.iter().map(|(thread, _)| blocked(thread));
                 let is_still = |(_, before): &(_, Awaited)| {
@@ -326,7 +326,7 @@ pub(crate) fn deadlocks(with_synchronizers: bool) -> Vec<Vec<Arc<Thread>>> {
             let Some(owner) = owner else { break };
             thread = owner;
         }
-        done.extend(path.iter().map(|(thread, _)| thread.tid));
+        done.extend(path.iter().map(|(thread, _)| thread.tid()));
     }
     circles
 }

@@ -89,7 +89,7 @@ fn write_thread(out: &mut String, target: &Thread) -> std::fmt::Result {
         " elapsed={:.2}s tid={:#018x} nid={:#x} {}",
         elapsed_ns as f64 / 1e9,
         core::ptr::from_ref(target) as u64,
-        target.tid,
+        target.tid(),
         activity(status)
     )?;
     writeln!(
@@ -178,7 +178,7 @@ fn quoted_name(target: &Thread) -> String {
     let name = target.object().some().map(name);
     format!(
         "\"{}\"",
-        name.unwrap_or_else(|| format!("thread {}", target.tid))
+        name.unwrap_or_else(|| format!("thread {}", target.tid()))
     )
 }
 
@@ -190,7 +190,7 @@ fn machine_threads(java: &[Arc<Thread>]) -> String {
     for tid in numbers {
         let is_java = java
             .iter()
-            .any(|thread| thread.tid == tid && !thread.object().is_null());
+            .any(|thread| thread.tid() == tid && !thread.object().is_null());
         let name = std::fs::read_to_string(format!("/proc/self/task/{tid}/comm"));
         if let (false, Ok(name)) = (is_java, name) {
             let _ = writeln!(text, "\"{}\" os_prio=0 nid={tid:#x}\n", name.trim());

@@ -14,6 +14,7 @@ use crate::monitors::monitor;
 use crate::objects::heap_binding;
 use crate::objects::string;
 use crate::sync::park::Parker;
+use crate::threads::held;
 use crate::threads::real_time::{self, RealTimeRecord};
 use crate::threads::thread::{self, Holds, STACK_RESERVE_BYTES, Thread, Thrown};
 
@@ -187,6 +188,13 @@ pub(crate) fn start(thread: &Thread, object: ObjectRef) -> Result<(), Thrown> {
     if object.get::<u64>(known().thread_native) != 0 {
         return Err(thread.throw_plain("java/lang/IllegalThreadStateException"));
     }
+    if held::are_held() {
+        heap_binding::keep(object);
+        return held::hold(object).map_err(|_| {
+            let message = "unable to create native thread: a template starts none";
+            thread.throw("java/lang/OutOfMemoryError", message)
+        });
+    }
     let name = string::text(object.get_ref(offset(object.class(), "name")));
     let size: i64 = object.get(offset(object.class(), "stackSize"));
     let ready = Arc::new(Parker::new());
@@ -294,7 +302,7 @@ pub(crate) fn set_native_name(thread: &Thread, name: &str) {
     let Ok(short) = CString::new(short) else {
         return;
     };
-    if thread.tid == crate::sync::lock::own_tid() {
+    if thread.tid() == crate::sync::lock::own_tid() {
         // SAFETY: 1. `short` is a C string of at most 15 bytes.
         unsafe { libc::pthread_setname_np(libc::pthread_self(), short.as_ptr()) };
     }

@@ -62,7 +62,7 @@ pub(crate) fn park(thread: &'static Thread, due_ns: Option<u64>) -> Parked {
         return Parked::Plainly;
     }
     let lending = &thread.lending;
-    lending.word.word().store(borrower.tid, Ordering::SeqCst);
+    lending.word.word().store(borrower.tid(), Ordering::SeqCst);
     enlist(&borrower, thread);
     // Whoever changes the owner looks at the list afterwards, whoever unparks at the word.
     fence(Ordering::SeqCst);
@@ -95,7 +95,7 @@ pub(crate) fn unpark(thread: &Thread, target: ObjectRef) {
         let lent_to = target.lending.word.word().load(Ordering::SeqCst) & TID_MASK;
         if lent_to != 0 && lent_to != own_tid() {
             // SAFETY: 1. The thread has not ended, and handles the signal.
-            unsafe { libc::syscall(libc::SYS_tgkill, libc::getpid(), target.tid, signal()) };
+            unsafe { libc::syscall(libc::SYS_tgkill, libc::getpid(), target.tid(), signal()) };
         } else if lent_to != 0 {
             release(target);
         }

@@ -137,7 +137,7 @@ pub(crate) fn enter(thread: &Thread, object: ObjectRef) {
         let now = word.load(Ordering::Acquire);
         match now & TAG {
             0 if now == 0 => {
-                let thin = THIN | thread.tid;
+                let thin = THIN | thread.tid();
                 if word
                     .compare_exchange(0, thin, Ordering::Acquire, Ordering::Relaxed)
                     .is_ok()
@@ -145,7 +145,9 @@ pub(crate) fn enter(thread: &Thread, object: ObjectRef) {
                     return;
                 }
             }
-            THIN if now & TID == thread.tid && (now & VALUE) >> RECURSION_SHIFT < RECURSION_MAX => {
+            THIN if now & TID == thread.tid()
+                && (now & VALUE) >> RECURSION_SHIFT < RECURSION_MAX =>
+            {
                 let deeper = now + (1 << RECURSION_SHIFT);
                 if word
                     .compare_exchange(now, deeper, Ordering::Relaxed, Ordering::Relaxed)
@@ -197,8 +199,8 @@ pub(crate) fn release_all(thread: &Thread, locks: &NotedLocks) {
 
 fn is_owner(thread: &Thread, now: u32) -> bool {
     match now & TAG {
-        THIN => now & TID == thread.tid,
-        FAT => monitor_of(now).owner() == thread.tid,
+        THIN => now & TID == thread.tid(),
+        FAT => monitor_of(now).owner() == thread.tid(),
         _ => false,
     }
 }
@@ -267,7 +269,7 @@ impl Monitor {
     }
 
     fn enter(&self, thread: &Thread, object: ObjectRef) {
-        if self.owner() == thread.tid {
+        if self.owner() == thread.tid() {
             self.recursion.set(self.recursion.get() + 1);
             return;
         }
@@ -398,15 +400,21 @@ pub(crate) fn identity_hash(object: ObjectRef) -> i32 {
     }
 }
 
+static HASH_STATE: AtomicU32 = AtomicU32::new(0x2545_f491);
+
+/// Hashes come in another order from now on.
+pub(crate) fn seed_hashes(seed: u32) {
+    HASH_STATE.store(seed | 1, Ordering::Relaxed);
+}
+
 /// Xorshift; any non-zero 30 bits do.
 fn next_hash() -> u32 {
-    static STATE: AtomicU32 = AtomicU32::new(0x2545_f491);
     loop {
-        let now = STATE.load(Ordering::Relaxed);
+        let now = HASH_STATE.load(Ordering::Relaxed);
         let mut next = now ^ (now << 13);
         next ^= next >> 17;
         next ^= next << 5;
-        let swapped = STATE.compare_exchange(now, next, Ordering::Relaxed, Ordering::Relaxed);
+        let swapped = HASH_STATE.compare_exchange(now, next, Ordering::Relaxed, Ordering::Relaxed);
         if swapped.is_ok() && next & VALUE != 0 {
             return next & VALUE;
         }

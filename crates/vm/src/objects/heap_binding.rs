@@ -42,15 +42,24 @@ pub(crate) fn start(sweep: fn()) -> Result<(), Box<dyn std::error::Error>> {
     config.is_locked = options.is_heap_touched || options.is_real_time;
     // Below every real-time thread and above all others: it keeps up with what those allocate.
     config.collector_policy = options.is_real_time.then_some(Policy::fifo(1));
-    let running = match Running::start(config.clone(), Box::new(Roots { sweep })) {
+    // In a template each copy begins its own.
+    let start = match options.is_template {
+        true => Running::reserve,
+        false => Running::start,
+    };
+    let running = match start(config.clone(), Box::new(Roots { sweep })) {
         Err(error) if config.is_locked => {
             crate::console::warn(&format!("real time is not granted to the heap: {error}"));
             config.is_locked = false;
             config.collector_policy = None;
-            Running::start(config, Box::new(Roots { sweep }))?
+            start(config, Box::new(Roots { sweep }))?
         }
         started => started?,
     };
+    if options.is_template {
+        // A page that a copy writes to is copied, or made zero: no more of it than it needs.
+        running.expect_real_time();
+    }
     HEAP.set(running).map_err(|_| "the heap starts once")?;
     Ok(())
 }

@@ -56,6 +56,8 @@ pub(crate) struct Options {
     pub(crate) is_strictly_real_time: bool,
     /// Every method is compiled as large ones are, piece by piece: for tests of that.
     pub(crate) is_cutting_all: bool,
+    /// `-Xtakt:template`: no thread starts before the process is copied.
+    pub(crate) is_template: bool,
     /// Code uses no instruction that only some processors have: it is made here and runs elsewhere.
     pub(crate) is_code_portable: bool,
     /// Where compiled code is kept; nowhere if there is no such place.
@@ -143,6 +145,7 @@ pub(crate) fn read(arguments: &[String], ignores_unknown: bool) -> Result<(), St
         is_strictly_real_time: false,
         real_time_list: None,
         is_cutting_all: false,
+        is_template: false,
         is_code_portable: false,
         assertions: Assertions::default(),
         stack_bytes: None,
@@ -311,6 +314,7 @@ impl Options {
             "-verbose:gc" | "-Xlog:gc" => *self.is_verbose_gc.get_mut() = true,
             "-Xtakt:report" => self.is_reporting = true,
             "-Xtakt:realtime-strict" => self.is_strictly_real_time = true,
+            "-Xtakt:template" => self.is_template = true,
             "-Xtakt:pieces" => self.is_cutting_all = true,
             "-Xtakt:portable-code" => self.is_code_portable = true,
             "-Xtakt:compile-loaded" => self.is_compiling_loaded = true,
@@ -373,7 +377,8 @@ fn java_home() -> String {
 }
 
 /// Where code lies unless an option says otherwise.
-fn default_root() -> Option<std::path::PathBuf> {
+/// Where compiled code is kept, by the environment.
+pub(crate) fn default_root() -> Option<std::path::PathBuf> {
     let absolute = |name| {
         let path = std::path::PathBuf::from(std::env::var_os(name)?);
         path.is_absolute().then_some(path)

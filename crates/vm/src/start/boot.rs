@@ -111,8 +111,10 @@ fn boot(thread: &'static Thread) -> Result<(), Thrown> {
     let system = call_static(thread, "java/lang/ClassLoader", name, signature, &[])?;
     let _ = SYSTEM_LOADER.set(loader::of(ObjectRef(system as u32)));
     stage::reached(Stage::Ready);
-    crate::inspect::signals::take_own();
-    crate::inspect::listing::start();
+    if !options::get().is_template {
+        crate::inspect::signals::take_own();
+        crate::inspect::listing::start();
+    }
     figures::begin();
     agents::start(thread)?;
     Ok(())

@@ -6,3 +6,4 @@
 pub(crate) mod agents;
 pub(crate) mod ahead;
 pub(crate) mod boot;
+pub(crate) mod template;

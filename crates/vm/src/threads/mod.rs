@@ -5,6 +5,7 @@
 //! Java or looks at threads uses it.
 
 pub(crate) mod enter;
+pub(crate) mod held;
 pub(crate) mod ledger;
 pub(crate) mod lending;
 pub(crate) mod locals;

@@ -73,7 +73,8 @@ pub(crate) struct Thread {
     object: AtomicU32,
     pub(crate) saved: Saved,
     pub(crate) locals_start: u64,
-    pub(crate) tid: u32,
+    /// Another one in a copy of the process.
+    tid: AtomicU32,
     pub(crate) upcalls: Cell<*const UpcallFrame>,
     pub(crate) resume: Cell<Resume>,
     /// What runs is done early, for no program that asked: it may fail, and be tried again.
@@ -246,7 +247,7 @@ pub(crate) fn attach_as(
         object: AtomicU32::new(0),
         saved: Saved::new(base),
         locals_start: locals,
-        tid: crate::sync::lock::own_tid(),
+        tid: AtomicU32::new(crate::sync::lock::own_tid()),
         upcalls: Cell::new(core::ptr::null()),
         resume: Cell::new(Resume::default()),
         is_ahead: Cell::new(false),
@@ -276,7 +277,7 @@ pub(crate) fn attach_as(
     context
         .stack_limit
         .store(low + STACK_RESERVE_BYTES, Ordering::Relaxed);
-    context.thread_index.store(thread.tid, Ordering::Relaxed);
+    context.thread_index.store(thread.tid(), Ordering::Relaxed);
     thread.set_word(machine_word::JNI_TABLE, doors.jni_table);
     thread.set_word(machine_word::ENTRIES, doors.entries);
     thread.set_word(machine_word::LOCALS_TOP, locals);
@@ -355,6 +356,20 @@ impl Thread {
         let address = memory::read::<u64>(context + offset_of!(MutatorContext, thread) as u64);
         // SAFETY: as in `of_context`; native code hands back the pointer it was given.
         unsafe { &*(address as *const Thread) }
+    }
+
+    /// The kernel's number.
+    #[inline]
+    pub(crate) fn tid(&self) -> u32 {
+        self.tid.load(Ordering::Relaxed)
+    }
+
+    /// The calling thread is the only one of a copy of the process, and holds no lock.
+    pub(crate) fn renumber(&self) {
+        self.with_mutator(|mutator| mutator.note_fork());
+        let tid = crate::sync::lock::own_tid();
+        self.tid.store(tid, Ordering::Relaxed);
+        self.context().thread_index.store(tid, Ordering::Relaxed);
     }
 
     /// Of a real-time thread.
@@ -525,7 +540,7 @@ impl Thread {
         let kind = if with_system { BOTH } else { USER };
         // The kernel's own encoding of a thread's clock (`man clock_getres`,
         // CLOCK_THREAD_CPUTIME_ID of another thread).
-        let clock = (!(self.tid as i32) << 3) | kind | OF_THREAD;
+        let clock = (!(self.tid() as i32) << 3) | kind | OF_THREAD;
         let mut time = libc::timespec {
             tv_sec: 0,
             tv_nsec: 0,

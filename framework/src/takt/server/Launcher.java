@@ -29,7 +29,8 @@ import takt.screen.Script;
  * The main class of an application's process: the system server's part inside, then AOSP's own
  * ActivityThread.
  *
- * <p>Its one argument is the file in which `takt run` describes the package and what to start.
+ * <p>Its one argument is the file in which `takt run` describes the package and what to start. A
+ * {@link Template} has others.
  */
 public final class Launcher implements AppProcess.Owner {
     /** The application ended by an exception that nothing caught. */
@@ -41,6 +42,8 @@ public final class Launcher implements AppProcess.Owner {
     /** For the last lines of the log, before the process ends without them. */
     private static final long REPORT_MILLIS = 2000;
     private static final String TAG = "Takt";
+    /** In place of the file: this process is copied for each application. */
+    private static final String TEMPLATE = "--template";
 
     private final JSONObject run;
     /** The system server that has started this process; null under `takt run`. */
@@ -52,11 +55,32 @@ public final class Launcher implements AppProcess.Owner {
 
     /** Starts the application; the process ends by itself or by a signal. */
     public static void main(String[] arguments) throws IOException, JSONException, ReflectiveOperationException {
-        HostLibrary.load();
+        if (!arguments[0].equals(TEMPLATE)) {
+            start(arguments[0], true);
+            return;
+        }
+        // In a copy no launcher waits that would tell of an exception.
+        String description = Template.serve(arguments[1]);
+        try {
+            start(description, false);
+        } catch (Throwable e) {
+            Thread thread = Thread.currentThread();
+            thread.getUncaughtExceptionHandler().uncaughtException(thread, e);
+            exit(EXIT_CRASHED);
+        }
+    }
+
+    private static void start(String description, boolean isFirst)
+            throws IOException, JSONException, ReflectiveOperationException {
+        if (isFirst) {
+            HostLibrary.load();
+        }
         // The machine took it from TZ or from /etc/localtime.
         SystemProperties.set("persist.sys.timezone", TimeZone.getDefault().getID());
-        JSONObject run = new JSONObject(Files.readString(Path.of(arguments[0])));
-        AssetManager.createSystemAssetsInZygoteLocked(true, run.getString("framework_resources"));
+        JSONObject run = new JSONObject(Files.readString(Path.of(description)));
+        if (isFirst) {
+            AssetManager.createSystemAssetsInZygoteLocked(true, run.getString("framework_resources"));
+        }
         ApplicationCode.install(run);
         UncaughtExceptions.install(run.getJSONObject("manifest").getString("package"));
         Launcher launcher = new Launcher(run);
