@@ -2,14 +2,17 @@
 //! Compiled code that is delivered with the build: no user's first start compiles the class library
 //! or the framework.
 //!
-//! Applications run, and what they ran is kept. Some also have the rest of the classes compiled
-//! that they loaded, for applications that the build never sees. Then the store gets its place in
-//! memory and takes the place of the older one; nobody writes to it from there on.
+//! Applications run, alone and under `takt system`, and what they ran is kept. Some also have the
+//! rest of the classes compiled that they loaded, for applications that the build never sees. Then
+//! the store gets its place in memory and takes the place of the older one; nobody writes to it
+//! from there on.
 
 use std::path::Path;
-use std::process::Command;
+use std::process::{Child, Command, Stdio};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, bail, ensure};
 
 use crate::inputs::Inputs;
 use crate::stage::target_dir;
@@ -34,6 +37,24 @@ const RUNS: [(&str, &str); 6] = [
         COMPILE_LOADED,
     ),
 ];
+/// What runs beside each other: a package's file, its name, and the words that start it.
+const BESIDE: [(&str, &str, &str); 2] = [
+    (
+        "heartbeat.apk",
+        "org.example.heartbeat",
+        "am startservice -n org.example.heartbeat/.Heartbeat",
+    ),
+    (
+        "life.apk",
+        "org.example.life",
+        "am start -n org.example.life/.First",
+    ),
+];
+/// For whatever a busy machine does.
+const WAIT: Duration = Duration::from_secs(100);
+const LOOK: Duration = Duration::from_millis(100);
+/// In which a process that runs does all that it does at first.
+const SETTLE: Duration = Duration::from_secs(2);
 /// All methods of the classes that were loaded, at the end.
 const COMPILE_LOADED: &str = "-Xtakt:compile-loaded";
 /// What the machine says where it gives up writing.
@@ -60,6 +81,7 @@ pub(crate) fn build(takt: &Path) -> Result<()> {
     for (words, option) in RUNS {
         run(takt, words, option, (&making, data.path()))?;
     }
+    run_beside(takt, &making, data.path())?;
     let mut install = Command::new(takt);
     install.args(["compile", "--install"]).arg(&making);
     if !install.status()?.success() {
@@ -95,6 +117,64 @@ fn run(takt: &Path, words: &str, option: &str, (store, data): (&Path, &Path)) ->
     // A store that lacks what did not fit would look whole.
     if !output.status.success() || said.contains(NOT_KEPT) {
         bail!("takt {words}: {}\n{said}", output.status);
+    }
+    Ok(())
+}
+
+/// Under the system server, where other code links a process to the rest.
+fn run_beside(takt: &Path, store: &Path, data: &Path) -> Result<()> {
+    let option = |it: &str| format!("--java-option={it}");
+    let socket = data.join("socket");
+    let mut server = Command::new(takt);
+    server
+        .args(["system", "--sandbox=none", "--start=100s", "--anr=100s"])
+        .arg(option("-Xtakt:no-code-library"))
+        .arg(option(&format!("-Xtakt:code-cache={}", store.display())))
+        .arg("--state")
+        .arg(data.join("state"))
+        .env("TAKT_SYSTEM", &socket)
+        .stderr(Stdio::null());
+    let _server = Ended(server.spawn().context("cannot start takt system")?);
+    let said = |words: &[&str]| -> Result<String> {
+        let mut command = Command::new(takt);
+        let output = command.args(words).env("TAKT_SYSTEM", &socket).output()?;
+        let error = String::from_utf8_lossy(&output.stderr);
+        ensure!(output.status.success(), "takt {words:?}: {error}");
+        Ok(String::from_utf8_lossy(&output.stdout).into_owned())
+    };
+    until("takt system begins", || Ok(socket.exists()))?;
+    let apps = target_dir()?.join("framework/apps");
+    for (name, package, words) in BESIDE {
+        let file = apps.join(name);
+        said(&["install", file.to_str().context("a path that is no text")?])?;
+        let words: Vec<&str> = words.split(' ').collect();
+        said(&words)?;
+        until(package, || {
+            let all = said(&["ps"])?;
+            let is_running = |it: &str| it.contains(package) && it.contains("running");
+            Ok(all.lines().any(is_running))
+        })?;
+    }
+    sleep(SETTLE);
+    Ok(())
+}
+
+/// Its processes end with it.
+struct Ended(Child);
+
+impl Drop for Ended {
+    fn drop(&mut self) {
+        // One that has just ended is no fault.
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+fn until(what: &str, is_so: impl Fn() -> Result<bool>) -> Result<()> {
+    let end = Instant::now() + WAIT;
+    while !is_so()? {
+        ensure!(Instant::now() < end, "{what}: not within {WAIT:?}");
+        sleep(LOOK);
     }
     Ok(())
 }

@@ -38,7 +38,7 @@ use crate::protocol::BoundRow;
 use crate::remains::{adopt_orphans, end_all_of};
 use crate::state::{Start, State};
 use crate::sweeps::Sweeps;
-use crate::template::{Entry, Running, Template};
+use crate::template::{Again, Entry, Running, Template};
 
 /// What the loop hears: each process has two numbers of its own behind these.
 const DOOR: u64 = 0;
@@ -199,6 +199,7 @@ pub struct Daemon {
     kept: BTreeMap<ProcessId, Kept>,
     sweeps: Sweeps,
     template: Option<Template>,
+    template_again: Again,
     /// The door is not heard until then.
     shut_until: Option<u64>,
 }
@@ -257,6 +258,7 @@ pub fn open(options: &Options, host: Arc<dyn Host>) -> Result<Daemon, SystemErro
         kept: BTreeMap::new(),
         sweeps: Sweeps::default(),
         template: None,
+        template_again: Again::default(),
         shut_until: None,
     })
 }
@@ -320,7 +322,8 @@ impl Daemon {
         self.begin_template();
         loop {
             let wake = self.shared.with(|it| it.next_wake());
-            let wake = wake.into_iter().chain(self.shut_until).min();
+            let others = [self.shut_until, self.template_again.at];
+            let wake = wake.into_iter().chain(others.into_iter().flatten()).min();
             let heard = self.bells.wait_until(wake);
             for number in heard.numbers() {
                 match *number {
@@ -338,6 +341,10 @@ impl Daemon {
             if self.shut_until.is_some_and(|it| it <= now) {
                 self.shut_until = None;
                 self.listen();
+            }
+            if self.template_again.at.is_some_and(|it| it <= now) {
+                self.template_again.at = None;
+                self.begin_template();
             }
             self.start_all();
         }
@@ -372,15 +379,18 @@ impl Daemon {
         match template.hear() {
             Ok(()) => {
                 let id = template.id();
+                self.template_again.began(Monotonic.now_ns());
                 self.shared.with(|it| it.template = Some(id));
             }
             Err(text) => self.end_template(&text),
         }
     }
 
-    /// Applications start from nothing from now on: as slowly as without a template, and no worse.
+    /// Applications start from nothing until there is another: as slowly as without a template, and
+    /// no worse.
     fn end_template(&mut self, why: &str) {
         eprintln!("takt system: applications start without a template: {why}");
+        self.template_again.failed(Monotonic.now_ns());
         self.shared.with(|it| it.template = None);
         if let Some(template) = self.template.take() {
             let _ = self.bells.remove(template.socket());

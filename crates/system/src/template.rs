@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //! [`Template`]: a process that has loaded what all applications share, and is copied for each.
 //!
-//! It is started once, and says when it may be copied; what is to start before that starts from
-//! nothing, and so does everything once a template has failed. A copy is this process's own child:
-//! the template only makes it. The template is trusted as the server is: it runs nobody's code, and
+//! It says when it may be copied; what is to start before that starts from nothing, and so does
+//! everything between the failure of one and the next. A copy is this process's own child: the
+//! template only makes it. The template is trusted as the server is: it runs nobody's code, and
 //! nobody but the server speaks with it.
 
 use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
@@ -16,6 +16,9 @@ use rustix::process::{Pid, Signal, WaitOptions, kill_process, waitpid};
 
 /// It copies a few hundred megabytes' tables, and may have to wait for a processor.
 const COPY_NS_MAX: u64 = 5_000_000_000;
+/// Before a template that has failed is started again, doubled with each that fails so soon.
+const AGAIN_NS: u64 = 1_000_000_000;
+const AGAIN_NS_MAX: u64 = 64 * AGAIN_NS;
 
 /// What a copy becomes.
 #[derive(Debug)]
@@ -99,6 +102,38 @@ impl Template {
     }
 }
 
+/// When the next template starts.
+#[derive(Debug, Default)]
+pub(crate) struct Again {
+    pub(crate) at: Option<u64>,
+    wait_ns: u64,
+    /// Since when the one that is there may be copied.
+    ready_ns: Option<u64>,
+    was_ever_ready: bool,
+}
+
+impl Again {
+    pub(crate) fn began(&mut self, now: u64) {
+        self.ready_ns = Some(now);
+        self.was_ever_ready = true;
+    }
+
+    /// Where none was ever ready the next one would not be.
+    pub(crate) fn failed(&mut self, now: u64) {
+        if !self.was_ever_ready {
+            return;
+        }
+        let ready_ns = self.ready_ns.take();
+        let has_lasted = ready_ns.is_some_and(|it| now.saturating_sub(it) >= AGAIN_NS_MAX);
+        self.wait_ns = match self.wait_ns {
+            0 => AGAIN_NS,
+            _ if has_lasted => AGAIN_NS,
+            wait_ns => (wait_ns * 2).min(AGAIN_NS_MAX),
+        };
+        self.at = Some(now + self.wait_ns);
+    }
+}
+
 /// An application's process, until it was waited for.
 pub(crate) struct Running {
     body: Body,
@@ -144,5 +179,30 @@ impl Running {
                 None => Err(std::io::ErrorKind::WouldBlock.into()),
             },
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{AGAIN_NS, AGAIN_NS_MAX, Again};
+
+    #[test]
+    fn a_template_that_was_ready_comes_again_later_each_time() {
+        let mut again = Again::default();
+        again.failed(5);
+        assert_eq!(again.at, None, "one that never was ready");
+        let mut now = 0;
+        for doubled in 0..9 {
+            if doubled % 2 == 0 {
+                again.began(now);
+            }
+            again.failed(now + 1);
+            let wait = (AGAIN_NS << doubled).min(AGAIN_NS_MAX);
+            assert_eq!(again.at, Some(now + 1 + wait));
+            now += AGAIN_NS_MAX;
+        }
+        again.began(now);
+        again.failed(now + AGAIN_NS_MAX);
+        assert_eq!(again.at, Some(now + AGAIN_NS_MAX + AGAIN_NS), "it has lasted");
     }
 }
