@@ -12,9 +12,9 @@ use crate::stage::{command, takt, target_dir};
 /// What examples/panel shows after a second.
 const PANEL: &str = "out/demo/panel.png";
 
-/// An Android application from its package, one with a window, then wake-up latency of this machine
-/// beside cyclictest's, then of other kernels in the deterministic lab. Tables go to the terminal,
-/// files and pictures to out/demo.
+/// An Android application from its package, one with a window, three side by side, then wake-up
+/// latency of this machine beside cyclictest's, then of other kernels in the deterministic lab.
+/// Tables go to the terminal, files and pictures to out/demo.
 pub(crate) fn run() -> Result<()> {
     let takt = takt()?;
     framework::build()?;
@@ -24,6 +24,10 @@ pub(crate) fn run() -> Result<()> {
         "\n== examples/panel: a control task at 1 kHz beside a window, whose list then scrolls"
     );
     panel(&takt)?;
+    println!(
+        "\n== three applications, each in a sandbox: a control task, one that sends it messages, one that fails again and again"
+    );
+    command(Command::new(&takt).args(["bench", "mixed", "--releases", "5000"]))?;
     println!("\n== this machine, under load, beside cyclictest");
     command(
         Command::new(&takt)

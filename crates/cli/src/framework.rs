@@ -59,6 +59,15 @@ impl Framework {
         self.place.join("framework-res.apk")
     }
 
+    /// What that package declares.
+    pub(crate) fn manifest(&self) -> Result<apk::Manifest> {
+        let file = self.resources();
+        let bytes = std::fs::read(&file).with_context(|| format!("cannot read {}", file.display()))?;
+        let package = apk::Apk::parse(&bytes);
+        let package = package.map_err(|it| anyhow::anyhow!("{}: {it}", file.display()))?;
+        Ok(package.manifest)
+    }
+
     /// Our native methods.
     pub(crate) fn natives(&self) -> PathBuf {
         self.place.join("libnatives.so")

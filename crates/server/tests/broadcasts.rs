@@ -10,6 +10,7 @@ use server::broadcasts::{
     REGISTERED_PER_PROCESS_MAX, Registration, STICKY_PER_PACKAGE_MAX, Sender, Shout, StickyError,
     Target,
 };
+use server::packages::FRAMEWORK;
 use server::{BroadcastId, Death, Effect, Payload, ProcessId, ProcessKey, Server};
 use world::{component, manifest, signed, taking};
 
@@ -313,4 +314,24 @@ fn receivers_and_what_is_under_way_are_bounded() {
     world.server.died(one, Death::Exit, 0);
     world.server.assert_consistent();
     assert_eq!(world.server.broadcasts.counts().0, 0);
+}
+
+#[test]
+fn what_only_the_system_sends_comes_of_no_application() {
+    let mut world = World::new();
+    let mut framework = manifest(FRAMEWORK, 35);
+    framework.protected_broadcasts = vec!["act".to_owned()];
+    world.server.packages.know_framework(&framework);
+    let shout = Shout {
+        intent: Intent {
+            action: Some("act".to_owned()),
+            ..Intent::default()
+        },
+        ..Shout::default()
+    };
+    let refused = world.send(&shout);
+    assert_eq!(refused, Err(BroadcastError::Protected("act".to_owned())));
+    assert!(world.effects().is_empty());
+    let person = Sender::default();
+    assert_eq!(world.server.broadcast(person, &shout, 0), Ok(2));
 }

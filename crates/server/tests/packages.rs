@@ -7,7 +7,7 @@ use apk::ComponentKind;
 use intent::{Component, Intent};
 use server::Packages;
 use server::packages::{
-    Best, Denied, Enabled, FIRST_UID, Grant, GrantError, InstallError, Installed, Kind,
+    Best, Denied, Enabled, FIRST_UID, FRAMEWORK, Grant, GrantError, InstallError, Installed, Kind,
     MATCH_DISABLED, PACKAGES_MAX,
 };
 use world::{component, manifest, permission, signed, taking};
@@ -98,6 +98,27 @@ fn names_belong_to_one_package() {
     packages.uninstall("p.one").expect("it is there");
     assert!(packages.provider("facts").is_none());
     install(&mut packages, provider("p.two")).expect("the name is free");
+}
+
+#[test]
+fn the_frameworks_permissions_are_granted_and_stay_its_own() {
+    let mut packages = Packages::default();
+    let mut framework = manifest(FRAMEWORK, 35);
+    framework.permissions = vec![permission("vibrate", 0), permission("reboot", 2)];
+    framework.protected_broadcasts = vec!["booted".to_owned()];
+    packages.know_framework(&framework);
+    let mut other = manifest("p.one", 1);
+    other.uses_permissions = vec!["vibrate".to_owned(), "reboot".to_owned()];
+    // It defines one of them anew, as some old packages do: nothing comes of it.
+    other.permissions = vec![permission("reboot", 0)];
+    install(&mut packages, other).expect("it is new");
+    assert!(packages.is_granted("p.one", "vibrate"));
+    assert!(!packages.is_granted("p.one", "reboot"));
+    packages.uninstall("p.one").expect("it is there");
+    packages.assert_consistent();
+    assert!(packages.is_protected("booted") && !packages.is_protected("act"));
+    let forged = install(&mut packages, framework);
+    assert!(matches!(forged, Err(InstallError::OtherSigners(_))));
 }
 
 #[test]

@@ -66,6 +66,8 @@ pub struct Options {
     pub socket: PathBuf,
     /// How long processes have.
     pub limits: Limits,
+    /// What the framework's own package declares.
+    pub framework: apk::Manifest,
 }
 
 /// What is known of a process that is to be started.
@@ -226,6 +228,7 @@ pub fn open(options: &Options, host: Arc<dyn Host>) -> Result<Daemon, SystemErro
     let store = Store::open(disk).map_err(|it| SystemError::Store(place.clone(), it))?;
     let (store, mut state) = restored(store, place)?;
     state.server.processes.limits = options.limits;
+    state.server.packages.know_framework(&options.framework);
     let machine = |it: Errno| SystemError::Machine(it.to_string());
     let binder = Process::start(&binder::Options::new("system"));
     let binder = binder.map_err(|it| SystemError::Machine(it.to_string()))?;

@@ -140,6 +140,7 @@ mod tests {
             shared_user_id: None,
             uses_permissions: Vec::new(),
             permissions: Vec::new(),
+            protected_broadcasts: Vec::new(),
             features: Vec::new(),
             application: Application {
                 has_code: true,

@@ -2,7 +2,7 @@
 //! `takt system --adb` by Debian's `adb`, and by clients that are none.
 
 use std::io::{Read as _, Write as _};
-use std::net::TcpStream;
+use std::net::{TcpListener, TcpStream};
 use std::os::unix::process::CommandExt as _;
 use std::process::Command;
 use std::time::Duration;
@@ -197,6 +197,37 @@ fn a_packages_user_is_not_even_asked_for_a_key() {
     };
     assert_eq!(says(NOBODY), "AUTH");
     assert_eq!(says(PACKAGE), "");
+    knocks(&world, port);
+}
+
+/// A package that has the network reaches the port, and is not heard there. At another port it is,
+/// so it was not the network that failed.
+fn knocks(world: &World, adb: &str) {
+    world.install("knocking");
+    let words: String = hello().iter().map(|it| format!("{it:02x}")).collect();
+    let knock = |port: &str| {
+        let extras = ["--es", "port", port, "--es", "hello", &words];
+        let start = ["am", "startservice", "-n", "org.example.knocking/.Knocking"];
+        world.said(&[&start[..], &extras[..]].concat());
+    };
+    let heard = || -> Vec<String> {
+        let log = world.log("org.example.knocking", "Knocking");
+        let heard = log.into_iter().filter(|it| it.starts_with("heard "));
+        heard.collect()
+    };
+    let open = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let free = open.local_addr().expect("it has one").port();
+    knock(&free.to_string());
+    let (mut socket, _) = open.accept().expect("it knocks");
+    let mut found = vec![0; hello().len()];
+    socket.read_exact(&mut found).expect("it says hello");
+    assert_eq!(found, hello());
+    socket.write_all(b"AUTH").expect("it listens");
+    world.await_true("an answer", || heard() == ["heard 4"]);
+    knock(adb);
+    world.await_true("the end", || heard() == ["heard 4", "heard 0"]);
+    let log = world.log("org.example.knocking", "Knocking");
+    assert!(log.contains(&"network granted true".to_owned()), "{log:#?}");
 }
 
 fn hello() -> Vec<u8> {

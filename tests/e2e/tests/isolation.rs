@@ -79,6 +79,7 @@ fn all_refused(world: &World, log: &[String], devices: &[&str], stores: usize) {
         "hidden service",
         "hidden activity",
         "hidden start",
+        "protected broadcast",
     ] {
         is_refused(name);
     }
@@ -95,6 +96,7 @@ fn all_refused(world: &World, log: &[String], devices: &[&str], stores: usize) {
         ("read", "denied"),
         ("hidden service", "SecurityException"),
         ("hidden activity", "SecurityException"),
+        ("protected broadcast", "SecurityException"),
     ] {
         let is_said = |it: &&String| it.starts_with(&format!("{name}: ")) && it.contains(reason);
         assert!(

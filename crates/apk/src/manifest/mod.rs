@@ -49,6 +49,10 @@ pub struct Manifest {
     pub uses_permissions: Vec<String>,
     /// permission: those it defines.
     pub permissions: Vec<Permission>,
+    /// protected-broadcast: actions that only the system sends. The framework's own package has
+    /// some; those of others count for nothing.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub protected_broadcasts: Vec<String>,
     /// uses-feature.
     pub features: Vec<Feature>,
     /// The application.
@@ -150,6 +154,7 @@ impl Manifest {
             shared_user_id: at.text(attribute::SHARED_USER_ID)?,
             uses_permissions: Vec::new(),
             permissions: Vec::new(),
+            protected_broadcasts: Vec::new(),
             features: Vec::new(),
             application: Application::default(),
             instrumentation: Vec::new(),
@@ -203,6 +208,7 @@ impl Manifest {
                 self.features.push(Feature { name, is_required });
             }
             "instrumentation" => self.instrumentation.extend(name),
+            "protected-broadcast" => self.protected_broadcasts.extend(name),
             _ => {}
         }
         Ok(())

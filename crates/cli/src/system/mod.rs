@@ -146,6 +146,7 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
             start_ns: nanoseconds(args.start),
             answer_ns: nanoseconds(args.anr),
         },
+        framework: framework.manifest()?,
     };
     let host = Arc::new(JavaHost::new(
         args.framework.clone(),

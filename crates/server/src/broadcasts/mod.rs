@@ -15,7 +15,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet, VecDeque};
 use intent::{Component, Filter, FilterId, Intent, Resolver};
 
 use crate::id::Numbers;
-use crate::packages::{Kind, Packages};
+use crate::packages::{FIRST_UID, Kind, Packages};
 use crate::processes::Processes;
 use crate::{BroadcastId, Payload, ProcessId, ProcessKey, Server};
 
@@ -118,6 +118,9 @@ pub enum BroadcastError {
     /// Of what is under way.
     #[error("{ORDERED_PER_USER_MAX} ordered broadcasts of user {0} are under way")]
     Ordered(u32),
+    /// Only the system sends it.
+    #[error("not allowed to send broadcast {0}")]
+    Protected(String),
     /// A sticky one is not taken.
     #[error(transparent)]
     Sticky(#[from] StickyError),
@@ -306,6 +309,13 @@ impl Server {
         shout: &Shout,
         now: u64,
     ) -> Result<usize, BroadcastError> {
+        let action = shout.intent.action.as_deref();
+        if let Some(action) = action
+            && sender.uid >= FIRST_UID
+            && self.packages.is_protected(action)
+        {
+            return Err(BroadcastError::Protected(action.to_owned()));
+        }
         if sender.uid == 0 {
             self.forgive_receivers(&shout.intent, now);
         }

@@ -163,6 +163,8 @@ pub struct Packages {
     resolvers: HashMap<Kind, Resolver<(String, usize)>>,
     authorities: BTreeMap<String, (String, usize)>,
     permissions: BTreeMap<String, permissions::Definition>,
+    /// Actions of broadcasts that no application sends.
+    protected: BTreeSet<String>,
 }
 
 /// Actions of which nobody, not even the system, may take all: a person chooses.
@@ -191,7 +193,7 @@ impl Packages {
         let old = self.by_name.get(&name).map(|it| it.settings.clone());
         let uid = match &old {
             Some(old) => old.uid,
-            None if name == FRAMEWORK && candidate.is_system => SYSTEM_UID,
+            None if name == FRAMEWORK => SYSTEM_UID,
             None => self.free_uid().ok_or_else(|| full(&name, "users"))?,
         };
         self.withdraw(&name);
@@ -311,6 +313,9 @@ impl Packages {
         if candidate.signers.is_empty() && !candidate.is_system {
             return Err(InstallError::NotSigned(name.clone()));
         }
+        if name == FRAMEWORK && !candidate.is_system {
+            return Err(InstallError::OtherSigners(name.clone()));
+        }
         if manifest.min_sdk > SDK {
             return Err(InstallError::Sdk(name.clone(), manifest.min_sdk));
         }
@@ -338,8 +343,10 @@ impl Packages {
     fn check_names(&self, manifest: &apk::Manifest) -> Result<(), InstallError> {
         let is_other = |owner: &str| owner != manifest.package;
         for it in &manifest.permissions {
+            // As on Android, what the framework defines is not defined again, silently.
             if let Some(taken) = self.permissions.get(&it.name)
                 && is_other(&taken.package)
+                && taken.package != FRAMEWORK
             {
                 let owner = taken.package.clone();
                 return Err(InstallError::PermissionTaken(it.name.clone(), owner));
@@ -390,7 +397,10 @@ impl Packages {
                 package: name.clone(),
                 protection: Protection::of(it.level),
             };
-            self.permissions.insert(it.name.clone(), definition);
+            let taken = self.permissions.get(&it.name);
+            if taken.is_none_or(|it| it.package != FRAMEWORK) {
+                self.permissions.insert(it.name.clone(), definition);
+            }
         }
         self.by_uid.insert(settings.uid, name.clone());
         let package = Package {
@@ -426,7 +436,7 @@ impl Packages {
             assert!(*at < all.len());
         }
         for it in self.permissions.values() {
-            assert!(self.by_name.contains_key(&it.package));
+            assert!(it.package == FRAMEWORK || self.by_name.contains_key(&it.package));
         }
     }
 }

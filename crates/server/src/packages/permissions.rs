@@ -4,7 +4,7 @@
 //! A normal one is granted to who asks. A dangerous one is granted at install as its flags say, or
 //! by a person later. One of signature goes to packages of its definer's signers alone.
 
-use super::{Package, Packages};
+use super::{FRAMEWORK, Package, Packages};
 
 /// The level of a permission, out of `protectionLevel`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -57,6 +57,25 @@ pub enum GrantError {
 }
 
 impl Packages {
+    /// What the framework's own manifest says: Android's permissions, and the broadcasts that are
+    /// the system's. Its components live in the system's process, of which there is none here.
+    pub fn know_framework(&mut self, manifest: &apk::Manifest) {
+        for it in &manifest.permissions {
+            let definition = Definition {
+                package: FRAMEWORK.to_owned(),
+                protection: Protection::of(it.level),
+            };
+            self.permissions.insert(it.name.clone(), definition);
+        }
+        let actions = manifest.protected_broadcasts.iter().cloned();
+        self.protected.extend(actions);
+    }
+
+    /// May only the system send broadcasts of this action?
+    pub fn is_protected(&self, action: &str) -> bool {
+        self.protected.contains(action)
+    }
+
     /// Grants a dangerous permission, or takes it back.
     ///
     /// # Errors

@@ -21,6 +21,7 @@ pub(crate) fn manifest(package: &str, version: u64) -> Manifest {
         shared_user_id: None,
         uses_permissions: Vec::new(),
         permissions: Vec::new(),
+        protected_broadcasts: Vec::new(),
         features: Vec::new(),
         application: Application {
             has_code: true,

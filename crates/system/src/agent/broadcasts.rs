@@ -19,7 +19,8 @@ const STAYING_BYTES_MAX: usize = 256 << 10;
 
 fn refused(error: &BroadcastError) -> Failure {
     match error {
-        BroadcastError::Sticky(StickyError::Permission | StickyError::Limited) => security(error),
+        BroadcastError::Protected(_)
+        | BroadcastError::Sticky(StickyError::Permission | StickyError::Limited) => security(error),
         _ => full(error),
     }
 }

@@ -124,6 +124,9 @@ struct Outcome {
     hog_failed: usize,
     answered: usize,
     hog_left: usize,
+    /// `takt ps` at the end of the second window; not of a guest.
+    #[serde(skip)]
+    processes: String,
 }
 
 impl Args {
@@ -234,6 +237,7 @@ fn measure(args: &Args) -> Result<Outcome> {
     let answered = answers.lines().filter(|it| it.contains("answered "));
     let answered = answered.count() * 100;
     let control = world.process(CONTROL)?;
+    let processes = world.said(&["ps"])?;
     world.said(&["am", "force-stop", HOG])?;
     Ok(Outcome {
         seed: 0,
@@ -242,6 +246,7 @@ fn measure(args: &Args) -> Result<Outcome> {
         hog_failed,
         answered,
         hog_left: left()?,
+        processes,
     })
 }
 
@@ -395,7 +400,7 @@ fn text(outcome: &Outcome, is_virtual: bool) -> String {
         false => outcome.missing.join(", "),
     };
     let _ = writeln!(text, "missing of the sandbox: {missing}");
-    text
+    text + &outcome.processes
 }
 
 /// Confined programs such as the hog leaves.
@@ -440,6 +445,7 @@ mod tests {
             hog_failed: 2,
             answered: 100,
             hog_left: 0,
+            processes: String::new(),
         }
     }
 

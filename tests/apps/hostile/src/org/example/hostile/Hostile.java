@@ -68,6 +68,7 @@ public final class Hostile extends Service implements ServiceConnection {
         attempt("door", () -> program(intent.getStringExtra("takt"), "ps", "--socket",
                 intent.getStringExtra("socket")));
         attempt("network", this::connect);
+        attempt("protected broadcast", () -> sendBroadcast(new Intent(Intent.ACTION_BOOT_COMPLETED)));
         int number = 0;
         for (String store : intent.getStringExtra("stores").split(":")) {
             String name = "poison " + number++;
