@@ -38,6 +38,7 @@ impl Binder {
                 let call = Call {
                     caller: Caller::current(),
                     is_oneway: false,
+                    begun_ns: None,
                 };
                 node.run(&call, code, data, reply)
             }

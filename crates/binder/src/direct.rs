@@ -47,6 +47,7 @@ impl Transport for Direct {
         let call = Call {
             caller: other.peer,
             is_oneway: false,
+            begun_ns: None,
         };
         let mut answer = Parcel::new();
         let outcome = {

@@ -7,6 +7,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Weak;
 
 use parcel::flags;
+use rt::clock::{Clock, Monotonic};
 use rt::peer::Urgency;
 use rt::sync::PiMutex;
 
@@ -64,6 +65,11 @@ pub trait Service: Any + Send + Sync {
     fn oneway_urgency(&self) -> Urgency {
         Urgency::ORDINARY
     }
+
+    /// Whether calls by this code say when they began ([`Call::begun_ns`]): a look at the clock.
+    fn is_timed(&self, _code: u32) -> bool {
+        false
+    }
 }
 
 /// Who calls, and how.
@@ -73,6 +79,9 @@ pub struct Call {
     pub caller: Caller,
     /// Whether nobody waits for an answer.
     pub is_oneway: bool,
+    /// When it began, if the service wants to know: it waits no more, whoever comes. Over `lent`
+    /// that is just before its looper looks for the last time for one that is more urgent.
+    pub begun_ns: Option<u64>,
 }
 
 /// See the module.
@@ -115,6 +124,12 @@ impl Node {
         }
     }
 
+    /// The time, if it is wanted.
+    pub(crate) fn begin(&self, code: u32) -> Option<u64> {
+        let is_timed = self.service.is_timed(code);
+        is_timed.then(|| Monotonic.now_ns())
+    }
+
     /// Serves one call on the calling thread.
     pub(crate) fn run(
         &self,
@@ -125,6 +140,10 @@ impl Node {
     ) -> Result<(), CallError> {
         let owner = self.owner.upgrade().filter(|it| !it.has_ended());
         let owner = owner.ok_or(CallError::DeadObject)?;
+        let call = &Call {
+            begun_ns: call.begun_ns.or_else(|| self.begin(code)),
+            ..*call
+        };
         owner.counters.count_served(call.is_oneway);
         data.set_position(0);
         reply.clear();

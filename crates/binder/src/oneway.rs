@@ -153,6 +153,7 @@ pub(crate) fn serve(owner: &Inner, node: &Arc<Node>) {
         let call = Call {
             caller: task.caller,
             is_oneway: true,
+            begun_ns: None,
         };
         // Nobody is there to be told; `failed` counts panics.
         let _ = node.run(&call, task.code, &mut task.data, &mut Parcel::new());

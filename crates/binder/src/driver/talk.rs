@@ -413,7 +413,12 @@ impl Kernel {
                 chain: None,
             });
             let node = link.driven(target)?;
-            node.run(&Call { caller, is_oneway }, code, &mut data, &mut reply)
+            let call = Call {
+                caller,
+                is_oneway,
+                begun_ns: None,
+            };
+            node.run(&call, code, &mut data, &mut reply)
         });
         data.clear();
         if let Some(spent) = spent {

@@ -26,7 +26,7 @@ use crate::lent::face;
 use crate::lent::inbox::{self, Gone};
 use crate::lent::layout::{Area, Header, Kind, looper_sleeps};
 use crate::lent::lending::{Lending, Wait};
-use crate::lent::message::{self, Lent, Load};
+use crate::lent::message::{self, Copied, Lent, Load};
 use crate::lent::steps::{self, Step};
 use crate::lent::words;
 use crate::limits::Limits;
@@ -67,6 +67,10 @@ pub(super) struct Asked<'a> {
     /// As [`Link::node`].
     pub(super) node: Option<Arc<Node>>,
     pub(super) waits: Waits,
+    /// Its parcel, if it was read before.
+    pub(super) copied: Option<Copied>,
+    /// As [`Call::begun_ns`].
+    pub(super) begun_ns: Option<u64>,
 }
 
 /// The transport of a link.
@@ -373,6 +377,8 @@ impl Lent {
                         header: &header,
                         node: link.node(header.target),
                         waits: Waits::For(waiting),
+                        copied: None,
+                        begun_ns: None,
                     };
                     let message = self.serve(link, asked, &mut answer);
                     let load = Load::of(&answer);
@@ -492,6 +498,8 @@ impl Lent {
                         header: &header,
                         node: link.node(header.target),
                         waits: Waits::For(waiting),
+                        copied: None,
+                        begun_ns: None,
                     };
                     let message = self.serve(link, asked, &mut answer);
                     let load = Load::of(&answer);
@@ -561,15 +569,19 @@ impl Lent {
             header,
             node,
             waits,
+            copied,
+            begun_ns,
         } = asked;
         let claim = match area {
             Area::Requests => Urgency::new(header.claim),
             // Of a call back: as urgent as the call that it belongs to.
             Area::Answers => serving::claim(),
         };
-        let mut data = message::take_parcel();
-        let read = self.read(link, area, slot, header, &mut data, None);
-        steps::reach(Step::Copied);
+        let copy = || self.copy(link, area, slot, header, message::take_parcel());
+        let Copied {
+            parcel: mut data,
+            outcome: read,
+        } = copied.unwrap_or_else(copy);
         let outcome = read.and_then(|()| {
             let _scope = serving::enter(Serving {
                 caller: link.peer,
@@ -583,6 +595,7 @@ impl Lent {
             let call = Call {
                 caller: link.peer,
                 is_oneway: false,
+                begun_ns,
             };
             let node = node.ok_or(CallError::DeadObject)?;
             node.run(&call, header.code, &mut data, answer)

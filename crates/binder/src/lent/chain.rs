@@ -221,12 +221,12 @@ impl Errand {
     /// `sit` has the thread wait again: before its caller has the answer, and may call again.
     fn serve(self, sit: impl FnOnce()) {
         let Self {
-            request,
+            mut request,
             node,
             bearer,
         } = self;
         bearer.take();
-        let answer = request.answer(Some(node), Waits::Brought);
+        let answer = request.answer(Some(node), Waits::Brought, None);
         bearer.is_served.store(true, SeqCst);
         sit();
         bearer.loan.give_back();
@@ -237,13 +237,21 @@ impl Errand {
 /// Looper: has a call served by the thread of this process that waits for it, if there is one, and
 /// waits until it has written the answer. `false`: nobody serves it.
 pub(super) fn carry(request: &Request, node: &Arc<Node>) -> bool {
-    request.header.chain.tokens().any(|token| {
-        let index = token as usize % SEATS_MAX;
-        let desk = DESKS[index].get().filter(|it| it.seat.is_open(token));
-        desk.is_some_and(|desk| {
-            desk.home.load(SeqCst) == request.lent.home_key && bring(desk, token, request, node)
-        })
-    })
+    let mut tokens = request.header.chain.tokens();
+    tokens
+        .any(|token| desk_of(request, token).is_some_and(|desk| bring(desk, token, request, node)))
+}
+
+/// Whether a thread of this process waits for a call: it reads the request as well.
+pub(super) fn comes_home(request: &Request) -> bool {
+    let mut tokens = request.header.chain.tokens();
+    tokens.any(|token| desk_of(request, token).is_some())
+}
+
+fn desk_of(request: &Request, token: u64) -> Option<&'static Desk> {
+    let desk = DESKS[token as usize % SEATS_MAX].get().copied();
+    let desk = desk.filter(|it| it.seat.is_open(token))?;
+    (desk.home.load(SeqCst) == request.lent.home_key).then_some(desk)
 }
 
 fn bring(desk: &Desk, token: u64, request: &Request, node: &Arc<Node>) -> bool {
@@ -257,7 +265,7 @@ fn bring(desk: &Desk, token: u64, request: &Request, node: &Arc<Node>) -> bool {
         return false;
     };
     let errand = Errand {
-        request: request.clone(),
+        request: request.unread(),
         node: Arc::clone(node),
         bearer: Arc::clone(&bearer),
     };

@@ -59,7 +59,7 @@ fn process(name: &str) -> Process {
 }
 
 /// Joins two processes of this program by `lent`.
-fn join(left: &Process, right: &Process) -> (Connection, Connection) {
+pub(super) fn join(left: &Process, right: &Process) -> (Connection, Connection) {
     let (near, far) = Socket::pair().unwrap();
     std::thread::scope(|scope| {
         let listen = || right.connect(far.into_fd(), Side::Listener, due_ns());

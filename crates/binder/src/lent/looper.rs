@@ -16,7 +16,7 @@ use crate::lent::chain;
 use crate::lent::inbox::Gone;
 use crate::lent::layout::{Area, Header, Kind, SLOTS};
 use crate::lent::lents::Known;
-use crate::lent::message::{self, Lent};
+use crate::lent::message::{self, Copied, Lent};
 use crate::lent::steps::{self, Step};
 use crate::lent::words;
 use crate::link::Link;
@@ -26,7 +26,6 @@ use crate::process::Inner;
 use crate::serving::{self, Waiting, Waits};
 
 /// A request that is lent to a looper.
-#[derive(Clone)]
 pub(super) struct Request {
     pub(super) lent: Arc<Lent>,
     pub(super) header: Header,
@@ -34,9 +33,38 @@ pub(super) struct Request {
     slot: usize,
     /// By the kernel's word, once it was asked.
     urgency: Option<Urgency>,
+    /// Its parcel, once it was read: what it names is counted then.
+    copied: Option<Copied>,
 }
 
 impl Request {
+    /// The same for another thread, which reads it.
+    pub(super) fn unread(&self) -> Self {
+        Self {
+            lent: Arc::clone(&self.lent),
+            header: self.header,
+            link: Arc::clone(&self.link),
+            slot: self.slot,
+            urgency: self.urgency,
+            copied: None,
+        }
+    }
+
+    /// Reads its parcel before it is served, if that was not done and there is room.
+    fn read_ahead(&mut self) {
+        // Whoever waits for a call that comes home reads it; a dead link's is not served.
+        if self.copied.is_some() || self.link.is_dead() || chain::comes_home(self) {
+            return;
+        }
+        self.copied = message::take_ahead().map(|it| self.copy(it));
+    }
+
+    fn copy(&self, parcel: Parcel) -> Copied {
+        let area = Area::Requests;
+        self.lent
+            .copy(&self.link, area, self.slot, &self.header, parcel)
+    }
+
     fn urgency(&mut self) -> Urgency {
         *self.urgency.get_or_insert_with(|| {
             let claim = Urgency::new(self.header.claim);
@@ -58,28 +86,33 @@ impl Request {
     }
 
     /// Serves it, and writes the answer, which is not given yet; gives its parcel.
-    pub(super) fn answer(&self, node: Option<Arc<Node>>, waits: Waits) -> Parcel {
+    pub(super) fn answer(
+        &mut self,
+        node: Option<Arc<Node>>,
+        waits: Waits,
+        begun_ns: Option<u64>,
+    ) -> Parcel {
+        let mut answer = message::take_parcel();
         let asked = Asked {
             area: Area::Requests,
             slot: self.slot,
             header: &self.header,
             node,
             waits,
+            copied: self.copied.take(),
+            begun_ns,
         };
-        let mut answer = message::take_parcel();
         let message = self.lent.serve(&self.link, asked, &mut answer);
         self.write(message, &answer);
         answer
     }
 
     /// Does not serve it: what it names is counted, and let go.
-    fn decline(&self, kind: Kind, limit: u32) -> Parcel {
-        let mut answer = message::take_parcel();
-        let area = Area::Requests;
+    fn decline(&mut self, kind: Kind, limit: u32) -> Parcel {
+        let copied = self.copied.take();
         // What is no parcel names nothing.
-        let _ = self
-            .lent
-            .read(&self.link, area, self.slot, &self.header, &mut answer, None);
+        let Copied { parcel, .. } = copied.unwrap_or_else(|| self.copy(message::take_parcel()));
+        let mut answer = parcel;
         answer.clear();
         let declined = Header {
             kind,
@@ -116,12 +149,7 @@ pub(crate) fn run(inner: &Arc<Inner>, index: usize) {
         gather(&links, index, &mut requests);
         let due = inner.due.urgency(looper.is_kept);
         let is_asked = due.is_some() || looper.is_kept;
-        let mut next = choose(&mut requests, is_asked);
-        // What came while the kernel was asked may be more urgent: served behind the one that was
-        // chosen, it would raise that one above calls that wait for other loopers.
-        while gather(&links, index, &mut requests) {
-            next = choose(&mut requests, is_asked);
-        }
+        let next = choose_and_read(&links, index, &mut requests, is_asked);
         let is_oneway_first = match (&next, due) {
             // Equals take turns: neither kind keeps the other waiting.
             (Some((_, urgency)), Some(due)) => *urgency < due || *urgency == due && !was_oneway,
@@ -132,7 +160,11 @@ pub(crate) fn run(inner: &Arc<Inner>, index: usize) {
             _ if is_oneway_first => oneways(inner),
             Some((place, urgency)) => {
                 let request = requests.remove(place);
-                serve(inner, request, looper.is_kept && !urgency.is_real_time());
+                let is_declined = looper.is_kept && !urgency.is_real_time();
+                let news = || has_news(&links, index);
+                if let Some(request) = serve(inner, request, is_declined, news) {
+                    requests.insert(place, request);
+                }
             }
             None if spin(inner, &links, index) => {}
             None => {
@@ -145,6 +177,29 @@ pub(crate) fn run(inner: &Arc<Inner>, index: usize) {
     }
     HERE.set(None);
     inner.face.sleeping(index).store(0, Relaxed);
+}
+
+/// What is served next: [`choose`]. Its parcel is read, and nothing was posted meanwhile.
+///
+/// What comes while the kernel is asked, or a parcel read, may be more urgent than what was chosen.
+/// Served behind it, that would raise it above calls that wait for other loopers. So the looper
+/// chooses again if there is news, here and just before it serves. It does so at most once for each
+/// slot of each link, since nobody is answered meanwhile. Each request is read once.
+pub(super) fn choose_and_read(
+    links: &Known,
+    index: usize,
+    requests: &mut Vec<Request>,
+    is_asked: bool,
+) -> Option<(usize, Urgency)> {
+    loop {
+        let next = choose(requests, is_asked);
+        if let Some((place, _)) = next {
+            requests[place].read_ahead();
+        }
+        if !gather(links, index, requests) {
+            return next;
+        }
+    }
 }
 
 fn oneways(inner: &Inner) {
@@ -170,12 +225,14 @@ fn gather(links: &Known, index: usize, requests: &mut Vec<Request>) -> bool {
                 lent.broken(link, Gone::Broken);
                 break;
             };
+            steps::reach(Step::Taken);
             requests.push(Request {
                 link: Arc::clone(link),
                 lent: Arc::clone(lent),
                 slot,
                 header,
                 urgency: None,
+                copied: None,
             });
         }
     }
@@ -200,6 +257,12 @@ fn has_work(inner: &Inner, links: &Known, index: usize) -> bool {
         || inner.due.urgency(inner.loopers[index].is_kept).is_some()
 }
 
+/// Whether something lies there for [`gather`]. What a dead link posts keeps nobody.
+pub(super) fn has_news(links: &Known, index: usize) -> bool {
+    let mut links = links.all().iter();
+    links.any(|(link, lent)| words::is_posted(lent.posted(lent.other(), index)) && !link.is_dead())
+}
+
 /// Looks for work for a while, where the process is to; says whether there is some.
 fn spin(inner: &Inner, links: &Known, index: usize) -> bool {
     if inner.spin_ns == 0 {
@@ -217,7 +280,13 @@ fn spin(inner: &Inner, links: &Known, index: usize) -> bool {
     }
 }
 
-fn serve(inner: &Inner, mut request: Request, is_declined: bool) {
+/// Serves a request, or gives it back: it has not begun, and there is news.
+pub(super) fn serve(
+    inner: &Inner,
+    mut request: Request,
+    is_declined: bool,
+    has_news: impl Fn() -> bool,
+) -> Option<Request> {
     let lent = Arc::clone(&request.lent);
     let (slot, header) = (request.slot, request.header);
     let lock = lent.lock(lent.other(), slot);
@@ -225,10 +294,12 @@ fn serve(inner: &Inner, mut request: Request, is_declined: bool) {
     let Some(tid) = tid.filter(|_| !request.link.is_dead()) else {
         lent.broken(&request.link, Gone::Broken);
         lock.give();
-        return;
+        if let Some(copied) = request.copied {
+            message::give_parcel(copied.parcel);
+        }
+        return None;
     };
     lent.heard[slot].store(header.sequence, Relaxed);
-    steps::reach(Step::Taken);
     if is_declined {
         inner.counters.declined.add();
     }
@@ -239,9 +310,10 @@ fn serve(inner: &Inner, mut request: Request, is_declined: bool) {
         Some(request.decline(Kind::Declined, 0))
     } else if let Some(limit) = limit(&request, node.as_deref()) {
         Some(request.decline(Kind::Limited, u32::from(limit.get())))
-    } else if node
-        .as_ref()
-        .is_some_and(|node| chain::carry(&request, node))
+    } else if request.copied.is_none()
+        && node
+            .as_ref()
+            .is_some_and(|node| chain::carry(&request, node))
     {
         // The thread that waits for it has answered.
         None
@@ -252,7 +324,12 @@ fn serve(inner: &Inner, mut request: Request, is_declined: bool) {
             tid,
             conversation: Conversation::Looper(slot),
         };
-        Some(request.answer(node, Waits::For(waiting)))
+        // Before the look: whoever comes behind it does not wait at once with this call.
+        let begun_ns = node.as_ref().and_then(|node| node.begin(header.code));
+        if has_news() {
+            return Some(request);
+        }
+        Some(request.answer(node, Waits::For(waiting), begun_ns))
     };
     if !lock.give() {
         lent.broken(&request.link, Gone::Broken);
@@ -262,6 +339,7 @@ fn serve(inner: &Inner, mut request: Request, is_declined: bool) {
     if let Some(answer) = answer {
         message::give_parcel(answer);
     }
+    None
 }
 
 /// What the node of a request inherits, if more is lent to it.

@@ -82,6 +82,12 @@ impl<'a> Load<'a> {
     }
 }
 
+/// The parcel of a message, as it was read; what was found wrong is said where it is served.
+pub(super) struct Copied {
+    pub(super) parcel: Parcel,
+    pub(super) outcome: Result<(), CallError>,
+}
+
 /// What a message is made of, with room that stays.
 #[derive(Default)]
 pub(super) struct Scratch {
@@ -91,7 +97,10 @@ pub(super) struct Scratch {
 }
 
 /// Parcels that a thread keeps for the next calls, and the room that each may keep.
-const SPARES_MAX: usize = 4;
+pub(super) const SPARES_MAX: usize = 12;
+/// Those of them that are not for requests that wait: for the call that is served, with its answer,
+/// and for one inside it.
+pub(super) const SPARES_AT_HAND: usize = 4;
 const SPARE_BYTES_MAX: usize = 64 << 10;
 
 thread_local! {
@@ -103,6 +112,14 @@ thread_local! {
 pub(super) fn take_parcel() -> Parcel {
     let spare = SPARES.with_borrow_mut(Vec::pop);
     spare.unwrap_or_default()
+}
+
+/// The same for a request that may wait yet; none if the thread has no room to spare.
+pub(super) fn take_ahead() -> Option<Parcel> {
+    SPARES.with_borrow_mut(|spares| match spares.len() {
+        0..=SPARES_AT_HAND => None,
+        _ => spares.pop(),
+    })
 }
 
 /// Gives one back.
@@ -245,6 +262,20 @@ impl Lent {
         let mut bytes = [0; HEADER_BYTES];
         self.theirs.read(area.offset(slot), &mut bytes);
         Header::parse(&bytes)
+    }
+
+    /// The parcel of a request, in one that is given.
+    pub(super) fn copy(
+        &self,
+        link: &Arc<Link>,
+        area: Area,
+        slot: usize,
+        header: &Header,
+        mut parcel: Parcel,
+    ) -> Copied {
+        let outcome = self.read(link, area, slot, header, &mut parcel, None);
+        steps::reach(Step::Copied);
+        Copied { parcel, outcome }
     }
 
     /// Reads the parcel of a message. What is no parcel is refused; what shows that the other end

@@ -37,6 +37,8 @@ mod meeting;
 mod message;
 #[cfg(all(test, loom))]
 mod models;
+#[cfg(all(test, not(loom)))]
+mod news;
 mod seat;
 #[cfg(not(loom))]
 mod slots;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The steps of a call by name. A test has another program stop at one of them, and kills it there
-//! (`killed`); in every other build a step is nothing.
+//! (`killed`), or has something come just then (`news`); in every other build a step is nothing.
 
 /// Where a thread is in a call, in the order of a call that is called back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -40,6 +40,7 @@ pub(crate) enum Step {
 /// The calling thread has come so far.
 #[cfg(test)]
 pub(super) fn reach(step: Step) {
+    super::news::reach(step);
     super::killed::reach(step);
 }
 

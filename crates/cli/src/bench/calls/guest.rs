@@ -20,12 +20,26 @@ const THROTTLE: &str = "/proc/sys/kernel/sched_rt_runtime_us";
 const TIME_MAX: Duration = Duration::from_secs(1800);
 
 /// Guests are made by this.
-pub(crate) struct Guests(Lab);
+pub(crate) struct Guests {
+    lab: Lab,
+    kernel: Flavour,
+}
 
 impl Guests {
+    /// With PREEMPT_RT.
     pub(crate) fn open() -> Result<Self> {
+        Self::with(Flavour::Rt)
+    }
+
+    /// With Debian's standard kernel.
+    pub(crate) fn standard() -> Result<Self> {
+        Self::with(Flavour::Standard)
+    }
+
+    fn with(kernel: Flavour) -> Result<Self> {
         let stop = StopFlag::on_signals().context("cannot catch Ctrl-C")?;
-        Ok(Self(Lab::open(Cache::of_user()?, stop)?))
+        let lab = Lab::open(Cache::of_user()?, stop)?;
+        Ok(Self { lab, kernel })
     }
 
     /// `takt` with these words under each of the seeds from 1 on; gives what each said, as JSON.
@@ -35,7 +49,7 @@ impl Guests {
         transport: Transport,
         seeds: u64,
     ) -> Result<Vec<(u64, T)>> {
-        self.sweep_job(&job(words, transport)?, seeds)
+        self.sweep_job(&self.job(words, transport)?, seeds)
     }
 
     /// The same with Java in the guest, made before.
@@ -49,7 +63,7 @@ impl Guests {
             with: java.travels(),
             java_modules: java::MODULES.to_owned(),
             memory_mib: Some(java::MEMORY_MIB),
-            ..job(words, Transport::Lent)?
+            ..self.job(words, Transport::Lent)?
         };
         self.sweep_job(&job, seeds)
     }
@@ -62,7 +76,7 @@ impl Guests {
     /// The image of the JDK that a guest has.
     pub(crate) fn java_home(&self, modules: &str) -> Result<PathBuf> {
         let jdk = Jdk::find()?.home.join("bin/java");
-        Ok(self.0.java_image(&jdk, modules)?)
+        Ok(self.lab.java_image(&jdk, modules)?)
     }
 
     pub(crate) fn sweep_job<T: DeserializeOwned>(
@@ -75,7 +89,7 @@ impl Guests {
             jobs: std::thread::available_parallelism().map_or(1, usize::from),
         };
         let (mut found, mut fault) = (Vec::new(), None);
-        self.0.sweep(job, sweep, |sample| {
+        self.lab.sweep(job, sweep, |sample| {
             let read = || {
                 let outcome = sample.outcome?;
                 let said = |bytes: &[u8]| String::from_utf8_lossy(bytes).trim().to_owned();
@@ -97,29 +111,29 @@ impl Guests {
             None => Ok(found),
         }
     }
-}
 
-fn job(words: &[String], transport: Transport) -> Result<Job> {
-    let own = std::env::current_exe().context("cannot find this program's own file")?;
-    let mut command: Vec<OsString> = vec![own.into()];
-    command.extend(words.iter().map(OsString::from));
-    Ok(Job {
-        command,
-        directory: PathBuf::from("/"),
-        mode: Mode::Deterministic,
-        kernel: Flavour::Rt,
-        cpu_count: 1,
-        memory_mib: None,
-        modules: modules(transport)?,
-        with: Vec::new(),
-        java_modules: String::new(),
-        environment: Vec::new(),
-        out: None,
-        seed: 1,
-        time_limit: Some(TIME_MAX),
-        rtc: RtcSource::Virtual,
-        console: None,
-    })
+    fn job(&self, words: &[String], transport: Transport) -> Result<Job> {
+        let own = std::env::current_exe().context("cannot find this program's own file")?;
+        let mut command: Vec<OsString> = vec![own.into()];
+        command.extend(words.iter().map(OsString::from));
+        Ok(Job {
+            command,
+            directory: PathBuf::from("/"),
+            mode: Mode::Deterministic,
+            kernel: self.kernel,
+            cpu_count: 1,
+            memory_mib: None,
+            modules: modules(transport)?,
+            with: Vec::new(),
+            java_modules: String::new(),
+            environment: Vec::new(),
+            out: None,
+            seed: 1,
+            time_limit: Some(TIME_MAX),
+            rtc: RtcSource::Virtual,
+            console: None,
+        })
+    }
 }
 
 fn modules(transport: Transport) -> Result<Vec<ModuleRequest>> {

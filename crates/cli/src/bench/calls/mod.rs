@@ -19,8 +19,10 @@ pub(crate) mod codes {
     pub(crate) const TIMESTAMP: u32 = 1;
     /// Gives back the bytes of a blob.
     pub(crate) const ECHO: u32 = 2;
-    /// Computes for so many ns of its thread's time; gives the time at which it began.
+    /// Computes for so many ns of its thread's time; gives the time at which the call began.
     pub(crate) const COMPUTE: u32 = 3;
+    /// Gives the time at which the call began.
+    pub(crate) const BEGUN: u32 = 4;
 }
 
 /// What carries the calls.

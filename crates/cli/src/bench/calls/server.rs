@@ -143,7 +143,7 @@ impl Service for Served {
 
     fn on_transact(
         &self,
-        _: &Call,
+        call: &Call,
         code: u32,
         data: &mut Parcel,
         reply: &mut Parcel,
@@ -153,15 +153,24 @@ impl Service for Served {
             codes::ECHO => return Ok(reply.write_blob(data.read_blob())?),
             codes::COMPUTE => {
                 let ns = data.read_i32().ok_or(CallError::BadParcel)?;
-                reply.write(&Monotonic.now_ns().to_le_bytes())?;
                 let end_ns = thread_time_ns() + u64::from(ns.unsigned_abs());
                 while thread_time_ns() < end_ns {}
-                return Ok(());
+                return begun(call, reply);
             }
+            codes::BEGUN => return begun(call, reply),
             _ => return Err(CallError::UnknownTransaction),
         }
         Ok(reply.write(&Monotonic.now_ns().to_le_bytes())?)
     }
+
+    fn is_timed(&self, code: u32) -> bool {
+        matches!(code, codes::COMPUTE | codes::BEGUN)
+    }
+}
+
+fn begun(call: &Call, reply: &mut Parcel) -> Result<(), CallError> {
+    let begun_ns = call.begun_ns.ok_or(CallError::Failed)?;
+    Ok(reply.write(&begun_ns.to_le_bytes())?)
 }
 
 /// This program as B.

@@ -100,7 +100,7 @@ fn call(remote: &Binder, service_us: u32, releases: &[u64]) -> Result<Vec<Sample
     let (mut data, mut reply) = (Parcel::new(), Parcel::new());
     data.write_i32(service_us.cast_signed() * 1000)?;
     let code = match service_us {
-        0 => codes::TIMESTAMP,
+        0 => codes::BEGUN,
         _ => codes::COMPUTE,
     };
     for (round, &release_ns) in releases.iter().enumerate() {
