@@ -62,7 +62,8 @@ impl Framework {
     /// What that package declares.
     pub(crate) fn manifest(&self) -> Result<apk::Manifest> {
         let file = self.resources();
-        let bytes = std::fs::read(&file).with_context(|| format!("cannot read {}", file.display()))?;
+        let bytes =
+            std::fs::read(&file).with_context(|| format!("cannot read {}", file.display()))?;
         let package = apk::Apk::parse(&bytes);
         let package = package.map_err(|it| anyhow::anyhow!("{}: {it}", file.display()))?;
         Ok(package.manifest)

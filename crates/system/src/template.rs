@@ -203,6 +203,10 @@ mod tests {
         }
         again.began(now);
         again.failed(now + AGAIN_NS_MAX);
-        assert_eq!(again.at, Some(now + AGAIN_NS_MAX + AGAIN_NS), "it has lasted");
+        assert_eq!(
+            again.at,
+            Some(now + AGAIN_NS_MAX + AGAIN_NS),
+            "it has lasted"
+        );
     }
 }

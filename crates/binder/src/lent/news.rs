@@ -193,8 +193,8 @@ fn assert_nothing_left(caller: &Caller, called: &Called) {
     assert_eq!(called.process.counters().broken, 0);
 }
 
-/// Runs `body` on a thread to which the kernel grants any claim; `news` whenever it comes to a step.
-/// Gives how many requests it has read.
+/// Runs `body` on a thread to which the kernel grants any claim; `news` whenever it comes to a
+/// step. Gives how many requests it has read.
 fn with_news(at: Step, mut news: impl FnMut() + 'static, body: impl FnOnce()) -> u32 {
     let own = Tid::current();
     let before = Policy::of(own).unwrap();
