@@ -71,6 +71,22 @@ fn threads() -> usize {
         .count()
 }
 
+/// Runs `body` in a copy of this process, which has one thread; how the copy has ended.
+fn in_child(body: impl FnOnce() -> i32) -> i32 {
+    // SAFETY: 1. The process has one thread, so the child may do whatever its parent may.
+    let pid = unsafe { libc::fork() };
+    assert!(pid >= 0, "fork failed");
+    if pid == 0 {
+        let code = body();
+        // SAFETY: 1. _exit has no preconditions.
+        unsafe { libc::_exit(code) };
+    }
+    let mut status = -1;
+    // SAFETY: 1. `status` is writable and `pid` is ours.
+    unsafe { libc::waitpid(pid, &raw mut status, 0) };
+    status
+}
+
 /// A collector that has come to rest goes on in each child where it was, and in the parent.
 fn rested(kind: CollectorKind) {
     let running = reserve(kind, 16 << 20, |_| {});
@@ -82,18 +98,8 @@ fn rested(kind: CollectorKind) {
     mutator.native(|| running.rest());
     assert_eq!(running.counters().freed_objects.get(), u64::from(NODES) - 1);
     assert_eq!(threads(), 1, "a collector at rest has no thread");
-    // SAFETY: 1. The process has one thread, so the child may do whatever its parent may.
-    let pid = unsafe { libc::fork() };
-    assert!(pid >= 0, "fork failed");
-    if pid == 0 {
-        // What the first collector has freed it does not free again.
-        let code = child(&running, &mut mutator, kinds, root);
-        // SAFETY: 1. _exit has no preconditions.
-        unsafe { libc::_exit(code) };
-    }
-    let mut status = -1;
-    // SAFETY: 1. `status` is writable and `pid` is ours.
-    unsafe { libc::waitpid(pid, &raw mut status, 0) };
+    // What the first collector has freed the child's does not free again.
+    let status = in_child(|| child(&running, &mut mutator, kinds, root));
     assert_eq!(status, 0, "{kind:?}");
     running.begin().expect("the parent goes on too");
     mutator.collect_full();
@@ -113,17 +119,7 @@ fn main() {
         assert_eq!(running.counters().freed_objects.get(), 0);
         assert_eq!(threads(), 1, "a heap that was reserved has no thread");
         for _ in 0..2 {
-            // SAFETY: 1. The process has one thread, so the child may do whatever its parent may.
-            let pid = unsafe { libc::fork() };
-            assert!(pid >= 0, "fork failed");
-            if pid == 0 {
-                let code = child(&running, &mut mutator, kinds, root);
-                // SAFETY: 1. _exit has no preconditions.
-                unsafe { libc::_exit(code) };
-            }
-            let mut status = -1;
-            // SAFETY: 1. `status` is writable and `pid` is ours.
-            unsafe { libc::waitpid(pid, &raw mut status, 0) };
+            let status = in_child(|| child(&running, &mut mutator, kinds, root));
             assert_eq!(status, 0, "{kind:?}");
         }
         // What the children did is theirs.
