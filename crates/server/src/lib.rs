@@ -8,6 +8,7 @@
 //! - [`Providers`]: who holds what an authority names.
 //! - [`Alarms`]: what is to be done at which time.
 //! - [`Broadcasts`]: who gets one, whose turn it is, and what stays.
+//! - [`Notices`]: notifications, and how long each stays.
 //! - [`PendingIntents`]: intents that others send in a package's name.
 //! - [`Server`]: all of them, so that no record outlives its package or process.
 //! - [`store`]: what is kept over a kill −9, on a disk that somebody gives.
@@ -20,6 +21,7 @@ pub mod alarms;
 pub mod broadcasts;
 mod effect;
 mod id;
+pub mod notices;
 pub mod packages;
 pub mod pending;
 pub mod processes;
@@ -36,6 +38,7 @@ pub use id::{
     ActivityId, BroadcastId, ConnectionId, Payload, PendingId, ProcessId, ProcessKey, ServiceId,
     TaskId,
 };
+pub use notices::Notices;
 pub use packages::Packages;
 pub use pending::PendingIntents;
 pub use processes::{Death, Process, ProcessState, Processes, Question};

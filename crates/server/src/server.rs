@@ -8,6 +8,7 @@ use std::collections::BTreeSet;
 use intent::{Component, Intent};
 
 use crate::activities::{Home, Refused, Start, Started};
+use crate::notices::Notices;
 use crate::packages::{
     Best, Candidate, Denied, Found, InstallError, Installed, Kind, MATCH_DEFAULT_ONLY, Settings,
 };
@@ -72,6 +73,8 @@ pub struct Server {
     pub pending: PendingIntents,
     /// What goes to many.
     pub broadcasts: Broadcasts,
+    /// What a person is to know.
+    pub notices: Notices,
     pub(crate) effects: Vec<Effect>,
 }
 
@@ -85,6 +88,7 @@ impl Default for Server {
             providers: Providers::default(),
             pending: PendingIntents::default(),
             broadcasts: Broadcasts::default(),
+            notices: Notices::default(),
             effects: Vec::new(),
         }
     }
@@ -143,6 +147,7 @@ impl Server {
         let (services, mut cx) = self.services(now);
         services.end_package(name, &mut cx);
         self.pending.end_package(name);
+        self.notices.end_package(name);
         if let Some(package) = self.packages.get(name) {
             self.broadcasts_without_package(package.settings.uid);
         }
@@ -314,6 +319,7 @@ impl Server {
             };
             going.extend(self.providers.process_died(id, &mut cx));
             self.services.process_died(id, &mut cx);
+            self.notices.process_died(id);
             self.activities.process_died(id, &mut cx);
             self.broadcasts_without(id, now);
         }
@@ -364,6 +370,7 @@ impl Server {
         self.services.assert_consistent(&self.processes);
         self.providers.assert_consistent(&self.processes);
         self.pending.assert_consistent();
+        self.notices.assert_consistent();
         self.broadcasts.assert_consistent(&self.processes);
         let is_installed = |name: &str| self.packages.get(name).is_some();
         for (id, it) in self.processes.iter() {

@@ -20,7 +20,7 @@ use server::processes::ProcessState;
 use server::server::Wish as Asked;
 use server::services::StartKind;
 use server::store::Store;
-use server::{Payload, ProcessKey};
+use server::{Notices, Payload, ProcessKey};
 
 use crate::agent::Wish;
 use crate::bridge::keys;
@@ -483,6 +483,25 @@ fn dump(shared: &Shared, mut part: impl FnMut(Answer) -> bool) -> Outcome {
     Ok(String::new())
 }
 
+fn dump_notices(notices: &Notices, text: &mut String) {
+    let all = notices.list();
+    // Nothing fails that is written to a text.
+    let _ = writeln!(text, "notifications: {}", all.len());
+    for (key, it) in all {
+        let tag = key.tag.as_deref().unwrap_or("no tag");
+        let kind = match (it.service.is_some(), it.is_ongoing) {
+            (true, _) => ", of a service in the foreground",
+            (false, true) => ", ongoing",
+            (false, false) => "",
+        };
+        let _ = writeln!(
+            text,
+            "  {} {} ({tag}) in channel {:?}{kind}: {:?} {:?}",
+            key.package, key.id, it.channel, it.title, it.text
+        );
+    }
+}
+
 fn dumped(state: &State) -> String {
     let mut text = String::new();
     let server = &state.server;
@@ -531,6 +550,7 @@ fn dumped(state: &State) -> String {
             id.0
         );
     }
+    dump_notices(&server.notices, &mut text);
     let ((payloads, bytes), (lines, dropped)) = (state.payloads.counts(), state.logs.counts());
     let _ = writeln!(
         text,

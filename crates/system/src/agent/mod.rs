@@ -6,6 +6,7 @@
 
 mod activities;
 mod broadcasts;
+mod notices;
 mod packages;
 mod pending;
 mod providers;
@@ -29,8 +30,8 @@ use server::server::StartError;
 use server::{ActivityId, ConnectionId, Payload, ProcessId, ServiceId};
 
 pub(crate) use stubs::{
-    IApp, IAppProxy, ISystem, ISystemProxy, ISystemStub, Outcome, Receiver, Shout, Step, Whole,
-    Wish,
+    IApp, IAppProxy, ISystem, ISystemProxy, ISystemStub, Notice, Outcome, Receiver, Shout, Step,
+    Whole, Wish,
 };
 
 use crate::daemon::Shared;
@@ -340,5 +341,23 @@ impl ISystem for Agent {
 
     fn pending_wish(&self, pending: &Binder) -> Answer<Option<Wish>> {
         self.with(|it| it.pending_wish(pending))
+    }
+
+    fn post(&self, notice: &Notice) -> Answer<()> {
+        self.with(|it| it.post(notice))
+    }
+
+    fn withdraw(&self, tag: Option<&str>, id: i32, is_of_service: bool) -> Answer<()> {
+        self.with(|it| {
+            it.withdraw(tag, id, is_of_service);
+            Ok(())
+        })
+    }
+
+    fn withdraw_all(&self) -> Answer<()> {
+        self.with(|it| {
+            it.withdraw_all();
+            Ok(())
+        })
     }
 }

@@ -191,6 +191,12 @@ pub trait ISystem: Send + Sync + 'static {
     fn creator_of(&self, pending: &::binder::Binder) -> ::binder::stub::Answer<Option<String>>;
     /// Code 41.
     fn pending_wish(&self, pending: &::binder::Binder) -> ::binder::stub::Answer<Option<Wish>>;
+    /// Code 42.
+    fn post(&self, notice: &Notice) -> ::binder::stub::Answer<()>;
+    /// Code 43.
+    fn withdraw(&self, tag: Option<&str>, id: i32, is_of_service: bool) -> ::binder::stub::Answer<()>;
+    /// Code 44.
+    fn withdraw_all(&self) -> ::binder::stub::Answer<()>;
 }
 
 /// Whoever does `takt.system.ISystem`, here or in another process.
@@ -579,6 +585,28 @@ impl ISystem for ISystemProxy {
         aidl.write(&pending)?;
         aidl.call(&self.0, 41)?;
         aidl.read()
+    }
+
+    fn post(&self, notice: &Notice) -> ::binder::stub::Answer<()> {
+        let mut aidl = ::binder::stub::Outgoing::new(Self::DESCRIPTOR)?;
+        aidl.write(&notice)?;
+        aidl.call(&self.0, 42)?;
+        Ok(())
+    }
+
+    fn withdraw(&self, tag: Option<&str>, id: i32, is_of_service: bool) -> ::binder::stub::Answer<()> {
+        let mut aidl = ::binder::stub::Outgoing::new(Self::DESCRIPTOR)?;
+        aidl.write(&tag)?;
+        aidl.write(&id)?;
+        aidl.write(&is_of_service)?;
+        aidl.call(&self.0, 43)?;
+        Ok(())
+    }
+
+    fn withdraw_all(&self) -> ::binder::stub::Answer<()> {
+        let mut aidl = ::binder::stub::Outgoing::new(Self::DESCRIPTOR)?;
+        aidl.call(&self.0, 44)?;
+        Ok(())
     }
 }
 
@@ -1081,6 +1109,37 @@ impl<T: ISystem> ISystemStub<T> {
         ::binder::stub::Write::write(&result, reply)?;
         Ok(())
     }
+
+    fn serve_post(
+        &self,
+        data: &mut ::binder::Parcel,
+        _reply: &mut ::binder::Parcel,
+    ) -> ::binder::stub::Answer<()> {
+        let arg0: Notice = ::binder::stub::Read::read(data)?;
+        ISystem::post(&self.0, &arg0)?;
+        Ok(())
+    }
+
+    fn serve_withdraw(
+        &self,
+        data: &mut ::binder::Parcel,
+        _reply: &mut ::binder::Parcel,
+    ) -> ::binder::stub::Answer<()> {
+        let arg0: Option<String> = ::binder::stub::Read::read(data)?;
+        let arg1: i32 = ::binder::stub::Read::read(data)?;
+        let arg2: bool = ::binder::stub::Read::read(data)?;
+        ISystem::withdraw(&self.0, arg0.as_deref(), arg1, arg2)?;
+        Ok(())
+    }
+
+    fn serve_withdraw_all(
+        &self,
+        _data: &mut ::binder::Parcel,
+        _reply: &mut ::binder::Parcel,
+    ) -> ::binder::stub::Answer<()> {
+        ISystem::withdraw_all(&self.0)?;
+        Ok(())
+    }
 }
 
 impl<T: ISystem> ::binder::Service for ISystemStub<T> {
@@ -1137,6 +1196,9 @@ impl<T: ISystem> ::binder::Service for ISystemStub<T> {
             39 => Self::serve_pending_numbers,
             40 => Self::serve_creator_of,
             41 => Self::serve_pending_wish,
+            42 => Self::serve_post,
+            43 => Self::serve_withdraw,
+            44 => Self::serve_withdraw_all,
             _ => return Err(::binder::CallError::UnknownTransaction),
         };
         let both = (data, reply);
@@ -1145,6 +1207,56 @@ impl<T: ISystem> ::binder::Service for ISystemStub<T> {
         })
     }
 }
+
+/// `takt.system.Notice`.
+#[derive(Clone, Debug, Default)]
+pub struct Notice {
+    /// `tag`.
+    pub tag: Option<String>,
+    /// `id`.
+    pub id: i32,
+    /// `channel`.
+    pub channel: String,
+    /// `title`.
+    pub title: String,
+    /// `text`.
+    pub text: String,
+    /// `isOngoing`.
+    pub is_ongoing: bool,
+    /// `isOfService`.
+    pub is_of_service: bool,
+}
+
+impl ::binder::stub::Parcelable for Notice {
+    fn write_content(&self, parcel: &mut ::binder::Parcel) -> Result<(), ::binder::CallError> {
+        ::binder::stub::write_fields(parcel, |_parcel| {
+            ::binder::stub::Write::write(&self.tag, _parcel)?;
+            ::binder::stub::Write::write(&self.id, _parcel)?;
+            ::binder::stub::Write::write(&self.channel, _parcel)?;
+            ::binder::stub::Write::write(&self.title, _parcel)?;
+            ::binder::stub::Write::write(&self.text, _parcel)?;
+            ::binder::stub::Write::write(&self.is_ongoing, _parcel)?;
+            ::binder::stub::Write::write(&self.is_of_service, _parcel)?;
+            Ok(())
+        })
+    }
+
+    fn read_content(parcel: &mut ::binder::Parcel) -> Result<Self, ::binder::CallError> {
+        let mut found = Self::default();
+        let fields = ::binder::stub::Fields::begin(parcel)?;
+        fields.read(parcel, &mut found.tag)?;
+        fields.read(parcel, &mut found.id)?;
+        fields.read(parcel, &mut found.channel)?;
+        fields.read(parcel, &mut found.title)?;
+        fields.read(parcel, &mut found.text)?;
+        fields.read(parcel, &mut found.is_ongoing)?;
+        fields.read(parcel, &mut found.is_of_service)?;
+        fields.end(parcel);
+        Ok(found)
+    }
+}
+
+::binder::parcelable!(Notice);
 
 /// `takt.system.Outcome`.
 #[derive(Clone, Debug, Default)]

@@ -2,6 +2,7 @@
 package takt.system;
 
 import takt.system.IApp;
+import takt.system.Notice;
 import takt.system.Outcome;
 import takt.system.Receiver;
 import takt.system.Shout;
@@ -173,4 +174,13 @@ interface ISystem {
 
     /** Its intent, for its creator. */
     @nullable Wish pendingWish(IBinder pending);
+
+    /** Shows a person something, in the place of an older one of the same tag and number. */
+    void post(in Notice notice);
+
+    /** Takes one away; one that a service is in the foreground with by the service's word alone. */
+    void withdraw(@nullable String tag, int id, boolean isOfService);
+
+    /** Takes all of the package away, but those of services. */
+    void withdrawAll();
 }

@@ -21,6 +21,7 @@ import com.android.internal.R;
 import java.util.HashMap;
 import java.util.Map;
 import takt.server.LocalInterface;
+import takt.server.Notifications;
 
 /**
  * The part of INotificationManager that shows toasts, by AOSP's own presenter. On Android the
@@ -30,11 +31,12 @@ final class Toasts {
     private static final long SHORT_MILLIS = 2000;
     private static final long LONG_MILLIS = 3500;
 
-    private final INotificationManager manager = LocalInterface.of(INotificationManager.class, this);
+    private final INotificationManager manager =
+            LocalInterface.of(INotificationManager.class, this, Notifications.current());
     /** What hides each of those that are shown; on the main thread alone. */
     private final Map<IBinder, Runnable> shown = new HashMap<>();
 
-    /** Answers in the place of whoever else does: nothing else of it is asked. */
+    /** Answers in the place of who has no toasts. */
     static IBinder binder() {
         return new Toasts().manager.asBinder();
     }

@@ -9,6 +9,7 @@ import android.app.IActivityManager;
 import android.app.IActivityTaskManager;
 import android.app.IAlarmManager;
 import android.app.IApplicationThread;
+import android.app.INotificationManager;
 import android.content.ContentResolver;
 import android.content.Context;
 import android.content.IContentService;
@@ -71,6 +72,7 @@ public final class AppProcess {
 
     final InstalledPackage installed;
     final Watchdog watchdog;
+    final Notifications notifications;
     private final Owner owner;
     private final Activities activities;
     private final ServiceHome services;
@@ -86,6 +88,7 @@ public final class AppProcess {
         this.installed = installed;
         this.owner = owner;
         watchdog = new Watchdog(answerMillis, owner::onNotResponding);
+        notifications = new Notifications(installed, link == null ? null : link.system());
         activities = new Activities(this, link);
         others = link == null ? null : new OtherPackages(link.system());
         if (link == null) {
@@ -134,6 +137,9 @@ public final class AppProcess {
                 LocalInterface.binder(IContentService.class, contents));
         ServiceRegistry.add("permission_checker",
                 LocalInterface.binder(IPermissionChecker.class, new PermissionChecks(process)));
+        Notifications.makeCurrent(process.notifications);
+        ServiceRegistry.add(Context.NOTIFICATION_SERVICE,
+                LocalInterface.binder(INotificationManager.class, process.notifications));
         OneUser.register(installed, process.others);
         Devices.register();
         return process;
@@ -176,10 +182,10 @@ public final class AppProcess {
 
     /**
      * A permission that the manifest asks for is granted: who runs the application installed it.
-     * What others have, the system server knows.
+     * Where there is a system server, that knows.
      */
     public int checkPermission(String permission, int pid, int uid) throws RemoteException {
-        if (permission != null && others != null && pid != Process.myPid()) {
+        if (permission != null && others != null) {
             return others.check(permission, pid, uid);
         }
         boolean isGranted = permission == null || installed.asksFor(permission);

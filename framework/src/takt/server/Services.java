@@ -4,6 +4,7 @@ package takt.server;
 import android.app.ActivityThread;
 import android.app.IApplicationThread;
 import android.app.IServiceConnection;
+import android.app.Notification;
 import android.app.ServiceStartArgs;
 import android.content.ComponentName;
 import android.content.Context;
@@ -191,10 +192,12 @@ final class Services implements ServiceHome {
     }
 
     /** onCreate, onStartCommand or onDestroy has returned. */
-    public void serviceDoneExecuting(IBinder token, int type, int startId, int result, Intent bound) {
+    public void serviceDoneExecuting(IBinder token, int type, int startId, int result, Intent bound)
+            throws RemoteException {
         process.watchdog.answered(token);
         if (type == ActivityThread.SERVICE_DONE_EXECUTING_STOP) {
             process.watchdog.forget(token);
+            process.notifications.serviceEnded(token);
         }
         if (type == ActivityThread.SERVICE_DONE_EXECUTING_ANON) {
             sayIfNotReleased(token);
@@ -203,6 +206,12 @@ final class Services implements ServiceHome {
             process.started("service");
         }
         process.lookForEnd();
+    }
+
+    /** A service says that it runs in the foreground, or does no more. */
+    public void setServiceForeground(ComponentName name, IBinder token, int id, Notification notification, int flags,
+            int type) throws RemoteException {
+        process.notifications.setForeground(token, id, notification, flags);
     }
 
     /** Its onCreate has returned. */

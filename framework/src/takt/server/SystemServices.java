@@ -143,18 +143,20 @@ final class SystemServices implements ServiceHome {
             case ActivityThread.SERVICE_DONE_EXECUTING_START -> process.started("service");
             case ActivityThread.SERVICE_DONE_EXECUTING_STOP -> {
                 process.watchdog.forget(token);
+                process.notifications.serviceEnded(token);
                 records.remove(record.id);
             }
             default -> { }
         }
     }
 
-    /** A service says that it runs in the foreground; nobody shows its notification. */
+    /** A service says that it runs in the foreground, or does no more. */
     public void setServiceForeground(ComponentName name, IBinder token, int id, Notification notification, int flags,
             int type) throws RemoteException {
         Record record = byToken(token);
         if (record != null) {
             system.setForeground(record.id, id != 0);
+            process.notifications.setForeground(token, id, notification, flags);
         }
     }
 
