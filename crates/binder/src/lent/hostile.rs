@@ -295,6 +295,21 @@ pub(super) fn program(part: &str) -> (Command, OwnedFd) {
     (command, near.into_fd())
 }
 
+/// Where each thread of this program waits, by the kernel's word.
+fn waits() -> String {
+    let threads = std::fs::read_dir("/proc/self/task").unwrap();
+    let of = |thread: &std::path::Path, file: &str| {
+        let text = std::fs::read_to_string(thread.join(file)).unwrap_or_default();
+        text.trim().to_owned()
+    };
+    let lines = threads.map(|it| {
+        let path = it.unwrap().path();
+        let [name, place, call] = ["comm", "wchan", "syscall"].map(|it| of(&path, it));
+        format!("{name}: {place}, {call}\n")
+    });
+    lines.collect()
+}
+
 /// One hostile peer, until its link has ended.
 fn attack(server: &Process, seed: u64) {
     let (mut command, socket) = program("lent::hostile::child");
@@ -314,10 +329,14 @@ fn attack(server: &Process, seed: u64) {
     // A panic in the hostile program is its own affair.
     let _ = child.kill();
     child.wait().unwrap();
+    // It may have taken nearly all of its time, where others have the processors.
+    let end_ns = due_ns();
     while connection.is_alive() {
         assert!(
             Monotonic.now_ns() < end_ns,
-            "seed {seed}: the dead peer's link lives on"
+            "seed {seed}: the dead peer's link lives on\n{}{}",
+            server.dump(),
+            waits()
         );
         Monotonic.sleep_until(Monotonic.now_ns() + 500_000);
     }
