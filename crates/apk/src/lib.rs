@@ -29,7 +29,7 @@ pub use archive::{
 pub use error::{Error, Fault};
 pub use manifest::{
     Access, Application, Component, ComponentKind, DataPattern, ENTRY as MANIFEST_ENTRY, Extension,
-    Feature, IntentFilter, Launch, Manifest, MetaData, Permission,
+    Feature, IntentFilter, Launch, Manifest, MetaData, PathAccess, PathPattern, Permission,
 };
 pub use signature::{Scheme, Signatures};
 pub use table::Table;

@@ -32,7 +32,7 @@ impl Uri {
     }
 
     /// What stands between `//` and the path, as it is written.
-    fn authority(&self) -> Option<&str> {
+    pub fn authority(&self) -> Option<&str> {
         let rest = self.rest().strip_prefix("//")?;
         rest.split(['/', '\\', '?', '#']).next()
     }
@@ -54,6 +54,16 @@ impl Uri {
 
     /// The path; decoded. None if what follows the scheme does not begin with a slash.
     pub fn path(&self) -> Option<String> {
+        self.written_path().map(decode)
+    }
+
+    /// What stands between the path's slashes, without what is empty; each decoded.
+    pub fn segments(&self) -> Vec<String> {
+        let all = self.written_path().unwrap_or_default().split('/');
+        all.filter(|it| !it.is_empty()).map(decode).collect()
+    }
+
+    fn written_path(&self) -> Option<&str> {
         let rest = self.rest();
         let has_scheme = rest.len() != self.0.len();
         if has_scheme && !rest.starts_with('/') {
@@ -66,7 +76,7 @@ impl Uri {
             }
             None => rest,
         };
-        Some(decode(path.split(['?', '#']).next().unwrap_or_default()))
+        path.split(['?', '#']).next()
     }
 }
 

@@ -8,6 +8,7 @@
 //! - [`Providers`]: who holds what an authority names.
 //! - [`Alarms`]: what is to be done at which time.
 //! - [`Broadcasts`]: who gets one, whose turn it is, and what stays.
+//! - [`Grants`]: single addresses that others may reach.
 //! - [`Notices`]: notifications, and how long each stays.
 //! - [`PendingIntents`]: intents that others send in a package's name.
 //! - [`Server`]: all of them, so that no record outlives its package or process.
@@ -20,6 +21,7 @@ pub mod activities;
 pub mod alarms;
 pub mod broadcasts;
 mod effect;
+pub mod grants;
 mod id;
 pub mod notices;
 pub mod packages;
@@ -34,6 +36,7 @@ pub use activities::Activities;
 pub use alarms::Alarms;
 pub use broadcasts::Broadcasts;
 pub use effect::{Cx, Effect, EndReason};
+pub use grants::Grants;
 pub use id::{
     ActivityId, BroadcastId, ConnectionId, Payload, PendingId, ProcessId, ProcessKey, ServiceId,
     TaskId,

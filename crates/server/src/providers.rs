@@ -4,7 +4,7 @@
 //! A process publishes all its providers when it binds its application. Who has one and holds it
 //! fast ends with it, as on Android.
 //!
-//! What is not here: grants for single addresses. Who observes content, the assembler knows.
+//! What is not here: who observes content, which the assembler knows.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -8,6 +8,7 @@ use std::collections::BTreeSet;
 use intent::{Component, Intent};
 
 use crate::activities::{Home, Refused, Start, Started};
+use crate::grants::{Address, GrantRefused, Owner};
 use crate::notices::Notices;
 use crate::packages::{
     Best, Candidate, Denied, Found, InstallError, Installed, Kind, MATCH_DEFAULT_ONLY, Settings,
@@ -15,8 +16,8 @@ use crate::packages::{
 use crate::providers::{Acquired, Hold};
 use crate::services::{ServiceDeclaration, StartKind};
 use crate::{
-    Activities, ActivityId, Broadcasts, ConnectionId, Cx, Death, Effect, EndReason, Packages,
-    Payload, PendingIntents, ProcessId, ProcessKey, Processes, Providers, Services,
+    Activities, ActivityId, Broadcasts, ConnectionId, Cx, Death, Effect, EndReason, Grants,
+    Packages, Payload, PendingIntents, ProcessId, ProcessKey, Processes, Providers, Services,
 };
 
 /// Why something is not started.
@@ -34,12 +35,15 @@ pub enum StartError {
     /// The stack takes it not.
     #[error(transparent)]
     Refused(#[from] Refused),
+    /// An address that the intent grants is not the caller's to grant.
+    #[error(transparent)]
+    NotGranted(#[from] GrantRefused),
     /// No room.
     #[error("{0}")]
     Full(String),
 }
 
-/// Who wants to start an activity, and for what.
+/// Who wants to start an activity or a service, and for what.
 #[derive(Clone, Debug, Default)]
 pub struct Wish {
     /// The caller's user; 0 is a person at the console.
@@ -50,6 +54,8 @@ pub struct Wish {
     pub flags: u32,
     /// The rest of it.
     pub payload: u64,
+    /// What it grants, if its flags say so.
+    pub addresses: Vec<Address>,
     /// The activity that asks.
     pub source: Option<ActivityId>,
     /// What it calls the result that it wants.
@@ -73,6 +79,8 @@ pub struct Server {
     pub pending: PendingIntents,
     /// What goes to many.
     pub broadcasts: Broadcasts,
+    /// Single addresses that others may reach.
+    pub grants: Grants,
     /// What a person is to know.
     pub notices: Notices,
     pub(crate) effects: Vec<Effect>,
@@ -88,6 +96,7 @@ impl Default for Server {
             providers: Providers::default(),
             pending: PendingIntents::default(),
             broadcasts: Broadcasts::default(),
+            grants: Grants::default(),
             notices: Notices::default(),
             effects: Vec::new(),
         }
@@ -129,7 +138,9 @@ impl Server {
     pub fn uninstall(&mut self, name: &str, now: u64) -> Option<Settings> {
         self.end_package(name, EndReason::PackageGone, now);
         if let Some(package) = self.packages.get(name) {
-            self.end_sticky(package.settings.uid);
+            let uid = package.settings.uid;
+            self.end_sticky(uid);
+            self.grants.end_package(uid, name, true);
         }
         self.packages.uninstall(name)
     }
@@ -149,7 +160,9 @@ impl Server {
         self.pending.end_package(name);
         self.notices.end_package(name);
         if let Some(package) = self.packages.get(name) {
-            self.broadcasts_without_package(package.settings.uid);
+            let uid = package.settings.uid;
+            self.broadcasts_without_package(uid);
+            self.grants.end_package(uid, name, false);
         }
         let own = self.processes.iter().filter(|(_, it)| it.package == name);
         let own: Vec<_> = own.map(|(id, _)| id).collect();
@@ -179,11 +192,11 @@ impl Server {
         let mut declaration = found.package.activity(found.component);
         let home = "android.intent.category.HOME";
         declaration.is_home &= wish.intent.categories.contains(home);
+        let holder = declaration.process.uid;
         let mut intent = wish.intent;
         intent.component = Some(declaration.component.clone());
         if wish.uid == 0 {
-            let uid = declaration.process.uid;
-            self.processes.forgive(uid, now, &mut self.effects);
+            self.processes.forgive(holder, now, &mut self.effects);
         }
         let start = Start {
             declaration,
@@ -193,8 +206,13 @@ impl Server {
             source: wish.source,
             request: wish.request,
         };
+        let granted = self.to_grant((wish.uid, holder), &wish.addresses, wish.flags)?;
         let (activities, mut cx) = self.activities(now);
-        Ok(activities.start(start, &mut cx)?)
+        let started = activities.start(start, &mut cx)?;
+        if let Started::New(id) | Started::Delivered(id) = started {
+            self.grant(granted, Some(Owner::Activity(id)));
+        }
+        Ok(started)
     }
 
     /// Starts a service; the number of the start.
@@ -204,15 +222,19 @@ impl Server {
     /// [`StartError`]
     pub fn start_service(
         &mut self,
-        uid: u32,
-        by: (&Intent, Payload),
+        wish: &Wish,
         kind: StartKind,
         now: u64,
     ) -> Result<i32, StartError> {
-        let declaration = self.service(uid, by.0)?;
+        let declaration = self.service(wish.uid, &wish.intent)?;
+        let holder = declaration.process.uid;
+        let granted = self.to_grant((wish.uid, holder), &wish.addresses, wish.flags)?;
         let (services, mut cx) = self.services(now);
-        let started = services.start(&declaration, by.1, kind, &mut cx);
-        started.map_err(|it| StartError::Full(it.to_string()))
+        let started = services.start(&declaration, Payload(wish.payload), kind, &mut cx);
+        let started = started.map_err(|it| StartError::Full(it.to_string()))?;
+        let id = self.services.find(&declaration.component);
+        self.grant(granted, id.map(Owner::Service));
+        Ok(started)
     }
 
     /// Binds a service.
@@ -260,7 +282,7 @@ impl Server {
         let process = self.processes.get(client).ok_or(StartError::NotFound)?;
         let found = self.packages.provider(authority);
         let found = found.ok_or(StartError::NotFound)?;
-        self.packages.may_use(process.key.uid, &found)?;
+        self.may_use(process.key.uid, &found)?;
         let key = found.package.process_of(found.component);
         let name = found.name();
         let mut cx = Cx {
@@ -370,6 +392,7 @@ impl Server {
         self.services.assert_consistent(&self.processes);
         self.providers.assert_consistent(&self.processes);
         self.pending.assert_consistent();
+        self.grants.assert_consistent();
         self.notices.assert_consistent();
         self.broadcasts.assert_consistent(&self.processes);
         let is_installed = |name: &str| self.packages.get(name).is_some();

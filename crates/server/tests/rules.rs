@@ -9,6 +9,7 @@ use fastrand::Rng;
 use intent::{Component, Intent, Uri};
 use server::activities::{FinishTask, flags};
 use server::broadcasts::{Outcome, Registration, Sender, Shout, Target};
+use server::grants::{Address, READ};
 use server::pending::PendingKind;
 use server::providers::Hold;
 use server::server::Wish;
@@ -23,7 +24,8 @@ const EVENTS: usize = 250;
 const SEED: u64 = 2_200;
 const PACKAGES: [&str; 3] = ["p.one", "p.two", "p.three"];
 const CLASSES: [&str; 5] = ["A", "B", "C", "D", "E"];
-const FLAGS: [u32; 10] = [
+const FLAGS: [u32; 11] = [
+    READ,
     flags::NO_HISTORY,
     flags::SINGLE_TOP,
     flags::NEW_TASK,
@@ -120,10 +122,22 @@ impl World {
         it.uses_permissions = vec![sticky.to_owned()];
         let mut provider = component(ComponentKind::Provider, "Facts");
         provider.authorities = vec![format!("{package}.facts")];
+        provider.access.is_granted = true;
+        provider.is_exported = false;
         it.application.components.push(provider);
         let now = self.now;
         // Older versions are refused, which is fine.
         let _ = self.server.install(signed(it, "s"), now);
+    }
+
+    fn addresses(&mut self) -> Vec<Address> {
+        let text = format!("content://p.one.facts/{}", self.rng.u8(..3));
+        let count = self.rng.usize(..2);
+        Address::new(&text)
+            .into_iter()
+            .cycle()
+            .take(count)
+            .collect()
     }
 
     fn start_activity(&mut self) {
@@ -138,6 +152,7 @@ impl World {
             intent: self.intent(),
             flags,
             payload: self.rng.u64(..),
+            addresses: self.addresses(),
             source,
             request: self.rng.bool().then_some(3),
         };
@@ -158,9 +173,15 @@ impl World {
             (0 | 1, _, _) => {
                 let kinds = [StartKind::Ordinary, StartKind::Foreground];
                 let kind = kinds[self.rng.usize(..2)];
-                let _ = self
-                    .server
-                    .start_service(uid, (&intent, payload), kind, now);
+                let wish = Wish {
+                    uid,
+                    intent,
+                    flags: self.rng.u32(..4),
+                    payload: payload.0,
+                    addresses: self.addresses(),
+                    ..Wish::default()
+                };
+                let _ = self.server.start_service(&wish, kind, now);
             }
             (2 | 3, Some(client), _) => {
                 let flags = if self.rng.bool() { AUTO_CREATE } else { 0 };

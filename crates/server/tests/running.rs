@@ -73,10 +73,14 @@ impl World {
     }
 
     fn start_worker(&mut self) {
-        let by = (&named("Worker"), Payload(1));
+        let wish = Wish {
+            intent: named("Worker"),
+            payload: 1,
+            ..Wish::default()
+        };
         let started = self
             .server
-            .start_service(0, by, StartKind::Ordinary, self.now);
+            .start_service(&wish, StartKind::Ordinary, self.now);
         started.expect("it is there");
     }
 

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //! A crash after each step of each change: what was acknowledged is there, and nothing by halves.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
+use server::grants::KeptGrant;
 use server::packages::{Enabled, Settings};
 use server::store::simulated::SimulatedDisk;
 use server::store::{Disk, Store, StoreError};
@@ -11,22 +12,27 @@ const SEED: u64 = 22;
 /// Crashes differ in what they leave, so each step is tried so often.
 const TRIES: u64 = 24;
 
-type Model = BTreeMap<String, (u64, Vec<u8>)>;
+/// Packages with version and code, and who keeps a grant of whose.
+type Model = (BTreeMap<String, (u64, Vec<u8>)>, BTreeSet<(String, String)>);
 
 #[derive(Clone, Copy, Debug)]
 enum Change {
     Install(&'static str, u64),
     Switch(&'static str),
+    Lend(&'static str, &'static str),
     Remove(&'static str),
 }
 
-const SCRIPT: [Change; 8] = [
+const SCRIPT: [Change; 11] = [
     Change::Install("p.one", 1),
     Change::Install("p.two", 1),
     Change::Install("p.one", 2),
+    Change::Lend("p.two", "p.one"),
     Change::Switch("p.two"),
+    Change::Lend("p.two", "p.two"),
     Change::Remove("p.one"),
     Change::Install("p.one", 3),
+    Change::Lend("p.one", "p.two"),
     Change::Remove("p.two"),
     Change::Install("p.three", 1),
 ];
@@ -63,34 +69,52 @@ fn apply(store: &mut Store<SimulatedDisk>, change: Change) -> Result<(), StoreEr
             found.enabled = Enabled::Disabled;
             store.put(&found)
         }
+        Change::Lend(holder, provider) => {
+            let mut grants = store.grants().to_vec();
+            grants.push(KeptGrant {
+                holder: holder.to_owned(),
+                provider: provider.to_owned(),
+                address: "content://a/\u{1}".to_owned(),
+                is_prefix: false,
+                modes: 1,
+                since_ms: 7,
+            });
+            store.put_grants(grants)
+        }
         Change::Remove(name) => store.remove(name),
     }
 }
 
 fn model(changes: &[Change]) -> Model {
-    let mut model = Model::new();
+    let (mut model, mut grants) = Model::default();
     for change in changes {
         match *change {
             Change::Install(name, version) => {
                 model.insert(name.to_owned(), (version, code(name, version)));
             }
             Change::Switch(_) => {}
+            Change::Lend(holder, provider) => {
+                grants.insert((holder.to_owned(), provider.to_owned()));
+            }
             Change::Remove(name) => {
                 model.remove(name);
+                grants.retain(|(holder, provider)| holder != name && provider != name);
             }
         }
     }
-    model
+    (model, grants)
 }
 
 fn kept(store: &mut Store<SimulatedDisk>) -> Model {
     let all: Vec<Settings> = store.packages().cloned().collect();
-    let mut model = Model::new();
+    let mut packages = BTreeMap::new();
     for it in all {
         let code = store.code(&it).expect("each has its code");
-        model.insert(it.name, (it.version, code));
+        packages.insert(it.name, (it.version, code));
     }
-    model
+    let grants = store.grants().iter();
+    let grants = grants.map(|it| (it.holder.clone(), it.provider.clone()));
+    (packages, grants.collect())
 }
 
 /// Steps of the whole script, without a crash.
@@ -139,7 +163,7 @@ fn crash(step: u64, rng: &mut fastrand::Rng) {
         found == before || found == after,
         "step {step}: {found:?} is neither {before:?} nor {after:?}"
     );
-    let names: Vec<_> = found.keys().cloned().collect();
+    let names: Vec<_> = found.0.keys().cloned().collect();
     assert_eq!(store.disk().places().expect("names"), names, "a place each");
     assert_eq!(
         store.disk().codes().expect("names").len(),
@@ -148,7 +172,7 @@ fn crash(step: u64, rng: &mut fastrand::Rng) {
     );
     // And it goes on.
     apply(&mut store, Change::Install("p.new", 1)).expect("it goes on");
-    assert!(kept(&mut store).contains_key("p.new"));
+    assert!(kept(&mut store).0.contains_key("p.new"));
 }
 
 #[test]

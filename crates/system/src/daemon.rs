@@ -34,6 +34,7 @@ use server::{Death, ProcessId, ProcessKey};
 use crate::agent::{Agent, ISystemStub};
 use crate::disk::{Place, RealDisk};
 use crate::door::Door;
+use crate::keeper::Keeper;
 use crate::protocol::BoundRow;
 use crate::remains::{adopt_orphans, end_all_of};
 use crate::state::{Start, State};
@@ -159,6 +160,7 @@ pub enum SystemError {
 pub(crate) struct Shared {
     state: PiMutex<State>,
     pub(crate) store: PiMutex<Store<RealDisk>>,
+    pub(crate) keeper: Keeper,
     pub(crate) host: Arc<dyn Host>,
     /// The store's folder, for paths.
     pub(crate) place: Place,
@@ -239,6 +241,7 @@ pub fn open(options: &Options, host: Arc<dyn Host>) -> Result<Daemon, SystemErro
     let shared = Arc::new(Shared {
         state: PiMutex::new(state),
         store: PiMutex::new(store),
+        keeper: Keeper::default(),
         host,
         place: Place::new(place),
         bell: Bell::new().map_err(machine)?,
@@ -300,6 +303,7 @@ fn restored(
             });
         restored.map_err(fault)?;
     }
+    state.server.restore_grants(store.grants());
     if rt::process::uid() == 0 {
         // A server that was killed took its applications with it, and not what they had started.
         for package in state.server.packages.iter() {

@@ -24,6 +24,7 @@ mod contents;
 pub mod daemon;
 mod disk;
 mod door;
+mod keeper;
 mod logs;
 mod payloads;
 pub mod protocol;

@@ -118,7 +118,8 @@ pub(crate) fn size(wish: &Wish) -> usize {
         &wish.component,
     ];
     let texts = texts.into_iter().flatten();
-    let all = texts.chain(&wish.categories).chain(&wish.extras);
+    let lists = [&wish.categories, &wish.extras, &wish.addresses];
+    let all = texts.chain(lists.into_iter().flatten());
     // Each text has a head of its own.
     let parcels = weight(&wish.whole) + weight(&wish.fill);
     parcels + all.map(|it| it.len() + 24).sum::<usize>()

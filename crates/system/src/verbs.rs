@@ -17,12 +17,12 @@ use rustix::fs::{SealFlags, fcntl_get_seals};
 use server::broadcasts::{Sender, Shout};
 use server::packages::{Best, Candidate, Grant, Installed, Kind};
 use server::processes::ProcessState;
-use server::server::Wish as Asked;
 use server::services::StartKind;
 use server::store::Store;
 use server::{Notices, Payload, ProcessKey};
 
 use crate::agent::Wish;
+use crate::agent::grants::asked;
 use crate::bridge::keys;
 use crate::daemon::Shared;
 use crate::disk::PACKAGE_BYTES_MAX;
@@ -231,15 +231,8 @@ fn start_activity(shared: &Shared, intention: &Intention) -> Outcome {
     shared.with(|state| {
         let (intent, payload) = kept(state, &intention)?;
         let found = component(state, Kind::Activity, &intent)?;
-        let asked = Asked {
-            uid: 0,
-            intent,
-            flags: intention.flags,
-            payload: payload.0,
-            source: None,
-            request: None,
-        };
-        let now = Monotonic.now_ns();
+        let asked = asked(0, &wish(&intention), intent, payload);
+        let (asked, now) = (asked.map_err(|it| it.to_string())?, Monotonic.now_ns());
         let started = state.server.start_activity(asked, now);
         started.map_err(|it| it.to_string())?;
         state.payloads.resolve(payload, &found);
@@ -251,8 +244,9 @@ fn start_service(shared: &Shared, intention: &Intention) -> Outcome {
     shared.with(|state| {
         let (intent, payload) = kept(state, intention)?;
         let found = component(state, Kind::Service, &intent)?;
-        let (by, now) = ((&intent, payload), Monotonic.now_ns());
-        let started = state.server.start_service(0, by, StartKind::Ordinary, now);
+        let asked = asked(0, &wish(intention), intent, payload);
+        let (asked, now) = (asked.map_err(|it| it.to_string())?, Monotonic.now_ns());
+        let started = state.server.start_service(&asked, StartKind::Ordinary, now);
         started.map_err(|it| it.to_string())?;
         state.payloads.resolve(payload, &found);
         Ok(format!("started {}", flat(&found)))

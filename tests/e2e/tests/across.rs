@@ -109,3 +109,69 @@ fn in_order(world: &World) {
     assert_eq!(world.log(GIVER, "First"), ["found 9", "found 8"]);
     assert_eq!(world.log(GIVER, "Middle"), ["found 912", "found 812"]);
 }
+
+/// By an intent, as long as who got it lives; by name, until it is taken back; kept over the
+/// server's end.
+#[test]
+fn an_address_is_lent_and_nothing_beside_it() {
+    let mut world = World::begin();
+    for app in ["giver", "taker"] {
+        world.install(app);
+    }
+    world.said(&["am", "start", "-n", "org.example.giver/.Lend"]);
+    world.await_line(TAKER, "Borrow", "kept /open/kept r");
+    let lent = ["secret is not granted", "returned -1"];
+    assert_eq!(world.log(GIVER, "Lend"), lent);
+    let said = [
+        "reads /open/1 true, granted",
+        "reads /open/2 true, granted",
+        "reads /open/3 not",
+        "writes /open/1 not",
+        "reads /news/1 true",
+        "reads /other not",
+        "kept",
+        "reads /open/kept true, granted",
+        "writes /open/all/below true",
+        "keeps /open/all not",
+        "keeps /open/kept",
+        "kept /open/kept r",
+    ];
+    assert_eq!(world.log(TAKER, "Borrow"), said);
+    world.await_true("a grant ends with its activity", || {
+        world.said(&[
+            "am",
+            "start",
+            "-n",
+            "org.example.taker/.Borrow",
+            "-a",
+            "look",
+        ]);
+        world
+            .log(TAKER, "Look")
+            .contains(&"it has ended".to_owned())
+    });
+    let is_kept = || {
+        let state = std::fs::read_to_string(world.state().join("state"));
+        state.is_ok_and(|it| it.contains("content://org.example.giver.lent/open/kept"))
+    };
+    world.await_true("it is kept", is_kept);
+    world.server.take().expect("it runs").kill_alone();
+    world.start();
+    let again = [
+        "am",
+        "start",
+        "-n",
+        "org.example.taker/.Borrow",
+        "-a",
+        "after",
+    ];
+    world.said(&again);
+    world.await_line(TAKER, "Borrow", "kept");
+    let said = [
+        "reads /open/kept true, granted",
+        "writes /open/all/below not",
+        "reads /open/kept not",
+        "kept",
+    ];
+    assert_eq!(world.log(TAKER, "Borrow"), said);
+}

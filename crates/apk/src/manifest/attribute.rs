@@ -26,6 +26,7 @@ pub(super) const PROCESS: u32 = 0x0101_0011;
 pub(super) const TASK_AFFINITY: u32 = 0x0101_0012;
 pub(super) const AUTHORITIES: u32 = 0x0101_0018;
 pub(super) const INIT_ORDER: u32 = 0x0101_001a;
+pub(super) const GRANT_URI_PERMISSIONS: u32 = 0x0101_001b;
 pub(super) const PRIORITY: u32 = 0x0101_001c;
 pub(super) const LAUNCH_MODE: u32 = 0x0101_001d;
 pub(super) const CONFIG_CHANGES: u32 = 0x0101_001f;

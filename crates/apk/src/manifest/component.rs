@@ -120,10 +120,7 @@ impl Component {
                 .flat_map(|it| it.split(';'))
                 .map(str::to_owned)
                 .collect(),
-            access: Access {
-                read: at.text(attribute::READ_PERMISSION)?,
-                write: at.text(attribute::WRITE_PERMISSION)?,
-            },
+            access: Access::parse(document, index, resources)?,
             init_order: at.integer(attribute::INIT_ORDER)?.unwrap_or(0),
             intent_filters: Vec::new(),
             meta_data: Vec::new(),
@@ -163,11 +160,96 @@ pub struct Access {
     pub read: Option<String>,
     /// writePermission.
     pub write: Option<String>,
+    /// grantUriPermissions: may who reaches an address let others reach it?
+    pub is_granted: bool,
+    /// Addresses that may be granted, by their paths; empty if all may.
+    pub granted_paths: Vec<PathPattern>,
+    /// Paths with permissions of their own.
+    pub paths: Vec<PathAccess>,
 }
 
 impl Access {
+    fn parse(document: &Document, index: usize, resources: &Resources<'_>) -> Result<Self, Error> {
+        let element = &document.elements()[index];
+        let at = Attributes { element, resources };
+        let granted = at.boolean(attribute::GRANT_URI_PERMISSIONS)?;
+        let mut access = Self {
+            read: at.text(attribute::READ_PERMISSION)?,
+            write: at.text(attribute::WRITE_PERMISSION)?,
+            is_granted: granted.unwrap_or(false),
+            ..Self::default()
+        };
+        for (_, element) in document.children(index) {
+            let at = Attributes { element, resources };
+            match &*element.name {
+                _ if element.namespace.is_some() => {}
+                "path-permission" => access.paths.extend(PathAccess::parse(at)?),
+                "grant-uri-permission" => access.granted_paths.extend(PathPattern::parse(at)?),
+                _ => {}
+            }
+        }
+        access.is_granted |= !access.granted_paths.is_empty();
+        Ok(access)
+    }
+
     fn is_plain(&self) -> bool {
         *self == Self::default()
+    }
+}
+
+/// A pattern for the path of an address.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct PathPattern {
+    /// As `android.os.PatternMatcher` numbers them: 0 literal, 1 prefix, 2 simple, 3 with sets and
+    /// counts, 4 suffix.
+    pub kind: i32,
+    /// The pattern.
+    pub text: String,
+}
+
+impl PathPattern {
+    /// Of several the last in this order counts, as on Android. None if there is none.
+    fn parse(at: Attributes<'_>) -> Result<Option<Self>, Error> {
+        let kinds = [
+            (4, attribute::PATH_SUFFIX),
+            (3, attribute::PATH_ADVANCED_PATTERN),
+            (2, attribute::PATH_PATTERN),
+            (1, attribute::PATH_PREFIX),
+            (0, attribute::PATH),
+        ];
+        for (kind, attribute) in kinds {
+            if let Some(text) = at.text(attribute)? {
+                return Ok(Some(Self { kind, text }));
+            }
+        }
+        Ok(None)
+    }
+}
+
+/// What who reads or changes data of some paths needs: one of these or the provider's own.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct PathAccess {
+    /// Which paths.
+    pub path: PathPattern,
+    /// readPermission.
+    pub read: Option<String>,
+    /// writePermission.
+    pub write: Option<String>,
+}
+
+impl PathAccess {
+    /// None if it names no path or no permission: Android passes it over.
+    fn parse(at: Attributes<'_>) -> Result<Option<Self>, Error> {
+        let both = at.text(attribute::PERMISSION)?;
+        let read = at
+            .text(attribute::READ_PERMISSION)?
+            .or_else(|| both.clone());
+        let write = at.text(attribute::WRITE_PERMISSION)?.or(both);
+        let path = PathPattern::parse(at)?;
+        let names_one = read.is_some() || write.is_some();
+        Ok(path
+            .filter(|_| names_one)
+            .map(|path| Self { path, read, write }))
     }
 }
 

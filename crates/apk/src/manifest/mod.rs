@@ -13,6 +13,7 @@ use serde::Serialize;
 
 pub use component::{
     Access, Component, ComponentKind, DataPattern, Extension, IntentFilter, Launch, MetaData,
+    PathAccess, PathPattern,
 };
 
 use crate::manifest::attribute::{Attributes, Resources};

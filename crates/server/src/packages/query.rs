@@ -5,9 +5,10 @@ use std::cmp::Reverse;
 use std::collections::HashSet;
 
 use apk::ComponentKind;
-use intent::{Component, Intent, Match};
+use intent::{Component, Intent, Match, Pattern, PatternKind};
 
 use super::{Enabled, FIRST_UID, Package, Packages};
+use crate::grants::{Address, READ, WRITE};
 
 /// Only filters of the category DEFAULT.
 pub const MATCH_DEFAULT_ONLY: u64 = 0x0001_0000;
@@ -196,9 +197,42 @@ impl Packages {
     }
 }
 
+impl Found<'_> {
+    /// May who reaches this address of the provider's let others reach it?
+    pub fn lets_grant(&self, address: &Address) -> bool {
+        let access = &self.component.access;
+        let (path, mut all) = (address.path(), access.granted_paths.iter());
+        access.is_granted && (access.granted_paths.is_empty() || all.any(|it| matches(it, &path)))
+    }
+}
+
 impl Packages {
-    /// May this user reach the provider, to read or to change its data? Its process asks once more
-    /// for each.
+    /// Has this user these modes for an address of the provider's by permission, without a grant? A
+    /// path's own permission is as good as the provider's, and where there is one, who lacks both
+    /// has nothing.
+    pub fn holds(&self, uid: u32, found: &Found<'_>, address: &Address, modes: u32) -> bool {
+        if uid < FIRST_UID || uid == found.package.settings.uid {
+            return true;
+        }
+        if !found.component.is_exported {
+            return false;
+        }
+        let (access, both) = (&found.component.access, &found.component.permission);
+        let path = address.path();
+        let own = || access.paths.iter().filter(|it| matches(&it.path, &path));
+        let is_met = |whole: &Option<String>, own: Vec<&String>| {
+            let whole = whole.as_ref().or(both.as_ref());
+            let is_open = whole.is_none() && own.is_empty();
+            is_open || whole.into_iter().chain(own).any(|it| self.may(uid, it))
+        };
+        let reads = || own().filter_map(|it| it.read.as_ref()).collect();
+        let writes = || own().filter_map(|it| it.write.as_ref()).collect();
+        (modes & READ == 0 || is_met(&access.read, reads()))
+            && (modes & WRITE == 0 || is_met(&access.write, writes()))
+    }
+
+    /// May this user reach the provider, to read or to change some of its data? Its process asks
+    /// once more for each address.
     ///
     /// # Errors
     ///
@@ -212,14 +246,28 @@ impl Packages {
         }
         let (access, both) = (&found.component.access, &found.component.permission);
         let all = [&access.read, &access.write].map(|it| it.as_ref().or(both.as_ref()));
+        let mut own = access.paths.iter().flat_map(|it| [&it.read, &it.write]);
         let is_open = all
             .iter()
-            .any(|it| it.is_none_or(|name| self.may(uid, name)));
+            .any(|it| it.is_none_or(|name| self.may(uid, name)))
+            || own.any(|it| it.as_ref().is_some_and(|name| self.may(uid, name)));
         match all[0] {
             Some(name) if !is_open => Err(Denied::Permission(found.name(), name.clone())),
             _ => Ok(()),
         }
     }
+}
+
+/// By a pattern of a manifest; one that cannot be read matches nothing.
+fn matches(pattern: &apk::PathPattern, path: &str) -> bool {
+    let kind = match pattern.kind {
+        0 => PatternKind::Literal,
+        1 => PatternKind::Prefix,
+        2 => PatternKind::SimpleGlob,
+        3 => PatternKind::AdvancedGlob,
+        _ => PatternKind::Suffix,
+    };
+    Pattern::new(kind, pattern.text.as_str()).is_some_and(|it| it.matches(path))
 }
 
 fn is_seen(found: &Found<'_>, flags: u64) -> bool {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What is kept over a kill −9: the settings of packages, and where their code and data lie.
+//! What is kept over a kill −9: the settings of packages, where their code and data lie, and grants
+//! of addresses.
 //!
 //! A change is one snapshot, written beside the old one, made durable, and renamed over it: that
 //! rename is when it happens. What lies around it is tidied up by who opens the store next. Only
@@ -11,6 +12,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
+use crate::grants::KeptGrant;
 use crate::packages::Settings;
 
 /// The snapshot.
@@ -110,6 +112,9 @@ pub enum StoreError {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 struct State {
     packages: BTreeMap<String, Settings>,
+    /// Snapshots of before there were any have none.
+    #[serde(default)]
+    grants: Vec<KeptGrant>,
 }
 
 /// The store.
@@ -213,8 +218,29 @@ impl<D: Disk> Store<D> {
     pub fn remove(&mut self, package: &str) -> Result<(), StoreError> {
         let mut next = self.state.clone();
         next.packages.remove(package);
+        let is_its = |it: &KeptGrant| it.holder == package || it.provider == package;
+        next.grants.retain(|it| !is_its(it));
         self.commit(next)?;
         self.tidy()
+    }
+
+    /// Grants of addresses that packages keep.
+    pub fn grants(&self) -> &[KeptGrant] {
+        &self.state.grants
+    }
+
+    /// These are kept, and no others. When this returns, it is so.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError`]
+    pub fn put_grants(&mut self, grants: Vec<KeptGrant>) -> Result<(), StoreError> {
+        if grants == self.state.grants {
+            return Ok(());
+        }
+        let mut next = self.state.clone();
+        next.grants = grants;
+        self.commit(next)
     }
 
     fn commit(&mut self, next: State) -> Result<(), StoreError> {

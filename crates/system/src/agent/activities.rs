@@ -4,9 +4,11 @@
 use binder::stub::{Answer, Exception};
 use server::Payload;
 use server::activities::{FinishTask, Refused, Started};
+use server::grants::Owner;
 use server::server::{StartError, Wish as Asked};
 
-use super::{Event, ISystemProxy, Wish, refused};
+use super::grants::{asked, granted};
+use super::{Event, ISystemProxy, Wish, refused, security, too_much};
 use crate::payloads::flat;
 
 /// What became of a start, as takt.server.ActivityStack has it.
@@ -26,13 +28,11 @@ impl Event<'_> {
     ) -> Answer<Vec<i64>> {
         let payload = self.keep(wish)?;
         let intent = self.state.payloads.get(payload).map(|it| it.intent.clone());
+        let asked = asked(self.uid, wish, intent.unwrap_or_default(), payload);
         let asked = Asked {
-            uid: self.uid,
-            intent: intent.unwrap_or_default(),
-            flags: wish.flags.cast_unsigned(),
-            payload: payload.0,
             source: self.activity(source),
             request,
+            ..asked.map_err(too_much)?
         };
         let started = match self.state.server.start_activity(asked, self.now) {
             Ok(started) => started,
@@ -71,17 +71,29 @@ impl Event<'_> {
         &mut self,
         activity: i64,
         code: i32,
-        data: &Wish,
+        wish: &Wish,
         task: i32,
     ) -> Answer<()> {
         let Some(id) = self.activity(activity) else {
             return Ok(());
         };
-        let data = match data.whole.bytes.is_empty() {
+        let data = match wish.whole.bytes.is_empty() {
             true => None,
-            false => Some(self.keep(data)?),
+            false => Some(self.keep(wish)?),
         };
         let task = FinishTask::of(task);
+        // Who waits for the result reaches what it grants.
+        let activities = &self.state.server.activities;
+        let caller = activities.caller(id);
+        let caller = caller.and_then(|it| Some((it, activities.get(it)?.declaration.process.uid)));
+        if let Some((caller, uid)) = caller {
+            let addresses = granted(wish).map_err(too_much)?;
+            let server = &mut self.state.server;
+            let flags = wish.flags.cast_unsigned();
+            let given = server.to_grant((self.uid, uid), &addresses, flags);
+            let given = given.map_err(|it| security(&it))?;
+            server.grant(given, Some(Owner::Activity(caller)));
+        }
         let (activities, mut cx) = self.state.server.activities(self.now);
         activities.finish(id, code, data, task, &mut cx);
         Ok(())

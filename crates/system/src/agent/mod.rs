@@ -6,6 +6,7 @@
 
 mod activities;
 mod broadcasts;
+pub(crate) mod grants;
 mod notices;
 mod packages;
 mod pending;
@@ -30,12 +31,12 @@ use server::server::StartError;
 use server::{ActivityId, ConnectionId, Payload, ProcessId, ServiceId};
 
 pub(crate) use stubs::{
-    IApp, IAppProxy, ISystem, ISystemProxy, ISystemStub, Notice, Outcome, Receiver, Shout, Step,
-    Whole, Wish,
+    IApp, IAppProxy, ISystem, ISystemProxy, ISystemStub, Kept, Notice, Outcome, Receiver, Shout,
+    Step, Whole, Wish,
 };
 
 use crate::daemon::Shared;
-use crate::payloads::TooMuch;
+use crate::keeper::Keeper;
 use crate::senders::SenderNode;
 use crate::state::State;
 
@@ -103,14 +104,14 @@ fn security(error: &impl ToString) -> Failure {
     Exception::new(Exception::SECURITY, error.to_string()).into()
 }
 
-fn too_much(error: TooMuch) -> Failure {
+fn too_much(error: impl ToString) -> Failure {
     Exception::new(Exception::ILLEGAL_ARGUMENT, error.to_string()).into()
 }
 
 /// What an exception says best; the rest is a number or null.
 fn refused(error: &StartError) -> Option<Failure> {
     let code = match error {
-        StartError::Denied(_) => Exception::SECURITY,
+        StartError::Denied(_) | StartError::NotGranted(_) => Exception::SECURITY,
         StartError::Full(_) => Exception::ILLEGAL_STATE,
         StartError::Ambiguous(_) => Exception::UNSUPPORTED_OPERATION,
         StartError::NotFound | StartError::Refused(_) => return None,
@@ -359,5 +360,38 @@ impl ISystem for Agent {
             it.withdraw_all();
             Ok(())
         })
+    }
+
+    fn grant_address(&self, target: &str, address: &str, flags: i32) -> Answer<()> {
+        self.with(|it| it.grant_address(target, address, flags))
+    }
+
+    fn revoke_address(&self, target: Option<&str>, address: &str, modes: i32) -> Answer<()> {
+        if self.with(|it| Ok(it.revoke_address(target, address, modes)))? {
+            Keeper::changed(&self.0);
+        }
+        Ok(())
+    }
+
+    fn has_address(&self, address: &str, pid: i32, user: i32, flags: i32) -> Answer<bool> {
+        self.with(|it| Ok(it.has_address(address, pid, user.cast_unsigned(), flags)))
+    }
+
+    fn keep_address(&self, address: &str, modes: i32) -> Answer<()> {
+        self.with(|it| it.keep_address(address, modes))?;
+        Keeper::changed(&self.0);
+        Ok(())
+    }
+
+    fn release_address(&self, address: &str, modes: i32) -> Answer<bool> {
+        let is_there = self.with(|it| Ok(it.release_address(address, modes)))?;
+        if is_there {
+            Keeper::changed(&self.0);
+        }
+        Ok(is_there)
+    }
+
+    fn kept_addresses(&self, is_of_others: bool) -> Answer<Vec<Kept>> {
+        self.with(|it| Ok(it.kept_addresses(is_of_others)))
     }
 }

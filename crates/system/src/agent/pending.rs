@@ -4,11 +4,13 @@
 use binder::Binder;
 use binder::stub::Answer;
 use server::broadcasts::{Outcome, Sender, Shout};
+use server::grants::{MODES, PERSISTABLE, PREFIX};
 use server::pending::{IMMUTABLE, Pending, PendingKind};
-use server::server::{StartError, Wish as Asked};
+use server::server::StartError;
 use server::services::StartKind;
 
-use super::{Event, Wish, full, refused, security};
+use super::grants::asked;
+use super::{Event, Wish, full, refused, security, too_much};
 use crate::payloads::intent_of;
 
 /// `ActivityManager.START_CANCELED` and its kin.
@@ -72,7 +74,8 @@ fn fill(wish: &mut Wish, by: &Wish, flags: u32) {
     if by.component.is_some() && has(fill_in::COMPONENT) {
         wish.component.clone_from(&by.component);
     }
-    wish.flags |= by.flags;
+    // Who sends it grants nothing in the creator's name.
+    wish.flags |= by.flags & !(MODES | PERSISTABLE | PREFIX).cast_signed();
     wish.fill.clone_from(&by.whole);
     wish.fill_flags = flags.cast_signed();
 }
@@ -196,14 +199,8 @@ impl Event<'_> {
 
     fn send_activity(&mut self, uid: u32, wish: &Wish) -> Answer<i32> {
         let payload = self.keep(wish)?;
-        let asked = Asked {
-            uid,
-            intent: intent_of(wish),
-            flags: wish.flags.cast_unsigned() | NEW_TASK,
-            payload: payload.0,
-            source: None,
-            request: None,
-        };
+        let mut asked = asked(uid, wish, intent_of(wish), payload).map_err(too_much)?;
+        asked.flags |= NEW_TASK;
         match self.state.server.start_activity(asked, self.now) {
             Ok(started) => {
                 self.resolve(payload, started);
@@ -215,8 +212,8 @@ impl Event<'_> {
 
     fn send_service(&mut self, uid: u32, wish: &Wish, kind: StartKind) -> Answer<i32> {
         let (intent, payload) = self.kept(wish)?;
-        let server = &mut self.state.server;
-        match server.start_service(uid, (&intent, payload), kind, self.now) {
+        let asked = asked(uid, wish, intent, payload).map_err(too_much)?;
+        match self.state.server.start_service(&asked, kind, self.now) {
             Ok(_) => Ok(0),
             Err(error) => outcome(&error),
         }

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use binder::Binder;
 use binder::stub::{Answer, Exception};
-use intent::Uri;
+use server::grants::Address;
 use server::packages::Kind;
 use server::providers::{Acquired, Hold, ProviderStep};
 use server::server::StartError;
@@ -14,17 +14,8 @@ use super::{Event, IAppProxy, ISystemProxy, Step, full, security};
 use crate::contents::{AUTHORITIES_MAX, AUTHORITY_BYTES_MAX};
 use crate::payloads::{component, flat};
 
-/// Addresses in one change, and bytes of each.
+/// Addresses in one change.
 const ADDRESSES_MAX: usize = 64;
-const ADDRESS_BYTES_MAX: usize = 2_048;
-
-/// Who provides an address: it may be for a user of Android's, of whom there is one.
-fn authority_of(address: &str) -> Option<String> {
-    let rest = address.strip_prefix("content://")?;
-    let whole = rest.split(['/', '?', '#']).next()?;
-    let name = whole.rsplit_once('@').map_or(whole, |(_, it)| it);
-    (Uri::new(address.to_owned()).scheme() == Some("content")).then(|| name.to_owned())
-}
 
 impl Event<'_> {
     pub(super) fn publish_providers(&mut self, names: &[String], binders: &[Binder]) {
@@ -78,7 +69,7 @@ impl Event<'_> {
         let name = component(name)?;
         let server = &self.state.server;
         let found = server.packages.named(Kind::Provider, &name)?;
-        server.packages.may_use(self.uid, &found).ok()?;
+        server.may_use(self.uid, &found).ok()?;
         let home = server.providers.place(&name)?;
         self.state.contents.binder(&name, home)
     }
@@ -106,27 +97,27 @@ impl Event<'_> {
 
     /// May this user reach who provides this?
     fn may_use(&self, uid: u32, authority: &str) -> bool {
-        let packages = &self.state.server.packages;
-        let found = packages.provider(authority);
-        found.is_some_and(|it| packages.may_use(uid, &it).is_ok())
+        let server = &self.state.server;
+        let found = server.packages.provider(authority);
+        found.is_some_and(|it| server.may_use(uid, &it).is_ok())
     }
 
     pub(super) fn changed(&mut self, addresses: &[String], flags: i32) -> Answer<()> {
-        let is_large = addresses.iter().any(|it| it.len() > ADDRESS_BYTES_MAX);
-        if addresses.len() > ADDRESSES_MAX || is_large {
+        if addresses.len() > ADDRESSES_MAX {
             let text = format!("{} addresses in one change", addresses.len());
             return Err(Exception::new(Exception::ILLEGAL_ARGUMENT, text).into());
         }
         for address in addresses {
-            let Some(authority) = authority_of(address).filter(|it| self.may_use(self.uid, it))
-            else {
+            let known = Address::new(address);
+            let Some(known) = known.filter(|it| self.may_use(self.uid, it.authority())) else {
                 let text = format!("{address}: nobody that this process reaches provides it");
                 return Err(security(&text));
             };
-            for process in self.state.contents.observers(&authority) {
+            let authority = known.authority();
+            for process in self.state.contents.observers(authority) {
                 let uid = self.state.server.processes.get(process);
                 let uid = uid.map(|it| it.key.uid);
-                if process != self.process && uid.is_some_and(|it| self.may_use(it, &authority)) {
+                if process != self.process && uid.is_some_and(|it| self.may_use(it, authority)) {
                     let step = Step {
                         kind: ISystemProxy::STEP_CHANGE,
                         numbers: vec![flags.into()],
@@ -138,23 +129,5 @@ impl Event<'_> {
             }
         }
         Ok(())
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::authority_of;
-
-    #[test]
-    fn an_authority_is_cut_from_its_address() {
-        for (address, expected) in [
-            ("content://p.q/rows/1", Some("p.q")),
-            ("content://0@p.q", Some("p.q")),
-            ("content://p.q?x=a/b@c", Some("p.q")),
-            ("http://p.q/rows", None),
-            ("rows", None),
-        ] {
-            assert_eq!(authority_of(address).as_deref(), expected, "{address}");
-        }
     }
 }

@@ -9,7 +9,8 @@ use server::server::StartError;
 use server::services::{AfterStart, StartKind};
 use server::{ConnectionId, Payload};
 
-use super::{Event, Wish, refused};
+use super::grants::asked;
+use super::{Event, Wish, refused, too_much};
 use crate::payloads::flat;
 
 impl Event<'_> {
@@ -38,11 +39,8 @@ impl Event<'_> {
             true => StartKind::Foreground,
             false => StartKind::Ordinary,
         };
-        let by = (&intent, payload);
-        let started = self
-            .state
-            .server
-            .start_service(self.uid, by, kind, self.now);
+        let asked = asked(self.uid, wish, intent.clone(), payload).map_err(too_much)?;
+        let started = self.state.server.start_service(&asked, kind, self.now);
         match started {
             Ok(_) => Ok(self.taker(&intent)),
             Err(error) => missing(&error, None),

@@ -197,6 +197,18 @@ pub trait ISystem: Send + Sync + 'static {
     fn withdraw(&self, tag: Option<&str>, id: i32, is_of_service: bool) -> ::binder::stub::Answer<()>;
     /// Code 44.
     fn withdraw_all(&self) -> ::binder::stub::Answer<()>;
+    /// Code 45.
+    fn grant_address(&self, target: &str, address: &str, flags: i32) -> ::binder::stub::Answer<()>;
+    /// Code 46.
+    fn revoke_address(&self, target: Option<&str>, address: &str, modes: i32) -> ::binder::stub::Answer<()>;
+    /// Code 47.
+    fn has_address(&self, address: &str, pid: i32, user: i32, flags: i32) -> ::binder::stub::Answer<bool>;
+    /// Code 48.
+    fn keep_address(&self, address: &str, modes: i32) -> ::binder::stub::Answer<()>;
+    /// Code 49.
+    fn release_address(&self, address: &str, modes: i32) -> ::binder::stub::Answer<bool>;
+    /// Code 50.
+    fn kept_addresses(&self, is_of_others: bool) -> ::binder::stub::Answer<Vec<Kept>>;
 }
 
 /// Whoever does `takt.system.ISystem`, here or in another process.
@@ -607,6 +619,57 @@ impl ISystem for ISystemProxy {
         let mut aidl = ::binder::stub::Outgoing::new(Self::DESCRIPTOR)?;
         aidl.call(&self.0, 44)?;
         Ok(())
+    }
+
+    fn grant_address(&self, target: &str, address: &str, flags: i32) -> ::binder::stub::Answer<()> {
+        let mut aidl = ::binder::stub::Outgoing::new(Self::DESCRIPTOR)?;
+        aidl.write(&target)?;
+        aidl.write(&address)?;
+        aidl.write(&flags)?;
+        aidl.call(&self.0, 45)?;
+        Ok(())
+    }
+
+    fn revoke_address(&self, target: Option<&str>, address: &str, modes: i32) -> ::binder::stub::Answer<()> {
+        let mut aidl = ::binder::stub::Outgoing::new(Self::DESCRIPTOR)?;
+        aidl.write(&target)?;
+        aidl.write(&address)?;
+        aidl.write(&modes)?;
+        aidl.call(&self.0, 46)?;
+        Ok(())
+    }
+
+    fn has_address(&self, address: &str, pid: i32, user: i32, flags: i32) -> ::binder::stub::Answer<bool> {
+        let mut aidl = ::binder::stub::Outgoing::new(Self::DESCRIPTOR)?;
+        aidl.write(&address)?;
+        aidl.write(&pid)?;
+        aidl.write(&user)?;
+        aidl.write(&flags)?;
+        aidl.call(&self.0, 47)?;
+        aidl.read()
+    }
+
+    fn keep_address(&self, address: &str, modes: i32) -> ::binder::stub::Answer<()> {
+        let mut aidl = ::binder::stub::Outgoing::new(Self::DESCRIPTOR)?;
+        aidl.write(&address)?;
+        aidl.write(&modes)?;
+        aidl.call(&self.0, 48)?;
+        Ok(())
+    }
+
+    fn release_address(&self, address: &str, modes: i32) -> ::binder::stub::Answer<bool> {
+        let mut aidl = ::binder::stub::Outgoing::new(Self::DESCRIPTOR)?;
+        aidl.write(&address)?;
+        aidl.write(&modes)?;
+        aidl.call(&self.0, 49)?;
+        aidl.read()
+    }
+
+    fn kept_addresses(&self, is_of_others: bool) -> ::binder::stub::Answer<Vec<Kept>> {
+        let mut aidl = ::binder::stub::Outgoing::new(Self::DESCRIPTOR)?;
+        aidl.write(&is_of_others)?;
+        aidl.call(&self.0, 50)?;
+        aidl.read()
     }
 }
 
@@ -1140,6 +1203,78 @@ impl<T: ISystem> ISystemStub<T> {
         ISystem::withdraw_all(&self.0)?;
         Ok(())
     }
+
+    fn serve_grant_address(
+        &self,
+        data: &mut ::binder::Parcel,
+        _reply: &mut ::binder::Parcel,
+    ) -> ::binder::stub::Answer<()> {
+        let arg0: String = ::binder::stub::Read::read(data)?;
+        let arg1: String = ::binder::stub::Read::read(data)?;
+        let arg2: i32 = ::binder::stub::Read::read(data)?;
+        ISystem::grant_address(&self.0, &arg0, &arg1, arg2)?;
+        Ok(())
+    }
+
+    fn serve_revoke_address(
+        &self,
+        data: &mut ::binder::Parcel,
+        _reply: &mut ::binder::Parcel,
+    ) -> ::binder::stub::Answer<()> {
+        let arg0: Option<String> = ::binder::stub::Read::read(data)?;
+        let arg1: String = ::binder::stub::Read::read(data)?;
+        let arg2: i32 = ::binder::stub::Read::read(data)?;
+        ISystem::revoke_address(&self.0, arg0.as_deref(), &arg1, arg2)?;
+        Ok(())
+    }
+
+    fn serve_has_address(
+        &self,
+        data: &mut ::binder::Parcel,
+        reply: &mut ::binder::Parcel,
+    ) -> ::binder::stub::Answer<()> {
+        let arg0: String = ::binder::stub::Read::read(data)?;
+        let arg1: i32 = ::binder::stub::Read::read(data)?;
+        let arg2: i32 = ::binder::stub::Read::read(data)?;
+        let arg3: i32 = ::binder::stub::Read::read(data)?;
+        let result = ISystem::has_address(&self.0, &arg0, arg1, arg2, arg3)?;
+        ::binder::stub::Write::write(&result, reply)?;
+        Ok(())
+    }
+
+    fn serve_keep_address(
+        &self,
+        data: &mut ::binder::Parcel,
+        _reply: &mut ::binder::Parcel,
+    ) -> ::binder::stub::Answer<()> {
+        let arg0: String = ::binder::stub::Read::read(data)?;
+        let arg1: i32 = ::binder::stub::Read::read(data)?;
+        ISystem::keep_address(&self.0, &arg0, arg1)?;
+        Ok(())
+    }
+
+    fn serve_release_address(
+        &self,
+        data: &mut ::binder::Parcel,
+        reply: &mut ::binder::Parcel,
+    ) -> ::binder::stub::Answer<()> {
+        let arg0: String = ::binder::stub::Read::read(data)?;
+        let arg1: i32 = ::binder::stub::Read::read(data)?;
+        let result = ISystem::release_address(&self.0, &arg0, arg1)?;
+        ::binder::stub::Write::write(&result, reply)?;
+        Ok(())
+    }
+
+    fn serve_kept_addresses(
+        &self,
+        data: &mut ::binder::Parcel,
+        reply: &mut ::binder::Parcel,
+    ) -> ::binder::stub::Answer<()> {
+        let arg0: bool = ::binder::stub::Read::read(data)?;
+        let result = ISystem::kept_addresses(&self.0, arg0)?;
+        ::binder::stub::Write::write(&result, reply)?;
+        Ok(())
+    }
 }
 
 impl<T: ISystem> ::binder::Service for ISystemStub<T> {
@@ -1199,6 +1334,12 @@ impl<T: ISystem> ::binder::Service for ISystemStub<T> {
             42 => Self::serve_post,
             43 => Self::serve_withdraw,
             44 => Self::serve_withdraw_all,
+            45 => Self::serve_grant_address,
+            46 => Self::serve_revoke_address,
+            47 => Self::serve_has_address,
+            48 => Self::serve_keep_address,
+            49 => Self::serve_release_address,
+            50 => Self::serve_kept_addresses,
             _ => return Err(::binder::CallError::UnknownTransaction),
         };
         let both = (data, reply);
@@ -1207,6 +1348,44 @@ impl<T: ISystem> ::binder::Service for ISystemStub<T> {
         })
     }
 }
+
+/// `takt.system.Kept`.
+#[derive(Clone, Debug, Default)]
+pub struct Kept {
+    /// `address`.
+    pub address: String,
+    /// `isPrefix`.
+    pub is_prefix: bool,
+    /// `modes`.
+    pub modes: i32,
+    /// `since`.
+    pub since: i64,
+}
+
+impl ::binder::stub::Parcelable for Kept {
+    fn write_content(&self, parcel: &mut ::binder::Parcel) -> Result<(), ::binder::CallError> {
+        ::binder::stub::write_fields(parcel, |_parcel| {
+            ::binder::stub::Write::write(&self.address, _parcel)?;
+            ::binder::stub::Write::write(&self.is_prefix, _parcel)?;
+            ::binder::stub::Write::write(&self.modes, _parcel)?;
+            ::binder::stub::Write::write(&self.since, _parcel)?;
+            Ok(())
+        })
+    }
+
+    fn read_content(parcel: &mut ::binder::Parcel) -> Result<Self, ::binder::CallError> {
+        let mut found = Self::default();
+        let fields = ::binder::stub::Fields::begin(parcel)?;
+        fields.read(parcel, &mut found.address)?;
+        fields.read(parcel, &mut found.is_prefix)?;
+        fields.read(parcel, &mut found.modes)?;
+        fields.read(parcel, &mut found.since)?;
+        fields.end(parcel);
+        Ok(found)
+    }
+}
+
+::binder::parcelable!(Kept);
 
 /// `takt.system.Notice`.
 #[derive(Clone, Debug, Default)]
@@ -1527,6 +1706,8 @@ pub struct Wish {
     pub fill_flags: i32,
     /// `extras`.
     pub extras: Vec<String>,
+    /// `addresses`.
+    pub addresses: Vec<String>,
 }
 
 impl ::binder::stub::Parcelable for Wish {
@@ -1544,6 +1725,7 @@ impl ::binder::stub::Parcelable for Wish {
             ::binder::stub::Write::write(&self.fill, _parcel)?;
             ::binder::stub::Write::write(&self.fill_flags, _parcel)?;
             ::binder::stub::Write::write(&self.extras, _parcel)?;
+            ::binder::stub::Write::write(&self.addresses, _parcel)?;
             Ok(())
         })
     }
@@ -1563,6 +1745,7 @@ impl ::binder::stub::Parcelable for Wish {
         fields.read(parcel, &mut found.fill)?;
         fields.read(parcel, &mut found.fill_flags)?;
         fields.read(parcel, &mut found.extras)?;
+        fields.read(parcel, &mut found.addresses)?;
         fields.end(parcel);
         Ok(found)
     }

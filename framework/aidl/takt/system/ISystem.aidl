@@ -2,6 +2,7 @@
 package takt.system;
 
 import takt.system.IApp;
+import takt.system.Kept;
 import takt.system.Notice;
 import takt.system.Outcome;
 import takt.system.Receiver;
@@ -183,4 +184,22 @@ interface ISystem {
 
     /** Takes all of the package away, but those of services. */
     void withdrawAll();
+
+    /** Lets a package reach an address until that is taken back; flags as Intent has them. */
+    void grantAddress(String target, String address, int flags);
+
+    /** Takes modes back of an address and all below it: from a package, or from all, intents' grants too. */
+    void revokeAddress(@nullable String target, String address, int modes);
+
+    /** Whether a process or a user has these modes by a grant; a process that the server has started comes first. */
+    boolean hasAddress(String address, int pid, int user, int flags);
+
+    /** Keeps what was granted to be kept. */
+    void keepAddress(String address, int modes);
+
+    /** Keeps it no longer; false if nothing is granted there. */
+    boolean releaseAddress(String address, int modes);
+
+    /** What this package keeps of others' addresses, or others keep of its own. */
+    Kept[] keptAddresses(boolean isOfOthers);
 }

@@ -22,4 +22,6 @@ parcelable Wish {
     int fillFlags;
     /** Extras of a person's command: name and text by turns. */
     String[] extras;
+    /** Addresses in its clip, if its flags grant them. */
+    String[] addresses;
 }

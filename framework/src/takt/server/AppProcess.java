@@ -10,6 +10,7 @@ import android.app.IActivityTaskManager;
 import android.app.IAlarmManager;
 import android.app.IApplicationThread;
 import android.app.INotificationManager;
+import android.app.IUriGrantsManager;
 import android.content.ContentResolver;
 import android.content.Context;
 import android.content.IContentService;
@@ -124,8 +125,10 @@ public final class AppProcess {
             link.serve(contents, shared);
         }
         Providers providers = new Providers(process, new DeviceSettings(installed, contents), shared);
+        UriGrants grants = new UriGrants(installed, link == null ? null : link.system());
         ServiceRegistry.add(Context.ACTIVITY_SERVICE, LocalInterface.binder(IActivityManager.class, process,
-                process.services, process.broadcasts, providers, process.senders));
+                process.services, process.broadcasts, providers, process.senders, grants));
+        ServiceRegistry.add("uri_grants", LocalInterface.binder(IUriGrantsManager.class, grants));
         ServiceRegistry.add(Context.ALARM_SERVICE, LocalInterface.binder(IAlarmManager.class, process.alarms));
         ServiceRegistry.add(Context.ACTIVITY_TASK_SERVICE,
                 LocalInterface.binder(IActivityTaskManager.class, process.activities));

@@ -8,6 +8,7 @@ import android.content.pm.ActivityInfo;
 import android.content.pm.ApplicationInfo;
 import android.content.pm.ComponentInfo;
 import android.content.pm.PackageInfo;
+import android.content.pm.PathPermission;
 import android.content.pm.ProviderInfo;
 import android.content.pm.ServiceInfo;
 import android.os.Bundle;
@@ -178,7 +179,34 @@ public final class InstalledPackage {
         JSONObject own = access == null ? new JSONObject() : access;
         provider.readPermission = or(text(own, "read"), text(declared, "permission"));
         provider.writePermission = or(text(own, "write"), text(declared, "permission"));
+        if (access != null) {
+            provider.grantUriPermissions = access.getBoolean("is_granted");
+            provider.uriPermissionPatterns = patterns(access.getJSONArray("granted_paths"));
+            provider.pathPermissions = pathPermissions(access.getJSONArray("paths"));
+        }
         return provider;
+    }
+
+    /** Null if there is none. */
+    private static PatternMatcher[] patterns(JSONArray declared) throws JSONException {
+        PatternMatcher[] found = new PatternMatcher[declared.length()];
+        for (int index = 0; index < found.length; index++) {
+            JSONObject pattern = declared.getJSONObject(index);
+            found[index] = new PatternMatcher(pattern.getString("text"), pattern.getInt("kind"));
+        }
+        return found.length == 0 ? null : found;
+    }
+
+    /** Null if there is none. */
+    private static PathPermission[] pathPermissions(JSONArray declared) throws JSONException {
+        PathPermission[] found = new PathPermission[declared.length()];
+        for (int index = 0; index < found.length; index++) {
+            JSONObject one = declared.getJSONObject(index);
+            JSONObject path = one.getJSONObject("path");
+            found[index] = new PathPermission(path.getString("text"), path.getInt("kind"), text(one, "read"),
+                    text(one, "write"));
+        }
+        return found.length == 0 ? null : found;
     }
 
     private static IntentFilter filter(JSONObject declared) throws JSONException {

@@ -31,7 +31,6 @@ final class NamedServices {
             Map.entry("shortcut", "android.content.pm.IShortcutService"),
             Map.entry("statusbar", "com.android.internal.statusbar.IStatusBarService"),
             Map.entry("thermalservice", "android.os.IThermalService"),
-            Map.entry("uri_grants", "android.app.IUriGrantsManager"),
             Map.entry("wallpaper", "android.app.IWallpaperManager"),
             Map.entry("wifi", "android.net.wifi.IWifiManager"));
 

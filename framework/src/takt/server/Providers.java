@@ -4,9 +4,7 @@ package takt.server;
 import android.app.ContentProviderHolder;
 import android.app.IApplicationThread;
 import android.content.IContentProvider;
-import android.content.pm.PackageManager;
 import android.content.pm.ProviderInfo;
-import android.net.Uri;
 import android.os.IBinder;
 import android.os.RemoteException;
 import android.provider.Settings;
@@ -79,9 +77,4 @@ final class Providers {
 
     /** The server has heard of it. */
     public void unstableProviderDied(IBinder connection) {}
-
-    /** There are no grants for single addresses. */
-    public int checkUriPermission(Uri uri, int pid, int uid, int mode, int user, IBinder token) {
-        return PackageManager.PERMISSION_DENIED;
-    }
 }

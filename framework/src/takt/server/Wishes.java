@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package takt.server;
 
+import android.content.ClipData;
 import android.content.ComponentName;
 import android.content.Intent;
 import android.net.Uri;
@@ -9,7 +10,9 @@ import android.os.Bundle;
 import android.os.IBinder;
 import android.os.Parcel;
 import android.os.ParcelFileDescriptor;
+import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.List;
 import java.util.stream.LongStream;
 import takt.framework.ParcelContents;
 import takt.system.Whole;
@@ -17,6 +20,8 @@ import takt.system.Wish;
 
 /** Intents as the system server has them: what it looks at in words, the rest as bytes. */
 final class Wishes {
+    private static final int GRANTS = Intent.FLAG_GRANT_READ_URI_PERMISSION | Intent.FLAG_GRANT_WRITE_URI_PERMISSION;
+
     private Wishes() {}
 
     /** What the server is told of an intent. */
@@ -75,7 +80,27 @@ final class Wishes {
             wish.categories = intent.getCategories().toArray(new String[0]);
         }
         wish.flags = intent.getFlags();
+        wish.addresses = addresses(intent);
         return wish;
+    }
+
+    /** What an intent's clip names, and the intents in it, if its flags grant that. */
+    private static String[] addresses(Intent intent) {
+        if ((intent.getFlags() & GRANTS) == 0 || intent.getClipData() == null) {
+            return new String[0];
+        }
+        ClipData clip = intent.getClipData();
+        List<String> found = new ArrayList<>();
+        for (int index = 0; index < clip.getItemCount(); index++) {
+            ClipData.Item item = clip.getItemAt(index);
+            if (item.getUri() != null) {
+                found.add(item.getUri().toString());
+            }
+            if (item.getIntent() != null && item.getIntent().getData() != null) {
+                found.add(item.getIntent().getDataString());
+            }
+        }
+        return found.toArray(new String[0]);
     }
 
     /** That of no intent. */
@@ -85,6 +110,7 @@ final class Wishes {
         wish.whole = nothing();
         wish.fill = nothing();
         wish.extras = new String[0];
+        wish.addresses = new String[0];
         return wish;
     }
 
