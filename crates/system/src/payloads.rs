@@ -67,6 +67,20 @@ impl Payloads {
         if is_due || self.all.len() >= PAYLOADS_MAX / 2 {
             self.sweep(&named());
         }
+        self.add(wish)
+    }
+
+    /// Whether one more fits that is not too large.
+    pub(crate) fn has_room(&self, wish: &Wish) -> bool {
+        self.bytes + size(wish) <= BYTES_MAX && self.all.len() < PAYLOADS_MAX
+    }
+
+    /// Keeps one, and lets nothing go for it.
+    pub(crate) fn add(&mut self, wish: Wish) -> Result<Payload, TooMuch> {
+        let bytes = size(&wish);
+        if bytes > WISH_BYTES_MAX {
+            return Err(TooMuch::One(bytes));
+        }
         if self.bytes + bytes > BYTES_MAX || self.all.len() >= PAYLOADS_MAX {
             return Err(TooMuch::All);
         }

@@ -1,11 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 //! [`Queue`]: the steps that wait for one process, and what of them outlives it.
 //!
+//! Broadcasts go in the order of their rank, whatever else waits; equals as they came. The rest has
+//! the rank of ordinary ones, so a process's activities and services keep their order.
+//!
 //! A broadcast without order for a manifest's receiver is not its process's own: if that dies
 //! before it fetches the broadcast, the next process of the receiver gets it. The rest goes with
 //! its process: the state machine says again what is still wanted.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
+
+use server::broadcasts::Standing;
 
 use crate::agent::{ISystemProxy, Step};
 
@@ -15,51 +20,99 @@ pub(crate) const DEATHS_MAX: u8 = 8;
 
 /// See the module. Who fills it bounds it.
 #[derive(Default)]
-pub(crate) struct Queue(VecDeque<Waiting>);
+pub(crate) struct Queue {
+    /// By rank; at most a hundred lanes, which stay once they were used.
+    lanes: BTreeMap<u8, VecDeque<Waiting>>,
+    count: usize,
+}
 
 /// A step, and how often its process has died.
 pub(crate) struct Waiting {
     pub(crate) step: Step,
+    /// Of a broadcast.
+    pub(crate) standing: Standing,
     deaths: u8,
+}
+
+/// Whether there are steps without a rank, and with one.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Waits {
+    pub(crate) ordinary: bool,
+    pub(crate) urgent: bool,
 }
 
 impl From<Step> for Waiting {
     fn from(step: Step) -> Self {
-        Self { step, deaths: 0 }
+        Self {
+            step,
+            standing: Standing::default(),
+            deaths: 0,
+        }
+    }
+}
+
+impl From<(Step, Standing)> for Waiting {
+    fn from((step, standing): (Step, Standing)) -> Self {
+        Self {
+            step,
+            standing,
+            deaths: 0,
+        }
     }
 }
 
 impl Queue {
+    /// What waits now.
+    pub(crate) fn waits(&self) -> Waits {
+        let has = |lane: &VecDeque<Waiting>| !lane.is_empty();
+        Waits {
+            ordinary: self.lanes.get(&0).is_some_and(has),
+            urgent: self.lanes.range(1..).any(|(_, it)| has(it)),
+        }
+    }
+
+    /// O(log of the lanes).
     pub(crate) fn push(&mut self, waiting: Waiting) {
-        self.0.push_back(waiting);
+        let lane = self.lanes.entry(waiting.standing.rank).or_default();
+        lane.push_back(waiting);
+        self.count += 1;
+    }
+
+    fn first_lane(&mut self) -> Option<&mut VecDeque<Waiting>> {
+        let mut lanes = self.lanes.values_mut().rev();
+        lanes.find(|it| !it.is_empty())
     }
 
     /// What its process fetches; that is not sent again, whatever becomes of the process.
-    pub(crate) fn pop(&mut self) -> Option<Step> {
-        self.0.pop_front().map(|it| it.step)
+    pub(crate) fn pop(&mut self) -> Option<Waiting> {
+        let first = self.first_lane()?.pop_front();
+        self.count -= usize::from(first.is_some());
+        first
     }
 
-    pub(crate) fn front(&self) -> Option<&Step> {
-        self.0.front().map(|it| &it.step)
+    pub(crate) fn front(&self) -> Option<&Waiting> {
+        let mut lanes = self.lanes.values().rev();
+        lanes.find_map(VecDeque::front)
     }
 
     pub(crate) fn iter(&self) -> impl Iterator<Item = &Step> + Clone {
-        self.0.iter().map(|it| &it.step)
+        let lanes = self.lanes.values().rev();
+        lanes.flatten().map(|it| &it.step)
     }
 
     pub(crate) fn len(&self) -> usize {
-        self.0.len()
+        self.count
     }
 
     pub(crate) fn is_empty(&self) -> bool {
-        self.0.is_empty()
+        self.count == 0
     }
 
     /// Its process has died: what is sent again, in order, and how many have died too often.
     pub(crate) fn outliving(self) -> (Vec<Waiting>, u64) {
         let mut lost = 0;
         let mut left = Vec::new();
-        for mut it in self.0 {
+        for mut it in self.lanes.into_values().rev().flatten() {
             if !it.step.outlives() {
                 continue;
             }
@@ -164,6 +217,8 @@ mod tests {
         state: State,
         uid: u32,
         now: u64,
+        /// The priority of who sends.
+        sender: u8,
         child: Option<Child>,
     }
 
@@ -177,6 +232,7 @@ mod tests {
                 state,
                 uid,
                 now: 0,
+                sender: 0,
                 child: None,
             }
         }
@@ -197,7 +253,8 @@ mod tests {
             };
             let sender = Sender {
                 uid: self.uid,
-                result: None,
+                priority: self.sender,
+                ..Sender::default()
             };
             let sent = self.state.server.broadcast(sender, &shout, self.now);
             sent.expect("it is taken");
@@ -355,5 +412,48 @@ mod tests {
         world.wait();
         assert!(world.state.next_start().is_none());
         assert_eq!(world.state.lost, 1);
+    }
+
+    #[test]
+    fn urgent_broadcasts_are_fetched_first_and_alone_and_equals_as_they_came() {
+        let mut world = World::new();
+        world.send(0, false);
+        let first = world.begin();
+        let mut expected = Vec::new();
+        let mut random = fastrand::Rng::with_seed(7);
+        for number in 1..40 {
+            world.sender = random.u8(..4) * 20;
+            world.send(number, false);
+            expected.push((world.sender, number));
+        }
+        expected.push((0, 0));
+        expected.sort_by_key(|it| (99 - it.0, it.1));
+        let mut fetched = Vec::new();
+        loop {
+            let steps = world.state.take_steps(first);
+            if steps.is_empty() {
+                break;
+            }
+            let is_urgent = steps.iter().any(|it| it.numbers[5] > 0);
+            assert!(!is_urgent || steps.len() == 1);
+            let read = |it: &Step| (u8::try_from(it.numbers[5]).expect("0 to 99"), said(it).1);
+            fetched.extend(steps.iter().map(read));
+        }
+        assert_eq!(fetched, expected);
+    }
+
+    #[test]
+    fn the_real_time_thread_of_a_process_takes_what_is_urgent_alone() {
+        let mut world = World::new();
+        world.send(0, false);
+        let first = world.begin();
+        world.sender = 30;
+        (1..4).for_each(|it| world.send(it, false));
+        let urgent: Vec<usize> = (0..4)
+            .flat_map(|_| world.state.take_urgent(first))
+            .map(|it| said(&it).1)
+            .collect();
+        assert_eq!(urgent, [1, 2, 3]);
+        assert_eq!(world.fetch(first), of_manifest(0..1));
     }
 }

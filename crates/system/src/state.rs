@@ -9,7 +9,7 @@ use rt::peer::PidFd;
 use rt::policy::Priority;
 use rustix::process::{Signal, pidfd_send_signal};
 use server::activities::Visit;
-use server::broadcasts::{Delivery, Outcome, Target};
+use server::broadcasts::{Delivery, Order, Outcome, Place, Standing, Target};
 use server::services::ServiceStep;
 use server::{
     ActivityId, ConnectionId, Death, Effect, EndReason, Payload, ProcessId, ProcessKey, Server,
@@ -21,7 +21,7 @@ use crate::contents::Contents;
 use crate::logs::Logs;
 use crate::payloads::{Payloads, TooMuch, binders, component, flat, size};
 use crate::protocol::BoundRow;
-use crate::queue::{Queue, Waiting};
+use crate::queue::{Queue, Waiting, Waits};
 use crate::senders::Senders;
 
 /// Steps that wait for one process; one that lets more come does not look for them.
@@ -54,6 +54,8 @@ pub(crate) struct Running {
     pub(crate) pid: i32,
     pidfd: PidFd,
     app: Option<IAppProxy>,
+    /// Its real-time thread, which hears of urgent steps.
+    urgent: Option<IAppProxy>,
     steps: Queue,
     pub(crate) sandbox: Option<Vec<BoundRow>>,
     /// The most urgent real-time priority that the server grants its threads.
@@ -89,6 +91,14 @@ impl State {
     pub(crate) fn keep(&mut self, wish: Wish) -> Result<Payload, TooMuch> {
         // What is on its way holds copies of its own.
         self.payloads.keep(wish, || self.server.payloads())
+    }
+
+    /// The same without a look at all others, unless there is no room.
+    pub(crate) fn keep_urgent(&mut self, wish: Wish) -> Result<Payload, TooMuch> {
+        match self.payloads.has_room(&wish) {
+            true => self.payloads.add(wish),
+            false => self.keep(wish),
+        }
     }
 
     /// Carries out what an event has left, in order. What waited for a process that is ended may
@@ -135,9 +145,10 @@ impl State {
             Effect::BroadcastResult {
                 process,
                 number,
+                standing,
                 payload,
                 outcome,
-            } => self.tell_result(process, number, payload, outcome),
+            } => self.tell_result(process, (number, standing), payload, outcome),
             // There is no launcher.
             Effect::Home => {}
         }
@@ -271,6 +282,8 @@ impl State {
                 ordered,
                 delivery.is_sticky.into(),
                 outcome.code.into(),
+                self.inherited(delivery.standing),
+                delivery.standing.number.cast_signed(),
             ],
             component,
             texts: outcome.data.into_iter().collect(),
@@ -280,13 +293,24 @@ impl State {
         if let Some(extras) = outcome.extras {
             self.name(&mut step, extras);
         }
-        self.push(process, step);
+        self.push(process, (step, delivery.standing));
     }
 
-    fn tell_result(&mut self, process: ProcessId, number: i64, payload: Payload, of: Outcome) {
+    /// What a receiver runs at.
+    fn inherited(&self, standing: Standing) -> i64 {
+        standing.inherited(self.server.broadcasts.order).into()
+    }
+
+    fn tell_result(
+        &mut self,
+        process: ProcessId,
+        (number, standing): (i64, Standing),
+        payload: Payload,
+        of: Outcome,
+    ) {
         let mut step = Step {
             kind: ISystemProxy::STEP_RESULT,
-            numbers: vec![number, of.code.into()],
+            numbers: vec![number, of.code.into(), self.inherited(standing)],
             texts: of.data.into_iter().collect(),
             ..Step::default()
         };
@@ -294,7 +318,7 @@ impl State {
         if let Some(extras) = of.extras {
             self.name(&mut step, extras);
         }
-        self.push(process, step);
+        self.push(process, (step, standing));
     }
 
     fn push(&mut self, process: ProcessId, waiting: impl Into<Waiting>) {
@@ -315,10 +339,15 @@ impl State {
             running.kill();
             return;
         }
+        let standing = waiting.standing;
+        let before = running.steps.waits();
         running.steps.push(waiting);
-        if running.steps.len() == 1 {
-            running.tell();
+        if standing.number != 0 {
+            let journal = &mut self.server.broadcasts.journal;
+            journal.note(standing, Place::Steps(process), true);
         }
+        let is_urgent = self.server.broadcasts.order == Order::Priority && standing.rank > 0;
+        running.tell_of(is_urgent, before);
     }
 
     /// A process hears that content has changed. What waits there already comes once.
@@ -338,22 +367,49 @@ impl State {
         }
     }
 
-    /// What a process is to do next; some of it, if it is much.
+    /// What real-time senders have left for a process: one at a time, so that a more urgent one that
+    /// comes waits for one to be handed over.
+    pub(crate) fn take_urgent(&mut self, process: ProcessId) -> Vec<Step> {
+        let steps = self.running.get_mut(&process).map(|it| &mut it.steps);
+        let Some(steps) = steps else {
+            return Vec::new();
+        };
+        let first = steps.front().filter(|it| it.standing.rank > 0);
+        let taken = first.is_some().then(|| steps.pop()).flatten();
+        let journal = &mut self.server.broadcasts.journal;
+        let note = |it: &Waiting| journal.note(it.standing, Place::Steps(process), false);
+        let taken = taken.inspect(note);
+        taken.into_iter().map(|it| it.step).collect()
+    }
+
+    /// What a process is to do next; some of it, if it is much. What is more urgent than the rest
+    /// comes alone.
     pub(crate) fn take_steps(&mut self, process: ProcessId) -> Vec<Step> {
         let Some(running) = self.running.get_mut(&process) else {
             return Vec::new();
         };
         let (mut taken, mut bytes, mut count) = (Vec::new(), 0, 0);
-        while let Some(step) = running.steps.front() {
+        let is_alone = self.server.broadcasts.order == Order::Priority;
+        let journal = &mut self.server.broadcasts.journal;
+        let mut rank = None;
+        while let Some(waiting) = running.steps.front() {
+            let step = &waiting.step;
             bytes += step.wishes.iter().map(size).sum::<usize>();
             count += step.wishes.iter().map(binders).sum::<usize>();
             let is_enough = taken.len() >= STEPS_AT_ONCE
                 || bytes > STEP_BYTES_AT_ONCE
-                || count > BINDERS_AT_ONCE;
+                || count > BINDERS_AT_ONCE
+                || rank.is_some_and(|it| it != waiting.standing.rank || is_alone && it > 0);
             if is_enough && !taken.is_empty() {
                 break;
             }
-            taken.extend(running.steps.pop());
+            rank = Some(waiting.standing.rank);
+            if let Some(it) = running.steps.pop() {
+                if it.standing.number != 0 {
+                    journal.note(it.standing, Place::Steps(process), false);
+                }
+                taken.push(it.step);
+            }
         }
         taken
     }
@@ -370,6 +426,7 @@ impl State {
             pid: pidfd.pid(),
             pidfd,
             app: None,
+            urgent: None,
             steps: self.early.remove(&process).unwrap_or_default(),
             sandbox,
             granted: None,
@@ -399,6 +456,14 @@ impl State {
             running.tell();
         }
         self.server.attached(process, pid, now);
+    }
+
+    /// It has a real-time thread for what is urgent.
+    pub(crate) fn attached_urgent(&mut self, process: ProcessId, app: IAppProxy) {
+        if let Some(running) = self.running.get_mut(&process) {
+            running.urgent = Some(app);
+            running.tell_of(true, Waits::default());
+        }
     }
 
     /// A process is gone. If the state machine has ended it, [`Self::end`] has looked at its queue.
@@ -471,6 +536,21 @@ impl Running {
     fn kill(&self) {
         // One that has just ended is no fault.
         let _ = pidfd_send_signal(&self.pidfd, Signal::KILL);
+    }
+
+    /// There is one step more; what waited before has a look under way. Who has no real-time thread
+    /// fetches all by one.
+    fn tell_of(&self, is_urgent: bool, before: Waits) {
+        match &self.urgent {
+            Some(app) if is_urgent => {
+                if !before.urgent {
+                    let _ = app.look();
+                }
+            }
+            Some(_) if before.ordinary => {}
+            None if before.ordinary || before.urgent => {}
+            _ => self.tell(),
+        }
     }
 
     /// There is something to fetch. A queue that is full has such a call in it already; one whose

@@ -5,8 +5,13 @@
 //! priorities: the next gets it when the last has said that it is done, or is gone. Each process
 //! has one turn at a time, so one that hangs keeps the broadcasts that go to it, and no other.
 //!
+//! What waits anywhere goes in the order of its sender's priority ([`Order`]): an ordered one for its
+//! turn at a process, and by its [`Standing`] whatever an assembler lets wait. A receiver that has a
+//! turn keeps it.
+//!
 //! A sticky one stays until its package takes it back: who registers later gets it as well.
 
+mod order;
 mod queue;
 mod sticky;
 
@@ -19,7 +24,8 @@ use crate::packages::{FIRST_UID, Kind, Packages};
 use crate::processes::Processes;
 use crate::{BroadcastId, Payload, ProcessId, ProcessKey, Server};
 
-pub use sticky::{STICKY_MAX, STICKY_PER_PACKAGE_MAX, StickyError};
+pub use order::{Journal, Note, Order, PRIORITY_MAX, Place, Standing};
+pub use sticky::{STICKY_MAX, STICKY_PER_PACKAGE_MAX, Staying, StickyError};
 
 /// Receivers of manifests that one broadcast reaches; the rest is counted as not reached.
 pub const RECEIVERS_MAX: usize = 64;
@@ -40,6 +46,8 @@ pub struct Sender {
     pub uid: u32,
     /// The process that hears of the result, with its own number of it.
     pub result: Option<(ProcessId, i64)>,
+    /// Its thread's real-time priority, by the kernel's word; 0 for an ordinary one.
+    pub priority: u8,
 }
 
 /// What is sent.
@@ -55,6 +63,10 @@ pub struct Shout {
     pub is_ordered: bool,
     /// It stays.
     pub is_sticky: bool,
+    /// The intent's own priority, if it has one: never more than the sender's.
+    pub priority: Option<u8>,
+    /// It has `FLAG_RECEIVER_FOREGROUND`.
+    pub is_foreground: bool,
     /// What the first receiver of an ordered one finds.
     pub outcome: Outcome,
 }
@@ -79,6 +91,8 @@ pub struct Delivery {
     pub ordered: Option<BroadcastId>,
     /// It was sent before the receiver was there.
     pub is_sticky: bool,
+    /// Before which others it goes, and what its receiver runs at.
+    pub standing: Standing,
     /// The sender's user.
     pub uid: u32,
     /// The intent.
@@ -145,6 +159,7 @@ enum Turn {
 #[derive(Clone, Debug)]
 struct Ordered {
     sender: Sender,
+    standing: Standing,
     payload: Payload,
     turns: VecDeque<Turn>,
     outcome: Outcome,
@@ -159,10 +174,14 @@ pub struct Broadcasts {
     filters: BTreeMap<(ProcessId, i64), Vec<FilterId>>,
     counts: HashMap<ProcessId, usize>,
     ordered: BTreeMap<BroadcastId, Ordered>,
-    /// Ordered broadcasts that are at a process, or wait for it; it has the first.
-    at: BTreeMap<ProcessId, VecDeque<BroadcastId>>,
+    /// Ordered broadcasts that are at a process, or wait for it.
+    at: BTreeMap<ProcessId, queue::Turns>,
     sticky: sticky::Stickies,
     numbers: Numbers,
+    /// Which goes before which other.
+    pub order: Order,
+    /// What waited where, for who checks it.
+    pub journal: Journal,
 }
 
 impl Broadcasts {
@@ -270,12 +289,17 @@ impl Broadcasts {
         let mut seen = BTreeSet::new();
         for (process, all) in &self.at {
             assert!(processes.get(*process).is_some(), "a turn of nobody");
-            assert!(!all.is_empty());
-            for id in all {
+            assert!(
+                all.current.is_some(),
+                "nobody has the turn that others wait for"
+            );
+            for id in all.all() {
                 assert!(seen.insert(*id), "{id:?} is at two places");
                 let current = self.ordered[id].current.as_ref();
                 assert_eq!(current.map(|it| it.0), Some(*process));
             }
+            let waiting = all.waiting.iter().map(|id| self.ordered[id].standing);
+            assert!(waiting.is_sorted_by_key(|it| u8::MAX - it.rank), "in order");
         }
         assert_eq!(seen.len(), self.ordered.len(), "each is somewhere");
         self.sticky.assert_consistent();
@@ -319,18 +343,24 @@ impl Server {
         if sender.uid == 0 {
             self.forgive_receivers(&shout.intent, now);
         }
+        let standing = Standing::new(
+            self.broadcasts.order,
+            self.broadcasts.numbers.next(),
+            (shout.priority, sender.priority),
+            shout.is_foreground,
+        );
         if shout.is_sticky {
-            self.stay(sender.uid, shout)?;
+            self.stay(sender.uid, shout, standing)?;
         }
         let registered = self.broadcasts.reached(sender.uid, shout, &self.packages);
         let declared = self.declared(sender.uid, shout);
         let turns = in_order(registered, declared);
         let count = turns.len();
         if shout.is_ordered || sender.result.is_some() {
-            self.begin_ordered(sender, shout, turns, now)?;
+            self.begin_ordered((sender, standing), shout, turns, now)?;
         } else {
             for turn in turns {
-                self.deliver_to(&turn, sender.uid, shout, now);
+                self.deliver_to(&turn, (sender.uid, standing), shout, now);
             }
         }
         Ok(count)

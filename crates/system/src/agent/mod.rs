@@ -20,12 +20,15 @@ mod stubs {
     include!("stubs.rs");
 }
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use binder::Binder;
 use binder::Caller;
 use binder::stub::{Answer, Exception, Failure};
 use rt::clock::{Clock, Monotonic};
+use rt::peer::PidFd;
+use rt::policy::Tid;
+use server::broadcasts::PRIORITY_MAX;
 use server::server::StartError;
 use server::{ActivityId, ConnectionId, Payload, ProcessId, ServiceId};
 
@@ -78,6 +81,11 @@ impl Event<'_> {
         self.state.keep(wish.clone()).map_err(too_much)
     }
 
+    /// The same for who cannot wait for others' intents to be looked through, as long as there is room.
+    fn keep_urgent(&mut self, wish: &Wish) -> Answer<Payload> {
+        self.state.keep_urgent(wish.clone()).map_err(too_much)
+    }
+
     /// The number of an activity that lives in this process.
     fn activity(&self, number: i64) -> Option<ActivityId> {
         let id = ActivityId(number.cast_unsigned());
@@ -91,6 +99,22 @@ impl Event<'_> {
         let service = self.state.server.services.get(id)?;
         (service.process == Some(self.process)).then_some(id)
     }
+}
+
+/// How urgent the thread is that waits for this call: what it claims, and no more than the kernel has
+/// this looper run at for it. No system call for an ordinary one; some five for a real-time one, before
+/// the lock.
+fn callers_priority() -> u8 {
+    static OWN: OnceLock<Option<PidFd>> = OnceLock::new();
+    let claim = Caller::claim();
+    if !claim.is_real_time() {
+        return 0;
+    }
+    let own = OWN.get_or_init(|| PidFd::open(std::process::id().cast_signed()).ok());
+    let granted = own
+        .as_ref()
+        .and_then(|it| it.urgency(Tid::current(), claim));
+    granted.unwrap_or_default().get().min(PRIORITY_MAX)
 }
 
 /// What is refused for want of room.
@@ -130,6 +154,17 @@ impl ISystem for Agent {
             it.state.attached(it.process, app.clone(), it.now);
             Ok(())
         })
+    }
+
+    fn attach_urgent(&self, app: &IAppProxy) -> Answer<()> {
+        self.with(|it| {
+            it.state.attached_urgent(it.process, app.clone());
+            Ok(())
+        })
+    }
+
+    fn urgent_steps(&self) -> Answer<Vec<Step>> {
+        self.with(|it| Ok(it.state.take_urgent(it.process)))
     }
 
     fn steps(&self) -> Answer<Vec<Step>> {
@@ -261,7 +296,8 @@ impl ISystem for Agent {
     }
 
     fn broadcast(&self, shout: &Shout) -> Answer<()> {
-        self.with(|it| it.broadcast(shout))
+        let priority = callers_priority();
+        self.with(|it| it.broadcast(shout, priority))
     }
 
     fn take_back(&self, wish: &Wish) -> Answer<()> {
@@ -328,7 +364,8 @@ impl ISystem for Agent {
         permission: Option<&str>,
         result: i64,
     ) -> Answer<i32> {
-        self.with(|it| it.send_pending(pending, fill, permission, (code, result)))
+        let priority = callers_priority();
+        self.with(|it| it.send_pending(pending, fill, permission, (code, result, priority)))
     }
 
     fn pending_numbers(&self, pending: &Binder) -> Answer<Vec<i64>> {

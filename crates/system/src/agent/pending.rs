@@ -8,6 +8,7 @@ use server::pending::{IMMUTABLE, Pending, PendingKind};
 use server::server::{StartError, Wish as Asked};
 use server::services::StartKind;
 
+use super::broadcasts::FOREGROUND;
 use super::{Event, Wish, full, refused, security};
 use crate::payloads::intent_of;
 
@@ -150,7 +151,7 @@ impl Event<'_> {
         binder: &Binder,
         by: &Wish,
         permission: Option<&str>,
-        (code, result): (i32, i64),
+        (code, result, priority): (i32, i64, u8),
     ) -> Answer<i32> {
         let Some(id) = self.state.senders.find(binder) else {
             return Ok(CANCELLED);
@@ -176,15 +177,17 @@ impl Event<'_> {
                     payload: self.keep(&wish)?,
                     permissions: permission.map(str::to_owned).into_iter().collect(),
                     is_ordered: result != 0,
-                    is_sticky: false,
+                    is_foreground: wish.flags & FOREGROUND != 0,
                     outcome: Outcome {
                         code,
                         ..Outcome::default()
                     },
+                    ..Shout::default()
                 };
                 let sender = Sender {
                     uid,
                     result: (result != 0).then_some((self.process, result)),
+                    priority,
                 };
                 let sent = self.state.server.broadcast(sender, &shout, self.now);
                 sent.map(|_| 0).map_err(|it| full(&it))
