@@ -233,7 +233,7 @@ fn outcome(error: &StartError) -> Answer<i32> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::agent::Whole;
+    use crate::calls::Whole;
 
     fn text(it: &str) -> Option<String> {
         Some(it.to_owned())

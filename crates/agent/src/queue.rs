@@ -12,7 +12,7 @@ use std::collections::{BTreeMap, VecDeque};
 
 use server::broadcasts::Standing;
 
-use crate::agent::{ISystemProxy, Step};
+use crate::calls::{ISystemProxy, Step};
 
 /// Deaths that a broadcast outlives. A process that fails at each start is started again for it so
 /// often: with the waits between that takes some four minutes.
@@ -151,7 +151,7 @@ mod tests {
     use server::{Death, ProcessId, ProcessKey};
 
     use super::*;
-    use crate::agent::Wish;
+    use crate::calls::Wish;
     use crate::payloads::intent_of;
     use crate::state::State;
 
@@ -272,7 +272,7 @@ mod tests {
             let child = child.expect("it is there");
             let pidfd = PidFd::open(child.id().cast_signed()).expect("it runs");
             self.child = Some(child);
-            self.state.began(start.process, pidfd, None);
+            self.state.began(start.process, pidfd);
             start.process
         }
 

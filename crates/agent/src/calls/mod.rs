@@ -33,17 +33,28 @@ use server::server::StartError;
 use server::{ActivityId, ConnectionId, Payload, ProcessId, ServiceId};
 
 pub(crate) use stubs::{
-    IApp, IAppProxy, ISystem, ISystemProxy, ISystemStub, Notice, Outcome, Receiver, Shout, Step,
-    Whole, Wish,
+    IApp, IAppProxy, ISystem, ISystemProxy, Notice, Outcome, Receiver, Shout, Step,
 };
+pub use stubs::{ISystemStub, Whole, Wish};
 
-use crate::daemon::Shared;
 use crate::payloads::TooMuch;
-use crate::senders::SenderNode;
+use crate::place::Place;
 use crate::state::State;
 
+/// Who keeps the state, for all processes that call.
+pub trait Keeper: Send + Sync + 'static {
+    /// One event: what it does, and what follows from it.
+    fn with<T>(&self, event: impl FnOnce(&mut State) -> T) -> T;
+
+    /// Where packages lie.
+    fn place(&self) -> &Place;
+
+    /// What a PendingIntent is known by: a [`SenderNode`](crate::senders::SenderNode) of its own.
+    fn make_sender(&self) -> Binder;
+}
+
 /// One node for all processes.
-pub(crate) struct Agent(pub(crate) Arc<Shared>);
+pub struct Agent<K>(pub Arc<K>);
 
 /// An event of a process.
 struct Event<'a> {
@@ -54,7 +65,7 @@ struct Event<'a> {
     now: u64,
 }
 
-impl Agent {
+impl<K: Keeper> Agent<K> {
     /// Does what a process asks for, and carries out what follows.
     fn with<T>(&self, event: impl FnOnce(&mut Event<'_>) -> Answer<T>) -> Answer<T> {
         let pid = Caller::current().pid;
@@ -148,7 +159,7 @@ fn refused(error: &StartError) -> Option<Failure> {
     Some(Exception::new(code, text).into())
 }
 
-impl ISystem for Agent {
+impl<K: Keeper> ISystem for Agent<K> {
     fn attach(&self, app: &IAppProxy) -> Answer<()> {
         self.with(|it| {
             it.state.attached(it.process, app.clone(), it.now);
@@ -259,7 +270,7 @@ impl ISystem for Agent {
     }
 
     fn describe(&self, name: &str) -> Answer<Option<String>> {
-        let place = &self.0.place;
+        let place = self.0.place();
         self.with(|it| it.describe(name, place))
     }
 
@@ -345,7 +356,7 @@ impl ISystem for Agent {
     }
 
     fn pending(&self, kind: i32, request: i32, wish: &Wish, flags: i32) -> Answer<Option<Binder>> {
-        let make = || self.0.binder.add(SenderNode);
+        let make = || self.0.make_sender();
         self.with(|it| it.pending((kind, request), wish, flags.cast_unsigned(), make))
     }
 

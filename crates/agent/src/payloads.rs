@@ -9,12 +9,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use intent::{Component, Intent, Uri};
 use server::Payload;
 
-use crate::agent::{Whole, Wish};
+use crate::calls::{Whole, Wish};
 
 /// Of one intent: some dozens of them go into one answer.
-pub(crate) const WISH_BYTES_MAX: usize = 128 << 10;
+pub const WISH_BYTES_MAX: usize = 128 << 10;
 /// Of all intents.
-pub(crate) const BYTES_MAX: usize = 32 << 20;
+pub const BYTES_MAX: usize = 32 << 20;
 /// Intents: more than activities, starts, bindings and pending intents have in any test.
 pub(crate) const PAYLOADS_MAX: usize = 32_768;
 /// A descriptor of the server's counts as so many bytes: so 2,048 are kept, and 8 of one intent.
@@ -26,15 +26,17 @@ const SWEEP_BYTES_MIN: usize = 1 << 20;
 
 /// An intent and what the server reads of it.
 #[derive(Debug)]
-pub(crate) struct Stored {
-    pub(crate) wish: Wish,
-    pub(crate) intent: Intent,
+pub struct Stored {
+    /// As its sender has it.
+    pub wish: Wish,
+    /// What the server looks at.
+    pub intent: Intent,
     bytes: usize,
 }
 
 /// It does not fit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-pub(crate) enum TooMuch {
+pub enum TooMuch {
     /// One alone.
     #[error("an intent of {0} bytes: at most {WISH_BYTES_MAX} are kept")]
     One(usize),
@@ -45,7 +47,7 @@ pub(crate) enum TooMuch {
 
 /// See the module.
 #[derive(Debug, Default)]
-pub(crate) struct Payloads {
+pub struct Payloads {
     all: BTreeMap<u64, Stored>,
     last: u64,
     bytes: usize,
@@ -104,19 +106,19 @@ impl Payloads {
     }
 
     /// It goes to this component, as was found.
-    pub(crate) fn resolve(&mut self, number: Payload, component: &Component) {
+    pub fn resolve(&mut self, number: Payload, component: &Component) {
         if let Some(stored) = self.all.get_mut(&number.0) {
             stored.wish.component = Some(flat(component));
         }
     }
 
     /// One of them.
-    pub(crate) fn get(&self, number: Payload) -> Option<&Stored> {
+    pub fn get(&self, number: Payload) -> Option<&Stored> {
         self.all.get(&number.0)
     }
 
     /// How many, and how large.
-    pub(crate) fn counts(&self) -> (usize, usize) {
+    pub fn counts(&self) -> (usize, usize) {
         (self.all.len(), self.bytes)
     }
 }
@@ -150,12 +152,12 @@ pub(crate) fn binders(wish: &Wish) -> usize {
 }
 
 /// As `ComponentName.flattenToString` has it.
-pub(crate) fn flat(component: &Component) -> String {
+pub fn flat(component: &Component) -> String {
     format!("{}/{}", component.package, component.class)
 }
 
 /// The same, read; a class that begins with a dot lies in the package.
-pub(crate) fn component(text: &str) -> Option<Component> {
+pub fn component(text: &str) -> Option<Component> {
     let (package, class) = text.split_once('/')?;
     let class = match class.starts_with('.') {
         true => format!("{package}{class}"),
@@ -168,7 +170,7 @@ pub(crate) fn component(text: &str) -> Option<Component> {
 }
 
 /// What the server looks at.
-pub(crate) fn intent_of(wish: &Wish) -> Intent {
+pub fn intent_of(wish: &Wish) -> Intent {
     Intent {
         action: wish.action.clone(),
         data: wish.data.clone().map(Uri::new),

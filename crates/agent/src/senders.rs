@@ -9,7 +9,7 @@ use binder::{Binder, Call, CallError, Parcel, Service};
 use server::{PendingId, PendingIntents};
 
 /// The node of one: what is asked of it goes through `ISystem`, which knows who asks.
-pub(crate) struct SenderNode;
+pub struct SenderNode;
 
 impl Service for SenderNode {
     fn descriptor(&self) -> &str {

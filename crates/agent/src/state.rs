@@ -6,7 +6,6 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 
 use binder::Binder;
 use rt::peer::PidFd;
-use rt::policy::Priority;
 use rustix::process::{Signal, pidfd_send_signal};
 use server::activities::Visit;
 use server::broadcasts::{Delivery, Order, Outcome, Place, Standing, Target};
@@ -16,11 +15,9 @@ use server::{
     ServiceId,
 };
 
-use crate::agent::{IApp as _, IAppProxy, ISystemProxy, Step, Wish};
+use crate::calls::{IApp as _, IAppProxy, ISystemProxy, Step, Wish};
 use crate::contents::Contents;
-use crate::logs::Logs;
 use crate::payloads::{Payloads, TooMuch, binders, component, flat, size};
-use crate::protocol::BoundRow;
 use crate::queue::{Queue, Waiting, Waits};
 use crate::senders::Senders;
 
@@ -43,52 +40,56 @@ const BINDERS_AT_ONCE: usize = 32;
 
 /// A process that is to be started.
 #[derive(Clone, Debug)]
-pub(crate) struct Start {
-    pub(crate) process: ProcessId,
-    pub(crate) key: ProcessKey,
-    pub(crate) package: String,
+pub struct Start {
+    /// Which one.
+    pub process: ProcessId,
+    /// Whose, and its name.
+    pub key: ProcessKey,
+    /// The package whose code it loads.
+    pub package: String,
 }
 
 /// A process of the kernel's, until its death is heard.
-pub(crate) struct Running {
-    pub(crate) pid: i32,
+pub struct Running {
+    /// The kernel's number.
+    pub pid: i32,
     pidfd: PidFd,
     app: Option<IAppProxy>,
     /// Its real-time thread, which hears of urgent steps.
     urgent: Option<IAppProxy>,
     steps: Queue,
-    pub(crate) sandbox: Option<Vec<BoundRow>>,
-    /// The most urgent real-time priority that the server grants its threads.
-    pub(crate) granted: Option<Priority>,
 }
 
 /// See the module.
 #[derive(Default)]
-pub(crate) struct State {
-    pub(crate) server: Server,
-    pub(crate) payloads: Payloads,
-    pub(crate) logs: Logs,
-    pub(crate) running: BTreeMap<ProcessId, Running>,
+pub struct State {
+    /// What decides.
+    pub server: Server,
+    /// Intents and results' data.
+    pub payloads: Payloads,
+    /// The kernel's processes.
+    pub running: BTreeMap<ProcessId, Running>,
     by_pid: HashMap<i32, ProcessId>,
     starts: VecDeque<Start>,
     /// What services have published, by what they were bound by.
     published: BTreeMap<(ServiceId, Payload), (ProcessId, Option<Binder>)>,
     /// Connections whose clients were told, with where their binder is.
     connected: BTreeMap<ConnectionId, (ProcessId, ServiceId, Payload)>,
-    pub(crate) contents: Contents,
+    /// What providers are called by, and who observes what.
+    pub contents: Contents,
     pub(crate) senders: Senders,
     /// Steps of processes that the kernel does not have yet.
     early: BTreeMap<ProcessId, Queue>,
     wakes: BTreeSet<u64>,
     /// Broadcasts that were lost: too many waited for a process, or it died too often.
-    pub(crate) lost: u64,
-    /// The process that applications are copies of, when it may be copied.
-    pub(crate) template: Option<u32>,
+    pub lost: u64,
+    /// What was ended by force, for a log: the kernel's number, and why.
+    pub ended: Vec<(i32, EndReason)>,
 }
 
 impl State {
     /// Keeps an intent.
-    pub(crate) fn keep(&mut self, wish: Wish) -> Result<Payload, TooMuch> {
+    pub fn keep(&mut self, wish: Wish) -> Result<Payload, TooMuch> {
         // What is on its way holds copies of its own.
         self.payloads.keep(wish, || self.server.payloads())
     }
@@ -103,7 +104,7 @@ impl State {
 
     /// Carries out what an event has left, in order. What waited for a process that is ended may
     /// have another one started, which ends nothing: the second turn is the last.
-    pub(crate) fn settle(&mut self, now: u64) {
+    pub fn settle(&mut self, now: u64) {
         loop {
             let effects = self.server.take_effects();
             if effects.is_empty() {
@@ -159,8 +160,7 @@ impl State {
         self.starts.retain(|it| it.process != process);
         let left = self.take_queue(process);
         if let Some(running) = self.running.get(&process) {
-            let text = format!("takt system ends this process: {why:?}\n");
-            self.logs.hear(running.pid.unsigned_abs(), text.as_bytes());
+            self.ended.push((running.pid, why));
             running.kill();
         }
         match why {
@@ -416,33 +416,19 @@ impl State {
 
     /// A process of the kernel's is there; it has not attached. Ended at once if nobody waits for
     /// it any more.
-    pub(crate) fn began(
-        &mut self,
-        process: ProcessId,
-        pidfd: PidFd,
-        sandbox: Option<Vec<BoundRow>>,
-    ) {
+    pub fn began(&mut self, process: ProcessId, pidfd: PidFd) {
         let running = Running {
             pid: pidfd.pid(),
             pidfd,
             app: None,
             urgent: None,
             steps: self.early.remove(&process).unwrap_or_default(),
-            sandbox,
-            granted: None,
         };
         if self.server.processes.get(process).is_none() {
             running.kill();
         }
         self.by_pid.insert(running.pid, process);
         self.running.insert(process, running);
-    }
-
-    /// What the server grants its threads.
-    pub(crate) fn granted(&mut self, process: ProcessId, most: Option<Priority>) {
-        if let Some(running) = self.running.get_mut(&process) {
-            running.granted = most;
-        }
     }
 
     /// It has said who it is.
@@ -467,7 +453,7 @@ impl State {
     }
 
     /// A process is gone. If the state machine has ended it, [`Self::end`] has looked at its queue.
-    pub(crate) fn died(&mut self, process: ProcessId, how: Death, now: u64) {
+    pub fn died(&mut self, process: ProcessId, how: Death, now: u64) {
         let left = self.take_queue(process);
         if let Some(running) = self.running.remove(&process) {
             self.by_pid.remove(&running.pid);
@@ -485,21 +471,22 @@ impl State {
     }
 
     /// What is to be started, one after the other.
-    pub(crate) fn next_start(&mut self) -> Option<Start> {
+    pub fn next_start(&mut self) -> Option<Start> {
         self.starts.pop_front()
     }
 
-    pub(crate) fn has_starts(&self) -> bool {
+    /// Whether something is to be started.
+    pub fn has_starts(&self) -> bool {
         !self.starts.is_empty()
     }
 
     /// When there is something to do again.
-    pub(crate) fn next_wake(&self) -> Option<u64> {
+    pub fn next_wake(&self) -> Option<u64> {
         self.wakes.first().copied()
     }
 
     /// Time has passed.
-    pub(crate) fn tick(&mut self, now: u64) {
+    pub fn tick(&mut self, now: u64) {
         self.wakes = self.wakes.split_off(&(now + 1));
         self.server.tick(now);
     }
