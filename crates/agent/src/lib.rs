@@ -4,6 +4,7 @@
 //!
 //! - [`State`]: what one lock covers, and how the state machine's effects are carried out.
 //! - [`Agent`]: the interface `takt.system.ISystem`, for whoever keeps a state ([`Keeper`]).
+//! - [`Hosted`]: a server inside the one process that it is for.
 //! - `queue`: the steps of a process, and what of them outlives it.
 //! - [`payloads`]: intents, as their senders have them.
 //! - `contents`, [`senders`]: the binders of providers and of PendingIntents.
@@ -15,6 +16,7 @@
 
 mod calls;
 mod contents;
+mod hosted;
 pub mod payloads;
 pub mod place;
 mod queue;
@@ -23,4 +25,5 @@ mod state;
 
 pub use calls::{Agent, ISystemStub, Keeper, Whole, Wish};
 pub use contents::Contents;
+pub use hosted::{HostError, Hosted};
 pub use state::{Running, Start, State};

@@ -459,6 +459,7 @@ impl State {
             self.by_pid.remove(&running.pid);
         }
         self.contents.forget(process);
+        self.senders.forget(process);
         self.published.retain(|_, (home, _)| *home != process);
         self.connected.retain(|_, (client, ..)| *client != process);
         self.server.died(process, how, now);
@@ -502,6 +503,30 @@ impl State {
         self.published
             .retain(|(service, _), _| services.get(*service).is_some());
         self.published.insert(by, (home, binder));
+    }
+
+    /// What a service has published for what it is bound by.
+    pub(crate) fn published(&self, by: (ServiceId, Payload)) -> Option<Binder> {
+        self.published.get(&by)?.1.clone()
+    }
+
+    /// PendingIntents that have ended are known no more, and who watches them hears of it.
+    pub(crate) fn keep_senders(&mut self) {
+        for (process, number) in self.senders.keep(&self.server.pending) {
+            let step = Step {
+                kind: ISystemProxy::STEP_CANCELLED,
+                numbers: vec![number],
+                ..Step::default()
+            };
+            self.push(process, step);
+        }
+    }
+
+    /// Time is nobody's concern here, and no process but one: what an event has left of that goes.
+    pub(crate) fn forget_others(&mut self) {
+        self.wakes.clear();
+        self.starts.clear();
+        self.ended.clear();
     }
 
     /// What a client's connection gives it.

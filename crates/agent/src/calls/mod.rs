@@ -408,4 +408,21 @@ impl<K: Keeper> ISystem for Agent<K> {
             Ok(())
         })
     }
+
+    fn peek(&self, wish: &Wish) -> Answer<Option<Binder>> {
+        // Whoever reads the answer waits for the process of the binder, not the server.
+        self.with(|it| it.peek(wish))
+    }
+
+    fn watch_pending(&self, pending: &Binder, number: i64) -> Answer<bool> {
+        self.with(|it| it.watch_pending(pending, number))
+    }
+
+    fn unwatch_pending(&self, pending: &Binder, number: i64) -> Answer<()> {
+        self.with(|it| {
+            let by = (it.process, number);
+            it.state.senders.unwatch(pending, by);
+            Ok(())
+        })
+    }
 }

@@ -105,7 +105,7 @@ impl Event<'_> {
         let pending = &mut self.state.server.pending;
         let got = pending.get(&package, kind, request, by, flags);
         let got = got.map_err(|it| full(&it))?;
-        self.state.senders.keep(&self.state.server.pending);
+        self.state.keep_senders();
         Ok(got.map(|id| self.state.senders.of(id, make)))
     }
 
@@ -113,8 +113,14 @@ impl Event<'_> {
         let found = self.state.senders.find(binder).zip(self.package());
         if let Some((id, package)) = found {
             self.state.server.pending.cancel(id, &package);
-            self.state.senders.keep(&self.state.server.pending);
+            self.state.keep_senders();
         }
+    }
+
+    pub(super) fn watch_pending(&mut self, binder: &Binder, number: i64) -> Answer<bool> {
+        let by = (self.process, number);
+        let watched = self.state.senders.watch(binder, by);
+        watched.map_err(|it| full(&it))
     }
 
     pub(super) fn pending_numbers(&self, binder: &Binder) -> Option<Vec<i64>> {
@@ -157,7 +163,7 @@ impl Event<'_> {
             return Ok(CANCELLED);
         };
         let sent = self.state.server.pending.send(id);
-        self.state.senders.keep(&self.state.server.pending);
+        self.state.keep_senders();
         let package = sent.as_ref().map(|it| it.key.package.as_str());
         let owner = package.and_then(|it| self.state.server.packages.get(it));
         let uid = owner.map(|it| it.settings.uid);

@@ -201,6 +201,12 @@ pub trait ISystem: Send + Sync + 'static {
     fn withdraw(&self, tag: Option<&str>, id: i32, is_of_service: bool) -> ::binder::stub::Answer<()>;
     /// Code 46.
     fn withdraw_all(&self) -> ::binder::stub::Answer<()>;
+    /// Code 47.
+    fn peek(&self, wish: &Wish) -> ::binder::stub::Answer<Option<::binder::Binder>>;
+    /// Code 48.
+    fn watch_pending(&self, pending: &::binder::Binder, number: i64) -> ::binder::stub::Answer<bool>;
+    /// Code 49.
+    fn unwatch_pending(&self, pending: &::binder::Binder, number: i64) -> ::binder::stub::Answer<()>;
 }
 
 /// Whoever does `takt.system.ISystem`, here or in another process.
@@ -220,6 +226,8 @@ impl ISystemProxy {
     pub const STEP_RESULT: i32 = 3;
     /// `STEP_CHANGE`.
     pub const STEP_CHANGE: i32 = 4;
+    /// `STEP_CANCELLED`.
+    pub const STEP_CANCELLED: i32 = 5;
     /// `RESUMED`.
     pub const RESUMED: i32 = 0;
     /// `PAUSED`.
@@ -623,6 +631,29 @@ impl ISystem for ISystemProxy {
     fn withdraw_all(&self) -> ::binder::stub::Answer<()> {
         let mut aidl = ::binder::stub::Outgoing::new(Self::DESCRIPTOR)?;
         aidl.call(&self.0, 46)?;
+        Ok(())
+    }
+
+    fn peek(&self, wish: &Wish) -> ::binder::stub::Answer<Option<::binder::Binder>> {
+        let mut aidl = ::binder::stub::Outgoing::new(Self::DESCRIPTOR)?;
+        aidl.write(&wish)?;
+        aidl.call(&self.0, 47)?;
+        aidl.read()
+    }
+
+    fn watch_pending(&self, pending: &::binder::Binder, number: i64) -> ::binder::stub::Answer<bool> {
+        let mut aidl = ::binder::stub::Outgoing::new(Self::DESCRIPTOR)?;
+        aidl.write(&pending)?;
+        aidl.write(&number)?;
+        aidl.call(&self.0, 48)?;
+        aidl.read()
+    }
+
+    fn unwatch_pending(&self, pending: &::binder::Binder, number: i64) -> ::binder::stub::Answer<()> {
+        let mut aidl = ::binder::stub::Outgoing::new(Self::DESCRIPTOR)?;
+        aidl.write(&pending)?;
+        aidl.write(&number)?;
+        aidl.call(&self.0, 49)?;
         Ok(())
     }
 }
@@ -1177,6 +1208,40 @@ impl<T: ISystem> ISystemStub<T> {
         ISystem::withdraw_all(&self.0)?;
         Ok(())
     }
+
+    fn serve_peek(
+        &self,
+        data: &mut ::binder::Parcel,
+        reply: &mut ::binder::Parcel,
+    ) -> ::binder::stub::Answer<()> {
+        let arg0: Wish = ::binder::stub::Read::read(data)?;
+        let result = ISystem::peek(&self.0, &arg0)?;
+        ::binder::stub::Write::write(&result, reply)?;
+        Ok(())
+    }
+
+    fn serve_watch_pending(
+        &self,
+        data: &mut ::binder::Parcel,
+        reply: &mut ::binder::Parcel,
+    ) -> ::binder::stub::Answer<()> {
+        let arg0: ::binder::Binder = ::binder::stub::Read::read(data)?;
+        let arg1: i64 = ::binder::stub::Read::read(data)?;
+        let result = ISystem::watch_pending(&self.0, &arg0, arg1)?;
+        ::binder::stub::Write::write(&result, reply)?;
+        Ok(())
+    }
+
+    fn serve_unwatch_pending(
+        &self,
+        data: &mut ::binder::Parcel,
+        _reply: &mut ::binder::Parcel,
+    ) -> ::binder::stub::Answer<()> {
+        let arg0: ::binder::Binder = ::binder::stub::Read::read(data)?;
+        let arg1: i64 = ::binder::stub::Read::read(data)?;
+        ISystem::unwatch_pending(&self.0, &arg0, arg1)?;
+        Ok(())
+    }
 }
 
 impl<T: ISystem> ::binder::Service for ISystemStub<T> {
@@ -1238,6 +1303,9 @@ impl<T: ISystem> ::binder::Service for ISystemStub<T> {
             44 => Self::serve_post,
             45 => Self::serve_withdraw,
             46 => Self::serve_withdraw_all,
+            47 => Self::serve_peek,
+            48 => Self::serve_watch_pending,
+            49 => Self::serve_unwatch_pending,
             _ => return Err(::binder::CallError::UnknownTransaction),
         };
         let both = (data, reply);

@@ -24,6 +24,8 @@ interface ISystem {
     const int STEP_RESULT = 3;
     /** Content has changed: the first number is the flags, and the texts name what. */
     const int STEP_CHANGE = 4;
+    /** A PendingIntent has ended: the number is the watcher's own of it. */
+    const int STEP_CANCELLED = 5;
 
     /** What an activity's process says of it, and what it asks for. */
     const int RESUMED = 0;
@@ -190,4 +192,13 @@ interface ISystem {
 
     /** Takes all of the package away, but those of services. */
     void withdrawAll();
+
+    /** What a service has published for an intent that it is bound by; null if it has not, or is not there. */
+    @nullable IBinder peek(in Wish wish);
+
+    /** Hears once of its end, by this number: false if it is not there any more. */
+    boolean watchPending(IBinder pending, long number);
+
+    /** Hears of it no more. */
+    void unwatchPending(IBinder pending, long number);
 }

@@ -25,14 +25,14 @@ import takt.system.Step;
 import takt.system.Wish;
 
 /**
- * Broadcasts under {@code takt system}. The server knows the receivers of all processes, finds who
- * gets what and in which order; here are the objects behind its numbers.
+ * Broadcasts. The system server knows the receivers of all processes, finds who gets what and in
+ * which order; here are the objects behind its numbers.
  *
  * <p>Receivers of the manifest, and all of an ordered broadcast, are given one after the other: the
  * next one when {@code finishReceiver} says that the last is done. No lock is held in a call to the
  * server.
  */
-final class SystemBroadcasts implements BroadcastHome {
+final class SystemBroadcasts implements Served {
     /** Places in the numbers of a step. */
     private static final int UID = 0;
     private static final int RECEIVER = 1;
@@ -58,6 +58,7 @@ final class SystemBroadcasts implements BroadcastHome {
     }
 
     private final AppProcess process;
+    private final SystemLink link;
     private final ISystem system;
     private final Map<IBinder, Long> numbers = new HashMap<>();
     private final Map<Long, IIntentReceiver> receivers = new HashMap<>();
@@ -70,9 +71,15 @@ final class SystemBroadcasts implements BroadcastHome {
     private long last;
     private long arrivals;
 
-    SystemBroadcasts(AppProcess process, ISystem system) {
+    SystemBroadcasts(AppProcess process, SystemLink link) {
         this.process = process;
-        this.system = system;
+        this.link = link;
+        system = link.system();
+    }
+
+    @Override
+    public SystemLink link() {
+        return link;
     }
 
     /** Registers a receiver: the first sticky broadcast that it takes, or null. */
@@ -151,7 +158,7 @@ final class SystemBroadcasts implements BroadcastHome {
         return numbers;
     }
 
-    @Override
+    /** Sends an intent to every receiver that it reaches; 0 is success. */
     public int broadcastIntentWithFeature(IApplicationThread caller, String feature, Intent intent, String type,
             IIntentReceiver finished, int code, String data, Bundle extras, String[] permissions,
             String[] excludedPermissions, String[] excludedPackages, int operation, Bundle options,
@@ -211,7 +218,7 @@ final class SystemBroadcasts implements BroadcastHome {
     /** The server brings a broadcast. */
     void carryOut(Step step) throws RemoteException {
         long ordered = step.numbers[ORDERED];
-        int uid = (int) step.numbers[UID];
+        int uid = process.user(step.numbers[UID]);
         int priority = (int) step.numbers[PRIORITY];
         Result found = result(step, CODE);
         if (step.wishes.length == 0) {
@@ -276,7 +283,7 @@ final class SystemBroadcasts implements BroadcastHome {
     private void enqueue(Intent intent, IIntentReceiver receiver, ActivityInfo component, Step step, Result found)
             throws RemoteException {
         synchronized (this) {
-            waiting.add(new Delivery(intent, receiver, component, step.numbers[ORDERED], (int) step.numbers[UID],
+            waiting.add(new Delivery(intent, receiver, component, step.numbers[ORDERED], process.user(step.numbers[UID]),
                     found, (int) step.numbers[PRIORITY], ++arrivals));
         }
         next();
@@ -339,8 +346,8 @@ final class SystemBroadcasts implements BroadcastHome {
         }
     }
 
-    @Override
-    public synchronized boolean isIdle() {
+    /** Is none under way? */
+    synchronized boolean isIdle() {
         return current == null && waiting.isEmpty();
     }
 }
