@@ -67,6 +67,9 @@ pub(crate) struct Running {
 pub(crate) struct State {
     pub(crate) server: Server,
     pub(crate) payloads: Payloads,
+    /// Intents that nothing names once the event's effects are carried out: a look through all of
+    /// them takes long while others wait.
+    pub(crate) fleeting: Vec<Payload>,
     pub(crate) logs: Logs,
     pub(crate) running: BTreeMap<ProcessId, Running>,
     by_pid: HashMap<i32, ProcessId>,
@@ -107,6 +110,8 @@ impl State {
         loop {
             let effects = self.server.take_effects();
             if effects.is_empty() {
+                let fleeting = self.fleeting.drain(..);
+                fleeting.for_each(|it| self.payloads.remove(it));
                 return;
             }
             for effect in effects {
@@ -334,6 +339,10 @@ impl State {
             }
             return;
         };
+        if !running.steps.has_room_for(&waiting) {
+            self.lost += 1;
+            return;
+        }
         if running.steps.len() >= STEPS_MAX {
             // Its death is a fault, as that of one that does not answer.
             running.kill();
