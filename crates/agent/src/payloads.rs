@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //! [`Payloads`]: intents and results' data, which the state machine knows by number.
 //!
-//! Nobody says when one is done with. What nothing names any more goes when half as much again has
-//! come as was left the last time.
+//! Broadcasts that do not stay go when they are delivered. Of the rest nobody says when one is done
+//! with: what nothing names any more goes when half as much again has come as was left the last
+//! time.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -96,6 +97,13 @@ impl Payloads {
         };
         self.all.insert(self.last, stored);
         Ok(Payload(self.last))
+    }
+
+    /// Lets one go that nothing names any more.
+    pub(crate) fn remove(&mut self, number: Payload) {
+        if let Some(gone) = self.all.remove(&number.0) {
+            self.bytes -= gone.bytes;
+        }
     }
 
     fn sweep(&mut self, named: &BTreeSet<Payload>) {

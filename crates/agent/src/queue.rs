@@ -8,7 +8,7 @@
 //! before it fetches the broadcast, the next process of the receiver gets it. The rest goes with
 //! its process: the state machine says again what is still wanted.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, HashMap, VecDeque};
 
 use server::broadcasts::Standing;
 
@@ -18,12 +18,20 @@ use crate::calls::{ISystemProxy, Step};
 /// often: with the waits between that takes some four minutes.
 pub(crate) const DEATHS_MAX: u8 = 8;
 
+/// Broadcasts without order of one user that wait for a process: a quarter of all steps.
+pub(crate) const SHOUTS_PER_USER_MAX: usize = 256;
+/// Of all ordinary senders: what is left is for urgent ones, and for what is no broadcast.
+pub(crate) const SHOUTS_MAX: usize = 768;
+
 /// See the module. Who fills it bounds it.
 #[derive(Default)]
 pub(crate) struct Queue {
     /// By rank; at most a hundred lanes, which stay once they were used.
     lanes: BTreeMap<u8, VecDeque<Waiting>>,
     count: usize,
+    /// Broadcasts without order: by their senders' users, and those without a rank.
+    shouts: HashMap<i64, usize>,
+    ordinary_shouts: usize,
 }
 
 /// A step, and how often its process has died.
@@ -71,8 +79,22 @@ impl Queue {
         }
     }
 
+    /// Whether a broadcast's sender may have one more here: a storm of one leaves room for others.
+    pub(crate) fn has_room_for(&self, waiting: &Waiting) -> bool {
+        let Some(user) = waiting.step.shouts() else {
+            return true;
+        };
+        let own = self.shouts.get(&user).copied().unwrap_or(0);
+        let is_full = waiting.standing.rank == 0 && self.ordinary_shouts >= SHOUTS_MAX;
+        own < SHOUTS_PER_USER_MAX && !is_full
+    }
+
     /// O(log of the lanes).
     pub(crate) fn push(&mut self, waiting: Waiting) {
+        if let Some(user) = waiting.step.shouts() {
+            *self.shouts.entry(user).or_default() += 1;
+            self.ordinary_shouts += usize::from(waiting.standing.rank == 0);
+        }
         let lane = self.lanes.entry(waiting.standing.rank).or_default();
         lane.push_back(waiting);
         self.count += 1;
@@ -85,9 +107,18 @@ impl Queue {
 
     /// What its process fetches; that is not sent again, whatever becomes of the process.
     pub(crate) fn pop(&mut self) -> Option<Waiting> {
-        let first = self.first_lane()?.pop_front();
-        self.count -= usize::from(first.is_some());
-        first
+        let first = self.first_lane()?.pop_front()?;
+        self.count -= 1;
+        if let Some(user) = first.step.shouts() {
+            self.ordinary_shouts -= usize::from(first.standing.rank == 0);
+            if let Some(own) = self.shouts.get_mut(&user) {
+                *own -= 1;
+                if *own == 0 {
+                    self.shouts.remove(&user);
+                }
+            }
+        }
+        Some(first)
     }
 
     pub(crate) fn front(&self) -> Option<&Waiting> {
@@ -132,10 +163,16 @@ impl Step {
         self.kind == ISystemProxy::STEP_BROADCAST && self.numbers.get(2).is_some_and(|it| *it != 0)
     }
 
+    /// The user that sent it, of a broadcast without order.
+    fn shouts(&self) -> Option<i64> {
+        let is_broadcast = self.kind == ISystemProxy::STEP_BROADCAST;
+        let user = self.numbers.first().copied();
+        user.filter(|_| is_broadcast && !self.is_ordered())
+    }
+
     /// One without order, for a manifest's receiver: only such a step names a component.
     fn outlives(&self) -> bool {
-        let is_broadcast = self.kind == ISystemProxy::STEP_BROADCAST;
-        is_broadcast && !self.is_ordered() && self.component.is_some()
+        self.shouts().is_some() && self.component.is_some()
     }
 }
 
@@ -440,6 +477,32 @@ mod tests {
             fetched.extend(steps.iter().map(read));
         }
         assert_eq!(fetched, expected);
+    }
+
+    #[test]
+    fn a_storm_of_one_sender_is_lost_and_leaves_room_for_urgent_ones() {
+        let mut world = World::new();
+        world.send(0, false);
+        let first = world.begin();
+        (1..400).for_each(|it| world.send(it, false));
+        // Its own user's: the same bound, whoever is urgent.
+        world.sender = 30;
+        world.send(400, false);
+        let own = world.uid;
+        world.uid = 1_000;
+        world.send(401, false);
+        world.uid = own;
+        // What is ordered has bounds of its own.
+        world.sender = 0;
+        world.send(402, true);
+        let mut expected = vec![(0, 401)];
+        expected.extend(of_manifest(0..SHOUTS_PER_USER_MAX));
+        expected.push((0, 402));
+        assert_eq!(world.fetch(first), expected);
+        assert_eq!(world.state.lost, (400 - SHOUTS_PER_USER_MAX + 1) as u64);
+        // Who fetches has room again; what was sent holds no room either.
+        world.send(403, false);
+        assert_eq!(world.fetch(first), of_manifest(403..404));
     }
 
     #[test]

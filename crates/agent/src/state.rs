@@ -67,6 +67,9 @@ pub struct State {
     pub server: Server,
     /// Intents and results' data.
     pub payloads: Payloads,
+    /// Intents that nothing names once the event's effects are carried out: a look through all of
+    /// them takes long while others wait.
+    pub(crate) fleeting: Vec<Payload>,
     /// The kernel's processes.
     pub running: BTreeMap<ProcessId, Running>,
     by_pid: HashMap<i32, ProcessId>,
@@ -108,6 +111,8 @@ impl State {
         loop {
             let effects = self.server.take_effects();
             if effects.is_empty() {
+                let fleeting = self.fleeting.drain(..);
+                fleeting.for_each(|it| self.payloads.remove(it));
                 return;
             }
             for effect in effects {
@@ -334,6 +339,10 @@ impl State {
             }
             return;
         };
+        if !running.steps.has_room_for(&waiting) {
+            self.lost += 1;
+            return;
+        }
         if running.steps.len() >= STEPS_MAX {
             // Its death is a fault, as that of one that does not answer.
             running.kill();
@@ -367,8 +376,8 @@ impl State {
         }
     }
 
-    /// What real-time senders have left for a process: one at a time, so that a more urgent one that
-    /// comes waits for one to be handed over.
+    /// What real-time senders have left for a process: one at a time, so that a more urgent one
+    /// that comes waits for one to be handed over.
     pub(crate) fn take_urgent(&mut self, process: ProcessId) -> Vec<Step> {
         let steps = self.running.get_mut(&process).map(|it| &mut it.steps);
         let Some(steps) = steps else {

@@ -7,8 +7,8 @@ use apk::ComponentKind;
 use intent::{Filter, Intent};
 use server::broadcasts::{
     BROADCAST_STICKY, BroadcastError, Delivery, ORDERED_PER_USER_MAX, Order, Outcome,
-    REGISTERED_PER_PROCESS_MAX, Registration, STICKY_PER_PACKAGE_MAX, Sender, Shout, StickyError,
-    Target,
+    REGISTERED_PER_PROCESS_MAX, REGISTERED_PER_USER_MAX, Registration, STICKY_PER_PACKAGE_MAX,
+    Sender, Shout, StickyError, Target,
 };
 use server::packages::FRAMEWORK;
 use server::{BroadcastId, Death, Effect, Payload, ProcessId, ProcessKey, Server};
@@ -308,7 +308,37 @@ fn receivers_and_what_is_under_way_are_bounded() {
     };
     let all = &mut world.server.broadcasts;
     let refused = all.register(one, &key, "p.one", registration(-1, 0));
-    assert_eq!(refused, Err(BroadcastError::Receivers));
+    assert_eq!(refused, Err(BroadcastError::Receivers(10_000)));
+    // Another process of the same user has room, a third has not; one that goes makes room.
+    let own = |name: &str| ProcessKey {
+        uid: 10_000,
+        name: name.to_owned(),
+    };
+    let mut start = |name: &str| {
+        let server = &mut world.server;
+        let mut effects = Vec::new();
+        let started = server
+            .processes
+            .demand(&own(name), "p.one", 0, &mut effects);
+        started.expect("there is room")
+    };
+    let (second, third) = (start("p.one:two"), start("p.one:three"));
+    let rest = REGISTERED_PER_USER_MAX - REGISTERED_PER_PROCESS_MAX;
+    let all = &mut world.server.broadcasts;
+    for number in 0..rest {
+        let registered = all.register(second, &key, "p.one", registration(number as i64, 0));
+        registered.expect("there is room");
+    }
+    let refused = all.register(third, &key, "p.one", registration(1, 0));
+    let refused = refused.expect_err("the user is full");
+    assert!(refused.to_string().starts_with("user 10000 has no room"));
+    all.unregister(second, 0);
+    let registered = all.register(third, &key, "p.one", registration(1, 0));
+    registered.expect("there is room again");
+    world.server.assert_consistent();
+    for process in [second, third] {
+        world.server.died(process, Death::Exit, 0);
+    }
     for _ in 0..ORDERED_PER_USER_MAX {
         world.send(&act(true)).expect("there is room");
     }

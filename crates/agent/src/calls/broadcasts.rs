@@ -3,10 +3,10 @@
 
 use binder::stub::{Answer, Exception, Failure};
 use intent::{Authority, Filter, Pattern, PatternKind};
-use server::BroadcastId;
 use server::broadcasts::{
     self, BroadcastError, Delivery, Registration, Sender, StickyError, Target,
 };
+use server::{BroadcastId, Payload};
 
 use super::{Event, Outcome, Receiver, Shout, Wish, full, security, too_much};
 use crate::payloads::{intent_of, size};
@@ -15,7 +15,7 @@ use crate::payloads::{intent_of, size};
 const FILTER_TEXTS_MAX: usize = 1_024;
 const FILTER_BYTES_MAX: usize = 64 << 10;
 /// `Intent.FLAG_RECEIVER_FOREGROUND`.
-pub(super) const FOREGROUND: i32 = 0x1000_0000;
+pub(crate) const FOREGROUND: i32 = 0x1000_0000;
 /// What of that stays fits one answer.
 const STAYING_BYTES_MAX: usize = 256 << 10;
 
@@ -150,6 +150,10 @@ impl Event<'_> {
             result: (shout.result != 0).then_some((self.process, shout.result)),
             priority,
         };
+        if !shout.is_sticky && !shout.is_ordered && sender.result.is_none() {
+            // Receivers have copies of it.
+            self.state.fleeting.push(payload);
+        }
         let sent = self.state.server.broadcast(sender, &shouted, self.now);
         sent.map(drop).map_err(|it| refused(&it))
     }
@@ -182,7 +186,15 @@ impl Event<'_> {
         };
         let id = BroadcastId(id.cast_unsigned());
         let server = &mut self.state.server;
+        let payload = server.payload_under_way(id);
         server.received(self.process, id, outcome, is_aborted, self.now);
+        if server.payload_under_way(id).is_none() {
+            // One that stays is named by that.
+            let is_named = |it: &Payload| server.broadcasts.payloads().any(|other| other == *it);
+            self.state
+                .fleeting
+                .extend(payload.filter(|it| !is_named(it)));
+        }
         failure.map_or(Ok(()), Err)
     }
 }

@@ -20,18 +20,17 @@ mod stubs {
     include!("stubs.rs");
 }
 
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
 use binder::Binder;
 use binder::Caller;
 use binder::stub::{Answer, Exception, Failure};
 use rt::clock::{Clock, Monotonic};
-use rt::peer::PidFd;
-use rt::policy::Tid;
 use server::broadcasts::PRIORITY_MAX;
 use server::server::StartError;
 use server::{ActivityId, ConnectionId, Payload, ProcessId, ServiceId};
 
+pub(crate) use broadcasts::FOREGROUND;
 pub(crate) use stubs::{
     IApp, IAppProxy, ISystem, ISystemProxy, Notice, Outcome, Receiver, Shout, Step,
 };
@@ -92,7 +91,8 @@ impl Event<'_> {
         self.state.keep(wish.clone()).map_err(too_much)
     }
 
-    /// The same for who cannot wait for others' intents to be looked through, as long as there is room.
+    /// The same for who cannot wait for others' intents to be looked through, as long as there is
+    /// room.
     fn keep_urgent(&mut self, wish: &Wish) -> Answer<Payload> {
         self.state.keep_urgent(wish.clone()).map_err(too_much)
     }
@@ -112,20 +112,9 @@ impl Event<'_> {
     }
 }
 
-/// How urgent the thread is that waits for this call: what it claims, and no more than the kernel has
-/// this looper run at for it. No system call for an ordinary one; some five for a real-time one, before
-/// the lock.
+/// How urgent the thread is that calls, by the kernel's word.
 fn callers_priority() -> u8 {
-    static OWN: OnceLock<Option<PidFd>> = OnceLock::new();
-    let claim = Caller::claim();
-    if !claim.is_real_time() {
-        return 0;
-    }
-    let own = OWN.get_or_init(|| PidFd::open(std::process::id().cast_signed()).ok());
-    let granted = own
-        .as_ref()
-        .and_then(|it| it.urgency(Tid::current(), claim));
-    granted.unwrap_or_default().get().min(PRIORITY_MAX)
+    Caller::urgency().get().min(PRIORITY_MAX)
 }
 
 /// What is refused for want of room.

@@ -8,8 +8,7 @@ use server::pending::{IMMUTABLE, Pending, PendingKind};
 use server::server::{StartError, Wish as Asked};
 use server::services::StartKind;
 
-use super::broadcasts::FOREGROUND;
-use super::{Event, Wish, full, refused, security};
+use super::{Event, FOREGROUND, Wish, full, refused, security};
 use crate::payloads::intent_of;
 
 /// `ActivityManager.START_CANCELED` and its kin.

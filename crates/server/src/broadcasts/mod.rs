@@ -5,9 +5,9 @@
 //! priorities: the next gets it when the last has said that it is done, or is gone. Each process
 //! has one turn at a time, so one that hangs keeps the broadcasts that go to it, and no other.
 //!
-//! What waits anywhere goes in the order of its sender's priority ([`Order`]): an ordered one for its
-//! turn at a process, and by its [`Standing`] whatever an assembler lets wait. A receiver that has a
-//! turn keeps it.
+//! What waits anywhere goes in the order of its sender's priority ([`Order`]): an ordered one for
+//! its turn at a process, and by its [`Standing`] whatever an assembler lets wait. A receiver that
+//! has a turn keeps it.
 //!
 //! A sticky one stays until its package takes it back: who registers later gets it as well.
 
@@ -31,6 +31,8 @@ pub use sticky::{STICKY_MAX, STICKY_PER_PACKAGE_MAX, Staying, StickyError};
 pub const RECEIVERS_MAX: usize = 64;
 /// Receivers that code of one process has, as on Android.
 pub const REGISTERED_PER_PROCESS_MAX: usize = 1_000;
+/// Of all processes of one user: two full ones, so that eight users would have to conspire.
+pub const REGISTERED_PER_USER_MAX: usize = 2_000;
 /// Of all processes.
 pub const REGISTERED_MAX: usize = 16_384;
 /// Ordered broadcasts of one user that are under way; a person counts as one.
@@ -127,8 +129,11 @@ pub struct Registration {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum BroadcastError {
     /// Of receivers.
-    #[error("there is no room for more receivers: {REGISTERED_PER_PROCESS_MAX} in a process")]
-    Receivers,
+    #[error(
+        "user {0} has no room for more receivers: at most {REGISTERED_PER_PROCESS_MAX} in a \
+         process, {REGISTERED_PER_USER_MAX} of a user, {REGISTERED_MAX} of all"
+    )]
+    Receivers(u32),
     /// Of what is under way.
     #[error("{ORDERED_PER_USER_MAX} ordered broadcasts of user {0} are under way")]
     Ordered(u32),
@@ -173,6 +178,7 @@ pub struct Broadcasts {
     registered: Resolver<Owner>,
     filters: BTreeMap<(ProcessId, i64), Vec<FilterId>>,
     counts: HashMap<ProcessId, usize>,
+    by_user: HashMap<u32, usize>,
     ordered: BTreeMap<BroadcastId, Ordered>,
     /// Ordered broadcasts that are at a process, or wait for it.
     at: BTreeMap<ProcessId, queue::Turns>,
@@ -204,11 +210,17 @@ impl Broadcasts {
         package: &str,
         registration: Registration,
     ) -> Result<(), BroadcastError> {
-        let count = self.counts.entry(process).or_default();
-        if *count >= REGISTERED_PER_PROCESS_MAX || self.registered.len() >= REGISTERED_MAX {
-            return Err(BroadcastError::Receivers);
+        let count = |it: Option<&usize>| it.copied().unwrap_or(0);
+        let own = count(self.counts.get(&process));
+        let of_user = count(self.by_user.get(&key.uid));
+        if own >= REGISTERED_PER_PROCESS_MAX
+            || of_user >= REGISTERED_PER_USER_MAX
+            || self.registered.len() >= REGISTERED_MAX
+        {
+            return Err(BroadcastError::Receivers(key.uid));
         }
-        *count += 1;
+        *self.counts.entry(process).or_default() += 1;
+        *self.by_user.entry(key.uid).or_default() += 1;
         let receiver = registration.receiver;
         let owner = Owner {
             process,
@@ -227,11 +239,16 @@ impl Broadcasts {
     pub fn unregister(&mut self, process: ProcessId, receiver: i64) {
         let gone = self.filters.remove(&(process, receiver));
         for id in gone.into_iter().flatten() {
-            self.registered.remove(id);
+            let owner = self.registered.remove(id);
             if let Some(count) = self.counts.get_mut(&process) {
                 *count -= 1;
             }
+            let uid = owner.map(|it| it.uid);
+            if let Some(count) = uid.and_then(|it| self.by_user.get_mut(&it)) {
+                *count -= 1;
+            }
         }
+        self.by_user.retain(|_, count| *count > 0);
         if self.counts.get(&process) == Some(&0) {
             self.counts.remove(&process);
         }
@@ -281,6 +298,9 @@ impl Broadcasts {
     /// Panics if a rule is broken.
     pub fn assert_consistent(&self, processes: &Processes) {
         assert_eq!(self.registered.len(), self.counts.values().sum::<usize>());
+        assert_eq!(self.registered.len(), self.by_user.values().sum::<usize>());
+        let mut of_users = self.by_user.values();
+        assert!(of_users.all(|it| (1..=REGISTERED_PER_USER_MAX).contains(it)));
         assert!(self.registered.len() <= REGISTERED_MAX);
         for (process, count) in &self.counts {
             assert!(processes.get(*process).is_some(), "receivers of nobody");

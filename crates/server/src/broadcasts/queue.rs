@@ -9,7 +9,7 @@ use super::{BroadcastError, Delivery, ORDERED_PER_USER_MAX, Ordered, Outcome, Pl
 use super::{Broadcasts, Shout, Standing, Target, Turn};
 use crate::packages::Kind;
 use crate::processes::Question;
-use crate::{BroadcastId, Effect, ProcessId, Server};
+use crate::{BroadcastId, Effect, Payload, ProcessId, Server};
 
 /// Ordered broadcasts at one process.
 #[derive(Clone, Debug, Default)]
@@ -85,6 +85,11 @@ impl Server {
         let key = found.package.process_of(found.component);
         let turn = Turn::Component(receiver.clone(), key);
         self.place_of(&turn, now).map(|(process, _)| process)
+    }
+
+    /// The intent of an ordered broadcast, as long as that is under way.
+    pub fn payload_under_way(&self, id: BroadcastId) -> Option<Payload> {
+        self.broadcasts.ordered.get(&id).map(|it| it.payload)
     }
 
     pub(super) fn deliver_to(
@@ -171,8 +176,8 @@ impl Server {
         }
     }
 
-    /// The first of a process's broadcasts comes to it, if it has none. It has its time to start and twice the time
-    /// of an answer: what is in front of it there has that time as well.
+    /// The first of a process's broadcasts comes to it, if it has none. It has its time to start
+    /// and twice the time of an answer: what is in front of it there has that time as well.
     fn give(&mut self, process: ProcessId, now: u64) {
         let Some(id) = self.broadcasts.next_turn(process) else {
             return;
