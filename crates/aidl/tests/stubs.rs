@@ -51,7 +51,7 @@ fn the_stubs_are_those_that_are_kept() {
     let files = names.map(|it| system.join(format!("{it}.aidl")));
     let files: Vec<&Path> = files.iter().map(|it| it.as_path()).collect();
     let made = library(&files).rust(&[]).unwrap();
-    check(&crates.join("system/src/agent/stubs.rs"), &made);
+    check(&crates.join("agent/src/calls/stubs.rs"), &made);
     let unnamed = library_of_golden.rust(&[]).unwrap_err().to_string();
     let expected =
         "IGolden.aidl:20:31: not supported: android.os.Bundle, a parcelable of another language";

@@ -54,6 +54,7 @@ impl Transport for Direct {
             let _scope = serving::enter(Serving {
                 caller: other.peer,
                 claim: serving::claim(),
+                granted: serving::claim(),
                 waits: Waits::Unknown,
                 chain: None,
             });

@@ -128,6 +128,11 @@ pub(crate) fn push(node: &Arc<Node>, task: Task) -> Result<(), CallError> {
         owner.counters.refused.add();
         return Err(CallError::QueueFull);
     }
+    if task.source.is_some() && node.service.is_brief() {
+        // One at a time, in order: a process has one door.
+        run(&owner, node, task);
+        return Ok(());
+    }
     let mut oneways = node.oneways.lock();
     oneways.waiting.push_back(task);
     let is_news = !std::mem::replace(&mut oneways.is_due, true);
@@ -140,28 +145,33 @@ pub(crate) fn push(node: &Arc<Node>, task: Task) -> Result<(), CallError> {
     Ok(())
 }
 
+fn run(owner: &Inner, node: &Node, mut task: Task) {
+    let _scope = serving::enter(Serving {
+        caller: task.caller,
+        claim: Urgency::ORDINARY,
+        granted: Urgency::ORDINARY,
+        waits: Waits::Unknown,
+        chain: None,
+    });
+    let call = Call {
+        caller: task.caller,
+        is_oneway: true,
+        begun_ns: None,
+    };
+    // Nobody is there to be told; `failed` counts panics.
+    let _ = node.run(&call, task.code, &mut task.data, &mut Parcel::new());
+    if let Some(link) = &task.source {
+        link.served();
+    }
+    drop(task);
+    owner.oneways_waiting.fetch_sub(1, Relaxed);
+}
+
 /// Serves one call of a node that was due, on the calling looper.
 pub(crate) fn serve(owner: &Inner, node: &Arc<Node>) {
     let task = node.oneways.lock().waiting.pop_front();
-    if let Some(mut task) = task {
-        let _scope = serving::enter(Serving {
-            caller: task.caller,
-            claim: Urgency::ORDINARY,
-            waits: Waits::Unknown,
-            chain: None,
-        });
-        let call = Call {
-            caller: task.caller,
-            is_oneway: true,
-            begun_ns: None,
-        };
-        // Nobody is there to be told; `failed` counts panics.
-        let _ = node.run(&call, task.code, &mut task.data, &mut Parcel::new());
-        if let Some(link) = &task.source {
-            link.served();
-        }
-        drop(task);
-        owner.oneways_waiting.fetch_sub(1, Relaxed);
+    if let Some(task) = task {
+        run(owner, node, task);
     }
     let mut oneways = node.oneways.lock();
     oneways.is_due = !oneways.waiting.is_empty();

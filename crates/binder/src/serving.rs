@@ -38,6 +38,15 @@ impl Caller {
         of_top.unwrap_or_else(Self::own)
     }
 
+    /// How urgent the calling thread is that this thread serves, by the kernel's word for that one,
+    /// and no more than it claims. It was asked before the call began, whether or not the caller
+    /// has lent anything yet. Ordinary where the thread serves nobody, over a driver, and of a call
+    /// back.
+    pub fn urgency() -> Urgency {
+        let of_top = STACK.with_borrow(|stack| stack.last().map(|it| it.granted));
+        of_top.unwrap_or_default()
+    }
+
     /// How urgent the caller that the thread serves says that it is: a claim, which the kernel's
     /// word may be below. Ordinary where it serves nobody.
     pub fn claim() -> Urgency {
@@ -52,6 +61,8 @@ pub(crate) struct Serving {
     pub(crate) caller: Caller,
     /// At most this urgent, as the caller says.
     pub(crate) claim: Urgency,
+    /// No more than that, by the kernel's word.
+    pub(crate) granted: Urgency,
     pub(crate) waits: Waits,
     /// Who waits, as the caller says; none where the transport does not.
     pub(crate) chain: Option<Chain>,
@@ -138,6 +149,7 @@ pub fn clear_caller() -> Cleared {
         stack.push(Serving {
             caller: Caller::own(),
             claim: top.unwrap_or_default(),
+            granted: Urgency::ORDINARY,
             waits: Waits::Unknown,
             chain: None,
         });

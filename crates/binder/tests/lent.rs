@@ -14,12 +14,13 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicU32;
 use std::sync::atomic::Ordering::SeqCst;
 
-use binder::{Binder, CallError, Options, Parcel, Process, Side};
+use binder::{Binder, Call, CallError, Options, Parcel, Process, Service, Side};
 use left::{Left, Progress, alone};
-use pair::{Pair, STAGE, all_are_stopped, due_ns, signal, start};
+use pair::{Pair, STAGE, all_are_stopped, due_ns, join, signal, start};
 use rt::clock::{Clock, Monotonic};
 use rt::policy::Tid;
 use rt::socket::Socket;
+use rt::sync::PiMutex;
 use rt::thread::Builder;
 use service::{
     ADD, COMPUTE, DIE, DOWN, ECHO, FAIL, FD, KEEP, PANIC, SLEEP, TID, WHO, ask, await_that, give,
@@ -218,6 +219,58 @@ fn calls_without_an_answer_keep_their_order_and_have_a_bound() {
     pair.remote.send(ADD, &data).unwrap();
     await_that("it arrives", || pair.remote.dump().unwrap() == "sum 3");
     pair.end();
+}
+
+/// Notes the numbers that come, and the threads that bring them.
+struct Brief(Arc<PiMutex<Vec<(i32, String)>>>);
+
+impl Service for Brief {
+    fn descriptor(&self) -> &str {
+        "takt.test.IBrief"
+    }
+
+    fn on_transact(
+        &self,
+        _call: &Call,
+        _code: u32,
+        data: &mut Parcel,
+        _reply: &mut Parcel,
+    ) -> Result<(), CallError> {
+        let comm = format!("/proc/self/task/{}/comm", Tid::current().raw());
+        let thread = std::fs::read_to_string(comm).unwrap();
+        let number = data.read_i32().unwrap();
+        self.0.lock().push((number, thread.trim().to_owned()));
+        Ok(())
+    }
+
+    fn is_brief(&self) -> bool {
+        true
+    }
+}
+
+#[test]
+fn a_brief_node_hears_calls_without_an_answer_on_the_door_in_order() {
+    let near = Process::start(&Options::new("near")).unwrap();
+    let far = Process::start(&Options::new("far")).unwrap();
+    let heard = Arc::new(PiMutex::new(Vec::new()));
+    far.set_root(Some(far.add(Brief(Arc::clone(&heard)))));
+    let (connection, _other) = join(&near, &far);
+    let remote = connection.root().unwrap().unwrap();
+    for value in 0..200 {
+        let mut data = Parcel::new();
+        data.write_i32(value).unwrap();
+        // 64 may be on their way.
+        await_that("there is room", || remote.send(1, &data).is_ok());
+    }
+    await_that("all have come", || heard.lock().len() == 200);
+    let expected: Vec<_> = (0..200).map(|it| (it, "far/door".to_owned())).collect();
+    assert_eq!(*heard.lock(), expected);
+    // One that waits for an answer is a looper's.
+    ask(&remote, 1, 200).unwrap();
+    let last = heard.lock().pop().unwrap();
+    assert!(last.0 == 200 && last.1 != "far/door", "{last:?}");
+    drop(remote);
+    connection.close();
 }
 
 #[test]

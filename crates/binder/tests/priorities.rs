@@ -18,7 +18,7 @@ use rt::policy::{Policy, Tid};
 use rt::socket::Socket;
 use rt::thread::Builder;
 use service::{
-    ADD, COMPUTE, HOLD, KEEP, LOCK, RELAY, RELAY_KEPT, TID, ask, await_that, give, player,
+    ADD, COMPUTE, HOLD, KEEP, LOCK, RELAY, RELAY_KEPT, TID, URGENCY, ask, await_that, give, player,
 };
 
 /// The other program ([`pair`]).
@@ -40,6 +40,26 @@ fn a_call_does_not_wait_for_a_hog_between_caller_and_server() {
         // The ordinary caller is the control: it must wait, or nothing was shown.
         assert_eq!(is_bounded, policy.is_real_time(), "{policy}");
     }
+    pair.end();
+}
+
+/// Also where the service runs before its caller has lent anything, as on another processor.
+#[test]
+fn a_service_knows_how_urgent_its_caller_is_in_each_call() {
+    let _stage = stage();
+    let pair = Pair::new("serve", false);
+    for (policy, urgency) in [(Policy::fifo(40), 40), (Policy::ordinary(), 0)] {
+        let remote = pair.remote.clone();
+        let call = move || {
+            for _ in 0..500 {
+                let mut direct = ask(&remote, URGENCY, 0).unwrap();
+                assert_eq!(direct.read_i32(), Some(urgency));
+            }
+        };
+        let builder = Builder::new("caller").policy(policy);
+        builder.spawn(call).unwrap().join();
+    }
+    assert_eq!(binder::Caller::urgency().get(), 0);
     pair.end();
 }
 

@@ -7,7 +7,6 @@
 //! with the method's name. [`env`] speaks to the JVM for all files but one: [`host_library`] brings
 //! in AOSP's own library for graphics, resources and SQLite.
 
-mod activity_stack;
 mod alarms;
 mod apk_assets;
 mod asynchronous_close;
@@ -19,6 +18,7 @@ mod event_log;
 mod file_observer;
 mod handle;
 mod host_library;
+mod hosted;
 mod ignored;
 mod interrupt;
 mod libcore;
@@ -30,7 +30,6 @@ mod native_memory;
 mod network;
 mod os_constants;
 mod parcel;
-mod pending_intents;
 mod performance_hint;
 mod process;
 mod realtime_thread;

@@ -2,7 +2,7 @@
 //! What the server wants done: its only output. An assembler carries effects out, in order.
 
 use crate::activities::Visit;
-use crate::broadcasts::{Delivery, Outcome};
+use crate::broadcasts::{Delivery, Outcome, Standing};
 use crate::providers::ProviderStep;
 use crate::services::ServiceStep;
 use crate::{ActivityId, Payload, ProcessId, ProcessKey, ServiceId};
@@ -64,6 +64,8 @@ pub enum Effect {
         process: ProcessId,
         /// Its own number of it.
         number: i64,
+        /// The broadcast's place among others.
+        standing: Standing,
         /// The intent.
         payload: Payload,
         /// What the last receiver has left.

@@ -537,6 +537,22 @@ impl Services {
         }
     }
 
+    /// Ends all, the last made first. Clients are told nothing: they end as well.
+    pub fn end_all(&mut self, cx: &mut Cx<'_>) {
+        let all: Vec<_> = self.all.keys().rev().copied().collect();
+        for id in all {
+            self.connections.retain(|_, it| it.service != id);
+            self.remove(id, cx);
+        }
+    }
+
+    /// What this intent was bound by first; none if nobody has bound it.
+    pub fn binding(&self, id: ServiceId, intent: &Intent) -> Option<Payload> {
+        let mut bindings = self.all.get(&id)?.bindings.iter();
+        let found = bindings.find(|it| it.intent == *intent);
+        found.map(|it| it.payload)
+    }
+
     /// One of them.
     pub fn get(&self, id: ServiceId) -> Option<&Service> {
         self.all.get(&id)

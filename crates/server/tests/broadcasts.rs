@@ -6,9 +6,9 @@ mod world;
 use apk::ComponentKind;
 use intent::{Filter, Intent};
 use server::broadcasts::{
-    BROADCAST_STICKY, BroadcastError, Delivery, ORDERED_PER_USER_MAX, Outcome,
-    REGISTERED_PER_PROCESS_MAX, Registration, STICKY_PER_PACKAGE_MAX, Sender, Shout, StickyError,
-    Target,
+    BROADCAST_STICKY, BroadcastError, Delivery, ORDERED_PER_USER_MAX, Order, Outcome,
+    REGISTERED_PER_PROCESS_MAX, REGISTERED_PER_USER_MAX, Registration, STICKY_PER_PACKAGE_MAX,
+    Sender, Shout, StickyError, Target,
 };
 use server::packages::FRAMEWORK;
 use server::{BroadcastId, Death, Effect, Payload, ProcessId, ProcessKey, Server};
@@ -73,6 +73,7 @@ impl World {
         let sender = Sender {
             uid: SENDER,
             result: shout.is_ordered.then_some((self.sender, RESULT)),
+            priority: 99,
         };
         self.server.broadcast(sender, shout, 0)
     }
@@ -260,7 +261,9 @@ fn a_sticky_one_stays_until_it_is_taken_back() {
     };
     world.send(&later).expect("it may");
     let by = registration(1, 0);
-    assert_eq!(world.server.staying(10_000, &by), [(SENDER, Payload(4))]);
+    let staying = world.server.staying(10_000, &by);
+    let named: Vec<_> = staying.iter().map(|it| (it.uid, it.payload)).collect();
+    assert_eq!(named, [(SENDER, Payload(4))]);
     let own = Registration {
         is_exported: false,
         ..by.clone()
@@ -286,7 +289,7 @@ fn a_sticky_one_stays_until_it_is_taken_back() {
     assert_eq!(world.server.broadcasts.counts().2, 0);
     let nobody = Sender {
         uid: 10_777,
-        result: None,
+        ..Sender::default()
     };
     let refused = world.server.broadcast(nobody, &sticky, 0);
     assert_eq!(refused, Err(StickyError::Permission.into()));
@@ -305,7 +308,37 @@ fn receivers_and_what_is_under_way_are_bounded() {
     };
     let all = &mut world.server.broadcasts;
     let refused = all.register(one, &key, "p.one", registration(-1, 0));
-    assert_eq!(refused, Err(BroadcastError::Receivers));
+    assert_eq!(refused, Err(BroadcastError::Receivers(10_000)));
+    // Another process of the same user has room, a third has not; one that goes makes room.
+    let own = |name: &str| ProcessKey {
+        uid: 10_000,
+        name: name.to_owned(),
+    };
+    let mut start = |name: &str| {
+        let server = &mut world.server;
+        let mut effects = Vec::new();
+        let started = server
+            .processes
+            .demand(&own(name), "p.one", 0, &mut effects);
+        started.expect("there is room")
+    };
+    let (second, third) = (start("p.one:two"), start("p.one:three"));
+    let rest = REGISTERED_PER_USER_MAX - REGISTERED_PER_PROCESS_MAX;
+    let all = &mut world.server.broadcasts;
+    for number in 0..rest {
+        let registered = all.register(second, &key, "p.one", registration(number as i64, 0));
+        registered.expect("there is room");
+    }
+    let refused = all.register(third, &key, "p.one", registration(1, 0));
+    let refused = refused.expect_err("the user is full");
+    assert!(refused.to_string().starts_with("user 10000 has no room"));
+    all.unregister(second, 0);
+    let registered = all.register(third, &key, "p.one", registration(1, 0));
+    registered.expect("there is room again");
+    world.server.assert_consistent();
+    for process in [second, third] {
+        world.server.died(process, Death::Exit, 0);
+    }
     for _ in 0..ORDERED_PER_USER_MAX {
         world.send(&act(true)).expect("there is room");
     }
@@ -334,4 +367,115 @@ fn what_only_the_system_sends_comes_of_no_application() {
     assert!(world.effects().is_empty());
     let person = Sender::default();
     assert_eq!(world.server.broadcast(person, &shout, 0), Ok(2));
+}
+
+/// One ordered broadcast that waits, in the model: its rank and number.
+type Waiting = (u8, u64);
+
+/// Sends ordered broadcasts of random priorities to `p.one` alone, lets it be done with some, and
+/// looks at each turn: it must be the first of the model's list.
+fn turns_as_in_the_model(order: Order, seed: u64) {
+    let mut world = World::new();
+    world.server.broadcasts.order = order;
+    let mut rng = fastrand::Rng::with_seed(seed);
+    let mut waiting: Vec<Waiting> = Vec::new();
+    let mut current: Option<(ProcessId, Delivery)> = None;
+    let mut sent = 0;
+    for _ in 0..300 {
+        if rng.bool() && waiting.len() < ORDERED_PER_USER_MAX - 2 {
+            sent += 1;
+            let (own, sender) = (rng.u8(..100), rng.u8(..100));
+            let shout = Shout {
+                intent: Intent {
+                    action: Some("act".to_owned()),
+                    package: Some("p.one".to_owned()),
+                    ..Intent::default()
+                },
+                payload: Payload(sent),
+                is_ordered: true,
+                priority: rng.bool().then_some(own),
+                is_foreground: rng.bool(),
+                ..Shout::default()
+            };
+            let rank = match order {
+                Order::Priority => shout.priority.unwrap_or(99).min(sender),
+                Order::FirstCome => shout.is_foreground.into(),
+            };
+            waiting.push((rank, sent));
+            let sender = Sender {
+                uid: SENDER,
+                priority: sender,
+                ..Sender::default()
+            };
+            let reached = world.server.broadcast(sender, &shout, 0);
+            assert_eq!(reached, Ok(1), "seed {seed}");
+        } else if let Some(turn) = current.take() {
+            world.done(&turn, 0);
+        }
+        let first = waiting.iter().copied().min_by_key(|it| (99 - it.0, it.1));
+        match (world.effects().as_slice(), first) {
+            ([], _) => {}
+            ([Effect::Broadcast { process, delivery }], Some(first)) => {
+                let came = (delivery.standing.rank, delivery.payload.0);
+                assert_eq!(came, first, "seed {seed}");
+                waiting.retain(|it| *it != first);
+                assert!(current.replace((*process, delivery.clone())).is_none());
+            }
+            other => panic!("seed {seed}: one turn at a time, and not {other:?}"),
+        }
+        assert!(current.is_some() || waiting.is_empty(), "seed {seed}");
+    }
+}
+
+#[test]
+fn ordered_broadcasts_take_their_turns_by_priority_and_equals_as_they_came() {
+    (0..100).for_each(|seed| turns_as_in_the_model(Order::Priority, seed));
+}
+
+#[test]
+fn in_first_come_order_those_with_the_foreground_flag_are_first_and_no_other() {
+    (0..100).for_each(|seed| turns_as_in_the_model(Order::FirstCome, seed));
+}
+
+#[test]
+fn the_next_receiver_of_an_urgent_one_comes_before_a_less_urgent_one_that_waits() {
+    let mut world = World::new();
+    world.register(world.one, 1, 50);
+    let urgent = Shout {
+        priority: Some(80),
+        ..act(true)
+    };
+    world.send(&urgent).expect("there is room");
+    let first = world.turn();
+    let low = Shout {
+        priority: Some(5),
+        payload: Payload(4),
+        ..act(true)
+    };
+    world.send(&low).expect("there is room");
+    // Both have their next receiver in the same process.
+    world.done(&first, 0);
+    assert_eq!(world.turn().1.standing.priority, 80);
+}
+
+#[test]
+fn what_stays_comes_in_the_order_of_its_senders_priority() {
+    let mut world = World::new();
+    for (number, priority) in [(1, 3), (2, 90), (3, 3), (4, 50)] {
+        let shout = Shout {
+            is_sticky: true,
+            payload: Payload(number),
+            intent: Intent {
+                action: Some("act".to_owned()),
+                identifier: Some(number.to_string()),
+                ..Intent::default()
+            },
+            priority: Some(priority),
+            ..Shout::default()
+        };
+        world.send(&shout).expect("there is room");
+    }
+    let staying = world.server.staying(10_000, &registration(1, 0));
+    let numbers: Vec<u64> = staying.iter().map(|it| it.payload.0).collect();
+    assert_eq!(numbers, [2, 4, 1, 3]);
 }

@@ -293,6 +293,7 @@ impl World {
                 let sender = Sender {
                     uid: uids[self.rng.usize(..3)],
                     result: process.map(|it| (it, 1)),
+                    priority: self.rng.u8(..4),
                 };
                 let shout = Shout {
                     intent: Intent {
@@ -301,6 +302,7 @@ impl World {
                     },
                     is_ordered: self.rng.u8(..4) > 0,
                     is_sticky: self.rng.u8(..4) == 0,
+                    priority: (self.rng.u8(..2) == 0).then(|| self.rng.u8(..4)),
                     ..Shout::default()
                 };
                 let _ = self.server.broadcast(sender, &shout, now);

@@ -14,8 +14,11 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::Arc;
 
+use agent::place::Place;
+use agent::senders::SenderNode;
+use agent::{Agent, ISystemStub, Keeper, Start, State};
 use apk::Apk;
-use binder::{Process, Side};
+use binder::{Binder, Process, Side};
 use rt::bell::{Bell, Bells, Hearing};
 use rt::clock::{Clock, Monotonic};
 use rt::peer::PidFd;
@@ -31,15 +34,14 @@ use server::processes::Limits;
 use server::store::{Store, StoreError};
 use server::{Death, ProcessId, ProcessKey};
 
-use crate::agent::{Agent, ISystemStub};
-use crate::disk::{Place, RealDisk};
+use crate::disk::RealDisk;
 use crate::door::Door;
-use crate::keeper::Keeper;
 use crate::protocol::BoundRow;
 use crate::remains::{adopt_orphans, end_all_of};
-use crate::state::{Start, State};
+use crate::saver::Saver;
 use crate::sweeps::Sweeps;
 use crate::template::{Again, Entry, Running, Template};
+use crate::world::World;
 
 /// What the loop hears: each process has two numbers of its own behind these.
 const DOOR: u64 = 0;
@@ -158,9 +160,9 @@ pub enum SystemError {
 
 /// What all threads of a server share.
 pub(crate) struct Shared {
-    state: PiMutex<State>,
+    world: PiMutex<World>,
     pub(crate) store: PiMutex<Store<RealDisk>>,
-    pub(crate) keeper: Keeper,
+    pub(crate) saver: Saver,
     pub(crate) host: Arc<dyn Host>,
     /// The store's folder, for paths.
     pub(crate) place: Place,
@@ -176,20 +178,38 @@ impl Shared {
     }
 
     /// One event: what it does, and what follows from it.
-    pub(crate) fn with<T>(&self, event: impl FnOnce(&mut State) -> T) -> T {
-        let mut state = self.state.lock();
-        let wake = state.next_wake();
-        let outcome = event(&mut state);
-        state.settle(Monotonic.now_ns());
-        let is_earlier = state
+    pub(crate) fn with<T>(&self, event: impl FnOnce(&mut World) -> T) -> T {
+        let mut world = self.world.lock();
+        let wake = world.next_wake();
+        let outcome = event(&mut world);
+        world.settle(Monotonic.now_ns());
+        let is_earlier = world
             .next_wake()
             .is_some_and(|it| wake.is_none_or(|was| it < was));
-        let is_due = state.has_starts() || is_earlier;
-        drop(state);
+        let is_due = world.has_starts() || is_earlier;
+        drop(world);
         if is_due {
             self.bell.ring();
         }
         outcome
+    }
+}
+
+impl Keeper for Shared {
+    fn with<T>(&self, event: impl FnOnce(&mut State) -> T) -> T {
+        self.with(|world| event(world))
+    }
+
+    fn place(&self) -> &Place {
+        &self.place
+    }
+
+    fn grants_changed(this: &Arc<Self>) {
+        Saver::changed(this);
+    }
+
+    fn make_sender(&self) -> Binder {
+        self.binder.add(SenderNode)
     }
 }
 
@@ -228,9 +248,9 @@ pub fn open(options: &Options, host: Arc<dyn Host>) -> Result<Daemon, SystemErro
     let place = &options.state;
     let disk = RealDisk::open(place).map_err(|it| SystemError::State(place.clone(), it))?;
     let store = Store::open(disk).map_err(|it| SystemError::Store(place.clone(), it))?;
-    let (store, mut state) = restored(store, place)?;
-    state.server.processes.limits = options.limits;
-    state.server.packages.know_framework(&options.framework);
+    let (store, mut world) = restored(store, place)?;
+    world.server.processes.limits = options.limits;
+    world.server.packages.know_framework(&options.framework);
     let machine = |it: Errno| SystemError::Machine(it.to_string());
     let binder = Process::start(&binder::Options::new("system"));
     let binder = binder.map_err(|it| SystemError::Machine(it.to_string()))?;
@@ -239,9 +259,9 @@ pub fn open(options: &Options, host: Arc<dyn Host>) -> Result<Daemon, SystemErro
     let socket = &options.socket;
     let door = Door::open(socket).map_err(|it| SystemError::Socket(socket.clone(), it))?;
     let shared = Arc::new(Shared {
-        state: PiMutex::new(state),
+        world: PiMutex::new(world),
         store: PiMutex::new(store),
-        keeper: Keeper::default(),
+        saver: Saver::default(),
         host,
         place: Place::new(place),
         bell: Bell::new().map_err(machine)?,
@@ -284,8 +304,8 @@ fn raise_files() {
 fn restored(
     mut store: Store<RealDisk>,
     place: &Path,
-) -> Result<(Store<RealDisk>, State), SystemError> {
-    let mut state = State::default();
+) -> Result<(Store<RealDisk>, World), SystemError> {
+    let mut world = World::default();
     let all: Vec<Settings> = store.packages().cloned().collect();
     for settings in all {
         let name = settings.name.clone();
@@ -298,19 +318,19 @@ fn restored(
             .map_err(|it| it.to_string())
             .and_then(|it| {
                 let restored: Result<(), InstallError> =
-                    state.server.packages.restore(it.manifest, settings);
+                    world.server.packages.restore(it.manifest, settings);
                 restored.map_err(|it| it.to_string())
             });
         restored.map_err(fault)?;
     }
-    state.server.restore_grants(store.grants());
+    world.server.restore_grants(store.grants());
     if rt::process::uid() == 0 {
         // A server that was killed took its applications with it, and not what they had started.
-        for package in state.server.packages.iter() {
+        for package in world.server.packages.iter() {
             end_all_of(package.settings.uid);
         }
     }
-    Ok((store, state))
+    Ok((store, world))
 }
 
 impl Daemon {
@@ -592,12 +612,12 @@ impl Daemon {
                 .with(|it| it.died(swept.process, swept.how, now));
         }
         for start in self.sweeps.released() {
-            let is_wanted = |it: &mut State| it.server.processes.get(start.process).is_some();
+            let is_wanted = |it: &mut World| it.server.processes.get(start.process).is_some();
             if self.shared.with(is_wanted) {
                 self.start(&start);
             }
         }
-        while let Some(start) = self.shared.with(State::next_start) {
+        while let Some(start) = self.shared.with(|it| it.next_start()) {
             if self.sweeps.lets(&start) {
                 self.start(&start);
             }

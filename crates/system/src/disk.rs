@@ -9,14 +9,12 @@ use std::io::{self, Read as _, Write as _};
 use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _, PermissionsExt};
 use std::path::{Path, PathBuf};
 
+use agent::place::{CODE, DATA, LIBRARIES, Place};
 use apk::Apk;
 use rustix::fs::{Gid, Uid};
 use server::store::{Disk, DiskError, STATE_BYTES_MAX};
 
 const LOCK: &str = "lock";
-const CODE: &str = "code";
-const DATA: &str = "data";
-const LIBRARIES: &str = "libraries";
 /// A package: it is held in memory as a whole.
 pub(crate) const PACKAGE_BYTES_MAX: u64 = 2 << 30;
 /// Unpacked native libraries of one package; the largest in the field have a quarter.
@@ -24,28 +22,6 @@ const LIBRARY_BYTES_MAX: u64 = 1 << 30;
 /// Others come through, to what is open to them.
 const PASSABLE: u32 = 0o711;
 const OWN: u32 = 0o700;
-
-/// Paths in the store's folder.
-#[derive(Clone, Debug)]
-pub(crate) struct Place(PathBuf);
-
-impl Place {
-    pub(crate) fn new(root: &Path) -> Self {
-        Self(root.to_owned())
-    }
-
-    pub(crate) fn code(&self, code: &str) -> PathBuf {
-        self.0.join(CODE).join(code)
-    }
-
-    pub(crate) fn libraries(&self, code: &str) -> PathBuf {
-        self.0.join(LIBRARIES).join(code)
-    }
-
-    pub(crate) fn data(&self, package: &str) -> PathBuf {
-        self.0.join(DATA).join(package)
-    }
-}
 
 /// See the module.
 #[derive(Debug)]

@@ -1,40 +1,30 @@
 // SPDX-License-Identifier: Apache-2.0
 //! `takt system` without its printing: crate `server`'s state machine with a socket, a disk and
-//! processes around it.
+//! processes around it. What applications' processes say is crate `agent`'s.
 //!
 //! - [`daemon`]: the loop that starts processes, hears their deaths and logs, and keeps the time.
-//! - `state`: what one lock covers, and how the state machine's effects are carried out.
-//! - `agent`: what an application's process says over Binder, and the steps that it fetches.
-//! - `queue`: those steps, and what of them outlives the process.
+//! - `world`: what one lock covers.
 //! - `door` and [`protocol`]: the socket of the commands; [`client`] is its other end.
 //! - `verbs`: what the commands ask for.
 //! - [`bridge`]: the same commands for Android's `adb`, on a port of this machine.
-//! - `disk`, `logs`, `payloads`: packages, lines of logs, intents; `remains` and `sweeps`: what a
-//!   package leaves running.
-//! - `contents`, `senders`: the binders of providers and of PendingIntents.
-//!
-//! No thread that serves one process waits for another: what a process is to do lies in a queue
-//! that it fetches from, and a binder is handed on in an answer.
+//! - `disk`, `logs`: packages, and lines of logs; `remains` and `sweeps`: what a package leaves
+//!   running.
 #![forbid(unsafe_code)]
 
-mod agent;
 pub mod bridge;
 pub mod client;
-mod contents;
 pub mod daemon;
 mod disk;
 mod door;
-mod keeper;
+
 mod logs;
-mod payloads;
 pub mod protocol;
-mod queue;
 mod remains;
-mod senders;
-mod state;
+mod saver;
 mod sweeps;
 mod template;
 mod verbs;
+mod world;
 
 pub use bridge::Bridge;
 pub use client::{Asked, Client, ClientError};

@@ -6,6 +6,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use agent::Start;
 use rt::policy::Policy;
 use rt::sync::PiMutex;
 use rt::thread::Builder;
@@ -13,7 +14,6 @@ use server::{Death, ProcessId};
 
 use crate::daemon::Shared;
 use crate::remains::end_all_of;
-use crate::state::Start;
 
 /// A death, behind which nothing is left.
 #[derive(Clone, Copy, Debug)]

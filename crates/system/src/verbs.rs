@@ -9,6 +9,8 @@ use std::os::fd::OwnedFd;
 use std::sync::atomic::AtomicUsize;
 use std::sync::atomic::Ordering::{AcqRel, Acquire};
 
+use agent::payloads::flat;
+use agent::{Wish, asked};
 use apk::Apk;
 use intent::{Component, Intent};
 use rt::clock::{Clock, Monotonic};
@@ -21,14 +23,11 @@ use server::services::StartKind;
 use server::store::Store;
 use server::{Notices, Payload, ProcessKey};
 
-use crate::agent::Wish;
-use crate::agent::grants::asked;
 use crate::bridge::keys;
 use crate::daemon::Shared;
 use crate::disk::PACKAGE_BYTES_MAX;
-use crate::payloads::flat;
 use crate::protocol::{Answer, Intention, ProcessRow, Request, RunState, TEXT_BYTES_MAX};
-use crate::state::State;
+use crate::world::World;
 
 /// `FLAG_ACTIVITY_NEW_TASK`: a person has no task of its own.
 const NEW_TASK: u32 = server::activities::flags::NEW_TASK;
@@ -180,7 +179,7 @@ fn stopped(shared: &Shared, package: &str) -> Result<usize, String> {
     if !is_there {
         return Err(not_installed(package));
     }
-    let is_left = |it: &mut State| ending.iter().any(|id| it.running.contains_key(id));
+    let is_left = |it: &mut World| ending.iter().any(|id| it.running.contains_key(id));
     while shared.with(|it| is_left(it)) {
         if Monotonic.now_ns() > now + ENDED_NS {
             return Err(format!("{package} does not end, although it was killed"));
@@ -219,7 +218,7 @@ fn wish(intention: &Intention) -> Wish {
     }
 }
 
-fn kept(state: &mut State, intention: &Intention) -> Result<(Intent, Payload), String> {
+fn kept(state: &mut World, intention: &Intention) -> Result<(Intent, Payload), String> {
     let kept = state.keep(wish(intention)).map_err(|it| it.to_string())?;
     let intent = state.payloads.get(kept).map(|it| it.intent.clone());
     Ok((intent.unwrap_or_default(), kept))
@@ -269,7 +268,7 @@ fn broadcast(shared: &Shared, intention: &Intention) -> Outcome {
 }
 
 /// Who takes an intent; of an activity what its other name stands for.
-fn component(state: &State, kind: Kind, intent: &Intent) -> Result<Component, String> {
+fn component(state: &World, kind: Kind, intent: &Intent) -> Result<Component, String> {
     let flags = match kind {
         Kind::Activity => server::packages::MATCH_DEFAULT_ONLY,
         _ => 0,
@@ -311,7 +310,7 @@ fn processes(shared: &Shared, mut part: impl FnMut(Answer) -> bool) -> Outcome {
 }
 
 /// Processes, and names of services that wait until their process may start again.
-fn rows(state: &State) -> Vec<ProcessRow> {
+fn rows(state: &World) -> Vec<ProcessRow> {
     let now = Monotonic.now_ns();
     let until = |at: u64| Some(at.saturating_sub(now) / 1_000_000);
     let processes = &state.server.processes;
@@ -334,6 +333,7 @@ fn rows(state: &State) -> Vec<ProcessRow> {
     for (id, it) in processes.iter() {
         let running = state.running.get(&id);
         let pid = running.map(|it| it.pid.unsigned_abs());
+        let bounds = state.bounds(id);
         let (run, restart_in_ms) = match it.state {
             ProcessState::Running => (RunState::Running, None),
             ProcessState::Starting(_) => (RunState::Starting, None),
@@ -343,8 +343,8 @@ fn rows(state: &State) -> Vec<ProcessRow> {
             pid,
             state: run,
             restart_in_ms,
-            sandbox: running.and_then(|it| it.sandbox.clone()),
-            real_time_max: running.and_then(|it| it.granted).map(|it| it.get().into()),
+            sandbox: bounds.and_then(|it| it.sandbox.clone()),
+            real_time_max: bounds.and_then(|it| it.granted).map(|it| it.get().into()),
             ..row(&it.key, &it.package)
         });
     }
@@ -496,7 +496,7 @@ fn dump_notices(notices: &Notices, text: &mut String) {
     }
 }
 
-fn dumped(state: &State) -> String {
+fn dumped(state: &World) -> String {
     let mut text = String::new();
     let server = &state.server;
     // Nothing fails that is written to a text.

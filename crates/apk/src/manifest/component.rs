@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Activities, services, receivers and providers, with their intent filters.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::attribute::{self, Attributes, Resources};
 use super::{class_name, wrong};
@@ -9,7 +9,7 @@ use crate::xml::{Document, Element};
 use crate::{Error, Value};
 
 /// What kind of component.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ComponentKind {
     /// An activity.
@@ -43,7 +43,7 @@ impl ComponentKind {
 }
 
 /// One component.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Deserialize, Serialize)]
 pub struct Component {
     /// What it is.
     pub kind: ComponentKind,
@@ -68,7 +68,7 @@ pub struct Component {
     /// Authorities of a provider.
     pub authorities: Vec<String>,
     /// What who reads or changes a provider's data needs.
-    #[serde(skip_serializing_if = "Access::is_plain")]
+    #[serde(default, skip_serializing_if = "Access::is_plain")]
     pub access: Access,
     /// Order in which providers are made: greater first.
     pub init_order: i32,
@@ -154,7 +154,7 @@ fn lacks(element: &Element, attribute: &str) -> Error {
 }
 
 /// A provider's own permissions; without them the component's holds for both.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
 pub struct Access {
     /// readPermission.
     pub read: Option<String>,
@@ -198,7 +198,7 @@ impl Access {
 }
 
 /// A pattern for the path of an address.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
 pub struct PathPattern {
     /// As `android.os.PatternMatcher` numbers them: 0 literal, 1 prefix, 2 simple, 3 with sets and
     /// counts, 4 suffix.
@@ -227,7 +227,7 @@ impl PathPattern {
 }
 
 /// What who reads or changes data of some paths needs: one of these or the provider's own.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
 pub struct PathAccess {
     /// Which paths.
     pub path: PathPattern,
@@ -254,7 +254,7 @@ impl PathAccess {
 }
 
 /// How tasks take an activity.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
 pub struct Launch {
     /// launchMode: 0 standard, 1 singleTop, 2 singleTask, 3 singleInstance, 4
     /// singleInstancePerTask.
@@ -289,7 +289,7 @@ impl Launch {
 }
 
 /// An intent filter.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Deserialize, Serialize)]
 pub struct IntentFilter {
     /// Greater is asked first.
     pub priority: i32,
@@ -337,7 +337,7 @@ impl IntentFilter {
 }
 
 /// The data element of an intent filter.
-#[derive(Clone, Debug, Default, Serialize)]
+#[derive(Clone, Debug, Default, Deserialize, Serialize)]
 pub struct DataPattern {
     /// Scheme.
     pub scheme: Option<String>,
@@ -394,7 +394,7 @@ impl DataPattern {
 }
 
 /// A meta-data element.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Deserialize, Serialize)]
 pub struct MetaData {
     /// Its key.
     pub name: Option<String>,
@@ -415,7 +415,7 @@ impl MetaData {
 }
 
 /// An element of a namespace that is not Android's, kept with its attributes as text.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Deserialize, Serialize)]
 pub struct Extension {
     /// The namespace.
     pub namespace: String,

@@ -9,7 +9,7 @@ mod component;
 
 use std::collections::HashSet;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 pub use component::{
     Access, Component, ComponentKind, DataPattern, Extension, IntentFilter, Launch, MetaData,
@@ -26,7 +26,7 @@ pub(crate) const SDK: u16 = 35;
 pub const ENTRY: &str = "AndroidManifest.xml";
 
 /// A package as its manifest declares it.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Deserialize, Serialize)]
 pub struct Manifest {
     /// The application's id.
     pub package: String,
@@ -52,7 +52,7 @@ pub struct Manifest {
     pub permissions: Vec<Permission>,
     /// protected-broadcast: actions that only the system sends. The framework's own package has
     /// some; those of others count for nothing.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub protected_broadcasts: Vec<String>,
     /// uses-feature.
     pub features: Vec<Feature>,
@@ -63,7 +63,7 @@ pub struct Manifest {
 }
 
 /// A permission that the package defines.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
 pub struct Permission {
     /// Its name.
     pub name: String,
@@ -73,7 +73,7 @@ pub struct Permission {
 }
 
 /// uses-feature.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Deserialize, Serialize)]
 pub struct Feature {
     /// Its name; none where only an OpenGL version is asked for.
     pub name: Option<String>,
@@ -82,7 +82,7 @@ pub struct Feature {
 }
 
 /// The application element.
-#[derive(Clone, Debug, Default, Serialize)]
+#[derive(Clone, Debug, Default, Deserialize, Serialize)]
 pub struct Application {
     /// The Application class.
     pub name: Option<String>,

@@ -409,6 +409,7 @@ impl Kernel {
             let _scope = serving::enter(Serving {
                 caller,
                 claim: Urgency::ORDINARY,
+                granted: Urgency::ORDINARY,
                 waits: Waits::Unknown,
                 chain: None,
             });

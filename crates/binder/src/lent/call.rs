@@ -71,6 +71,8 @@ pub(super) struct Asked<'a> {
     pub(super) copied: Option<Copied>,
     /// As [`Call::begun_ns`].
     pub(super) begun_ns: Option<u64>,
+    /// As [`Caller::urgency`](crate::Caller::urgency).
+    pub(super) granted: Urgency,
 }
 
 /// The transport of a link.
@@ -379,6 +381,7 @@ impl Lent {
                         waits: Waits::For(waiting),
                         copied: None,
                         begun_ns: None,
+                        granted: Urgency::ORDINARY,
                     };
                     let message = self.serve(link, asked, &mut answer);
                     let load = Load::of(&answer);
@@ -500,6 +503,7 @@ impl Lent {
                         waits: Waits::For(waiting),
                         copied: None,
                         begun_ns: None,
+                        granted: Urgency::ORDINARY,
                     };
                     let message = self.serve(link, asked, &mut answer);
                     let load = Load::of(&answer);
@@ -571,6 +575,7 @@ impl Lent {
             waits,
             copied,
             begun_ns,
+            granted,
         } = asked;
         let claim = match area {
             Area::Requests => Urgency::new(header.claim),
@@ -586,6 +591,7 @@ impl Lent {
             let _scope = serving::enter(Serving {
                 caller: link.peer,
                 claim,
+                granted,
                 waits,
                 chain: Some(header.chain),
             });

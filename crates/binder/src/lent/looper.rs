@@ -92,6 +92,11 @@ impl Request {
         waits: Waits,
         begun_ns: Option<u64>,
     ) -> Parcel {
+        // A looper that is kept has asked already.
+        let granted = match self.claims() {
+            true => self.urgency(),
+            false => Urgency::ORDINARY,
+        };
         let mut answer = message::take_parcel();
         let asked = Asked {
             area: Area::Requests,
@@ -101,6 +106,7 @@ impl Request {
             waits,
             copied: self.copied.take(),
             begun_ns,
+            granted,
         };
         let message = self.lent.serve(&self.link, asked, &mut answer);
         self.write(message, &answer);

@@ -51,6 +51,8 @@ pub(crate) const SAME: u32 = 18;
 pub(crate) const WATCH: u32 = 19;
 /// How often it was told of that one's death.
 pub(crate) const TOLD: u32 = 20;
+/// Says how urgent its caller is, by the kernel's word.
+pub(crate) const URGENCY: u32 = 21;
 
 #[derive(Default)]
 pub(crate) struct Played {
@@ -132,6 +134,7 @@ impl Service for Player {
                 Monotonic.sleep_until(Monotonic.now_ns() + ns);
                 Ok(())
             }
+            URGENCY => Ok(reply.write_i32(Caller::urgency().get().into())?),
             TID => Ok(reply.write_i32(rt::policy::Tid::current().raw())?),
             FD => Ok(reply.write_fd(data.read_fd()?)?),
             DOWN => self.down(data, reply),

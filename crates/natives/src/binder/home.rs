@@ -36,7 +36,7 @@ const HELLO_NS: u64 = 5_000_000_000;
 const AGAIN_NS: u64 = 10_000_000;
 
 /// The process; none, and an exception is pending, where it cannot begin.
-pub(super) fn of(env: Env) -> Option<&'static Process> {
+pub(crate) fn of(env: Env) -> Option<&'static Process> {
     static HOME: OnceLock<Result<Process, String>> = OnceLock::new();
     let home = HOME.get_or_init(|| {
         let options = Options {

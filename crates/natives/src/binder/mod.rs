@@ -4,7 +4,7 @@
 
 mod contents;
 mod errors;
-mod home;
+pub(crate) mod home;
 mod identity;
 mod java;
 mod objects;

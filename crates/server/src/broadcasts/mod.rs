@@ -5,8 +5,13 @@
 //! priorities: the next gets it when the last has said that it is done, or is gone. Each process
 //! has one turn at a time, so one that hangs keeps the broadcasts that go to it, and no other.
 //!
+//! What waits anywhere goes in the order of its sender's priority ([`Order`]): an ordered one for
+//! its turn at a process, and by its [`Standing`] whatever an assembler lets wait. A receiver that
+//! has a turn keeps it.
+//!
 //! A sticky one stays until its package takes it back: who registers later gets it as well.
 
+mod order;
 mod queue;
 mod sticky;
 
@@ -19,12 +24,15 @@ use crate::packages::{FIRST_UID, Kind, Packages};
 use crate::processes::Processes;
 use crate::{BroadcastId, Payload, ProcessId, ProcessKey, Server};
 
-pub use sticky::{STICKY_MAX, STICKY_PER_PACKAGE_MAX, StickyError};
+pub use order::{Journal, Note, Order, PRIORITY_MAX, Place, Standing};
+pub use sticky::{STICKY_MAX, STICKY_PER_PACKAGE_MAX, Staying, StickyError};
 
 /// Receivers of manifests that one broadcast reaches; the rest is counted as not reached.
 pub const RECEIVERS_MAX: usize = 64;
 /// Receivers that code of one process has, as on Android.
 pub const REGISTERED_PER_PROCESS_MAX: usize = 1_000;
+/// Of all processes of one user: two full ones, so that eight users would have to conspire.
+pub const REGISTERED_PER_USER_MAX: usize = 2_000;
 /// Of all processes.
 pub const REGISTERED_MAX: usize = 16_384;
 /// Ordered broadcasts of one user that are under way; a person counts as one.
@@ -40,6 +48,8 @@ pub struct Sender {
     pub uid: u32,
     /// The process that hears of the result, with its own number of it.
     pub result: Option<(ProcessId, i64)>,
+    /// Its thread's real-time priority, by the kernel's word; 0 for an ordinary one.
+    pub priority: u8,
 }
 
 /// What is sent.
@@ -55,6 +65,10 @@ pub struct Shout {
     pub is_ordered: bool,
     /// It stays.
     pub is_sticky: bool,
+    /// The intent's own priority, if it has one: never more than the sender's.
+    pub priority: Option<u8>,
+    /// It has `FLAG_RECEIVER_FOREGROUND`.
+    pub is_foreground: bool,
     /// What the first receiver of an ordered one finds.
     pub outcome: Outcome,
 }
@@ -79,6 +93,8 @@ pub struct Delivery {
     pub ordered: Option<BroadcastId>,
     /// It was sent before the receiver was there.
     pub is_sticky: bool,
+    /// Before which others it goes, and what its receiver runs at.
+    pub standing: Standing,
     /// The sender's user.
     pub uid: u32,
     /// The intent.
@@ -113,8 +129,11 @@ pub struct Registration {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum BroadcastError {
     /// Of receivers.
-    #[error("there is no room for more receivers: {REGISTERED_PER_PROCESS_MAX} in a process")]
-    Receivers,
+    #[error(
+        "user {0} has no room for more receivers: at most {REGISTERED_PER_PROCESS_MAX} in a \
+         process, {REGISTERED_PER_USER_MAX} of a user, {REGISTERED_MAX} of all"
+    )]
+    Receivers(u32),
     /// Of what is under way.
     #[error("{ORDERED_PER_USER_MAX} ordered broadcasts of user {0} are under way")]
     Ordered(u32),
@@ -145,6 +164,7 @@ enum Turn {
 #[derive(Clone, Debug)]
 struct Ordered {
     sender: Sender,
+    standing: Standing,
     payload: Payload,
     turns: VecDeque<Turn>,
     outcome: Outcome,
@@ -158,11 +178,16 @@ pub struct Broadcasts {
     registered: Resolver<Owner>,
     filters: BTreeMap<(ProcessId, i64), Vec<FilterId>>,
     counts: HashMap<ProcessId, usize>,
+    by_user: HashMap<u32, usize>,
     ordered: BTreeMap<BroadcastId, Ordered>,
-    /// Ordered broadcasts that are at a process, or wait for it; it has the first.
-    at: BTreeMap<ProcessId, VecDeque<BroadcastId>>,
+    /// Ordered broadcasts that are at a process, or wait for it.
+    at: BTreeMap<ProcessId, queue::Turns>,
     sticky: sticky::Stickies,
     numbers: Numbers,
+    /// Which goes before which other.
+    pub order: Order,
+    /// What waited where, for who checks it.
+    pub journal: Journal,
 }
 
 impl Broadcasts {
@@ -185,11 +210,17 @@ impl Broadcasts {
         package: &str,
         registration: Registration,
     ) -> Result<(), BroadcastError> {
-        let count = self.counts.entry(process).or_default();
-        if *count >= REGISTERED_PER_PROCESS_MAX || self.registered.len() >= REGISTERED_MAX {
-            return Err(BroadcastError::Receivers);
+        let count = |it: Option<&usize>| it.copied().unwrap_or(0);
+        let own = count(self.counts.get(&process));
+        let of_user = count(self.by_user.get(&key.uid));
+        if own >= REGISTERED_PER_PROCESS_MAX
+            || of_user >= REGISTERED_PER_USER_MAX
+            || self.registered.len() >= REGISTERED_MAX
+        {
+            return Err(BroadcastError::Receivers(key.uid));
         }
-        *count += 1;
+        *self.counts.entry(process).or_default() += 1;
+        *self.by_user.entry(key.uid).or_default() += 1;
         let receiver = registration.receiver;
         let owner = Owner {
             process,
@@ -208,11 +239,16 @@ impl Broadcasts {
     pub fn unregister(&mut self, process: ProcessId, receiver: i64) {
         let gone = self.filters.remove(&(process, receiver));
         for id in gone.into_iter().flatten() {
-            self.registered.remove(id);
+            let owner = self.registered.remove(id);
             if let Some(count) = self.counts.get_mut(&process) {
                 *count -= 1;
             }
+            let uid = owner.map(|it| it.uid);
+            if let Some(count) = uid.and_then(|it| self.by_user.get_mut(&it)) {
+                *count -= 1;
+            }
         }
+        self.by_user.retain(|_, count| *count > 0);
         if self.counts.get(&process) == Some(&0) {
             self.counts.remove(&process);
         }
@@ -262,6 +298,9 @@ impl Broadcasts {
     /// Panics if a rule is broken.
     pub fn assert_consistent(&self, processes: &Processes) {
         assert_eq!(self.registered.len(), self.counts.values().sum::<usize>());
+        assert_eq!(self.registered.len(), self.by_user.values().sum::<usize>());
+        let mut of_users = self.by_user.values();
+        assert!(of_users.all(|it| (1..=REGISTERED_PER_USER_MAX).contains(it)));
         assert!(self.registered.len() <= REGISTERED_MAX);
         for (process, count) in &self.counts {
             assert!(processes.get(*process).is_some(), "receivers of nobody");
@@ -270,12 +309,17 @@ impl Broadcasts {
         let mut seen = BTreeSet::new();
         for (process, all) in &self.at {
             assert!(processes.get(*process).is_some(), "a turn of nobody");
-            assert!(!all.is_empty());
-            for id in all {
+            assert!(
+                all.current.is_some(),
+                "nobody has the turn that others wait for"
+            );
+            for id in all.all() {
                 assert!(seen.insert(*id), "{id:?} is at two places");
                 let current = self.ordered[id].current.as_ref();
                 assert_eq!(current.map(|it| it.0), Some(*process));
             }
+            let waiting = all.waiting.iter().map(|id| self.ordered[id].standing);
+            assert!(waiting.is_sorted_by_key(|it| u8::MAX - it.rank), "in order");
         }
         assert_eq!(seen.len(), self.ordered.len(), "each is somewhere");
         self.sticky.assert_consistent();
@@ -319,18 +363,24 @@ impl Server {
         if sender.uid == 0 {
             self.forgive_receivers(&shout.intent, now);
         }
+        let standing = Standing::new(
+            self.broadcasts.order,
+            self.broadcasts.numbers.next(),
+            (shout.priority, sender.priority),
+            shout.is_foreground,
+        );
         if shout.is_sticky {
-            self.stay(sender.uid, shout)?;
+            self.stay(sender.uid, shout, standing)?;
         }
         let registered = self.broadcasts.reached(sender.uid, shout, &self.packages);
         let declared = self.declared(sender.uid, shout);
         let turns = in_order(registered, declared);
         let count = turns.len();
         if shout.is_ordered || sender.result.is_some() {
-            self.begin_ordered(sender, shout, turns, now)?;
+            self.begin_ordered((sender, standing), shout, turns, now)?;
         } else {
             for turn in turns {
-                self.deliver_to(&turn, sender.uid, shout, now);
+                self.deliver_to(&turn, (sender.uid, standing), shout, now);
             }
         }
         Ok(count)

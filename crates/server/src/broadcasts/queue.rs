@@ -5,11 +5,58 @@ use std::collections::VecDeque;
 
 use intent::Component;
 
-use super::{BroadcastError, Delivery, ORDERED_PER_USER_MAX, Ordered, Outcome, Sender};
-use super::{Shout, Target, Turn};
+use super::{BroadcastError, Delivery, ORDERED_PER_USER_MAX, Ordered, Outcome, Place, Sender};
+use super::{Broadcasts, Shout, Standing, Target, Turn};
 use crate::packages::Kind;
 use crate::processes::Question;
-use crate::{BroadcastId, Effect, ProcessId, Server};
+use crate::{BroadcastId, Effect, Payload, ProcessId, Server};
+
+/// Ordered broadcasts at one process.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Turns {
+    /// Whose turn it is.
+    pub(super) current: Option<BroadcastId>,
+    /// In order; bounded by users and `ORDERED_PER_USER_MAX`.
+    pub(super) waiting: VecDeque<BroadcastId>,
+}
+
+impl Turns {
+    pub(super) fn all(&self) -> impl Iterator<Item = &BroadcastId> {
+        self.current.iter().chain(&self.waiting)
+    }
+}
+
+impl Broadcasts {
+    /// An ordered broadcast waits for its turn at a process, behind those that go first. The search
+    /// takes O(log n).
+    fn wait_for(&mut self, process: ProcessId, id: BroadcastId) {
+        let Some(standing) = self.ordered.get(&id).map(|it| it.standing) else {
+            return;
+        };
+        let turns = self.at.entry(process).or_default();
+        let goes_first = |it: &BroadcastId| {
+            let other = self.ordered.get(it);
+            other.is_some_and(|it| it.standing.rank >= standing.rank)
+        };
+        let place = turns.waiting.partition_point(goes_first);
+        turns.waiting.insert(place, id);
+        self.journal.note(standing, Place::Turns(process), true);
+    }
+
+    /// Takes the next that has its turn, if nobody has.
+    fn next_turn(&mut self, process: ProcessId) -> Option<BroadcastId> {
+        let turns = self.at.get_mut(&process)?;
+        if turns.current.is_some() {
+            return None;
+        }
+        turns.current = turns.waiting.pop_front();
+        let next = turns.current;
+        if next.is_none() {
+            self.at.remove(&process);
+        }
+        next
+    }
+}
 
 impl Server {
     /// The process that a turn is at, which is demanded. None if it cannot be had.
@@ -40,12 +87,24 @@ impl Server {
         self.place_of(&turn, now).map(|(process, _)| process)
     }
 
-    pub(super) fn deliver_to(&mut self, turn: &Turn, uid: u32, shout: &Shout, now: u64) {
+    /// The intent of an ordered broadcast, as long as that is under way.
+    pub fn payload_under_way(&self, id: BroadcastId) -> Option<Payload> {
+        self.broadcasts.ordered.get(&id).map(|it| it.payload)
+    }
+
+    pub(super) fn deliver_to(
+        &mut self,
+        turn: &Turn,
+        (uid, standing): (u32, Standing),
+        shout: &Shout,
+        now: u64,
+    ) {
         if let Some((process, target)) = self.place_of(turn, now) {
             let delivery = Delivery {
                 target,
                 ordered: None,
                 is_sticky: false,
+                standing,
                 uid,
                 payload: shout.payload,
                 outcome: shout.outcome.clone(),
@@ -56,7 +115,7 @@ impl Server {
 
     pub(super) fn begin_ordered(
         &mut self,
-        sender: Sender,
+        (sender, standing): (Sender, Standing),
         shout: &Shout,
         turns: VecDeque<Turn>,
         now: u64,
@@ -66,9 +125,10 @@ impl Server {
         if own >= ORDERED_PER_USER_MAX {
             return Err(BroadcastError::Ordered(sender.uid));
         }
-        let id = BroadcastId(self.broadcasts.numbers.next());
+        let id = BroadcastId(standing.number);
         let ordered = Ordered {
             sender,
+            standing,
             payload: shout.payload,
             turns,
             outcome: shout.outcome.clone(),
@@ -95,11 +155,8 @@ impl Server {
             if let Some(ordered) = self.broadcasts.ordered.get_mut(&id) {
                 ordered.current = Some((process, target));
             }
-            let all = self.broadcasts.at.entry(process).or_default();
-            all.push_back(id);
-            if all.len() == 1 {
-                self.give(process, now);
-            }
+            self.broadcasts.wait_for(process, id);
+            self.give(process, now);
             return;
         }
     }
@@ -112,17 +169,17 @@ impl Server {
             self.effects.push(Effect::BroadcastResult {
                 process,
                 number,
+                standing: over.standing,
                 payload: over.payload,
                 outcome: over.outcome,
             });
         }
     }
 
-    /// The first of a process's broadcasts comes to it. It has its time to start and twice the time
-    /// of an answer: what is in front of it there has that time as well.
+    /// The first of a process's broadcasts comes to it, if it has none. It has its time to start
+    /// and twice the time of an answer: what is in front of it there has that time as well.
     fn give(&mut self, process: ProcessId, now: u64) {
-        let first = self.broadcasts.at.get(&process).and_then(|it| it.front());
-        let Some(id) = first.copied() else {
+        let Some(id) = self.broadcasts.next_turn(process) else {
             return;
         };
         let Some(ordered) = self.broadcasts.ordered.get(&id) else {
@@ -135,10 +192,13 @@ impl Server {
             target,
             ordered: Some(id),
             is_sticky: false,
+            standing: ordered.standing,
             uid: ordered.sender.uid,
             payload: ordered.payload,
             outcome: ordered.outcome.clone(),
         };
+        let (journal, place) = (&mut self.broadcasts.journal, Place::Turns(process));
+        journal.note(delivery.standing, place, false);
         let limits = self.processes.limits;
         let until = now + limits.start_ns + 2 * limits.answer_ns;
         self.processes
@@ -156,15 +216,11 @@ impl Server {
         is_aborted: bool,
         now: u64,
     ) {
-        let all = self.broadcasts.at.get_mut(&process);
-        let Some(all) = all.filter(|it| it.front() == Some(&id)) else {
+        let turns = self.broadcasts.at.get_mut(&process);
+        let Some(turns) = turns.filter(|it| it.current == Some(id)) else {
             return;
         };
-        all.pop_front();
-        let is_last = all.is_empty();
-        if is_last {
-            self.broadcasts.at.remove(&process);
-        }
+        turns.current = None;
         self.processes.answered(process, Question::Broadcast(id.0));
         if let Some(ordered) = self.broadcasts.ordered.get_mut(&id) {
             ordered.current = None;
@@ -173,11 +229,9 @@ impl Server {
                 ordered.turns.clear();
             }
         }
-        // Who waits for the process comes before this one's next receiver there.
-        if !is_last {
-            self.give(process, now);
-        }
+        // Of equals, who waits for the process comes before this one's next receiver there.
         self.advance(id, now);
+        self.give(process, now);
     }
 
     /// A package's receivers get no turn any more: it ends, and nothing starts it again.
@@ -194,8 +248,9 @@ impl Server {
         for ordered in self.broadcasts.ordered.values_mut() {
             ordered.sender.result = ordered.sender.result.filter(|it| it.0 != process);
         }
-        let waiting = self.broadcasts.at.remove(&process);
-        for id in waiting.into_iter().flatten() {
+        let turns = self.broadcasts.at.remove(&process).unwrap_or_default();
+        let waiting: Vec<BroadcastId> = turns.all().copied().collect();
+        for id in waiting {
             if let Some(ordered) = self.broadcasts.ordered.get_mut(&id) {
                 ordered.current = None;
             }

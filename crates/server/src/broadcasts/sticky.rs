@@ -3,7 +3,7 @@
 
 use intent::Intent;
 
-use super::{BROADCAST_STICKY, Registration, Shout};
+use super::{BROADCAST_STICKY, Registration, Shout, Standing};
 use crate::packages::FIRST_UID;
 use crate::{Payload, Server};
 
@@ -28,9 +28,19 @@ pub enum StickyError {
 
 #[derive(Clone, Debug)]
 struct Sticky {
-    uid: u32,
     intent: Intent,
-    payload: Payload,
+    staying: Staying,
+}
+
+/// One that stays, for who registers later.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Staying {
+    /// Its sender's user.
+    pub uid: u32,
+    /// The intent.
+    pub payload: Payload,
+    /// Before which others it goes.
+    pub standing: Standing,
 }
 
 /// All of them, in the order in which they came.
@@ -39,7 +49,7 @@ pub(super) struct Stickies(Vec<Sticky>);
 
 impl Stickies {
     pub(super) fn payloads(&self) -> impl Iterator<Item = Payload> + '_ {
-        self.0.iter().map(|it| it.payload)
+        self.0.iter().map(|it| it.staying.payload)
     }
 
     pub(super) fn len(&self) -> usize {
@@ -49,7 +59,8 @@ impl Stickies {
     pub(super) fn assert_consistent(&self) {
         assert!(self.0.len() <= STICKY_MAX);
         for it in &self.0 {
-            let own = self.0.iter().filter(|other| other.uid == it.uid);
+            let own = self.0.iter();
+            let own = own.filter(|other| other.staying.uid == it.staying.uid);
             assert!(own.count() <= STICKY_PER_PACKAGE_MAX);
             let same = self.0.iter().filter(|other| other.intent == it.intent);
             assert_eq!(same.count(), 1, "one of each");
@@ -65,7 +76,12 @@ impl Server {
     }
 
     /// One that is like it gives way, whoever sent that.
-    pub(super) fn stay(&mut self, uid: u32, shout: &Shout) -> Result<(), StickyError> {
+    pub(super) fn stay(
+        &mut self,
+        uid: u32,
+        shout: &Shout,
+        standing: Standing,
+    ) -> Result<(), StickyError> {
         if !self.may_stick(uid) {
             return Err(StickyError::Permission);
         }
@@ -74,13 +90,16 @@ impl Server {
         }
         let all = &mut self.broadcasts.sticky.0;
         let sticky = Sticky {
-            uid,
             intent: shout.intent.clone(),
-            payload: shout.payload,
+            staying: Staying {
+                uid,
+                payload: shout.payload,
+                standing,
+            },
         };
         let same = all.iter().position(|it| it.intent == sticky.intent);
-        let is_own = same.is_some_and(|at| all[at].uid == uid);
-        let own = all.iter().filter(|it| it.uid == uid).count() - usize::from(is_own);
+        let is_own = same.is_some_and(|at| all[at].staying.uid == uid);
+        let own = all.iter().filter(|it| it.staying.uid == uid).count() - usize::from(is_own);
         let others = all.len() - usize::from(same.is_some());
         if own >= STICKY_PER_PACKAGE_MAX || others >= STICKY_MAX {
             return Err(StickyError::Full);
@@ -105,20 +124,25 @@ impl Server {
         Ok(())
     }
 
-    /// What of that stays a receiver of this user gets: the intent and its sender's user.
-    pub fn staying(&self, uid: u32, by: &Registration) -> Vec<(u32, Payload)> {
+    /// What of that stays a receiver of this user gets, in order. O(n log n), with n at most
+    /// [`STICKY_MAX`].
+    pub fn staying(&self, uid: u32, by: &Registration) -> Vec<Staying> {
         let all = self.broadcasts.sticky.0.iter();
         let found = all.filter(|it| {
-            let is_own = it.uid < FIRST_UID || it.uid == uid;
+            let sender = it.staying.uid;
+            let is_own = sender < FIRST_UID || sender == uid;
             let permission = by.permission.as_ref();
-            let is_open = permission.is_none_or(|name| self.packages.may(it.uid, name));
+            let is_open = permission.is_none_or(|name| self.packages.may(sender, name));
             (is_own || (by.is_exported && is_open)) && by.filter.matches(&it.intent).is_ok()
         });
-        found.map(|it| (it.uid, it.payload)).collect()
+        let mut found: Vec<Staying> = found.map(|it| it.staying).collect();
+        // The order of equal ones stays.
+        found.sort_by_key(|it| std::cmp::Reverse(it.standing.rank));
+        found
     }
 
     /// What a package has left goes with it.
     pub(crate) fn end_sticky(&mut self, uid: u32) {
-        self.broadcasts.sticky.0.retain(|it| it.uid != uid);
+        self.broadcasts.sticky.0.retain(|it| it.staying.uid != uid);
     }
 }

@@ -165,6 +165,8 @@ pub struct Packages {
     permissions: BTreeMap<String, permissions::Definition>,
     /// Actions of broadcasts that no application sends.
     protected: BTreeSet<String>,
+    /// What is asked for is granted.
+    grants_all: bool,
 }
 
 /// Actions of which nobody, not even the system, may take all: a person chooses.

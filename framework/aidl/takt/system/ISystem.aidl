@@ -17,13 +17,16 @@ interface ISystem {
     const int STEP_SERVICE = 1;
     /**
      * A broadcast: numbers are its sender's user, the receiver that code has registered, or 0 for the component, the
-     * broadcast's number if it is ordered, or 0, whether it was sent before the receiver was there, and the result.
+     * broadcast's number if it is ordered, or 0, whether it was sent before the receiver was there, the result, the
+     * priority that the receiver runs at, and the number that the server gave the broadcast when it came.
      */
     const int STEP_BROADCAST = 2;
-    /** An ordered broadcast is over: numbers are the sender's own of it, and the result. */
+    /** An ordered broadcast is over: numbers are the sender's own of it, the result, and the priority. */
     const int STEP_RESULT = 3;
     /** Content has changed: the first number is the flags, and the texts name what. */
     const int STEP_CHANGE = 4;
+    /** A PendingIntent has ended: the number is the watcher's own of it. */
+    const int STEP_CANCELLED = 5;
 
     /** What an activity's process says of it, and what it asks for. */
     const int RESUMED = 0;
@@ -60,6 +63,12 @@ interface ISystem {
 
     /** Takes what is to be done next: none if that was all. */
     Step[] steps();
+
+    /** The process has a real-time thread that this one tells of urgent steps, which are not for the other. */
+    void attachUrgent(IApp app);
+
+    /** Takes the most urgent of what real-time senders have left: one, or none. */
+    Step[] urgentSteps();
 
     /** Starts an activity: what became of it, and of which; a negative number if nothing did. */
     long[] startActivity(in Wish wish, long source, boolean hasRequest, int request);
@@ -184,6 +193,15 @@ interface ISystem {
 
     /** Takes all of the package away, but those of services. */
     void withdrawAll();
+
+    /** What a service has published for an intent that it is bound by; null if it has not, or is not there. */
+    @nullable IBinder peek(in Wish wish);
+
+    /** Hears once of its end, by this number: false if it is not there any more. */
+    boolean watchPending(IBinder pending, long number);
+
+    /** Hears of it no more. */
+    void unwatchPending(IBinder pending, long number);
 
     /** Lets a package reach an address until that is taken back; flags as Intent has them. */
     void grantAddress(String target, String address, int flags);

@@ -46,7 +46,7 @@ import takt.system.Step;
  * <p>{@link ActivityStack} decides what happens to which; here each of its steps becomes one
  * transaction to the process, which answers when it is done.
  */
-final class Activities {
+final class Activities implements Served {
     private static final String TAG = "Takt";
     /** Results and intents on their way: each activity has a few at most. */
     private static final int PARCELS_MAX = 1024;
@@ -76,10 +76,11 @@ final class Activities {
     }
 
     private final AppProcess process;
+    private final SystemLink link;
     private final ActivityStack stack;
-    /** Those that the stack knows, by its numbers; it bounds them. */
+    /** Those that the server knows, by its numbers; it bounds them. */
     private final Map<Long, Record> records = new LinkedHashMap<>();
-    /** What the stack knows by number only: intents, and results' data. */
+    /** What steps name: intents, and results' data. */
     private final Map<Long, Intent> parcels = new LinkedHashMap<>() {
         @Override
         protected boolean removeEldestEntry(Map.Entry<Long, Intent> eldest) {
@@ -87,7 +88,6 @@ final class Activities {
         }
     };
     private final IActivityClientController controller;
-    private long numbers;
     private int idents;
     /** What the process was told last. */
     private Configuration configuration;
@@ -98,8 +98,14 @@ final class Activities {
 
     Activities(AppProcess process, SystemLink link) {
         this.process = process;
-        stack = link == null ? new ActivityStack() : new SystemStack(link.system(), parcels::remove);
+        this.link = link;
+        stack = new ActivityStack(link.system());
         controller = LocalInterface.of(IActivityClientController.class, this);
+    }
+
+    @Override
+    public SystemLink link() {
+        return link;
     }
 
     /** What an activity's process reports to. */
@@ -111,31 +117,15 @@ final class Activities {
     public synchronized int startActivity(IApplicationThread caller, String callingPackage, String feature,
             Intent intent, String type, IBinder resultTo, String resultWho, int requestCode, int flags,
             ProfilerInfo profiler, Bundle options) throws RemoteException {
-        ActivityInfo info = null;
-        if (stack.isOwn()) {
-            List<InstalledPackage.Component> found = process.installed.matching(InstalledPackage.ACTIVITY, intent);
-            if (found.isEmpty()) {
-                Log.w(TAG, "no activity for " + intent + ": only those of the package itself are there");
-                return refused(ActivityStack.NOT_FOUND, intent);
-            }
-            info = (ActivityInfo) found.get(0).info;
-            intent.setComponent(new ComponentName(info.packageName, info.name));
-        }
         Record source = byToken(resultTo);
         boolean hasRequest = source != null && requestCode >= 0;
-        long[] answer = stack.start(source == null ? 0 : source.id, hasRequest, requestCode, info, intent,
-                keep(intent));
-        int outcome = (int) answer[0];
+        int outcome = stack.start(source == null ? 0 : source.id, hasRequest, requestCode, intent);
         if (outcome < 0) {
             return refused(outcome, intent);
         }
         if (hasRequest) {
             source.askers.put(requestCode, resultWho);
         }
-        if (outcome == ActivityStack.NEW && info != null) {
-            records.put(answer[1], new Record(answer[1], intent, info));
-        }
-        carryOut(answer, 2);
         return switch (outcome) {
             case ActivityStack.NEW -> ActivityManager.START_SUCCESS;
             case ActivityStack.FRONT -> ActivityManager.START_TASK_TO_FRONT;
@@ -143,11 +133,14 @@ final class Activities {
         };
     }
 
-    private static int refused(int outcome, Intent intent) {
+    private int refused(int outcome, Intent intent) {
         if (outcome == ActivityStack.FORWARD_AND_REQUEST) {
             return ActivityManager.START_FORWARD_AND_REQUEST_CONFLICT;
         }
         if (outcome == ActivityStack.NOT_FOUND) {
+            if (link.isHosted()) {
+                Log.w(TAG, "no activity for " + intent + ": only those of the package itself are there");
+            }
             boolean isNamed = intent.getComponent() != null;
             return isNamed ? ActivityManager.START_CLASS_NOT_FOUND : ActivityManager.START_INTENT_NOT_RESOLVED;
         }
@@ -162,7 +155,7 @@ final class Activities {
         if (record == null) {
             return false;
         }
-        carryOut(stack.finish(record.id, code, data == null ? 0 : keep(data), finishTask), 0);
+        stack.finish(record.id, code, data, finishTask);
         return true;
     }
 
@@ -172,7 +165,7 @@ final class Activities {
         if (record == null) {
             return false;
         }
-        carryOut(stack.finishAffinity(record.id), 0);
+        stack.finishAffinity(record.id);
         return true;
     }
 
@@ -180,7 +173,7 @@ final class Activities {
     public synchronized void finishSubActivity(IBinder token, String who, int requestCode) throws RemoteException {
         Record record = byToken(token);
         if (record != null) {
-            carryOut(stack.finishStarted(record.id, requestCode), 0);
+            stack.finishStarted(record.id, requestCode);
         }
     }
 
@@ -190,7 +183,7 @@ final class Activities {
         if (record == null || !(nonRoot || stack.isRoot(record.id))) {
             return false;
         }
-        carryOut(stack.moveTaskToBack(record.id), 0);
+        stack.moveTaskToBack(record.id);
         return true;
     }
 
@@ -200,14 +193,14 @@ final class Activities {
         Record record = byToken(token);
         if (record != null) {
             process.started("activity " + record.info.name);
-            carryOut(stack.resumed(record.id), 0);
+            stack.resumed(record.id);
         }
     }
 
     /** The looper had nothing more to do: what lies below is stopped now. */
     public synchronized void activityIdle(IBinder token, Configuration configuration, boolean stopProfiling)
             throws RemoteException {
-        carryOut(stack.idle(0), 0);
+        stack.idle();
     }
 
     /** onPause has returned. */
@@ -215,7 +208,7 @@ final class Activities {
         process.watchdog.answered(token);
         Record record = byToken(token);
         if (record != null) {
-            carryOut(stack.paused(record.id), 0);
+            stack.paused(record.id);
         }
     }
 
@@ -225,7 +218,7 @@ final class Activities {
         process.watchdog.answered(token);
         Record record = byToken(token);
         if (record != null) {
-            carryOut(stack.stopped(record.id), 0);
+            stack.stopped(record.id);
         }
     }
 
@@ -283,7 +276,7 @@ final class Activities {
                 told.schedule();
             } else {
                 differing = left;
-                carryOut(stack.relaunch(record.id), 0);
+                stack.relaunch(record.id);
             }
         }
     }
@@ -334,17 +327,12 @@ final class Activities {
         return records.isEmpty();
     }
 
-    /** Destroys every activity, from the top: each is paused and stopped on its way. */
-    synchronized void endAll() throws RemoteException {
-        carryOut(stack.endAll(), 0);
-    }
-
     /** One step that the system server asks for. */
     synchronized void carryOut(Step step) throws RemoteException {
         for (int index = 0; index < step.named.length; index++) {
             parcels.put(step.named[index], Wishes.intent(step.wishes[index]));
         }
-        carryOut(step.numbers, 0);
+        carryOut(step.numbers);
     }
 
     /** An activity that the system server has this process make. */
@@ -356,25 +344,20 @@ final class Activities {
         return record;
     }
 
-    private long keep(Intent intent) {
-        parcels.put(++numbers, intent);
-        return numbers;
-    }
-
     private Record byToken(IBinder token) {
         return token == null ? null
                 : records.values().stream().filter(it -> it.token == token).findFirst().orElse(null);
     }
 
     /** Each step is one transaction. */
-    private void carryOut(long[] answer, int from) throws RemoteException {
-        ActivityStack.Steps steps = new ActivityStack.Steps(answer, from);
+    private void carryOut(long[] numbers) throws RemoteException {
+        ActivityStack.Steps steps = new ActivityStack.Steps(numbers);
         while (steps.hasNext()) {
             long id = steps.next();
             long created = steps.next();
             Record record = records.get(id);
             if (record == null && created != 0) {
-                record = made(id, parcels.get(created));
+                record = made(id, parcels.remove(created));
             }
             boolean isRelaunch = steps.next() != 0;
             boolean isFinishing = steps.next() != 0;
@@ -383,7 +366,6 @@ final class Activities {
             List<ReferrerIntent> intents = intents(record, steps);
             ClientTransaction transaction = ClientTransaction.obtain(process.thread());
             if (created != 0) {
-                parcels.remove(created);
                 transaction.addTransactionItem(launch(record));
             }
             if (isRelaunch) {

@@ -39,7 +39,7 @@ final class Alarms {
     private static Alarms instance;
 
     private final AppProcess process;
-    private final SenderHome senders;
+    private final SystemSenders senders;
     private final Map<Long, Target> byPayload = new HashMap<>();
     private final Map<IBinder, Target> byKey = new HashMap<>();
     /** Listeners that have not said that they are done. */
@@ -47,7 +47,7 @@ final class Alarms {
     private final boolean[] hasThread = new boolean[2];
     private long payloads;
 
-    Alarms(AppProcess process, SenderHome senders) {
+    Alarms(AppProcess process, SystemSenders senders) {
         this.process = process;
         this.senders = senders;
         synchronized (Alarms.class) {
@@ -150,7 +150,8 @@ final class Alarms {
             return;
         }
         Intent fill = new Intent().putExtra(Intent.EXTRA_ALARM_COUNT, count);
-        int sent = senders.sendIntentSender(null, target.operation.getTarget(), null, 0, fill, null, null, null, null);
+        int sent = senders.link().in(() -> senders.sendIntentSender(null, target.operation.getTarget(), null, 0, fill,
+                null, null, null, null));
         if (sent == ActivityManager.START_CANCELED) {
             forget(target.key);
         }

@@ -15,16 +15,18 @@ import takt.screen.Screen;
 public final class AnsweredCalls implements AppProcess.Owner {
     /** As little as `takt run` can say of a package. */
     private static final String PACKAGE = """
-            {"data": "/", "libraries": "/", "apk": "/", "manifest": {"package": "takt.none", "version_code": 1, "uses_permissions": [],
-             "min_sdk": 26, "target_sdk": 34, "application": {"is_enabled": true, "has_code": false,
-             "is_debuggable": false, "meta_data": [], "components": []}}}""";
+            {"data": "/", "libraries": "/", "apk": "/", "manifest": {"package": "takt.none", "version_code": 1,
+             "uses_permissions": [], "permissions": [], "features": [], "instrumentation": [], "min_sdk": 26,
+             "target_sdk": 34, "application": {"is_enabled": true, "has_code": false, "is_debuggable": false,
+             "libraries": [], "meta_data": [], "extensions": [], "components": []}}}""";
 
     private AnsweredCalls() {}
 
     /** Prints {@code SERVICE INTERFACE DECLARED ANSWERED…}, sorted, to standard output. */
     public static void main(String[] arguments) throws JSONException {
         Natives.load();
-        AppProcess.start(new InstalledPackage(new JSONObject(PACKAGE)), Long.MAX_VALUE, new AnsweredCalls());
+        AppProcess.start(new InstalledPackage(new JSONObject(PACKAGE)), Long.MAX_VALUE, new AnsweredCalls(),
+                SystemLink.host(PACKAGE));
         Screen.register();
         Map<String, String> lines = new TreeMap<>(NamedServices.all());
         lines.replaceAll((service, type) -> type + " " + LocalInterface.callCount(NamedServices.interfaceOf(service)));

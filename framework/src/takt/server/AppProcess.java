@@ -14,7 +14,6 @@ import android.app.IUriGrantsManager;
 import android.content.ContentResolver;
 import android.content.Context;
 import android.content.IContentService;
-import android.content.IIntentReceiver;
 import android.content.Intent;
 import android.content.pm.IPackageManager;
 import android.content.pm.PackageManager;
@@ -40,11 +39,13 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import takt.screen.Screen;
+import takt.system.ISystem;
 
 /**
  * The one application process, as the system server keeps it: the part of IActivityManager that
- * binds, watches and ends it. What its components do is in {@link Activities}, {@link Services},
- * {@link Broadcasts} and {@link Providers}; what comes later in {@link Alarms}.
+ * binds, watches and ends it. What its components do is in {@link Activities}, {@link
+ * SystemServices}, {@link SystemBroadcasts} and {@link Providers}; what comes later in {@link
+ * Alarms}.
  */
 public final class AppProcess {
     static final int STATE = ActivityManager.PROCESS_STATE_TOP;
@@ -75,10 +76,11 @@ public final class AppProcess {
     final Watchdog watchdog;
     final Notifications notifications;
     private final Owner owner;
+    private final SystemLink link;
     private final Activities activities;
-    private final ServiceHome services;
-    private final BroadcastHome broadcasts;
-    private final SenderHome senders;
+    private final SystemServices services;
+    private final SystemBroadcasts broadcasts;
+    private final SystemSenders senders;
     private final Alarms alarms;
     /** Null: this package is the only one. */
     private final OtherPackages others;
@@ -88,22 +90,16 @@ public final class AppProcess {
     private AppProcess(InstalledPackage installed, long answerMillis, Owner owner, SystemLink link) {
         this.installed = installed;
         this.owner = owner;
+        this.link = link;
+        ISystem shared = link.isHosted() ? null : link.system();
         watchdog = new Watchdog(answerMillis, owner::onNotResponding);
-        notifications = new Notifications(installed, link == null ? null : link.system());
+        notifications = new Notifications(installed, shared);
         activities = new Activities(this, link);
-        others = link == null ? null : new OtherPackages(link.system());
-        if (link == null) {
-            services = new Services(this);
-            broadcasts = new Broadcasts(this);
-            senders = new PendingSenders(this);
-        } else {
-            SystemServices shared = new SystemServices(this, link.system());
-            SystemBroadcasts sent = new SystemBroadcasts(this, link.system());
-            services = shared;
-            broadcasts = sent;
-            senders = new SystemSenders(link.system(), sent);
-            link.serve(activities, shared, sent);
-        }
+        others = shared == null ? null : new OtherPackages(shared);
+        services = new SystemServices(this, link);
+        broadcasts = new SystemBroadcasts(this, link);
+        senders = new SystemSenders(this, link, broadcasts);
+        link.serve(activities, services, broadcasts, senders);
         alarms = new Alarms(this, senders);
     }
 
@@ -111,21 +107,15 @@ public final class AppProcess {
      * Makes the system's services for one package; the process attaches when ActivityThread starts.
      * It has {@code answerMillis} to answer each transaction.
      */
-    public static AppProcess start(InstalledPackage installed, long answerMillis, Owner owner) {
-        return start(installed, answerMillis, owner, null);
-    }
-
-    /** The same; with a link, activities and services are the system server's. */
     static AppProcess start(InstalledPackage installed, long answerMillis, Owner owner, SystemLink link) {
         AppProcess process = new AppProcess(installed, answerMillis, owner, link);
         process.watchdog.start();
-        Contents contents = new Contents(link == null ? null : link.system());
-        OtherProviders shared = link == null ? null : new OtherProviders(link.system(), process.others, link);
-        if (link != null) {
-            link.serve(contents, shared);
-        }
+        Contents contents = new Contents(link.isHosted() ? null : link.system());
+        OtherProviders shared =
+                link.isHosted() ? null : new OtherProviders(link.system(), process.others, link);
+        link.serve(contents, shared);
         Providers providers = new Providers(process, new DeviceSettings(installed, contents), shared);
-        UriGrants grants = new UriGrants(installed, link == null ? null : link.system());
+        UriGrants grants = new UriGrants(installed, link.system());
         ServiceRegistry.add(Context.ACTIVITY_SERVICE, LocalInterface.binder(IActivityManager.class, process,
                 process.services, process.broadcasts, providers, process.senders, grants));
         ServiceRegistry.add("uri_grants", LocalInterface.binder(IUriGrantsManager.class, grants));
@@ -232,6 +222,11 @@ public final class AppProcess {
     /** The one application uses it. */
     public void addPackageDependency(String name) {}
 
+    /** A user by this process's number: a server that is inside has one of its own for it. */
+    int user(long ofServer) {
+        return link.isHosted() ? installed.application.uid : (int) ofServer;
+    }
+
     IApplicationThread thread() {
         return thread;
     }
@@ -250,7 +245,10 @@ public final class AppProcess {
     /** The display is another one: so is the configuration, for the process and its activities. */
     public void displayChanged() throws RemoteException {
         if (thread != null) {
-            activities.configurationChanged(configuration());
+            link.in(() -> {
+                activities.configurationChanged(configuration());
+                return null;
+            });
         }
     }
 
@@ -272,7 +270,8 @@ public final class AppProcess {
     /** Starts an activity as a launcher would. */
     void startActivity(Intent intent) throws RemoteException {
         intent.addFlags(Intent.FLAG_ACTIVITY_NEW_TASK);
-        int outcome = activities.startActivity(thread, null, null, intent, null, null, null, -1, 0, null, null);
+        int outcome = link.in(() ->
+                activities.startActivity(thread, null, null, intent, null, null, null, -1, 0, null, null));
         if (!ActivityManager.isStartResultSuccessful(outcome)) {
             throw new IllegalArgumentException("no activity for " + intent);
         }
@@ -280,36 +279,15 @@ public final class AppProcess {
 
     /** Starts a service. */
     void startService(Intent intent) throws RemoteException {
-        if (services.startService(thread, intent, null, false, null, null, USER) == null) {
+        if (link.in(() -> services.startService(thread, intent, null, false, null, null, USER)) == null) {
             throw new IllegalArgumentException("no service for " + intent);
         }
     }
 
     /** Sends a broadcast, unordered. */
     public void broadcast(Intent intent) throws RemoteException {
-        broadcasts.broadcastIntentWithFeature(thread, null, intent, null, null, Activity.RESULT_OK, null, null, null,
-                null, null, 0, null, false, false, USER);
-    }
-
-    /** Sends what a PendingIntent is for, as its package; {@code finished} hears the outcome. */
-    int send(int kind, Intent intent, String type, int code, IIntentReceiver finished, Bundle options)
-            throws RemoteException {
-        String own = installed.info.packageName;
-        int outcome = switch (kind) {
-            case ActivityManager.INTENT_SENDER_ACTIVITY -> activities.startActivity(thread, own, null,
-                    intent.addFlags(Intent.FLAG_ACTIVITY_NEW_TASK), type, null, null, -1, 0, null, options);
-            case ActivityManager.INTENT_SENDER_BROADCAST -> broadcasts.broadcastIntentWithFeature(thread, null, intent,
-                    type, finished, code, null, null, null, null, null, 0, null, finished != null, false, USER);
-            default -> {
-                boolean isForeground = kind == ActivityManager.INTENT_SENDER_FOREGROUND_SERVICE;
-                services.startService(thread, intent, type, isForeground, own, null, USER);
-                yield 0;
-            }
-        };
-        if (finished != null && kind != ActivityManager.INTENT_SENDER_BROADCAST) {
-            finished.performReceive(new Intent(intent), 0, null, null, false, false, USER);
-        }
-        return outcome;
+        link.in(() -> broadcasts.broadcastIntentWithFeature(thread, null, intent, null, null, Activity.RESULT_OK, null,
+                null, null, null, null, 0, null, false, false, USER));
     }
 
     /**
@@ -318,8 +296,12 @@ public final class AppProcess {
      */
     public void endAll() throws RemoteException {
         watchdog.answered(END);
-        activities.endAll();
-        services.endAll();
+        if (link.isHosted()) {
+            link.in(() -> {
+                HostedServer.endAll();
+                return null;
+            });
+        }
     }
 
     /** Tells the owner once that the first component has done its first work. */

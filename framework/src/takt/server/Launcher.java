@@ -46,7 +46,7 @@ public final class Launcher implements AppProcess.Owner {
     private static final String TEMPLATE = "--template";
 
     private final JSONObject run;
-    /** The system server that has started this process; null under `takt run`. */
+    /** With the system server, which is inside this process under `takt run`. */
     private SystemLink link;
 
     private Launcher(JSONObject run) {
@@ -77,14 +77,15 @@ public final class Launcher implements AppProcess.Owner {
         }
         // The machine took it from TZ or from /etc/localtime.
         SystemProperties.set("persist.sys.timezone", TimeZone.getDefault().getID());
-        JSONObject run = new JSONObject(Files.readString(Path.of(description)));
+        String text = Files.readString(Path.of(description));
+        JSONObject run = new JSONObject(text);
         if (isFirst) {
             AssetManager.createSystemAssetsInZygoteLocked(true, run.getString("framework_resources"));
         }
         ApplicationCode.install(run);
         UncaughtExceptions.install(run.getJSONObject("manifest").getString("package"));
         Launcher launcher = new Launcher(run);
-        launcher.link = run.optBoolean("is_of_system") ? SystemLink.join() : null;
+        launcher.link = run.optBoolean("is_of_system") ? SystemLink.join() : SystemLink.host(text);
         AppProcess process =
                 AppProcess.start(new InstalledPackage(run), run.getLong("answer_millis"), launcher, launcher.link);
         String fault = Screen.open(run, launcher::onNotResponding, process::displayChanged);
@@ -114,7 +115,7 @@ public final class Launcher implements AppProcess.Owner {
     }
 
     private void begin(AppProcess process) {
-        if (link == null) {
+        if (link.isHosted()) {
             startAll(process);
         } else {
             link.attach();
@@ -243,7 +244,7 @@ public final class Launcher implements AppProcess.Owner {
 
     @Override
     public void onIdle() {
-        if (link != null) {
+        if (!link.isHosted()) {
             // The system server ends processes: what is started next finds this one.
             return;
         }

@@ -40,7 +40,15 @@ public final class LocalInterface implements InvocationHandler {
     private final Set<String> logged = ConcurrentHashMap.newKeySet();
     private final Binder binder = new Binder();
 
-    private record Answer(Object server, Method method) {}
+    private record Answer(Object server, Method method) {
+        Object give(Object[] arguments) throws Throwable {
+            try {
+                return method.invoke(server, arguments);
+            } catch (InvocationTargetException e) {
+                throw e.getCause();
+            }
+        }
+    }
 
     private LocalInterface(Class<? extends IInterface> type, Object... servers) {
         this.type = type;
@@ -123,11 +131,8 @@ public final class LocalInterface implements InvocationHandler {
     public Object invoke(Object proxy, Method call, Object[] arguments) throws Throwable {
         Answer answer = answers.get(call);
         if (answer != null) {
-            try {
-                return answer.method.invoke(answer.server, arguments);
-            } catch (InvocationTargetException e) {
-                throw e.getCause();
-            }
+            return answer.server instanceof Served served
+                    ? served.link().in(() -> answer.give(arguments)) : answer.give(arguments);
         }
         return switch (call.getName()) {
             case "asBinder" -> binder;

@@ -11,11 +11,12 @@ import android.content.pm.ActivityInfo;
 import android.os.Bundle;
 import android.os.IBinder;
 import android.os.RemoteException;
-import java.util.ArrayDeque;
-import java.util.Deque;
+import java.util.Comparator;
 import java.util.HashMap;
 import java.util.Map;
+import java.util.PriorityQueue;
 import java.util.function.IntFunction;
+import takt.framework.RealtimeThread;
 import takt.system.ISystem;
 import takt.system.Outcome;
 import takt.system.Receiver;
@@ -24,40 +25,61 @@ import takt.system.Step;
 import takt.system.Wish;
 
 /**
- * Broadcasts under {@code takt system}. The server knows the receivers of all processes, finds who
- * gets what and in which order; here are the objects behind its numbers.
+ * Broadcasts. The system server knows the receivers of all processes, finds who gets what and in
+ * which order; here are the objects behind its numbers.
  *
  * <p>Receivers of the manifest, and all of an ordered broadcast, are given one after the other: the
  * next one when {@code finishReceiver} says that the last is done. No lock is held in a call to the
  * server.
  */
-final class SystemBroadcasts implements BroadcastHome {
+final class SystemBroadcasts implements Served {
     /** Places in the numbers of a step. */
     private static final int UID = 0;
     private static final int RECEIVER = 1;
     private static final int ORDERED = 2;
     private static final int IS_STICKY = 3;
     private static final int CODE = 4;
+    private static final int PRIORITY = 5;
+    /** The place of the priority in the numbers of a result. */
+    private static final int RESULT_PRIORITY = 2;
+    /** An intent's own priority, 0 to 99: never more than its sender's. */
+    private static final String PRIORITY_EXTRA = "takt.intent.extra.PRIORITY";
+    private static final int PRIORITY_MAX = 99;
 
     private record Result(int code, String data, Bundle extras) {}
 
     /** One receiver's turn; {@code ordered} is 0 if nobody waits for it. */
     private record Delivery(Intent intent, IIntentReceiver receiver, ActivityInfo component, long ordered, int uid,
-            Result found) {}
+            Result found, int priority, long sequence) {}
+
+    /** What a delivery does. */
+    private interface Sending {
+        void run() throws RemoteException;
+    }
 
     private final AppProcess process;
+    private final SystemLink link;
     private final ISystem system;
     private final Map<IBinder, Long> numbers = new HashMap<>();
     private final Map<Long, IIntentReceiver> receivers = new HashMap<>();
     /** Who waits for the end of an ordered broadcast. */
     private final Map<Long, IIntentReceiver> results = new HashMap<>();
-    private final Deque<Delivery> waiting = new ArrayDeque<>();
+    /** The most urgent first, equals as they came. */
+    private final PriorityQueue<Delivery> waiting = new PriorityQueue<>(
+            Comparator.comparingInt(Delivery::priority).reversed().thenComparingLong(Delivery::sequence));
     private Delivery current;
     private long last;
+    private long arrivals;
 
-    SystemBroadcasts(AppProcess process, ISystem system) {
+    SystemBroadcasts(AppProcess process, SystemLink link) {
         this.process = process;
-        this.system = system;
+        this.link = link;
+        system = link.system();
+    }
+
+    @Override
+    public SystemLink link() {
+        return link;
     }
 
     /** Registers a receiver: the first sticky broadcast that it takes, or null. */
@@ -136,7 +158,7 @@ final class SystemBroadcasts implements BroadcastHome {
         return numbers;
     }
 
-    @Override
+    /** Sends an intent to every receiver that it reaches; 0 is success. */
     public int broadcastIntentWithFeature(IApplicationThread caller, String feature, Intent intent, String type,
             IIntentReceiver finished, int code, String data, Bundle extras, String[] permissions,
             String[] excludedPermissions, String[] excludedPackages, int operation, Bundle options,
@@ -152,6 +174,7 @@ final class SystemBroadcasts implements BroadcastHome {
         shout.permissions = permissions == null ? new String[0] : permissions;
         shout.isOrdered = isOrdered;
         shout.isSticky = isSticky;
+        shout.priority = priority(intent);
         shout.outcome = outcome(code, data, extras);
         shout.result = finished == null ? 0 : await(finished);
         try {
@@ -161,6 +184,12 @@ final class SystemBroadcasts implements BroadcastHome {
             throw e;
         }
         return 0;
+    }
+
+    /** The intent's own; below nought it has none. */
+    private static int priority(Intent intent) {
+        return intent.hasExtra(PRIORITY_EXTRA)
+                ? Math.min(Math.max(intent.getIntExtra(PRIORITY_EXTRA, 0), 0), PRIORITY_MAX) : -1;
     }
 
     private static Outcome outcome(int code, String data, Bundle extras) {
@@ -189,7 +218,8 @@ final class SystemBroadcasts implements BroadcastHome {
     /** The server brings a broadcast. */
     void carryOut(Step step) throws RemoteException {
         long ordered = step.numbers[ORDERED];
-        int uid = (int) step.numbers[UID];
+        int uid = process.user(step.numbers[UID]);
+        int priority = (int) step.numbers[PRIORITY];
         Result found = result(step, CODE);
         if (step.wishes.length == 0) {
             done(ordered, found, false);
@@ -203,7 +233,7 @@ final class SystemBroadcasts implements BroadcastHome {
             if (component == null) {
                 done(ordered, found, false);
             } else {
-                enqueue(new Delivery(intent, null, (ActivityInfo) component.info, ordered, uid, found));
+                enqueue(intent, null, (ActivityInfo) component.info, step, found);
             }
             return;
         }
@@ -211,9 +241,9 @@ final class SystemBroadcasts implements BroadcastHome {
         if (receiver == null) {
             done(ordered, found, false);
         } else if (ordered != 0) {
-            enqueue(new Delivery(intent, receiver, null, ordered, uid, found));
+            enqueue(intent, receiver, null, step, found);
         } else {
-            deliver(receiver, intent, found, false, step.numbers[IS_STICKY] != 0, uid);
+            as(priority, () -> deliver(receiver, intent, found, false, step.numbers[IS_STICKY] != 0, uid));
         }
     }
 
@@ -234,13 +264,27 @@ final class SystemBroadcasts implements BroadcastHome {
         }
         if (finished != null) {
             Intent intent = step.wishes.length == 0 ? new Intent() : Wishes.intent(step.wishes[0]);
-            deliver(finished, intent, result(step, 1), false, false, process.installed.application.uid);
+            int uid = process.installed.application.uid;
+            as((int) step.numbers[RESULT_PRIORITY],
+                    () -> deliver(finished, intent, result(step, 1), false, false, uid));
         }
     }
 
-    private void enqueue(Delivery delivery) throws RemoteException {
+    /** What is sent to loopers meanwhile is sent at the broadcast's priority. */
+    private static void as(int priority, Sending sending) throws RemoteException {
+        int before = RealtimeThread.sendAs(priority);
+        try {
+            sending.run();
+        } finally {
+            RealtimeThread.sendAs(before);
+        }
+    }
+
+    private void enqueue(Intent intent, IIntentReceiver receiver, ActivityInfo component, Step step, Result found)
+            throws RemoteException {
         synchronized (this) {
-            waiting.add(delivery);
+            waiting.add(new Delivery(intent, receiver, component, step.numbers[ORDERED], process.user(step.numbers[UID]),
+                    found, (int) step.numbers[PRIORITY], ++arrivals));
         }
         next();
     }
@@ -264,10 +308,10 @@ final class SystemBroadcasts implements BroadcastHome {
         process.watchdog.ask(turn, "Broadcast of " + turn.intent);
         Result found = turn.found;
         if (turn.receiver != null) {
-            deliver(turn.receiver, turn.intent, found, true, false, turn.uid);
+            as(turn.priority, () -> deliver(turn.receiver, turn.intent, found, true, false, turn.uid));
             return;
         }
-        Urgency.send(turn.component, () -> process.thread().scheduleReceiver(turn.intent, turn.component,
+        Urgency.send(turn.component, turn.priority, () -> process.thread().scheduleReceiver(turn.intent, turn.component,
                 AppProcess.COMPATIBILITY, found.code, found.data, found.extras, turn.ordered != 0, false,
                 AppProcess.USER, AppProcess.STATE, turn.uid, null));
     }
@@ -302,8 +346,8 @@ final class SystemBroadcasts implements BroadcastHome {
         }
     }
 
-    @Override
-    public synchronized boolean isIdle() {
+    /** Is none under way? */
+    synchronized boolean isIdle() {
         return current == null && waiting.isEmpty();
     }
 }

@@ -10,8 +10,12 @@ import takt.system.ISystem;
 import takt.system.Step;
 
 /**
- * The process's link with {@code takt system}, which has started it. The server says that there is
- * something to do; the steps are fetched and done here, one after the other.
+ * The process's link with the system server. Under {@code takt system} that has started it, and
+ * says that there is something to do; the steps are fetched and done here, one after the other.
+ *
+ * <p>Under {@code takt run} the server is inside the process ({@link HostedServer}). It has no
+ * thread to say so: who calls it fetches what follows, at its own priority. So calls go one after
+ * the other, each with its steps.
  */
 final class SystemLink extends IApp.Stub {
     private static final String TAG = "Takt";
@@ -20,21 +24,70 @@ final class SystemLink extends IApp.Stub {
     /** Nothing can be done without the server. */
     private static final int EXIT_ALONE = 1;
 
+    /** What runs in {@link #in}. */
+    interface Call<T, E extends Throwable> {
+        T run() throws E;
+    }
+
     private final ISystem system;
+    private final boolean isHosted;
+    /** Who has it calls the server that is inside. A monitor: who waits lends its priority. */
+    private final Object turn = new Object();
+    private boolean isInside;
     private Activities activities;
     private SystemServices services;
     private SystemBroadcasts broadcasts;
+    private SystemSenders senders;
     private Contents contents;
     private OtherProviders providers;
 
-    private SystemLink(ISystem system) {
-        this.system = system;
+    private SystemLink(IBinder root, boolean isHosted) {
+        system = ISystem.Stub.asInterface(root);
+        this.isHosted = isHosted;
     }
 
     /** Joins the server at the socket that the process was started with. */
     static SystemLink join() {
-        IBinder root = Neighbours.joinParent(JOIN_MILLIS);
-        return new SystemLink(ISystem.Stub.asInterface(root));
+        return new SystemLink(Neighbours.joinParent(JOIN_MILLIS), false);
+    }
+
+    /** Begins a server of this process alone, for the package that is described. */
+    static SystemLink host(String description) {
+        return new SystemLink(HostedServer.begin(description), true);
+    }
+
+    /** Is the server inside this process, and knows no other? */
+    boolean isHosted() {
+        return isHosted;
+    }
+
+    /** A call to the server, with what follows from it in this process if the server is inside. */
+    <T, E extends Throwable> T in(Call<T, E> call) throws E {
+        if (!isHosted) {
+            return call.run();
+        }
+        synchronized (turn) {
+            if (isInside) {
+                // Out of what a step does; the outer call fetches what follows.
+                return call.run();
+            }
+            isInside = true;
+            try {
+                return call.run();
+            } finally {
+                lookInside();
+            }
+        }
+    }
+
+    private void lookInside() {
+        try {
+            look();
+        } catch (RemoteException e) {
+            throw e.rethrowFromSystemServer();
+        } finally {
+            isInside = false;
+        }
     }
 
     ISystem system() {
@@ -42,10 +95,11 @@ final class SystemLink extends IApp.Stub {
     }
 
     /** Whose steps they are. */
-    void serve(Activities activities, SystemServices services, SystemBroadcasts broadcasts) {
+    void serve(Activities activities, SystemServices services, SystemBroadcasts broadcasts, SystemSenders senders) {
         this.activities = activities;
         this.services = services;
         this.broadcasts = broadcasts;
+        this.senders = senders;
     }
 
     /** Who hears of other packages' data. */
@@ -84,6 +138,7 @@ final class SystemLink extends IApp.Stub {
                     case ISystem.STEP_BROADCAST -> broadcasts.carryOut(step);
                     case ISystem.STEP_RESULT -> broadcasts.carryOutResult(step);
                     case ISystem.STEP_CHANGE -> contents.carryOut(step);
+                    case ISystem.STEP_CANCELLED -> senders.carryOut(step);
                     default -> services.carryOut(step);
                 }
             }

@@ -14,6 +14,7 @@ import android.content.pm.ServiceInfo;
 import android.os.Binder;
 import android.os.IBinder;
 import android.os.RemoteException;
+import android.util.Log;
 import java.util.HashMap;
 import java.util.Iterator;
 import java.util.List;
@@ -22,11 +23,13 @@ import takt.system.ISystem;
 import takt.system.Step;
 
 /**
- * Services under {@code takt system}: the part of IActivityManager that asks the server to start
- * and bind them, and what the server has this process do with its own. The server decides; here
- * are the objects behind its numbers.
+ * Services: the part of IActivityManager that asks the system server to start and bind them, and
+ * what the server has this process do with its own. The server decides; here are the objects behind
+ * its numbers.
  */
-final class SystemServices implements ServiceHome {
+final class SystemServices implements Served {
+    private static final String TAG = "Takt";
+
     private static final class Record {
         final long id;
         final ServiceInfo info;
@@ -41,21 +44,30 @@ final class SystemServices implements ServiceHome {
     }
 
     private final AppProcess process;
+    private final SystemLink link;
     private final ISystem system;
     private final Map<Long, Record> records = new HashMap<>();
     /** What this process has bound, by the server's number. */
     private final Map<Long, IServiceConnection> connections = new HashMap<>();
 
-    SystemServices(AppProcess process, ISystem system) {
+    SystemServices(AppProcess process, SystemLink link) {
         this.process = process;
-        this.system = system;
+        this.link = link;
+        system = link.system();
+    }
+
+    @Override
+    public SystemLink link() {
+        return link;
     }
 
     /** Starts a service of any package. Null if nothing takes the intent. */
-    @Override
     public ComponentName startService(IApplicationThread caller, Intent intent, String type, boolean isForeground,
             String callingPackage, String callingFeature, int user) throws RemoteException {
         String name = system.startService(Wishes.of(intent, type), isForeground);
+        if (name == null && link.isHosted()) {
+            Log.w(TAG, "no service for " + intent);
+        }
         return name == null ? null : ComponentName.unflattenFromString(name);
     }
 
@@ -148,6 +160,7 @@ final class SystemServices implements ServiceHome {
             }
             default -> { }
         }
+        process.lookForEnd();
     }
 
     /** A service says that it runs in the foreground, or does no more. */
@@ -160,14 +173,15 @@ final class SystemServices implements ServiceHome {
         }
     }
 
-    /** The server ends processes, whatever is in them. */
-    @Override
-    public boolean isIdle() {
-        return false;
+    /** What a service's binder is, without binding. */
+    public IBinder peekService(Intent intent, String type, String callingPackage) throws RemoteException {
+        return system.peek(Wishes.asked(intent, type));
     }
 
-    @Override
-    public void endAll() {}
+    /** Is none there? */
+    synchronized boolean isIdle() {
+        return records.isEmpty();
+    }
 
     /** One step that the server asks for. */
     void carryOut(Step step) throws RemoteException {

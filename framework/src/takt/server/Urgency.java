@@ -159,8 +159,13 @@ final class Urgency {
      * urgent.
      */
     static void send(ComponentInfo component, Request request) throws RemoteException {
-        int priority = component.metaData == null ? 0 : component.metaData.getInt(PRIORITY);
-        int before = RealtimeThread.sendAs(priority);
+        send(component, 0, request);
+    }
+
+    /** The same, and at least at this priority. */
+    static void send(ComponentInfo component, int atLeast, Request request) throws RemoteException {
+        int declared = component.metaData == null ? 0 : component.metaData.getInt(PRIORITY);
+        int before = RealtimeThread.sendAs(Math.max(declared, atLeast));
         try {
             request.send();
         } finally {

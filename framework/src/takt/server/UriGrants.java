@@ -16,7 +16,7 @@ import takt.system.Kept;
 
 /**
  * Grants of single addresses: IUriGrantsManager, and IActivityManager's part of it. The system
- * server has them. Without one there is no other package, so nobody is granted anything.
+ * server has them. A hosted one knows no other package: nobody is granted anything.
  */
 final class UriGrants {
     private static final int MODES = Intent.FLAG_GRANT_READ_URI_PERMISSION | Intent.FLAG_GRANT_WRITE_URI_PERMISSION;
@@ -34,7 +34,7 @@ final class UriGrants {
     /** A provider asks for each address that its permissions keep from a caller. */
     public int checkUriPermission(Uri uri, int pid, int uid, int mode, int user, IBinder token)
             throws RemoteException {
-        boolean isGranted = system != null && system.hasAddress(uri.toString(), pid, uid, mode);
+        boolean isGranted = system.hasAddress(uri.toString(), pid, uid, mode);
         return isGranted ? PackageManager.PERMISSION_GRANTED : PackageManager.PERMISSION_DENIED;
     }
 
@@ -54,16 +54,14 @@ final class UriGrants {
         checkGiven(target, "target");
         checkGiven(uri, "uri");
         checkFlags(flags, FLAGS);
-        if (system != null) {
-            system.grantAddress(target, uri.toString(), flags);
-        }
+        system.grantAddress(target, uri.toString(), flags);
     }
 
     /** From one package, or from all. */
     public void revokeUriPermission(IApplicationThread caller, String target, Uri uri, int flags, int user)
             throws RemoteException {
         checkGiven(uri, "uri");
-        if (system != null && (flags & MODES) != 0) {
+        if ((flags & MODES) != 0) {
             system.revokeAddress(target, uri.toString(), flags & MODES);
         }
     }
@@ -72,9 +70,6 @@ final class UriGrants {
     public void takePersistableUriPermission(Uri uri, int modes, String target, int user) throws RemoteException {
         checkFlags(modes, MODES);
         checkOwn(target);
-        if (system == null) {
-            throw new SecurityException("no persistable permission grants found for " + uri);
-        }
         system.keepAddress(uri.toString(), modes);
     }
 
@@ -82,7 +77,7 @@ final class UriGrants {
     public void releasePersistableUriPermission(Uri uri, int modes, String target, int user) throws RemoteException {
         checkFlags(modes, MODES);
         checkOwn(target);
-        if (system == null || !system.releaseAddress(uri.toString(), modes)) {
+        if (!system.releaseAddress(uri.toString(), modes)) {
             throw new SecurityException("no permission grants found for " + uri);
         }
     }
@@ -95,8 +90,7 @@ final class UriGrants {
             throw new UnsupportedOperationException("getUriPermissions of what is not kept is not supported by Takt yet");
         }
         List<UriPermission> found = new ArrayList<>();
-        Kept[] all = system == null ? new Kept[0] : system.keptAddresses(isIncoming);
-        for (Kept kept : all) {
+        for (Kept kept : system.keptAddresses(isIncoming)) {
             found.add(new UriPermission(Uri.parse(kept.address), kept.modes, kept.since));
         }
         return new ParceledListSlice<>(found);

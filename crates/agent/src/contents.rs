@@ -8,7 +8,7 @@ use intent::Component;
 use server::ProcessId;
 use server::providers::ProviderStep;
 
-use crate::agent::{IApp as _, IAppProxy};
+use crate::calls::{IApp as _, IAppProxy};
 use crate::payloads::flat;
 
 /// Authorities that one process observes, and bytes of each.
@@ -17,12 +17,12 @@ pub(crate) const AUTHORITY_BYTES_MAX: usize = 512;
 
 /// See the module.
 #[derive(Default)]
-pub(crate) struct Contents {
+pub struct Contents {
     providers: BTreeMap<Component, (ProcessId, Binder)>,
     waiters: BTreeMap<ProcessId, IAppProxy>,
     observed: BTreeMap<ProcessId, BTreeSet<String>>,
     /// Changes that some process did not hear of.
-    pub(crate) lost: u64,
+    pub lost: u64,
 }
 
 impl Contents {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! [`Keeper`]: writes grants that packages keep, on a thread of its own. So nobody's call waits for
+//! [`Saver`]: writes grants that packages keep, on a thread of its own. So nobody's call waits for
 //! the disk; what came while it wrote is written with the next turn.
 
 use std::sync::Arc;
@@ -12,7 +12,7 @@ use crate::daemon::Shared;
 
 /// See the module.
 #[derive(Default)]
-pub(crate) struct Keeper(PiMutex<Turn>);
+pub(crate) struct Saver(PiMutex<Turn>);
 
 #[derive(Default)]
 struct Turn {
@@ -20,10 +20,10 @@ struct Turn {
     is_due: bool,
 }
 
-impl Keeper {
+impl Saver {
     /// Grants have changed: they are kept soon.
     pub(crate) fn changed(shared: &Arc<Shared>) {
-        let mut turn = shared.keeper.0.lock();
+        let mut turn = shared.saver.0.lock();
         turn.is_due = true;
         if std::mem::replace(&mut turn.is_running, true) {
             return;
@@ -46,7 +46,7 @@ impl Keeper {
 }
 
 fn write(shared: &Shared) {
-    while shared.keeper.take() {
+    while shared.saver.take() {
         let mut store = shared.store.lock();
         let kept = shared.with(|it| it.server.kept_grants());
         if let Err(error) = store.put_grants(kept) {

@@ -16,15 +16,14 @@ const ADDRESSES_MAX: usize = 256;
 /// An intent grants too many addresses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("an intent that grants {0} addresses: at most {ADDRESSES_MAX}")]
-pub(crate) struct TooMany(usize);
+pub struct TooMany(usize);
 
 /// What starts an activity or a service in a user's name, with what it grants.
-pub(crate) fn asked(
-    uid: u32,
-    wish: &Wish,
-    intent: Intent,
-    payload: Payload,
-) -> Result<Asked, TooMany> {
+///
+/// # Errors
+///
+/// [`TooMany`]
+pub fn asked(uid: u32, wish: &Wish, intent: Intent, payload: Payload) -> Result<Asked, TooMany> {
     Ok(Asked {
         uid,
         intent,

@@ -114,100 +114,110 @@ pub trait ISystem: Send + Sync + 'static {
     /// Code 2.
     fn steps(&self) -> ::binder::stub::Answer<Vec<Step>>;
     /// Code 3.
-    fn start_activity(&self, wish: &Wish, source: i64, has_request: bool, request: i32) -> ::binder::stub::Answer<Vec<i64>>;
+    fn attach_urgent(&self, app: &IAppProxy) -> ::binder::stub::Answer<()>;
     /// Code 4.
-    fn finish_activity(&self, activity: i64, code: i32, data: &Wish, task: i32) -> ::binder::stub::Answer<()>;
+    fn urgent_steps(&self) -> ::binder::stub::Answer<Vec<Step>>;
     /// Code 5.
-    fn finish_started(&self, activity: i64, request: i32) -> ::binder::stub::Answer<()>;
+    fn start_activity(&self, wish: &Wish, source: i64, has_request: bool, request: i32) -> ::binder::stub::Answer<Vec<i64>>;
     /// Code 6.
-    fn tell(&self, what: i32, activity: i64) -> ::binder::stub::Answer<()>;
+    fn finish_activity(&self, activity: i64, code: i32, data: &Wish, task: i32) -> ::binder::stub::Answer<()>;
     /// Code 7.
-    fn ask(&self, what: i32, activity: i64) -> ::binder::stub::Answer<i64>;
+    fn finish_started(&self, activity: i64, request: i32) -> ::binder::stub::Answer<()>;
     /// Code 8.
-    fn component_of(&self, activity: i64) -> ::binder::stub::Answer<Option<String>>;
+    fn tell(&self, what: i32, activity: i64) -> ::binder::stub::Answer<()>;
     /// Code 9.
-    fn start_service(&self, wish: &Wish, is_foreground: bool) -> ::binder::stub::Answer<Option<String>>;
+    fn ask(&self, what: i32, activity: i64) -> ::binder::stub::Answer<i64>;
     /// Code 10.
-    fn stop_service(&self, wish: &Wish) -> ::binder::stub::Answer<bool>;
+    fn component_of(&self, activity: i64) -> ::binder::stub::Answer<Option<String>>;
     /// Code 11.
-    fn stop_service_self(&self, service: i64, start: i32) -> ::binder::stub::Answer<bool>;
+    fn start_service(&self, wish: &Wish, is_foreground: bool) -> ::binder::stub::Answer<Option<String>>;
     /// Code 12.
-    fn bind_service(&self, wish: &Wish, flags: i64) -> ::binder::stub::Answer<i64>;
+    fn stop_service(&self, wish: &Wish) -> ::binder::stub::Answer<bool>;
     /// Code 13.
-    fn unbind_service(&self, connection: i64) -> ::binder::stub::Answer<bool>;
+    fn stop_service_self(&self, service: i64, start: i32) -> ::binder::stub::Answer<bool>;
     /// Code 14.
-    fn publish(&self, service: i64, intent: i64, binder: Option<&::binder::Binder>) -> ::binder::stub::Answer<()>;
+    fn bind_service(&self, wish: &Wish, flags: i64) -> ::binder::stub::Answer<i64>;
     /// Code 15.
-    fn unbound(&self, service: i64, intent: i64, wants_rebind: bool) -> ::binder::stub::Answer<()>;
+    fn unbind_service(&self, connection: i64) -> ::binder::stub::Answer<bool>;
     /// Code 16.
-    fn service_done(&self, service: i64, start: i32, result: i32) -> ::binder::stub::Answer<()>;
+    fn publish(&self, service: i64, intent: i64, binder: Option<&::binder::Binder>) -> ::binder::stub::Answer<()>;
     /// Code 17.
-    fn set_foreground(&self, service: i64, is_on: bool) -> ::binder::stub::Answer<()>;
+    fn unbound(&self, service: i64, intent: i64, wants_rebind: bool) -> ::binder::stub::Answer<()>;
     /// Code 18.
-    fn binder_of(&self, connection: i64) -> ::binder::stub::Answer<Option<::binder::Binder>>;
+    fn service_done(&self, service: i64, start: i32, result: i32) -> ::binder::stub::Answer<()>;
     /// Code 19.
-    fn describe(&self, name: &str) -> ::binder::stub::Answer<Option<String>>;
+    fn set_foreground(&self, service: i64, is_on: bool) -> ::binder::stub::Answer<()>;
     /// Code 20.
-    fn query(&self, kind: i32, wish: &Wish, flags: i64) -> ::binder::stub::Answer<Vec<String>>;
+    fn binder_of(&self, connection: i64) -> ::binder::stub::Answer<Option<::binder::Binder>>;
     /// Code 21.
-    fn provider_of(&self, authority: &str) -> ::binder::stub::Answer<Option<String>>;
+    fn describe(&self, name: &str) -> ::binder::stub::Answer<Option<String>>;
     /// Code 22.
-    fn packages_of(&self, of_user: bool, user: i32) -> ::binder::stub::Answer<Vec<String>>;
+    fn query(&self, kind: i32, wish: &Wish, flags: i64) -> ::binder::stub::Answer<Vec<String>>;
     /// Code 23.
-    fn has(&self, permission: &str, pid: i32, user: i32) -> ::binder::stub::Answer<bool>;
+    fn provider_of(&self, authority: &str) -> ::binder::stub::Answer<Option<String>>;
     /// Code 24.
-    fn register(&self, receiver: &Receiver) -> ::binder::stub::Answer<()>;
+    fn packages_of(&self, of_user: bool, user: i32) -> ::binder::stub::Answer<Vec<String>>;
     /// Code 25.
-    fn unregister(&self, receiver: i64) -> ::binder::stub::Answer<()>;
+    fn has(&self, permission: &str, pid: i32, user: i32) -> ::binder::stub::Answer<bool>;
     /// Code 26.
-    fn staying(&self, receiver: &Receiver) -> ::binder::stub::Answer<Vec<Wish>>;
+    fn register(&self, receiver: &Receiver) -> ::binder::stub::Answer<()>;
     /// Code 27.
-    fn broadcast(&self, shout: &Shout) -> ::binder::stub::Answer<()>;
+    fn unregister(&self, receiver: i64) -> ::binder::stub::Answer<()>;
     /// Code 28.
-    fn take_back(&self, wish: &Wish) -> ::binder::stub::Answer<()>;
+    fn staying(&self, receiver: &Receiver) -> ::binder::stub::Answer<Vec<Wish>>;
     /// Code 29.
-    fn received(&self, broadcast: i64, outcome: &Outcome, is_aborted: bool) -> ::binder::stub::Answer<()>;
+    fn broadcast(&self, shout: &Shout) -> ::binder::stub::Answer<()>;
     /// Code 30.
-    fn publish_providers(&self, names: &[String], binders: &[::binder::Binder]) -> ::binder::stub::Answer<()>;
+    fn take_back(&self, wish: &Wish) -> ::binder::stub::Answer<()>;
     /// Code 31.
-    fn acquire_provider(&self, waiter: &IAppProxy, authority: &str, is_fast: bool) -> ::binder::stub::Answer<Option<String>>;
+    fn received(&self, broadcast: i64, outcome: &Outcome, is_aborted: bool) -> ::binder::stub::Answer<()>;
     /// Code 32.
-    fn provider_binder(&self, component: &str) -> ::binder::stub::Answer<Option<::binder::Binder>>;
+    fn publish_providers(&self, names: &[String], binders: &[::binder::Binder]) -> ::binder::stub::Answer<()>;
     /// Code 33.
-    fn hold_provider(&self, component: &str, is_fast: bool) -> ::binder::stub::Answer<()>;
+    fn acquire_provider(&self, waiter: &IAppProxy, authority: &str, is_fast: bool) -> ::binder::stub::Answer<Option<String>>;
     /// Code 34.
-    fn observe(&self, authorities: &[String]) -> ::binder::stub::Answer<()>;
+    fn provider_binder(&self, component: &str) -> ::binder::stub::Answer<Option<::binder::Binder>>;
     /// Code 35.
-    fn changed(&self, addresses: &[String], flags: i32) -> ::binder::stub::Answer<()>;
+    fn hold_provider(&self, component: &str, is_fast: bool) -> ::binder::stub::Answer<()>;
     /// Code 36.
-    fn pending(&self, kind: i32, request: i32, wish: &Wish, flags: i32) -> ::binder::stub::Answer<Option<::binder::Binder>>;
+    fn observe(&self, authorities: &[String]) -> ::binder::stub::Answer<()>;
     /// Code 37.
-    fn cancel_pending(&self, pending: &::binder::Binder) -> ::binder::stub::Answer<()>;
+    fn changed(&self, addresses: &[String], flags: i32) -> ::binder::stub::Answer<()>;
     /// Code 38.
-    fn send_pending(&self, pending: &::binder::Binder, code: i32, fill: &Wish, permission: Option<&str>, result: i64) -> ::binder::stub::Answer<i32>;
+    fn pending(&self, kind: i32, request: i32, wish: &Wish, flags: i32) -> ::binder::stub::Answer<Option<::binder::Binder>>;
     /// Code 39.
-    fn pending_numbers(&self, pending: &::binder::Binder) -> ::binder::stub::Answer<Vec<i64>>;
+    fn cancel_pending(&self, pending: &::binder::Binder) -> ::binder::stub::Answer<()>;
     /// Code 40.
-    fn creator_of(&self, pending: &::binder::Binder) -> ::binder::stub::Answer<Option<String>>;
+    fn send_pending(&self, pending: &::binder::Binder, code: i32, fill: &Wish, permission: Option<&str>, result: i64) -> ::binder::stub::Answer<i32>;
     /// Code 41.
-    fn pending_wish(&self, pending: &::binder::Binder) -> ::binder::stub::Answer<Option<Wish>>;
+    fn pending_numbers(&self, pending: &::binder::Binder) -> ::binder::stub::Answer<Vec<i64>>;
     /// Code 42.
-    fn post(&self, notice: &Notice) -> ::binder::stub::Answer<()>;
+    fn creator_of(&self, pending: &::binder::Binder) -> ::binder::stub::Answer<Option<String>>;
     /// Code 43.
-    fn withdraw(&self, tag: Option<&str>, id: i32, is_of_service: bool) -> ::binder::stub::Answer<()>;
+    fn pending_wish(&self, pending: &::binder::Binder) -> ::binder::stub::Answer<Option<Wish>>;
     /// Code 44.
-    fn withdraw_all(&self) -> ::binder::stub::Answer<()>;
+    fn post(&self, notice: &Notice) -> ::binder::stub::Answer<()>;
     /// Code 45.
-    fn grant_address(&self, target: &str, address: &str, flags: i32) -> ::binder::stub::Answer<()>;
+    fn withdraw(&self, tag: Option<&str>, id: i32, is_of_service: bool) -> ::binder::stub::Answer<()>;
     /// Code 46.
-    fn revoke_address(&self, target: Option<&str>, address: &str, modes: i32) -> ::binder::stub::Answer<()>;
+    fn withdraw_all(&self) -> ::binder::stub::Answer<()>;
     /// Code 47.
-    fn has_address(&self, address: &str, pid: i32, user: i32, flags: i32) -> ::binder::stub::Answer<bool>;
+    fn peek(&self, wish: &Wish) -> ::binder::stub::Answer<Option<::binder::Binder>>;
     /// Code 48.
-    fn keep_address(&self, address: &str, modes: i32) -> ::binder::stub::Answer<()>;
+    fn watch_pending(&self, pending: &::binder::Binder, number: i64) -> ::binder::stub::Answer<bool>;
     /// Code 49.
-    fn release_address(&self, address: &str, modes: i32) -> ::binder::stub::Answer<bool>;
+    fn unwatch_pending(&self, pending: &::binder::Binder, number: i64) -> ::binder::stub::Answer<()>;
     /// Code 50.
+    fn grant_address(&self, target: &str, address: &str, flags: i32) -> ::binder::stub::Answer<()>;
+    /// Code 51.
+    fn revoke_address(&self, target: Option<&str>, address: &str, modes: i32) -> ::binder::stub::Answer<()>;
+    /// Code 52.
+    fn has_address(&self, address: &str, pid: i32, user: i32, flags: i32) -> ::binder::stub::Answer<bool>;
+    /// Code 53.
+    fn keep_address(&self, address: &str, modes: i32) -> ::binder::stub::Answer<()>;
+    /// Code 54.
+    fn release_address(&self, address: &str, modes: i32) -> ::binder::stub::Answer<bool>;
+    /// Code 55.
     fn kept_addresses(&self, is_of_others: bool) -> ::binder::stub::Answer<Vec<Kept>>;
 }
 
@@ -228,6 +238,8 @@ impl ISystemProxy {
     pub const STEP_RESULT: i32 = 3;
     /// `STEP_CHANGE`.
     pub const STEP_CHANGE: i32 = 4;
+    /// `STEP_CANCELLED`.
+    pub const STEP_CANCELLED: i32 = 5;
     /// `RESUMED`.
     pub const RESUMED: i32 = 0;
     /// `PAUSED`.
@@ -288,13 +300,26 @@ impl ISystem for ISystemProxy {
         aidl.read()
     }
 
+    fn attach_urgent(&self, app: &IAppProxy) -> ::binder::stub::Answer<()> {
+        let mut aidl = ::binder::stub::Outgoing::new(Self::DESCRIPTOR)?;
+        aidl.write(&app)?;
+        aidl.call(&self.0, 3)?;
+        Ok(())
+    }
+
+    fn urgent_steps(&self) -> ::binder::stub::Answer<Vec<Step>> {
+        let mut aidl = ::binder::stub::Outgoing::new(Self::DESCRIPTOR)?;
+        aidl.call(&self.0, 4)?;
+        aidl.read()
+    }
+
     fn start_activity(&self, wish: &Wish, source: i64, has_request: bool, request: i32) -> ::binder::stub::Answer<Vec<i64>> {
         let mut aidl = ::binder::stub::Outgoing::new(Self::DESCRIPTOR)?;
         aidl.write(&wish)?;
         aidl.write(&source)?;
         aidl.write(&has_request)?;
         aidl.write(&request)?;
-        aidl.call(&self.0, 3)?;
+        aidl.call(&self.0, 5)?;
         aidl.read()
     }
 
@@ -304,7 +329,7 @@ impl ISystem for ISystemProxy {
         aidl.write(&code)?;
         aidl.write(&data)?;
         aidl.write(&task)?;
-        aidl.call(&self.0, 4)?;
+        aidl.call(&self.0, 6)?;
         Ok(())
     }
 
@@ -312,7 +337,7 @@ impl ISystem for ISystemProxy {
         let mut aidl = ::binder::stub::Outgoing::new(Self::DESCRIPTOR)?;
         aidl.write(&activity)?;
         aidl.write(&request)?;
-        aidl.call(&self.0, 5)?;
+        aidl.call(&self.0, 7)?;
         Ok(())
     }
 
@@ -320,7 +345,7 @@ impl ISystem for ISystemProxy {
         let mut aidl = ::binder::stub::Outgoing::new(Self::DESCRIPTOR)?;
         aidl.write(&what)?;
         aidl.write(&activity)?;
-        aidl.call(&self.0, 6)?;
+        aidl.call(&self.0, 8)?;
         Ok(())
     }
 
@@ -328,14 +353,14 @@ impl ISystem for ISystemProxy {
         let mut aidl = ::binder::stub::Outgoing::new(Self::DESCRIPTOR)?;
         aidl.write(&what)?;
         aidl.write(&activity)?;
-        aidl.call(&self.0, 7)?;
+        aidl.call(&self.0, 9)?;
         aidl.read()
     }
 
     fn component_of(&self, activity: i64) -> ::binder::stub::Answer<Option<String>> {
         let mut aidl = ::binder::stub::Outgoing::new(Self::DESCRIPTOR)?;
         aidl.write(&activity)?;
-        aidl.call(&self.0, 8)?;
+        aidl.call(&self.0, 10)?;
         aidl.read()
     }
 
@@ -343,14 +368,14 @@ impl ISystem for ISystemProxy {
         let mut aidl = ::binder::stub::Outgoing::new(Self::DESCRIPTOR)?;
         aidl.write(&wish)?;
         aidl.write(&is_foreground)?;
-        aidl.call(&self.0, 9)?;
+        aidl.call(&self.0, 11)?;
         aidl.read()
     }
 
     fn stop_service(&self, wish: &Wish) -> ::binder::stub::Answer<bool> {
         let mut aidl = ::binder::stub::Outgoing::new(Self::DESCRIPTOR)?;
         aidl.write(&wish)?;
-        aidl.call(&self.0, 10)?;
+        aidl.call(&self.0, 12)?;
         aidl.read()
     }
 
@@ -358,7 +383,7 @@ impl ISystem for ISystemProxy {
         let mut aidl = ::binder::stub::Outgoing::new(Self::DESCRIPTOR)?;
         aidl.write(&service)?;
         aidl.write(&start)?;
-        aidl.call(&self.0, 11)?;
+        aidl.call(&self.0, 13)?;
         aidl.read()
     }
 
@@ -366,14 +391,14 @@ impl ISystem for ISystemProxy {
         let mut aidl = ::binder::stub::Outgoing::new(Self::DESCRIPTOR)?;
         aidl.write(&wish)?;
         aidl.write(&flags)?;
-        aidl.call(&self.0, 12)?;
+        aidl.call(&self.0, 14)?;
         aidl.read()
     }
 
     fn unbind_service(&self, connection: i64) -> ::binder::stub::Answer<bool> {
         let mut aidl = ::binder::stub::Outgoing::new(Self::DESCRIPTOR)?;
         aidl.write(&connection)?;
-        aidl.call(&self.0, 13)?;
+        aidl.call(&self.0, 15)?;
         aidl.read()
     }
 
@@ -382,7 +407,7 @@ impl ISystem for ISystemProxy {
         aidl.write(&service)?;
         aidl.write(&intent)?;
         aidl.write(&binder)?;
-        aidl.call(&self.0, 14)?;
+        aidl.call(&self.0, 16)?;
         Ok(())
     }
 
@@ -391,7 +416,7 @@ impl ISystem for ISystemProxy {
         aidl.write(&service)?;
         aidl.write(&intent)?;
         aidl.write(&wants_rebind)?;
-        aidl.call(&self.0, 15)?;
+        aidl.call(&self.0, 17)?;
         Ok(())
     }
 
@@ -400,7 +425,7 @@ impl ISystem for ISystemProxy {
         aidl.write(&service)?;
         aidl.write(&start)?;
         aidl.write(&result)?;
-        aidl.call(&self.0, 16)?;
+        aidl.call(&self.0, 18)?;
         Ok(())
     }
 
@@ -408,21 +433,21 @@ impl ISystem for ISystemProxy {
         let mut aidl = ::binder::stub::Outgoing::new(Self::DESCRIPTOR)?;
         aidl.write(&service)?;
         aidl.write(&is_on)?;
-        aidl.call(&self.0, 17)?;
+        aidl.call(&self.0, 19)?;
         Ok(())
     }
 
     fn binder_of(&self, connection: i64) -> ::binder::stub::Answer<Option<::binder::Binder>> {
         let mut aidl = ::binder::stub::Outgoing::new(Self::DESCRIPTOR)?;
         aidl.write(&connection)?;
-        aidl.call(&self.0, 18)?;
+        aidl.call(&self.0, 20)?;
         aidl.read()
     }
 
     fn describe(&self, name: &str) -> ::binder::stub::Answer<Option<String>> {
         let mut aidl = ::binder::stub::Outgoing::new(Self::DESCRIPTOR)?;
         aidl.write(&name)?;
-        aidl.call(&self.0, 19)?;
+        aidl.call(&self.0, 21)?;
         aidl.read()
     }
 
@@ -431,14 +456,14 @@ impl ISystem for ISystemProxy {
         aidl.write(&kind)?;
         aidl.write(&wish)?;
         aidl.write(&flags)?;
-        aidl.call(&self.0, 20)?;
+        aidl.call(&self.0, 22)?;
         aidl.read()
     }
 
     fn provider_of(&self, authority: &str) -> ::binder::stub::Answer<Option<String>> {
         let mut aidl = ::binder::stub::Outgoing::new(Self::DESCRIPTOR)?;
         aidl.write(&authority)?;
-        aidl.call(&self.0, 21)?;
+        aidl.call(&self.0, 23)?;
         aidl.read()
     }
 
@@ -446,7 +471,7 @@ impl ISystem for ISystemProxy {
         let mut aidl = ::binder::stub::Outgoing::new(Self::DESCRIPTOR)?;
         aidl.write(&of_user)?;
         aidl.write(&user)?;
-        aidl.call(&self.0, 22)?;
+        aidl.call(&self.0, 24)?;
         aidl.read()
     }
 
@@ -455,42 +480,42 @@ impl ISystem for ISystemProxy {
         aidl.write(&permission)?;
         aidl.write(&pid)?;
         aidl.write(&user)?;
-        aidl.call(&self.0, 23)?;
+        aidl.call(&self.0, 25)?;
         aidl.read()
     }
 
     fn register(&self, receiver: &Receiver) -> ::binder::stub::Answer<()> {
         let mut aidl = ::binder::stub::Outgoing::new(Self::DESCRIPTOR)?;
         aidl.write(&receiver)?;
-        aidl.call(&self.0, 24)?;
+        aidl.call(&self.0, 26)?;
         Ok(())
     }
 
     fn unregister(&self, receiver: i64) -> ::binder::stub::Answer<()> {
         let mut aidl = ::binder::stub::Outgoing::new(Self::DESCRIPTOR)?;
         aidl.write(&receiver)?;
-        aidl.call(&self.0, 25)?;
+        aidl.call(&self.0, 27)?;
         Ok(())
     }
 
     fn staying(&self, receiver: &Receiver) -> ::binder::stub::Answer<Vec<Wish>> {
         let mut aidl = ::binder::stub::Outgoing::new(Self::DESCRIPTOR)?;
         aidl.write(&receiver)?;
-        aidl.call(&self.0, 26)?;
+        aidl.call(&self.0, 28)?;
         aidl.read()
     }
 
     fn broadcast(&self, shout: &Shout) -> ::binder::stub::Answer<()> {
         let mut aidl = ::binder::stub::Outgoing::new(Self::DESCRIPTOR)?;
         aidl.write(&shout)?;
-        aidl.call(&self.0, 27)?;
+        aidl.call(&self.0, 29)?;
         Ok(())
     }
 
     fn take_back(&self, wish: &Wish) -> ::binder::stub::Answer<()> {
         let mut aidl = ::binder::stub::Outgoing::new(Self::DESCRIPTOR)?;
         aidl.write(&wish)?;
-        aidl.call(&self.0, 28)?;
+        aidl.call(&self.0, 30)?;
         Ok(())
     }
 
@@ -499,7 +524,7 @@ impl ISystem for ISystemProxy {
         aidl.write(&broadcast)?;
         aidl.write(&outcome)?;
         aidl.write(&is_aborted)?;
-        aidl.call(&self.0, 29)?;
+        aidl.call(&self.0, 31)?;
         Ok(())
     }
 
@@ -507,7 +532,7 @@ impl ISystem for ISystemProxy {
         let mut aidl = ::binder::stub::Outgoing::new(Self::DESCRIPTOR)?;
         aidl.write(&names)?;
         aidl.write(&binders)?;
-        aidl.call(&self.0, 30)?;
+        aidl.call(&self.0, 32)?;
         Ok(())
     }
 
@@ -516,14 +541,14 @@ impl ISystem for ISystemProxy {
         aidl.write(&waiter)?;
         aidl.write(&authority)?;
         aidl.write(&is_fast)?;
-        aidl.call(&self.0, 31)?;
+        aidl.call(&self.0, 33)?;
         aidl.read()
     }
 
     fn provider_binder(&self, component: &str) -> ::binder::stub::Answer<Option<::binder::Binder>> {
         let mut aidl = ::binder::stub::Outgoing::new(Self::DESCRIPTOR)?;
         aidl.write(&component)?;
-        aidl.call(&self.0, 32)?;
+        aidl.call(&self.0, 34)?;
         aidl.read()
     }
 
@@ -531,14 +556,14 @@ impl ISystem for ISystemProxy {
         let mut aidl = ::binder::stub::Outgoing::new(Self::DESCRIPTOR)?;
         aidl.write(&component)?;
         aidl.write(&is_fast)?;
-        aidl.call(&self.0, 33)?;
+        aidl.call(&self.0, 35)?;
         Ok(())
     }
 
     fn observe(&self, authorities: &[String]) -> ::binder::stub::Answer<()> {
         let mut aidl = ::binder::stub::Outgoing::new(Self::DESCRIPTOR)?;
         aidl.write(&authorities)?;
-        aidl.call(&self.0, 34)?;
+        aidl.call(&self.0, 36)?;
         Ok(())
     }
 
@@ -546,7 +571,7 @@ impl ISystem for ISystemProxy {
         let mut aidl = ::binder::stub::Outgoing::new(Self::DESCRIPTOR)?;
         aidl.write(&addresses)?;
         aidl.write(&flags)?;
-        aidl.call(&self.0, 35)?;
+        aidl.call(&self.0, 37)?;
         Ok(())
     }
 
@@ -556,14 +581,14 @@ impl ISystem for ISystemProxy {
         aidl.write(&request)?;
         aidl.write(&wish)?;
         aidl.write(&flags)?;
-        aidl.call(&self.0, 36)?;
+        aidl.call(&self.0, 38)?;
         aidl.read()
     }
 
     fn cancel_pending(&self, pending: &::binder::Binder) -> ::binder::stub::Answer<()> {
         let mut aidl = ::binder::stub::Outgoing::new(Self::DESCRIPTOR)?;
         aidl.write(&pending)?;
-        aidl.call(&self.0, 37)?;
+        aidl.call(&self.0, 39)?;
         Ok(())
     }
 
@@ -574,35 +599,35 @@ impl ISystem for ISystemProxy {
         aidl.write(&fill)?;
         aidl.write(&permission)?;
         aidl.write(&result)?;
-        aidl.call(&self.0, 38)?;
+        aidl.call(&self.0, 40)?;
         aidl.read()
     }
 
     fn pending_numbers(&self, pending: &::binder::Binder) -> ::binder::stub::Answer<Vec<i64>> {
         let mut aidl = ::binder::stub::Outgoing::new(Self::DESCRIPTOR)?;
         aidl.write(&pending)?;
-        aidl.call(&self.0, 39)?;
+        aidl.call(&self.0, 41)?;
         aidl.read()
     }
 
     fn creator_of(&self, pending: &::binder::Binder) -> ::binder::stub::Answer<Option<String>> {
         let mut aidl = ::binder::stub::Outgoing::new(Self::DESCRIPTOR)?;
         aidl.write(&pending)?;
-        aidl.call(&self.0, 40)?;
+        aidl.call(&self.0, 42)?;
         aidl.read()
     }
 
     fn pending_wish(&self, pending: &::binder::Binder) -> ::binder::stub::Answer<Option<Wish>> {
         let mut aidl = ::binder::stub::Outgoing::new(Self::DESCRIPTOR)?;
         aidl.write(&pending)?;
-        aidl.call(&self.0, 41)?;
+        aidl.call(&self.0, 43)?;
         aidl.read()
     }
 
     fn post(&self, notice: &Notice) -> ::binder::stub::Answer<()> {
         let mut aidl = ::binder::stub::Outgoing::new(Self::DESCRIPTOR)?;
         aidl.write(&notice)?;
-        aidl.call(&self.0, 42)?;
+        aidl.call(&self.0, 44)?;
         Ok(())
     }
 
@@ -611,13 +636,36 @@ impl ISystem for ISystemProxy {
         aidl.write(&tag)?;
         aidl.write(&id)?;
         aidl.write(&is_of_service)?;
-        aidl.call(&self.0, 43)?;
+        aidl.call(&self.0, 45)?;
         Ok(())
     }
 
     fn withdraw_all(&self) -> ::binder::stub::Answer<()> {
         let mut aidl = ::binder::stub::Outgoing::new(Self::DESCRIPTOR)?;
-        aidl.call(&self.0, 44)?;
+        aidl.call(&self.0, 46)?;
+        Ok(())
+    }
+
+    fn peek(&self, wish: &Wish) -> ::binder::stub::Answer<Option<::binder::Binder>> {
+        let mut aidl = ::binder::stub::Outgoing::new(Self::DESCRIPTOR)?;
+        aidl.write(&wish)?;
+        aidl.call(&self.0, 47)?;
+        aidl.read()
+    }
+
+    fn watch_pending(&self, pending: &::binder::Binder, number: i64) -> ::binder::stub::Answer<bool> {
+        let mut aidl = ::binder::stub::Outgoing::new(Self::DESCRIPTOR)?;
+        aidl.write(&pending)?;
+        aidl.write(&number)?;
+        aidl.call(&self.0, 48)?;
+        aidl.read()
+    }
+
+    fn unwatch_pending(&self, pending: &::binder::Binder, number: i64) -> ::binder::stub::Answer<()> {
+        let mut aidl = ::binder::stub::Outgoing::new(Self::DESCRIPTOR)?;
+        aidl.write(&pending)?;
+        aidl.write(&number)?;
+        aidl.call(&self.0, 49)?;
         Ok(())
     }
 
@@ -626,7 +674,7 @@ impl ISystem for ISystemProxy {
         aidl.write(&target)?;
         aidl.write(&address)?;
         aidl.write(&flags)?;
-        aidl.call(&self.0, 45)?;
+        aidl.call(&self.0, 50)?;
         Ok(())
     }
 
@@ -635,7 +683,7 @@ impl ISystem for ISystemProxy {
         aidl.write(&target)?;
         aidl.write(&address)?;
         aidl.write(&modes)?;
-        aidl.call(&self.0, 46)?;
+        aidl.call(&self.0, 51)?;
         Ok(())
     }
 
@@ -645,7 +693,7 @@ impl ISystem for ISystemProxy {
         aidl.write(&pid)?;
         aidl.write(&user)?;
         aidl.write(&flags)?;
-        aidl.call(&self.0, 47)?;
+        aidl.call(&self.0, 52)?;
         aidl.read()
     }
 
@@ -653,7 +701,7 @@ impl ISystem for ISystemProxy {
         let mut aidl = ::binder::stub::Outgoing::new(Self::DESCRIPTOR)?;
         aidl.write(&address)?;
         aidl.write(&modes)?;
-        aidl.call(&self.0, 48)?;
+        aidl.call(&self.0, 53)?;
         Ok(())
     }
 
@@ -661,14 +709,14 @@ impl ISystem for ISystemProxy {
         let mut aidl = ::binder::stub::Outgoing::new(Self::DESCRIPTOR)?;
         aidl.write(&address)?;
         aidl.write(&modes)?;
-        aidl.call(&self.0, 49)?;
+        aidl.call(&self.0, 54)?;
         aidl.read()
     }
 
     fn kept_addresses(&self, is_of_others: bool) -> ::binder::stub::Answer<Vec<Kept>> {
         let mut aidl = ::binder::stub::Outgoing::new(Self::DESCRIPTOR)?;
         aidl.write(&is_of_others)?;
-        aidl.call(&self.0, 50)?;
+        aidl.call(&self.0, 55)?;
         aidl.read()
     }
 }
@@ -719,6 +767,26 @@ impl<T: ISystem> ISystemStub<T> {
         reply: &mut ::binder::Parcel,
     ) -> ::binder::stub::Answer<()> {
         let result = ISystem::steps(&self.0)?;
+        ::binder::stub::Write::write(&result, reply)?;
+        Ok(())
+    }
+
+    fn serve_attach_urgent(
+        &self,
+        data: &mut ::binder::Parcel,
+        _reply: &mut ::binder::Parcel,
+    ) -> ::binder::stub::Answer<()> {
+        let arg0: IAppProxy = ::binder::stub::Read::read(data)?;
+        ISystem::attach_urgent(&self.0, &arg0)?;
+        Ok(())
+    }
+
+    fn serve_urgent_steps(
+        &self,
+        _data: &mut ::binder::Parcel,
+        reply: &mut ::binder::Parcel,
+    ) -> ::binder::stub::Answer<()> {
+        let result = ISystem::urgent_steps(&self.0)?;
         ::binder::stub::Write::write(&result, reply)?;
         Ok(())
     }
@@ -1204,6 +1272,40 @@ impl<T: ISystem> ISystemStub<T> {
         Ok(())
     }
 
+    fn serve_peek(
+        &self,
+        data: &mut ::binder::Parcel,
+        reply: &mut ::binder::Parcel,
+    ) -> ::binder::stub::Answer<()> {
+        let arg0: Wish = ::binder::stub::Read::read(data)?;
+        let result = ISystem::peek(&self.0, &arg0)?;
+        ::binder::stub::Write::write(&result, reply)?;
+        Ok(())
+    }
+
+    fn serve_watch_pending(
+        &self,
+        data: &mut ::binder::Parcel,
+        reply: &mut ::binder::Parcel,
+    ) -> ::binder::stub::Answer<()> {
+        let arg0: ::binder::Binder = ::binder::stub::Read::read(data)?;
+        let arg1: i64 = ::binder::stub::Read::read(data)?;
+        let result = ISystem::watch_pending(&self.0, &arg0, arg1)?;
+        ::binder::stub::Write::write(&result, reply)?;
+        Ok(())
+    }
+
+    fn serve_unwatch_pending(
+        &self,
+        data: &mut ::binder::Parcel,
+        _reply: &mut ::binder::Parcel,
+    ) -> ::binder::stub::Answer<()> {
+        let arg0: ::binder::Binder = ::binder::stub::Read::read(data)?;
+        let arg1: i64 = ::binder::stub::Read::read(data)?;
+        ISystem::unwatch_pending(&self.0, &arg0, arg1)?;
+        Ok(())
+    }
+
     fn serve_grant_address(
         &self,
         data: &mut ::binder::Parcel,
@@ -1292,54 +1394,59 @@ impl<T: ISystem> ::binder::Service for ISystemStub<T> {
         let work = match code {
             1 => Self::serve_attach,
             2 => Self::serve_steps,
-            3 => Self::serve_start_activity,
-            4 => Self::serve_finish_activity,
-            5 => Self::serve_finish_started,
-            6 => Self::serve_tell,
-            7 => Self::serve_ask,
-            8 => Self::serve_component_of,
-            9 => Self::serve_start_service,
-            10 => Self::serve_stop_service,
-            11 => Self::serve_stop_service_self,
-            12 => Self::serve_bind_service,
-            13 => Self::serve_unbind_service,
-            14 => Self::serve_publish,
-            15 => Self::serve_unbound,
-            16 => Self::serve_service_done,
-            17 => Self::serve_set_foreground,
-            18 => Self::serve_binder_of,
-            19 => Self::serve_describe,
-            20 => Self::serve_query,
-            21 => Self::serve_provider_of,
-            22 => Self::serve_packages_of,
-            23 => Self::serve_has,
-            24 => Self::serve_register,
-            25 => Self::serve_unregister,
-            26 => Self::serve_staying,
-            27 => Self::serve_broadcast,
-            28 => Self::serve_take_back,
-            29 => Self::serve_received,
-            30 => Self::serve_publish_providers,
-            31 => Self::serve_acquire_provider,
-            32 => Self::serve_provider_binder,
-            33 => Self::serve_hold_provider,
-            34 => Self::serve_observe,
-            35 => Self::serve_changed,
-            36 => Self::serve_pending,
-            37 => Self::serve_cancel_pending,
-            38 => Self::serve_send_pending,
-            39 => Self::serve_pending_numbers,
-            40 => Self::serve_creator_of,
-            41 => Self::serve_pending_wish,
-            42 => Self::serve_post,
-            43 => Self::serve_withdraw,
-            44 => Self::serve_withdraw_all,
-            45 => Self::serve_grant_address,
-            46 => Self::serve_revoke_address,
-            47 => Self::serve_has_address,
-            48 => Self::serve_keep_address,
-            49 => Self::serve_release_address,
-            50 => Self::serve_kept_addresses,
+            3 => Self::serve_attach_urgent,
+            4 => Self::serve_urgent_steps,
+            5 => Self::serve_start_activity,
+            6 => Self::serve_finish_activity,
+            7 => Self::serve_finish_started,
+            8 => Self::serve_tell,
+            9 => Self::serve_ask,
+            10 => Self::serve_component_of,
+            11 => Self::serve_start_service,
+            12 => Self::serve_stop_service,
+            13 => Self::serve_stop_service_self,
+            14 => Self::serve_bind_service,
+            15 => Self::serve_unbind_service,
+            16 => Self::serve_publish,
+            17 => Self::serve_unbound,
+            18 => Self::serve_service_done,
+            19 => Self::serve_set_foreground,
+            20 => Self::serve_binder_of,
+            21 => Self::serve_describe,
+            22 => Self::serve_query,
+            23 => Self::serve_provider_of,
+            24 => Self::serve_packages_of,
+            25 => Self::serve_has,
+            26 => Self::serve_register,
+            27 => Self::serve_unregister,
+            28 => Self::serve_staying,
+            29 => Self::serve_broadcast,
+            30 => Self::serve_take_back,
+            31 => Self::serve_received,
+            32 => Self::serve_publish_providers,
+            33 => Self::serve_acquire_provider,
+            34 => Self::serve_provider_binder,
+            35 => Self::serve_hold_provider,
+            36 => Self::serve_observe,
+            37 => Self::serve_changed,
+            38 => Self::serve_pending,
+            39 => Self::serve_cancel_pending,
+            40 => Self::serve_send_pending,
+            41 => Self::serve_pending_numbers,
+            42 => Self::serve_creator_of,
+            43 => Self::serve_pending_wish,
+            44 => Self::serve_post,
+            45 => Self::serve_withdraw,
+            46 => Self::serve_withdraw_all,
+            47 => Self::serve_peek,
+            48 => Self::serve_watch_pending,
+            49 => Self::serve_unwatch_pending,
+            50 => Self::serve_grant_address,
+            51 => Self::serve_revoke_address,
+            52 => Self::serve_has_address,
+            53 => Self::serve_keep_address,
+            54 => Self::serve_release_address,
+            55 => Self::serve_kept_addresses,
             _ => return Err(::binder::CallError::UnknownTransaction),
         };
         let both = (data, reply);
@@ -1560,6 +1667,8 @@ pub struct Shout {
     pub is_ordered: bool,
     /// `isSticky`.
     pub is_sticky: bool,
+    /// `priority`.
+    pub priority: i32,
     /// `result`.
     pub result: i64,
     /// `outcome`.
@@ -1573,6 +1682,7 @@ impl ::binder::stub::Parcelable for Shout {
             ::binder::stub::Write::write(&self.permissions, _parcel)?;
             ::binder::stub::Write::write(&self.is_ordered, _parcel)?;
             ::binder::stub::Write::write(&self.is_sticky, _parcel)?;
+            ::binder::stub::Write::write(&self.priority, _parcel)?;
             ::binder::stub::Write::write(&self.result, _parcel)?;
             ::binder::stub::Write::write(&self.outcome, _parcel)?;
             Ok(())
@@ -1586,6 +1696,7 @@ impl ::binder::stub::Parcelable for Shout {
         fields.read(parcel, &mut found.permissions)?;
         fields.read(parcel, &mut found.is_ordered)?;
         fields.read(parcel, &mut found.is_sticky)?;
+        fields.read(parcel, &mut found.priority)?;
         fields.read(parcel, &mut found.result)?;
         fields.read(parcel, &mut found.outcome)?;
         fields.end(parcel);

@@ -3,10 +3,10 @@
 
 use binder::stub::{Answer, Exception, Failure};
 use intent::{Authority, Filter, Pattern, PatternKind};
-use server::BroadcastId;
 use server::broadcasts::{
     self, BroadcastError, Delivery, Registration, Sender, StickyError, Target,
 };
+use server::{BroadcastId, Payload};
 
 use super::{Event, Outcome, Receiver, Shout, Wish, full, security, too_much};
 use crate::payloads::{intent_of, size};
@@ -14,6 +14,8 @@ use crate::payloads::{intent_of, size};
 /// Of a filter: actions, hosts, paths and the rest together, and the bytes of them.
 const FILTER_TEXTS_MAX: usize = 1_024;
 const FILTER_BYTES_MAX: usize = 64 << 10;
+/// `Intent.FLAG_RECEIVER_FOREGROUND`.
+pub(crate) const FOREGROUND: i32 = 0x1000_0000;
 /// What of that stays fits one answer.
 const STAYING_BYTES_MAX: usize = 256 << 10;
 
@@ -96,13 +98,14 @@ impl Event<'_> {
             .broadcasts
             .register(self.process, &key, &package, registration);
         registered.map_err(|it| refused(&it))?;
-        for (uid, payload) in staying {
+        for it in staying {
             let delivery = Delivery {
                 target: Target::Registered(receiver.number),
                 ordered: None,
                 is_sticky: true,
-                uid,
-                payload,
+                standing: it.standing,
+                uid: it.uid,
+                payload: it.payload,
                 outcome: broadcasts::Outcome::default(),
             };
             self.state.deliver(self.process, delivery);
@@ -114,8 +117,8 @@ impl Event<'_> {
         let registration = registration(receiver)?;
         let found = self.state.server.staying(self.uid, &registration);
         let (mut wishes, mut bytes) = (Vec::new(), 0);
-        for (_, payload) in found {
-            let Some(stored) = self.state.payloads.get(payload) else {
+        for it in found {
+            let Some(stored) = self.state.payloads.get(it.payload) else {
                 continue;
             };
             bytes += size(&stored.wish);
@@ -127,20 +130,30 @@ impl Event<'_> {
         Ok(wishes)
     }
 
-    pub(super) fn broadcast(&mut self, shout: &Shout) -> Answer<()> {
-        let payload = self.keep(&shout.wish)?;
+    pub(super) fn broadcast(&mut self, shout: &Shout, priority: u8) -> Answer<()> {
+        let payload = match priority {
+            0 => self.keep(&shout.wish)?,
+            _ => self.keep_urgent(&shout.wish)?,
+        };
         let shouted = broadcasts::Shout {
             intent: intent_of(&shout.wish),
             payload,
             permissions: shout.permissions.clone(),
             is_ordered: shout.is_ordered,
             is_sticky: shout.is_sticky,
+            priority: u8::try_from(shout.priority).ok(),
+            is_foreground: shout.wish.flags & FOREGROUND != 0,
             outcome: self.outcome(&shout.outcome)?,
         };
         let sender = Sender {
             uid: self.uid,
             result: (shout.result != 0).then_some((self.process, shout.result)),
+            priority,
         };
+        if !shout.is_sticky && !shout.is_ordered && sender.result.is_none() {
+            // Receivers have copies of it.
+            self.state.fleeting.push(payload);
+        }
         let sent = self.state.server.broadcast(sender, &shouted, self.now);
         sent.map(drop).map_err(|it| refused(&it))
     }
@@ -173,7 +186,15 @@ impl Event<'_> {
         };
         let id = BroadcastId(id.cast_unsigned());
         let server = &mut self.state.server;
+        let payload = server.payload_under_way(id);
         server.received(self.process, id, outcome, is_aborted, self.now);
+        if server.payload_under_way(id).is_none() {
+            // One that stays is named by that.
+            let is_named = |it: &Payload| server.broadcasts.payloads().any(|other| other == *it);
+            self.state
+                .fleeting
+                .extend(payload.filter(|it| !is_named(it)));
+        }
         failure.map_or(Ok(()), Err)
     }
 }

@@ -11,7 +11,7 @@ use server::{ConnectionId, Payload};
 
 use super::grants::asked;
 use super::{Event, Wish, refused, too_much};
-use crate::payloads::flat;
+use crate::payloads::{flat, intent_of};
 
 impl Event<'_> {
     /// An intent that is kept, with its number.
@@ -88,6 +88,20 @@ impl Event<'_> {
             self.state.unbound(id);
         }
         was_bound
+    }
+
+    pub(super) fn peek(&self, wish: &Wish) -> Answer<Option<Binder>> {
+        let intent = intent_of(wish);
+        let server = &self.state.server;
+        let Best::One(found) = server.packages.best(Kind::Service, &intent, 0) else {
+            return Ok(None);
+        };
+        if let Err(denied) = server.packages.may_reach(self.uid, &found) {
+            return missing(&StartError::Denied(denied), None);
+        }
+        let id = server.services.find(&found.name());
+        let by = id.and_then(|id| Some((id, server.services.binding(id, &intent)?)));
+        Ok(by.and_then(|by| self.state.published(by)))
     }
 
     pub(super) fn publish(&mut self, service: i64, intent: i64, binder: Option<Binder>) {

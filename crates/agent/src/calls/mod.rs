@@ -6,7 +6,7 @@
 
 mod activities;
 mod broadcasts;
-pub(crate) mod grants;
+mod grants;
 mod notices;
 mod packages;
 mod pending;
@@ -27,21 +27,37 @@ use binder::Binder;
 use binder::Caller;
 use binder::stub::{Answer, Exception, Failure};
 use rt::clock::{Clock, Monotonic};
+use server::broadcasts::PRIORITY_MAX;
 use server::server::StartError;
 use server::{ActivityId, ConnectionId, Payload, ProcessId, ServiceId};
 
+pub(crate) use broadcasts::FOREGROUND;
+pub use grants::{TooMany as TooManyGrants, asked};
 pub(crate) use stubs::{
-    IApp, IAppProxy, ISystem, ISystemProxy, ISystemStub, Kept, Notice, Outcome, Receiver, Shout,
-    Step, Whole, Wish,
+    IApp, IAppProxy, ISystem, ISystemProxy, Kept, Notice, Outcome, Receiver, Shout, Step,
 };
+pub use stubs::{ISystemStub, Whole, Wish};
 
-use crate::daemon::Shared;
-use crate::keeper::Keeper;
-use crate::senders::SenderNode;
+use crate::place::Place;
 use crate::state::State;
 
+/// Who keeps the state, for all processes that call.
+pub trait Keeper: Send + Sync + 'static {
+    /// One event: what it does, and what follows from it.
+    fn with<T>(&self, event: impl FnOnce(&mut State) -> T) -> T;
+
+    /// Where packages lie.
+    fn place(&self) -> &Place;
+
+    /// Grants that packages keep have changed: they are written soon, where there is a disk.
+    fn grants_changed(this: &Arc<Self>);
+
+    /// What a PendingIntent is known by: a [`SenderNode`](crate::senders::SenderNode) of its own.
+    fn make_sender(&self) -> Binder;
+}
+
 /// One node for all processes.
-pub(crate) struct Agent(pub(crate) Arc<Shared>);
+pub struct Agent<K>(pub Arc<K>);
 
 /// An event of a process.
 struct Event<'a> {
@@ -52,7 +68,7 @@ struct Event<'a> {
     now: u64,
 }
 
-impl Agent {
+impl<K: Keeper> Agent<K> {
     /// Does what a process asks for, and carries out what follows.
     fn with<T>(&self, event: impl FnOnce(&mut Event<'_>) -> Answer<T>) -> Answer<T> {
         let pid = Caller::current().pid;
@@ -79,6 +95,12 @@ impl Event<'_> {
         self.state.keep(wish.clone()).map_err(too_much)
     }
 
+    /// The same for who cannot wait for others' intents to be looked through, as long as there is
+    /// room.
+    fn keep_urgent(&mut self, wish: &Wish) -> Answer<Payload> {
+        self.state.keep_urgent(wish.clone()).map_err(too_much)
+    }
+
     /// The number of an activity that lives in this process.
     fn activity(&self, number: i64) -> Option<ActivityId> {
         let id = ActivityId(number.cast_unsigned());
@@ -92,6 +114,11 @@ impl Event<'_> {
         let service = self.state.server.services.get(id)?;
         (service.process == Some(self.process)).then_some(id)
     }
+}
+
+/// How urgent the thread is that calls, by the kernel's word.
+fn callers_priority() -> u8 {
+    Caller::urgency().get().min(PRIORITY_MAX)
 }
 
 /// What is refused for want of room.
@@ -125,12 +152,23 @@ fn refused(error: &StartError) -> Option<Failure> {
     Some(Exception::new(code, text).into())
 }
 
-impl ISystem for Agent {
+impl<K: Keeper> ISystem for Agent<K> {
     fn attach(&self, app: &IAppProxy) -> Answer<()> {
         self.with(|it| {
             it.state.attached(it.process, app.clone(), it.now);
             Ok(())
         })
+    }
+
+    fn attach_urgent(&self, app: &IAppProxy) -> Answer<()> {
+        self.with(|it| {
+            it.state.attached_urgent(it.process, app.clone());
+            Ok(())
+        })
+    }
+
+    fn urgent_steps(&self) -> Answer<Vec<Step>> {
+        self.with(|it| Ok(it.state.take_urgent(it.process)))
     }
 
     fn steps(&self) -> Answer<Vec<Step>> {
@@ -225,7 +263,7 @@ impl ISystem for Agent {
     }
 
     fn describe(&self, name: &str) -> Answer<Option<String>> {
-        let place = &self.0.place;
+        let place = self.0.place();
         self.with(|it| it.describe(name, place))
     }
 
@@ -262,7 +300,8 @@ impl ISystem for Agent {
     }
 
     fn broadcast(&self, shout: &Shout) -> Answer<()> {
-        self.with(|it| it.broadcast(shout))
+        let priority = callers_priority();
+        self.with(|it| it.broadcast(shout, priority))
     }
 
     fn take_back(&self, wish: &Wish) -> Answer<()> {
@@ -310,7 +349,7 @@ impl ISystem for Agent {
     }
 
     fn pending(&self, kind: i32, request: i32, wish: &Wish, flags: i32) -> Answer<Option<Binder>> {
-        let make = || self.0.binder.add(SenderNode);
+        let make = || self.0.make_sender();
         self.with(|it| it.pending((kind, request), wish, flags.cast_unsigned(), make))
     }
 
@@ -329,7 +368,8 @@ impl ISystem for Agent {
         permission: Option<&str>,
         result: i64,
     ) -> Answer<i32> {
-        self.with(|it| it.send_pending(pending, fill, permission, (code, result)))
+        let priority = callers_priority();
+        self.with(|it| it.send_pending(pending, fill, permission, (code, result, priority)))
     }
 
     fn pending_numbers(&self, pending: &Binder) -> Answer<Vec<i64>> {
@@ -368,7 +408,7 @@ impl ISystem for Agent {
 
     fn revoke_address(&self, target: Option<&str>, address: &str, modes: i32) -> Answer<()> {
         if self.with(|it| Ok(it.revoke_address(target, address, modes)))? {
-            Keeper::changed(&self.0);
+            K::grants_changed(&self.0);
         }
         Ok(())
     }
@@ -379,19 +419,36 @@ impl ISystem for Agent {
 
     fn keep_address(&self, address: &str, modes: i32) -> Answer<()> {
         self.with(|it| it.keep_address(address, modes))?;
-        Keeper::changed(&self.0);
+        K::grants_changed(&self.0);
         Ok(())
     }
 
     fn release_address(&self, address: &str, modes: i32) -> Answer<bool> {
         let is_there = self.with(|it| Ok(it.release_address(address, modes)))?;
         if is_there {
-            Keeper::changed(&self.0);
+            K::grants_changed(&self.0);
         }
         Ok(is_there)
     }
 
     fn kept_addresses(&self, is_of_others: bool) -> Answer<Vec<Kept>> {
         self.with(|it| Ok(it.kept_addresses(is_of_others)))
+    }
+
+    fn peek(&self, wish: &Wish) -> Answer<Option<Binder>> {
+        // Whoever reads the answer waits for the process of the binder, not the server.
+        self.with(|it| it.peek(wish))
+    }
+
+    fn watch_pending(&self, pending: &Binder, number: i64) -> Answer<bool> {
+        self.with(|it| it.watch_pending(pending, number))
+    }
+
+    fn unwatch_pending(&self, pending: &Binder, number: i64) -> Answer<()> {
+        self.with(|it| {
+            let by = (it.process, number);
+            it.state.senders.unwatch(pending, by);
+            Ok(())
+        })
     }
 }

@@ -1,65 +1,149 @@
 // SPDX-License-Identifier: Apache-2.0
 //! [`Queue`]: the steps that wait for one process, and what of them outlives it.
 //!
+//! Broadcasts go in the order of their rank, whatever else waits; equals as they came. The rest has
+//! the rank of ordinary ones, so a process's activities and services keep their order.
+//!
 //! A broadcast without order for a manifest's receiver is not its process's own: if that dies
 //! before it fetches the broadcast, the next process of the receiver gets it. The rest goes with
 //! its process: the state machine says again what is still wanted.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, HashMap, VecDeque};
 
-use crate::agent::{ISystemProxy, Step};
+use server::broadcasts::Standing;
+
+use crate::calls::{ISystemProxy, Step};
 
 /// Deaths that a broadcast outlives. A process that fails at each start is started again for it so
 /// often: with the waits between that takes some four minutes.
 pub(crate) const DEATHS_MAX: u8 = 8;
 
+/// Broadcasts without order of one user that wait for a process: a quarter of all steps.
+pub(crate) const SHOUTS_PER_USER_MAX: usize = 256;
+/// Of all ordinary senders: what is left is for urgent ones, and for what is no broadcast.
+pub(crate) const SHOUTS_MAX: usize = 768;
+
 /// See the module. Who fills it bounds it.
 #[derive(Default)]
-pub(crate) struct Queue(VecDeque<Waiting>);
+pub(crate) struct Queue {
+    /// By rank; at most a hundred lanes, which stay once they were used.
+    lanes: BTreeMap<u8, VecDeque<Waiting>>,
+    count: usize,
+    /// Broadcasts without order: by their senders' users, and those without a rank.
+    shouts: HashMap<i64, usize>,
+    ordinary_shouts: usize,
+}
 
 /// A step, and how often its process has died.
 pub(crate) struct Waiting {
     pub(crate) step: Step,
+    /// Of a broadcast.
+    pub(crate) standing: Standing,
     deaths: u8,
+}
+
+/// Whether there are steps without a rank, and with one.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Waits {
+    pub(crate) ordinary: bool,
+    pub(crate) urgent: bool,
 }
 
 impl From<Step> for Waiting {
     fn from(step: Step) -> Self {
-        Self { step, deaths: 0 }
+        Self {
+            step,
+            standing: Standing::default(),
+            deaths: 0,
+        }
+    }
+}
+
+impl From<(Step, Standing)> for Waiting {
+    fn from((step, standing): (Step, Standing)) -> Self {
+        Self {
+            step,
+            standing,
+            deaths: 0,
+        }
     }
 }
 
 impl Queue {
+    /// What waits now.
+    pub(crate) fn waits(&self) -> Waits {
+        let has = |lane: &VecDeque<Waiting>| !lane.is_empty();
+        Waits {
+            ordinary: self.lanes.get(&0).is_some_and(has),
+            urgent: self.lanes.range(1..).any(|(_, it)| has(it)),
+        }
+    }
+
+    /// Whether a broadcast's sender may have one more here: a storm of one leaves room for others.
+    pub(crate) fn has_room_for(&self, waiting: &Waiting) -> bool {
+        let Some(user) = waiting.step.shouts() else {
+            return true;
+        };
+        let own = self.shouts.get(&user).copied().unwrap_or(0);
+        let is_full = waiting.standing.rank == 0 && self.ordinary_shouts >= SHOUTS_MAX;
+        own < SHOUTS_PER_USER_MAX && !is_full
+    }
+
+    /// O(log of the lanes).
     pub(crate) fn push(&mut self, waiting: Waiting) {
-        self.0.push_back(waiting);
+        if let Some(user) = waiting.step.shouts() {
+            *self.shouts.entry(user).or_default() += 1;
+            self.ordinary_shouts += usize::from(waiting.standing.rank == 0);
+        }
+        let lane = self.lanes.entry(waiting.standing.rank).or_default();
+        lane.push_back(waiting);
+        self.count += 1;
+    }
+
+    fn first_lane(&mut self) -> Option<&mut VecDeque<Waiting>> {
+        let mut lanes = self.lanes.values_mut().rev();
+        lanes.find(|it| !it.is_empty())
     }
 
     /// What its process fetches; that is not sent again, whatever becomes of the process.
-    pub(crate) fn pop(&mut self) -> Option<Step> {
-        self.0.pop_front().map(|it| it.step)
+    pub(crate) fn pop(&mut self) -> Option<Waiting> {
+        let first = self.first_lane()?.pop_front()?;
+        self.count -= 1;
+        if let Some(user) = first.step.shouts() {
+            self.ordinary_shouts -= usize::from(first.standing.rank == 0);
+            if let Some(own) = self.shouts.get_mut(&user) {
+                *own -= 1;
+                if *own == 0 {
+                    self.shouts.remove(&user);
+                }
+            }
+        }
+        Some(first)
     }
 
-    pub(crate) fn front(&self) -> Option<&Step> {
-        self.0.front().map(|it| &it.step)
+    pub(crate) fn front(&self) -> Option<&Waiting> {
+        let mut lanes = self.lanes.values().rev();
+        lanes.find_map(VecDeque::front)
     }
 
     pub(crate) fn iter(&self) -> impl Iterator<Item = &Step> + Clone {
-        self.0.iter().map(|it| &it.step)
+        let lanes = self.lanes.values().rev();
+        lanes.flatten().map(|it| &it.step)
     }
 
     pub(crate) fn len(&self) -> usize {
-        self.0.len()
+        self.count
     }
 
     pub(crate) fn is_empty(&self) -> bool {
-        self.0.is_empty()
+        self.count == 0
     }
 
     /// Its process has died: what is sent again, in order, and how many have died too often.
     pub(crate) fn outliving(self) -> (Vec<Waiting>, u64) {
         let mut lost = 0;
         let mut left = Vec::new();
-        for mut it in self.0 {
+        for mut it in self.lanes.into_values().rev().flatten() {
             if !it.step.outlives() {
                 continue;
             }
@@ -79,10 +163,16 @@ impl Step {
         self.kind == ISystemProxy::STEP_BROADCAST && self.numbers.get(2).is_some_and(|it| *it != 0)
     }
 
+    /// The user that sent it, of a broadcast without order.
+    fn shouts(&self) -> Option<i64> {
+        let is_broadcast = self.kind == ISystemProxy::STEP_BROADCAST;
+        let user = self.numbers.first().copied();
+        user.filter(|_| is_broadcast && !self.is_ordered())
+    }
+
     /// One without order, for a manifest's receiver: only such a step names a component.
     fn outlives(&self) -> bool {
-        let is_broadcast = self.kind == ISystemProxy::STEP_BROADCAST;
-        is_broadcast && !self.is_ordered() && self.component.is_some()
+        self.shouts().is_some() && self.component.is_some()
     }
 }
 
@@ -98,7 +188,7 @@ mod tests {
     use server::{Death, ProcessId, ProcessKey};
 
     use super::*;
-    use crate::agent::Wish;
+    use crate::calls::Wish;
     use crate::payloads::intent_of;
     use crate::state::State;
 
@@ -164,6 +254,8 @@ mod tests {
         state: State,
         uid: u32,
         now: u64,
+        /// The priority of who sends.
+        sender: u8,
         child: Option<Child>,
     }
 
@@ -177,6 +269,7 @@ mod tests {
                 state,
                 uid,
                 now: 0,
+                sender: 0,
                 child: None,
             }
         }
@@ -197,7 +290,8 @@ mod tests {
             };
             let sender = Sender {
                 uid: self.uid,
-                result: None,
+                priority: self.sender,
+                ..Sender::default()
             };
             let sent = self.state.server.broadcast(sender, &shout, self.now);
             sent.expect("it is taken");
@@ -215,7 +309,7 @@ mod tests {
             let child = child.expect("it is there");
             let pidfd = PidFd::open(child.id().cast_signed()).expect("it runs");
             self.child = Some(child);
-            self.state.began(start.process, pidfd, None);
+            self.state.began(start.process, pidfd);
             start.process
         }
 
@@ -355,5 +449,74 @@ mod tests {
         world.wait();
         assert!(world.state.next_start().is_none());
         assert_eq!(world.state.lost, 1);
+    }
+
+    #[test]
+    fn urgent_broadcasts_are_fetched_first_and_alone_and_equals_as_they_came() {
+        let mut world = World::new();
+        world.send(0, false);
+        let first = world.begin();
+        let mut expected = Vec::new();
+        let mut random = fastrand::Rng::with_seed(7);
+        for number in 1..40 {
+            world.sender = random.u8(..4) * 20;
+            world.send(number, false);
+            expected.push((world.sender, number));
+        }
+        expected.push((0, 0));
+        expected.sort_by_key(|it| (99 - it.0, it.1));
+        let mut fetched = Vec::new();
+        loop {
+            let steps = world.state.take_steps(first);
+            if steps.is_empty() {
+                break;
+            }
+            let is_urgent = steps.iter().any(|it| it.numbers[5] > 0);
+            assert!(!is_urgent || steps.len() == 1);
+            let read = |it: &Step| (u8::try_from(it.numbers[5]).expect("0 to 99"), said(it).1);
+            fetched.extend(steps.iter().map(read));
+        }
+        assert_eq!(fetched, expected);
+    }
+
+    #[test]
+    fn a_storm_of_one_sender_is_lost_and_leaves_room_for_urgent_ones() {
+        let mut world = World::new();
+        world.send(0, false);
+        let first = world.begin();
+        (1..400).for_each(|it| world.send(it, false));
+        // Its own user's: the same bound, whoever is urgent.
+        world.sender = 30;
+        world.send(400, false);
+        let own = world.uid;
+        world.uid = 1_000;
+        world.send(401, false);
+        world.uid = own;
+        // What is ordered has bounds of its own.
+        world.sender = 0;
+        world.send(402, true);
+        let mut expected = vec![(0, 401)];
+        expected.extend(of_manifest(0..SHOUTS_PER_USER_MAX));
+        expected.push((0, 402));
+        assert_eq!(world.fetch(first), expected);
+        assert_eq!(world.state.lost, (400 - SHOUTS_PER_USER_MAX + 1) as u64);
+        // Who fetches has room again; what was sent holds no room either.
+        world.send(403, false);
+        assert_eq!(world.fetch(first), of_manifest(403..404));
+    }
+
+    #[test]
+    fn the_real_time_thread_of_a_process_takes_what_is_urgent_alone() {
+        let mut world = World::new();
+        world.send(0, false);
+        let first = world.begin();
+        world.sender = 30;
+        (1..4).for_each(|it| world.send(it, false));
+        let urgent: Vec<usize> = (0..4)
+            .flat_map(|_| world.state.take_urgent(first))
+            .map(|it| said(&it).1)
+            .collect();
+        assert_eq!(urgent, [1, 2, 3]);
+        assert_eq!(world.fetch(first), of_manifest(0..1));
     }
 }

@@ -1,20 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 //! [`Payloads`]: intents and results' data, which the state machine knows by number.
 //!
-//! Nobody says when one is done with. What nothing names any more goes when half as much again has
-//! come as was left the last time.
+//! Broadcasts that do not stay go when they are delivered. Of the rest nobody says when one is done
+//! with: what nothing names any more goes when half as much again has come as was left the last
+//! time.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use intent::{Component, Intent, Uri};
 use server::Payload;
 
-use crate::agent::{Whole, Wish};
+use crate::calls::{Whole, Wish};
 
 /// Of one intent: some dozens of them go into one answer.
-pub(crate) const WISH_BYTES_MAX: usize = 128 << 10;
+pub const WISH_BYTES_MAX: usize = 128 << 10;
 /// Of all intents.
-pub(crate) const BYTES_MAX: usize = 32 << 20;
+pub const BYTES_MAX: usize = 32 << 20;
 /// Intents: more than activities, starts, bindings and pending intents have in any test.
 pub(crate) const PAYLOADS_MAX: usize = 32_768;
 /// A descriptor of the server's counts as so many bytes: so 2,048 are kept, and 8 of one intent.
@@ -26,15 +27,17 @@ const SWEEP_BYTES_MIN: usize = 1 << 20;
 
 /// An intent and what the server reads of it.
 #[derive(Debug)]
-pub(crate) struct Stored {
-    pub(crate) wish: Wish,
-    pub(crate) intent: Intent,
+pub struct Stored {
+    /// As its sender has it.
+    pub wish: Wish,
+    /// What the server looks at.
+    pub intent: Intent,
     bytes: usize,
 }
 
 /// It does not fit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-pub(crate) enum TooMuch {
+pub enum TooMuch {
     /// One alone.
     #[error("an intent of {0} bytes: at most {WISH_BYTES_MAX} are kept")]
     One(usize),
@@ -45,7 +48,7 @@ pub(crate) enum TooMuch {
 
 /// See the module.
 #[derive(Debug, Default)]
-pub(crate) struct Payloads {
+pub struct Payloads {
     all: BTreeMap<u64, Stored>,
     last: u64,
     bytes: usize,
@@ -67,6 +70,20 @@ impl Payloads {
         if is_due || self.all.len() >= PAYLOADS_MAX / 2 {
             self.sweep(&named());
         }
+        self.add(wish)
+    }
+
+    /// Whether one more fits that is not too large.
+    pub(crate) fn has_room(&self, wish: &Wish) -> bool {
+        self.bytes + size(wish) <= BYTES_MAX && self.all.len() < PAYLOADS_MAX
+    }
+
+    /// Keeps one, and lets nothing go for it.
+    pub(crate) fn add(&mut self, wish: Wish) -> Result<Payload, TooMuch> {
+        let bytes = size(&wish);
+        if bytes > WISH_BYTES_MAX {
+            return Err(TooMuch::One(bytes));
+        }
         if self.bytes + bytes > BYTES_MAX || self.all.len() >= PAYLOADS_MAX {
             return Err(TooMuch::All);
         }
@@ -82,6 +99,13 @@ impl Payloads {
         Ok(Payload(self.last))
     }
 
+    /// Lets one go that nothing names any more.
+    pub(crate) fn remove(&mut self, number: Payload) {
+        if let Some(gone) = self.all.remove(&number.0) {
+            self.bytes -= gone.bytes;
+        }
+    }
+
     fn sweep(&mut self, named: &BTreeSet<Payload>) {
         self.all
             .retain(|number, _| named.contains(&Payload(*number)));
@@ -90,19 +114,19 @@ impl Payloads {
     }
 
     /// It goes to this component, as was found.
-    pub(crate) fn resolve(&mut self, number: Payload, component: &Component) {
+    pub fn resolve(&mut self, number: Payload, component: &Component) {
         if let Some(stored) = self.all.get_mut(&number.0) {
             stored.wish.component = Some(flat(component));
         }
     }
 
     /// One of them.
-    pub(crate) fn get(&self, number: Payload) -> Option<&Stored> {
+    pub fn get(&self, number: Payload) -> Option<&Stored> {
         self.all.get(&number.0)
     }
 
     /// How many, and how large.
-    pub(crate) fn counts(&self) -> (usize, usize) {
+    pub fn counts(&self) -> (usize, usize) {
         (self.all.len(), self.bytes)
     }
 }
@@ -137,12 +161,12 @@ pub(crate) fn binders(wish: &Wish) -> usize {
 }
 
 /// As `ComponentName.flattenToString` has it.
-pub(crate) fn flat(component: &Component) -> String {
+pub fn flat(component: &Component) -> String {
     format!("{}/{}", component.package, component.class)
 }
 
 /// The same, read; a class that begins with a dot lies in the package.
-pub(crate) fn component(text: &str) -> Option<Component> {
+pub fn component(text: &str) -> Option<Component> {
     let (package, class) = text.split_once('/')?;
     let class = match class.starts_with('.') {
         true => format!("{package}{class}"),
@@ -155,7 +179,7 @@ pub(crate) fn component(text: &str) -> Option<Component> {
 }
 
 /// What the server looks at.
-pub(crate) fn intent_of(wish: &Wish) -> Intent {
+pub fn intent_of(wish: &Wish) -> Intent {
     Intent {
         action: wish.action.clone(),
         data: wish.data.clone().map(Uri::new),

@@ -6,22 +6,19 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 
 use binder::Binder;
 use rt::peer::PidFd;
-use rt::policy::Priority;
 use rustix::process::{Signal, pidfd_send_signal};
 use server::activities::Visit;
-use server::broadcasts::{Delivery, Outcome, Target};
+use server::broadcasts::{Delivery, Order, Outcome, Place, Standing, Target};
 use server::services::ServiceStep;
 use server::{
     ActivityId, ConnectionId, Death, Effect, EndReason, Payload, ProcessId, ProcessKey, Server,
     ServiceId,
 };
 
-use crate::agent::{IApp as _, IAppProxy, ISystemProxy, Step, Wish};
+use crate::calls::{IApp as _, IAppProxy, ISystemProxy, Step, Wish};
 use crate::contents::Contents;
-use crate::logs::Logs;
 use crate::payloads::{Payloads, TooMuch, binders, component, flat, size};
-use crate::protocol::BoundRow;
-use crate::queue::{Queue, Waiting};
+use crate::queue::{Queue, Waiting, Waits};
 use crate::senders::Senders;
 
 /// Steps that wait for one process; one that lets more come does not look for them.
@@ -43,60 +40,79 @@ const BINDERS_AT_ONCE: usize = 32;
 
 /// A process that is to be started.
 #[derive(Clone, Debug)]
-pub(crate) struct Start {
-    pub(crate) process: ProcessId,
-    pub(crate) key: ProcessKey,
-    pub(crate) package: String,
+pub struct Start {
+    /// Which one.
+    pub process: ProcessId,
+    /// Whose, and its name.
+    pub key: ProcessKey,
+    /// The package whose code it loads.
+    pub package: String,
 }
 
 /// A process of the kernel's, until its death is heard.
-pub(crate) struct Running {
-    pub(crate) pid: i32,
+pub struct Running {
+    /// The kernel's number.
+    pub pid: i32,
     pidfd: PidFd,
     app: Option<IAppProxy>,
+    /// Its real-time thread, which hears of urgent steps.
+    urgent: Option<IAppProxy>,
     steps: Queue,
-    pub(crate) sandbox: Option<Vec<BoundRow>>,
-    /// The most urgent real-time priority that the server grants its threads.
-    pub(crate) granted: Option<Priority>,
 }
 
 /// See the module.
 #[derive(Default)]
-pub(crate) struct State {
-    pub(crate) server: Server,
-    pub(crate) payloads: Payloads,
-    pub(crate) logs: Logs,
-    pub(crate) running: BTreeMap<ProcessId, Running>,
+pub struct State {
+    /// What decides.
+    pub server: Server,
+    /// Intents and results' data.
+    pub payloads: Payloads,
+    /// Intents that nothing names once the event's effects are carried out: a look through all of
+    /// them takes long while others wait.
+    pub(crate) fleeting: Vec<Payload>,
+    /// The kernel's processes.
+    pub running: BTreeMap<ProcessId, Running>,
     by_pid: HashMap<i32, ProcessId>,
     starts: VecDeque<Start>,
     /// What services have published, by what they were bound by.
     published: BTreeMap<(ServiceId, Payload), (ProcessId, Option<Binder>)>,
     /// Connections whose clients were told, with where their binder is.
     connected: BTreeMap<ConnectionId, (ProcessId, ServiceId, Payload)>,
-    pub(crate) contents: Contents,
+    /// What providers are called by, and who observes what.
+    pub contents: Contents,
     pub(crate) senders: Senders,
     /// Steps of processes that the kernel does not have yet.
     early: BTreeMap<ProcessId, Queue>,
     wakes: BTreeSet<u64>,
     /// Broadcasts that were lost: too many waited for a process, or it died too often.
-    pub(crate) lost: u64,
-    /// The process that applications are copies of, when it may be copied.
-    pub(crate) template: Option<u32>,
+    pub lost: u64,
+    /// What was ended by force, for a log: the kernel's number, and why.
+    pub ended: Vec<(i32, EndReason)>,
 }
 
 impl State {
     /// Keeps an intent.
-    pub(crate) fn keep(&mut self, wish: Wish) -> Result<Payload, TooMuch> {
+    pub fn keep(&mut self, wish: Wish) -> Result<Payload, TooMuch> {
         // What is on its way holds copies of its own.
         self.payloads.keep(wish, || self.server.payloads())
     }
 
+    /// The same without a look at all others, unless there is no room.
+    pub(crate) fn keep_urgent(&mut self, wish: Wish) -> Result<Payload, TooMuch> {
+        match self.payloads.has_room(&wish) {
+            true => self.payloads.add(wish),
+            false => self.keep(wish),
+        }
+    }
+
     /// Carries out what an event has left, in order. What waited for a process that is ended may
     /// have another one started, which ends nothing: the second turn is the last.
-    pub(crate) fn settle(&mut self, now: u64) {
+    pub fn settle(&mut self, now: u64) {
         loop {
             let effects = self.server.take_effects();
             if effects.is_empty() {
+                let fleeting = self.fleeting.drain(..);
+                fleeting.for_each(|it| self.payloads.remove(it));
                 return;
             }
             for effect in effects {
@@ -135,9 +151,10 @@ impl State {
             Effect::BroadcastResult {
                 process,
                 number,
+                standing,
                 payload,
                 outcome,
-            } => self.tell_result(process, number, payload, outcome),
+            } => self.tell_result(process, (number, standing), payload, outcome),
             // There is no launcher.
             Effect::Home => {}
         }
@@ -148,8 +165,7 @@ impl State {
         self.starts.retain(|it| it.process != process);
         let left = self.take_queue(process);
         if let Some(running) = self.running.get(&process) {
-            let text = format!("takt system ends this process: {why:?}\n");
-            self.logs.hear(running.pid.unsigned_abs(), text.as_bytes());
+            self.ended.push((running.pid, why));
             running.kill();
         }
         match why {
@@ -271,6 +287,8 @@ impl State {
                 ordered,
                 delivery.is_sticky.into(),
                 outcome.code.into(),
+                self.inherited(delivery.standing),
+                delivery.standing.number.cast_signed(),
             ],
             component,
             texts: outcome.data.into_iter().collect(),
@@ -280,13 +298,24 @@ impl State {
         if let Some(extras) = outcome.extras {
             self.name(&mut step, extras);
         }
-        self.push(process, step);
+        self.push(process, (step, delivery.standing));
     }
 
-    fn tell_result(&mut self, process: ProcessId, number: i64, payload: Payload, of: Outcome) {
+    /// What a receiver runs at.
+    fn inherited(&self, standing: Standing) -> i64 {
+        standing.inherited(self.server.broadcasts.order).into()
+    }
+
+    fn tell_result(
+        &mut self,
+        process: ProcessId,
+        (number, standing): (i64, Standing),
+        payload: Payload,
+        of: Outcome,
+    ) {
         let mut step = Step {
             kind: ISystemProxy::STEP_RESULT,
-            numbers: vec![number, of.code.into()],
+            numbers: vec![number, of.code.into(), self.inherited(standing)],
             texts: of.data.into_iter().collect(),
             ..Step::default()
         };
@@ -294,7 +323,7 @@ impl State {
         if let Some(extras) = of.extras {
             self.name(&mut step, extras);
         }
-        self.push(process, step);
+        self.push(process, (step, standing));
     }
 
     fn push(&mut self, process: ProcessId, waiting: impl Into<Waiting>) {
@@ -310,15 +339,24 @@ impl State {
             }
             return;
         };
+        if !running.steps.has_room_for(&waiting) {
+            self.lost += 1;
+            return;
+        }
         if running.steps.len() >= STEPS_MAX {
             // Its death is a fault, as that of one that does not answer.
             running.kill();
             return;
         }
+        let standing = waiting.standing;
+        let before = running.steps.waits();
         running.steps.push(waiting);
-        if running.steps.len() == 1 {
-            running.tell();
+        if standing.number != 0 {
+            let journal = &mut self.server.broadcasts.journal;
+            journal.note(standing, Place::Steps(process), true);
         }
+        let is_urgent = self.server.broadcasts.order == Order::Priority && standing.rank > 0;
+        running.tell_of(is_urgent, before);
     }
 
     /// A process hears that content has changed. What waits there already comes once.
@@ -338,54 +376,68 @@ impl State {
         }
     }
 
-    /// What a process is to do next; some of it, if it is much.
+    /// What real-time senders have left for a process: one at a time, so that a more urgent one
+    /// that comes waits for one to be handed over.
+    pub(crate) fn take_urgent(&mut self, process: ProcessId) -> Vec<Step> {
+        let steps = self.running.get_mut(&process).map(|it| &mut it.steps);
+        let Some(steps) = steps else {
+            return Vec::new();
+        };
+        let first = steps.front().filter(|it| it.standing.rank > 0);
+        let taken = first.is_some().then(|| steps.pop()).flatten();
+        let journal = &mut self.server.broadcasts.journal;
+        let note = |it: &Waiting| journal.note(it.standing, Place::Steps(process), false);
+        let taken = taken.inspect(note);
+        taken.into_iter().map(|it| it.step).collect()
+    }
+
+    /// What a process is to do next; some of it, if it is much. What is more urgent than the rest
+    /// comes alone.
     pub(crate) fn take_steps(&mut self, process: ProcessId) -> Vec<Step> {
         let Some(running) = self.running.get_mut(&process) else {
             return Vec::new();
         };
         let (mut taken, mut bytes, mut count) = (Vec::new(), 0, 0);
-        while let Some(step) = running.steps.front() {
+        let is_alone = self.server.broadcasts.order == Order::Priority;
+        let journal = &mut self.server.broadcasts.journal;
+        let mut rank = None;
+        while let Some(waiting) = running.steps.front() {
+            let step = &waiting.step;
             bytes += step.wishes.iter().map(size).sum::<usize>();
             count += step.wishes.iter().map(binders).sum::<usize>();
             let is_enough = taken.len() >= STEPS_AT_ONCE
                 || bytes > STEP_BYTES_AT_ONCE
-                || count > BINDERS_AT_ONCE;
+                || count > BINDERS_AT_ONCE
+                || rank.is_some_and(|it| it != waiting.standing.rank || is_alone && it > 0);
             if is_enough && !taken.is_empty() {
                 break;
             }
-            taken.extend(running.steps.pop());
+            rank = Some(waiting.standing.rank);
+            if let Some(it) = running.steps.pop() {
+                if it.standing.number != 0 {
+                    journal.note(it.standing, Place::Steps(process), false);
+                }
+                taken.push(it.step);
+            }
         }
         taken
     }
 
     /// A process of the kernel's is there; it has not attached. Ended at once if nobody waits for
     /// it any more.
-    pub(crate) fn began(
-        &mut self,
-        process: ProcessId,
-        pidfd: PidFd,
-        sandbox: Option<Vec<BoundRow>>,
-    ) {
+    pub fn began(&mut self, process: ProcessId, pidfd: PidFd) {
         let running = Running {
             pid: pidfd.pid(),
             pidfd,
             app: None,
+            urgent: None,
             steps: self.early.remove(&process).unwrap_or_default(),
-            sandbox,
-            granted: None,
         };
         if self.server.processes.get(process).is_none() {
             running.kill();
         }
         self.by_pid.insert(running.pid, process);
         self.running.insert(process, running);
-    }
-
-    /// What the server grants its threads.
-    pub(crate) fn granted(&mut self, process: ProcessId, most: Option<Priority>) {
-        if let Some(running) = self.running.get_mut(&process) {
-            running.granted = most;
-        }
     }
 
     /// It has said who it is.
@@ -401,13 +453,22 @@ impl State {
         self.server.attached(process, pid, now);
     }
 
+    /// It has a real-time thread for what is urgent.
+    pub(crate) fn attached_urgent(&mut self, process: ProcessId, app: IAppProxy) {
+        if let Some(running) = self.running.get_mut(&process) {
+            running.urgent = Some(app);
+            running.tell_of(true, Waits::default());
+        }
+    }
+
     /// A process is gone. If the state machine has ended it, [`Self::end`] has looked at its queue.
-    pub(crate) fn died(&mut self, process: ProcessId, how: Death, now: u64) {
+    pub fn died(&mut self, process: ProcessId, how: Death, now: u64) {
         let left = self.take_queue(process);
         if let Some(running) = self.running.remove(&process) {
             self.by_pid.remove(&running.pid);
         }
         self.contents.forget(process);
+        self.senders.forget(process);
         self.published.retain(|_, (home, _)| *home != process);
         self.connected.retain(|_, (client, ..)| *client != process);
         self.server.died(process, how, now);
@@ -420,21 +481,22 @@ impl State {
     }
 
     /// What is to be started, one after the other.
-    pub(crate) fn next_start(&mut self) -> Option<Start> {
+    pub fn next_start(&mut self) -> Option<Start> {
         self.starts.pop_front()
     }
 
-    pub(crate) fn has_starts(&self) -> bool {
+    /// Whether something is to be started.
+    pub fn has_starts(&self) -> bool {
         !self.starts.is_empty()
     }
 
     /// When there is something to do again.
-    pub(crate) fn next_wake(&self) -> Option<u64> {
+    pub fn next_wake(&self) -> Option<u64> {
         self.wakes.first().copied()
     }
 
     /// Time has passed.
-    pub(crate) fn tick(&mut self, now: u64) {
+    pub fn tick(&mut self, now: u64) {
         self.wakes = self.wakes.split_off(&(now + 1));
         self.server.tick(now);
     }
@@ -450,6 +512,30 @@ impl State {
         self.published
             .retain(|(service, _), _| services.get(*service).is_some());
         self.published.insert(by, (home, binder));
+    }
+
+    /// What a service has published for what it is bound by.
+    pub(crate) fn published(&self, by: (ServiceId, Payload)) -> Option<Binder> {
+        self.published.get(&by)?.1.clone()
+    }
+
+    /// PendingIntents that have ended are known no more, and who watches them hears of it.
+    pub(crate) fn keep_senders(&mut self) {
+        for (process, number) in self.senders.keep(&self.server.pending) {
+            let step = Step {
+                kind: ISystemProxy::STEP_CANCELLED,
+                numbers: vec![number],
+                ..Step::default()
+            };
+            self.push(process, step);
+        }
+    }
+
+    /// Time is nobody's concern here, and no process but one: what an event has left of that goes.
+    pub(crate) fn forget_others(&mut self) {
+        self.wakes.clear();
+        self.starts.clear();
+        self.ended.clear();
     }
 
     /// What a client's connection gives it.
@@ -471,6 +557,21 @@ impl Running {
     fn kill(&self) {
         // One that has just ended is no fault.
         let _ = pidfd_send_signal(&self.pidfd, Signal::KILL);
+    }
+
+    /// There is one step more; what waited before has a look under way. Who has no real-time thread
+    /// fetches all by one.
+    fn tell_of(&self, is_urgent: bool, before: Waits) {
+        match &self.urgent {
+            Some(app) if is_urgent => {
+                if !before.urgent {
+                    let _ = app.look();
+                }
+            }
+            Some(_) if before.ordinary => {}
+            None if before.ordinary || before.urgent => {}
+            _ => self.tell(),
+        }
     }
 
     /// There is something to fetch. A queue that is full has such a call in it already; one whose

@@ -6,8 +6,8 @@ use serde::Serialize;
 use server::packages::Kind;
 
 use super::{Event, ISystemProxy, Wish};
-use crate::disk::Place;
 use crate::payloads::{flat, intent_of};
+use crate::place::Place;
 
 /// Of a description: what a call carries with room to spare, as each letter takes two bytes there.
 const DESCRIPTION_BYTES_MAX: usize = 256 << 10;

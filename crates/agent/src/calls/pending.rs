@@ -10,7 +10,7 @@ use server::server::StartError;
 use server::services::StartKind;
 
 use super::grants::asked;
-use super::{Event, Wish, full, refused, security, too_much};
+use super::{Event, FOREGROUND, Wish, full, refused, security, too_much};
 use crate::payloads::intent_of;
 
 /// `ActivityManager.START_CANCELED` and its kin.
@@ -107,7 +107,7 @@ impl Event<'_> {
         let pending = &mut self.state.server.pending;
         let got = pending.get(&package, kind, request, by, flags);
         let got = got.map_err(|it| full(&it))?;
-        self.state.senders.keep(&self.state.server.pending);
+        self.state.keep_senders();
         Ok(got.map(|id| self.state.senders.of(id, make)))
     }
 
@@ -115,8 +115,14 @@ impl Event<'_> {
         let found = self.state.senders.find(binder).zip(self.package());
         if let Some((id, package)) = found {
             self.state.server.pending.cancel(id, &package);
-            self.state.senders.keep(&self.state.server.pending);
+            self.state.keep_senders();
         }
+    }
+
+    pub(super) fn watch_pending(&mut self, binder: &Binder, number: i64) -> Answer<bool> {
+        let by = (self.process, number);
+        let watched = self.state.senders.watch(binder, by);
+        watched.map_err(|it| full(&it))
     }
 
     pub(super) fn pending_numbers(&self, binder: &Binder) -> Option<Vec<i64>> {
@@ -153,13 +159,13 @@ impl Event<'_> {
         binder: &Binder,
         by: &Wish,
         permission: Option<&str>,
-        (code, result): (i32, i64),
+        (code, result, priority): (i32, i64, u8),
     ) -> Answer<i32> {
         let Some(id) = self.state.senders.find(binder) else {
             return Ok(CANCELLED);
         };
         let sent = self.state.server.pending.send(id);
-        self.state.senders.keep(&self.state.server.pending);
+        self.state.keep_senders();
         let package = sent.as_ref().map(|it| it.key.package.as_str());
         let owner = package.and_then(|it| self.state.server.packages.get(it));
         let uid = owner.map(|it| it.settings.uid);
@@ -179,15 +185,17 @@ impl Event<'_> {
                     payload: self.keep(&wish)?,
                     permissions: permission.map(str::to_owned).into_iter().collect(),
                     is_ordered: result != 0,
-                    is_sticky: false,
+                    is_foreground: wish.flags & FOREGROUND != 0,
                     outcome: Outcome {
                         code,
                         ..Outcome::default()
                     },
+                    ..Shout::default()
                 };
                 let sender = Sender {
                     uid,
                     result: (result != 0).then_some((self.process, result)),
+                    priority,
                 };
                 let sent = self.state.server.broadcast(sender, &shout, self.now);
                 sent.map(|_| 0).map_err(|it| full(&it))
@@ -227,7 +235,7 @@ fn outcome(error: &StartError) -> Answer<i32> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::agent::Whole;
+    use crate::calls::Whole;
 
     fn text(it: &str) -> Option<String> {
         Some(it.to_owned())

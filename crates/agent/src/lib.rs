@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+//! What applications' processes say to the server over Binder, and the steps that they fetch: all
+//! of a server but its disk, its socket and the processes that it starts.
+//!
+//! - [`State`]: what one lock covers, and how the state machine's effects are carried out.
+//! - [`Agent`]: the interface `takt.system.ISystem`, for whoever keeps a state ([`Keeper`]).
+//! - [`Hosted`]: a server inside the one process that it is for.
+//! - `queue`: the steps of a process, and what of them outlives it.
+//! - [`payloads`]: intents, as their senders have them.
+//! - `contents`, [`senders`]: the binders of providers and of PendingIntents.
+//! - [`place`]: where packages lie.
+//!
+//! No thread that serves one process waits for another: what a process is to do lies in a queue
+//! that it fetches from, and a binder is handed on in an answer.
+#![forbid(unsafe_code)]
+
+mod calls;
+mod contents;
+mod hosted;
+pub mod payloads;
+pub mod place;
+mod queue;
+pub mod senders;
+mod state;
+
+pub use calls::{Agent, ISystemStub, Keeper, TooManyGrants, Whole, Wish, asked};
+pub use contents::Contents;
+pub use hosted::{HostError, Hosted};
+pub use state::{Running, Start, State};
