@@ -13,6 +13,8 @@ use server::{Activities, ActivityId, Cx, Effect, Payload, ProcessId, ProcessKey,
 
 /// `Activity.RESULT_OK`.
 const OK: i32 = -1;
+/// What each saves.
+const SAVED: u64 = 9_999;
 
 struct Screen {
     activities: Activities,
@@ -125,7 +127,9 @@ impl Screen {
             |it| it.declaration.component.class.clone(),
         );
         if visit.create.is_some() {
-            self.log.push(format!("{name} created"));
+            let with = visit.saved.map(|_| " with what it saved");
+            let with = with.unwrap_or_default();
+            self.log.push(format!("{name} created{with}"));
         }
         for it in &visit.results {
             let (request, code) = (it.request, it.code);
@@ -138,7 +142,7 @@ impl Screen {
         match visit.then {
             Then::Resume => activities.resumed(activity, &mut cx),
             Then::Pause => activities.paused(activity, &mut cx),
-            Then::Stop => activities.stopped(activity, &mut cx),
+            Then::Stop => activities.stopped(activity, Some(Payload(SAVED)), &mut cx),
             Then::Stay | Then::Destroy => {}
         }
         let word = match visit.then {
@@ -664,10 +668,15 @@ fn what_was_stopped_outlives_its_process() {
     assert_eq!(screen.stacks(), "A");
     let new = screen.processes.find(&key()).expect("one is wished for");
     assert_ne!(new, process);
+    let named: Vec<_> = screen.activities.payloads().collect();
+    assert!(named.contains(&Payload(SAVED)));
     screen.processes.tick(1 << 40, &mut Vec::new());
     assert!(screen.processes.attached(new, 2));
     screen.ask(|it, cx| it.process_attached(cx));
-    screen.has("A", &["A created", "A resumed"]);
+    screen.has("A", &["A created with what it saved", "A resumed"]);
+    // In front it has what it makes of that.
+    let mut named = screen.activities.payloads();
+    assert!(named.all(|it| it != Payload(SAVED)));
 }
 
 #[test]

@@ -110,6 +110,28 @@ fn in_order(world: &World) {
     assert_eq!(world.log(GIVER, "Middle"), ["found 912", "found 812"]);
 }
 
+/// Its process is killed while another activity of it lies above: that one is lost, and it is made
+/// anew with what it saved.
+#[test]
+fn what_an_activity_saved_outlives_its_process() {
+    let world = World::begin();
+    world.install("taker");
+    let mut expected = vec!["made 1"];
+    let has_said = |all: &[&str]| {
+        world.await_true("it says so", || world.log(TAKER, "Counter") == all);
+    };
+    world.said(&["am", "start", "-n", "org.example.taker/.Counter"]);
+    has_said(&expected);
+    for made in ["made 2", "made 3"] {
+        world.said(&["am", "start", "-n", "org.example.taker/.Above"]);
+        expected.push("stopped");
+        has_said(&expected);
+        assert_eq!(kill(world.pid(TAKER)), 0);
+        expected.extend(["knows .Counter", made]);
+        has_said(&expected);
+    }
+}
+
 /// By an intent, as long as who got it lives; by name, until it is taken back; kept over the
 /// server's end.
 #[test]

@@ -119,7 +119,6 @@ impl Event<'_> {
         match what {
             ISystemProxy::RESUMED => activities.resumed(id, &mut cx),
             ISystemProxy::PAUSED => activities.paused(id, &mut cx),
-            ISystemProxy::STOPPED => activities.stopped(id, &mut cx),
             ISystemProxy::IDLE => activities.idle(&mut cx),
             ISystemProxy::RELAUNCH => _ = activities.relaunch(id, &mut cx),
             ISystemProxy::FINISH_AFFINITY => _ = activities.finish_affinity(id, &mut cx),
@@ -127,6 +126,20 @@ impl Event<'_> {
             _ => return Err(unknown(what)),
         }
         Ok(())
+    }
+
+    /// What is too large is not kept, and said so; it has stopped anyhow.
+    pub(super) fn stopped(&mut self, activity: i64, saved: &Wish) -> Answer<()> {
+        let Some(id) = self.activity(activity) else {
+            return Ok(());
+        };
+        let kept = match saved.whole.bytes.is_empty() {
+            true => Ok(None),
+            false => self.keep(saved).map(Some),
+        };
+        let (activities, mut cx) = self.state.server.activities(self.now);
+        activities.stopped(id, kept.as_ref().ok().copied().flatten(), &mut cx);
+        kept.map(drop)
     }
 
     pub(super) fn ask(&mut self, what: i32, activity: i64) -> Answer<i64> {

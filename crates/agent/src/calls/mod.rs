@@ -200,6 +200,10 @@ impl<K: Keeper> ISystem for Agent<K> {
         self.with(|it| it.tell(what, activity))
     }
 
+    fn stopped(&self, activity: i64, saved: &Wish) -> Answer<()> {
+        self.with(|it| it.stopped(activity, saved))
+    }
+
     fn ask(&self, what: i32, activity: i64) -> Answer<i64> {
         self.with(|it| it.ask(what, activity))
     }

@@ -126,98 +126,100 @@ pub trait ISystem: Send + Sync + 'static {
     /// Code 8.
     fn tell(&self, what: i32, activity: i64) -> ::binder::stub::Answer<()>;
     /// Code 9.
-    fn ask(&self, what: i32, activity: i64) -> ::binder::stub::Answer<i64>;
+    fn stopped(&self, activity: i64, saved: &Wish) -> ::binder::stub::Answer<()>;
     /// Code 10.
-    fn component_of(&self, activity: i64) -> ::binder::stub::Answer<Option<String>>;
+    fn ask(&self, what: i32, activity: i64) -> ::binder::stub::Answer<i64>;
     /// Code 11.
-    fn start_service(&self, wish: &Wish, is_foreground: bool) -> ::binder::stub::Answer<Option<String>>;
+    fn component_of(&self, activity: i64) -> ::binder::stub::Answer<Option<String>>;
     /// Code 12.
-    fn stop_service(&self, wish: &Wish) -> ::binder::stub::Answer<bool>;
+    fn start_service(&self, wish: &Wish, is_foreground: bool) -> ::binder::stub::Answer<Option<String>>;
     /// Code 13.
-    fn stop_service_self(&self, service: i64, start: i32) -> ::binder::stub::Answer<bool>;
+    fn stop_service(&self, wish: &Wish) -> ::binder::stub::Answer<bool>;
     /// Code 14.
-    fn bind_service(&self, wish: &Wish, flags: i64) -> ::binder::stub::Answer<i64>;
+    fn stop_service_self(&self, service: i64, start: i32) -> ::binder::stub::Answer<bool>;
     /// Code 15.
-    fn unbind_service(&self, connection: i64) -> ::binder::stub::Answer<bool>;
+    fn bind_service(&self, wish: &Wish, flags: i64) -> ::binder::stub::Answer<i64>;
     /// Code 16.
-    fn publish(&self, service: i64, intent: i64, binder: Option<&::binder::Binder>) -> ::binder::stub::Answer<()>;
+    fn unbind_service(&self, connection: i64) -> ::binder::stub::Answer<bool>;
     /// Code 17.
-    fn unbound(&self, service: i64, intent: i64, wants_rebind: bool) -> ::binder::stub::Answer<()>;
+    fn publish(&self, service: i64, intent: i64, binder: Option<&::binder::Binder>) -> ::binder::stub::Answer<()>;
     /// Code 18.
-    fn service_done(&self, service: i64, start: i32, result: i32) -> ::binder::stub::Answer<()>;
+    fn unbound(&self, service: i64, intent: i64, wants_rebind: bool) -> ::binder::stub::Answer<()>;
     /// Code 19.
-    fn set_foreground(&self, service: i64, is_on: bool) -> ::binder::stub::Answer<()>;
+    fn service_done(&self, service: i64, start: i32, result: i32) -> ::binder::stub::Answer<()>;
     /// Code 20.
-    fn binder_of(&self, connection: i64) -> ::binder::stub::Answer<Option<::binder::Binder>>;
+    fn set_foreground(&self, service: i64, is_on: bool) -> ::binder::stub::Answer<()>;
     /// Code 21.
-    fn describe(&self, name: &str) -> ::binder::stub::Answer<Option<String>>;
+    fn binder_of(&self, connection: i64) -> ::binder::stub::Answer<Option<::binder::Binder>>;
     /// Code 22.
-    fn query(&self, kind: i32, wish: &Wish, flags: i64) -> ::binder::stub::Answer<Vec<String>>;
+    fn describe(&self, name: &str) -> ::binder::stub::Answer<Option<String>>;
     /// Code 23.
-    fn provider_of(&self, authority: &str) -> ::binder::stub::Answer<Option<String>>;
+    fn query(&self, kind: i32, wish: &Wish, flags: i64) -> ::binder::stub::Answer<Vec<String>>;
     /// Code 24.
-    fn packages_of(&self, of_user: bool, user: i32) -> ::binder::stub::Answer<Vec<String>>;
+    fn provider_of(&self, authority: &str) -> ::binder::stub::Answer<Option<String>>;
     /// Code 25.
-    fn has(&self, permission: &str, pid: i32, user: i32) -> ::binder::stub::Answer<bool>;
+    fn packages_of(&self, of_user: bool, user: i32) -> ::binder::stub::Answer<Vec<String>>;
     /// Code 26.
-    fn register(&self, receiver: &Receiver) -> ::binder::stub::Answer<()>;
+    fn has(&self, permission: &str, pid: i32, user: i32) -> ::binder::stub::Answer<bool>;
     /// Code 27.
-    fn unregister(&self, receiver: i64) -> ::binder::stub::Answer<()>;
+    fn register(&self, receiver: &Receiver) -> ::binder::stub::Answer<()>;
     /// Code 28.
-    fn staying(&self, receiver: &Receiver) -> ::binder::stub::Answer<Vec<Wish>>;
+    fn unregister(&self, receiver: i64) -> ::binder::stub::Answer<()>;
     /// Code 29.
-    fn broadcast(&self, shout: &Shout) -> ::binder::stub::Answer<()>;
+    fn staying(&self, receiver: &Receiver) -> ::binder::stub::Answer<Vec<Wish>>;
     /// Code 30.
-    fn take_back(&self, wish: &Wish) -> ::binder::stub::Answer<()>;
+    fn broadcast(&self, shout: &Shout) -> ::binder::stub::Answer<()>;
     /// Code 31.
-    fn received(&self, broadcast: i64, outcome: &Outcome, is_aborted: bool) -> ::binder::stub::Answer<()>;
+    fn take_back(&self, wish: &Wish) -> ::binder::stub::Answer<()>;
     /// Code 32.
-    fn publish_providers(&self, names: &[String], binders: &[::binder::Binder]) -> ::binder::stub::Answer<()>;
+    fn received(&self, broadcast: i64, outcome: &Outcome, is_aborted: bool) -> ::binder::stub::Answer<()>;
     /// Code 33.
-    fn acquire_provider(&self, waiter: &IAppProxy, authority: &str, is_fast: bool) -> ::binder::stub::Answer<Option<String>>;
+    fn publish_providers(&self, names: &[String], binders: &[::binder::Binder]) -> ::binder::stub::Answer<()>;
     /// Code 34.
-    fn provider_binder(&self, component: &str) -> ::binder::stub::Answer<Option<::binder::Binder>>;
+    fn acquire_provider(&self, waiter: &IAppProxy, authority: &str, is_fast: bool) -> ::binder::stub::Answer<Option<String>>;
     /// Code 35.
-    fn hold_provider(&self, component: &str, is_fast: bool) -> ::binder::stub::Answer<()>;
+    fn provider_binder(&self, component: &str) -> ::binder::stub::Answer<Option<::binder::Binder>>;
     /// Code 36.
-    fn observe(&self, authorities: &[String]) -> ::binder::stub::Answer<()>;
+    fn hold_provider(&self, component: &str, is_fast: bool) -> ::binder::stub::Answer<()>;
     /// Code 37.
-    fn changed(&self, addresses: &[String], flags: i32) -> ::binder::stub::Answer<()>;
+    fn observe(&self, authorities: &[String]) -> ::binder::stub::Answer<()>;
     /// Code 38.
-    fn pending(&self, kind: i32, request: i32, wish: &Wish, flags: i32) -> ::binder::stub::Answer<Option<::binder::Binder>>;
+    fn changed(&self, addresses: &[String], flags: i32) -> ::binder::stub::Answer<()>;
     /// Code 39.
-    fn cancel_pending(&self, pending: &::binder::Binder) -> ::binder::stub::Answer<()>;
+    fn pending(&self, kind: i32, request: i32, wish: &Wish, flags: i32) -> ::binder::stub::Answer<Option<::binder::Binder>>;
     /// Code 40.
-    fn send_pending(&self, pending: &::binder::Binder, code: i32, fill: &Wish, permission: Option<&str>, result: i64) -> ::binder::stub::Answer<i32>;
+    fn cancel_pending(&self, pending: &::binder::Binder) -> ::binder::stub::Answer<()>;
     /// Code 41.
-    fn pending_numbers(&self, pending: &::binder::Binder) -> ::binder::stub::Answer<Vec<i64>>;
+    fn send_pending(&self, pending: &::binder::Binder, code: i32, fill: &Wish, permission: Option<&str>, result: i64) -> ::binder::stub::Answer<i32>;
     /// Code 42.
-    fn creator_of(&self, pending: &::binder::Binder) -> ::binder::stub::Answer<Option<String>>;
+    fn pending_numbers(&self, pending: &::binder::Binder) -> ::binder::stub::Answer<Vec<i64>>;
     /// Code 43.
-    fn pending_wish(&self, pending: &::binder::Binder) -> ::binder::stub::Answer<Option<Wish>>;
+    fn creator_of(&self, pending: &::binder::Binder) -> ::binder::stub::Answer<Option<String>>;
     /// Code 44.
-    fn post(&self, notice: &Notice) -> ::binder::stub::Answer<()>;
+    fn pending_wish(&self, pending: &::binder::Binder) -> ::binder::stub::Answer<Option<Wish>>;
     /// Code 45.
-    fn withdraw(&self, tag: Option<&str>, id: i32, is_of_service: bool) -> ::binder::stub::Answer<()>;
+    fn post(&self, notice: &Notice) -> ::binder::stub::Answer<()>;
     /// Code 46.
-    fn withdraw_all(&self) -> ::binder::stub::Answer<()>;
+    fn withdraw(&self, tag: Option<&str>, id: i32, is_of_service: bool) -> ::binder::stub::Answer<()>;
     /// Code 47.
-    fn peek(&self, wish: &Wish) -> ::binder::stub::Answer<Option<::binder::Binder>>;
+    fn withdraw_all(&self) -> ::binder::stub::Answer<()>;
     /// Code 48.
-    fn watch_pending(&self, pending: &::binder::Binder, number: i64) -> ::binder::stub::Answer<bool>;
+    fn peek(&self, wish: &Wish) -> ::binder::stub::Answer<Option<::binder::Binder>>;
     /// Code 49.
-    fn unwatch_pending(&self, pending: &::binder::Binder, number: i64) -> ::binder::stub::Answer<()>;
+    fn watch_pending(&self, pending: &::binder::Binder, number: i64) -> ::binder::stub::Answer<bool>;
     /// Code 50.
-    fn grant_address(&self, target: &str, address: &str, flags: i32) -> ::binder::stub::Answer<()>;
+    fn unwatch_pending(&self, pending: &::binder::Binder, number: i64) -> ::binder::stub::Answer<()>;
     /// Code 51.
-    fn revoke_address(&self, target: Option<&str>, address: &str, modes: i32) -> ::binder::stub::Answer<()>;
+    fn grant_address(&self, target: &str, address: &str, flags: i32) -> ::binder::stub::Answer<()>;
     /// Code 52.
-    fn has_address(&self, address: &str, pid: i32, user: i32, flags: i32) -> ::binder::stub::Answer<bool>;
+    fn revoke_address(&self, target: Option<&str>, address: &str, modes: i32) -> ::binder::stub::Answer<()>;
     /// Code 53.
-    fn keep_address(&self, address: &str, modes: i32) -> ::binder::stub::Answer<()>;
+    fn has_address(&self, address: &str, pid: i32, user: i32, flags: i32) -> ::binder::stub::Answer<bool>;
     /// Code 54.
-    fn release_address(&self, address: &str, modes: i32) -> ::binder::stub::Answer<bool>;
+    fn keep_address(&self, address: &str, modes: i32) -> ::binder::stub::Answer<()>;
     /// Code 55.
+    fn release_address(&self, address: &str, modes: i32) -> ::binder::stub::Answer<bool>;
+    /// Code 56.
     fn kept_addresses(&self, is_of_others: bool) -> ::binder::stub::Answer<Vec<Kept>>;
 }
 
@@ -244,8 +246,6 @@ impl ISystemProxy {
     pub const RESUMED: i32 = 0;
     /// `PAUSED`.
     pub const PAUSED: i32 = 1;
-    /// `STOPPED`.
-    pub const STOPPED: i32 = 2;
     /// `IDLE`.
     pub const IDLE: i32 = 3;
     /// `RELAUNCH`.
@@ -349,18 +349,26 @@ impl ISystem for ISystemProxy {
         Ok(())
     }
 
+    fn stopped(&self, activity: i64, saved: &Wish) -> ::binder::stub::Answer<()> {
+        let mut aidl = ::binder::stub::Outgoing::new(Self::DESCRIPTOR)?;
+        aidl.write(&activity)?;
+        aidl.write(&saved)?;
+        aidl.call(&self.0, 9)?;
+        Ok(())
+    }
+
     fn ask(&self, what: i32, activity: i64) -> ::binder::stub::Answer<i64> {
         let mut aidl = ::binder::stub::Outgoing::new(Self::DESCRIPTOR)?;
         aidl.write(&what)?;
         aidl.write(&activity)?;
-        aidl.call(&self.0, 9)?;
+        aidl.call(&self.0, 10)?;
         aidl.read()
     }
 
     fn component_of(&self, activity: i64) -> ::binder::stub::Answer<Option<String>> {
         let mut aidl = ::binder::stub::Outgoing::new(Self::DESCRIPTOR)?;
         aidl.write(&activity)?;
-        aidl.call(&self.0, 10)?;
+        aidl.call(&self.0, 11)?;
         aidl.read()
     }
 
@@ -368,14 +376,14 @@ impl ISystem for ISystemProxy {
         let mut aidl = ::binder::stub::Outgoing::new(Self::DESCRIPTOR)?;
         aidl.write(&wish)?;
         aidl.write(&is_foreground)?;
-        aidl.call(&self.0, 11)?;
+        aidl.call(&self.0, 12)?;
         aidl.read()
     }
 
     fn stop_service(&self, wish: &Wish) -> ::binder::stub::Answer<bool> {
         let mut aidl = ::binder::stub::Outgoing::new(Self::DESCRIPTOR)?;
         aidl.write(&wish)?;
-        aidl.call(&self.0, 12)?;
+        aidl.call(&self.0, 13)?;
         aidl.read()
     }
 
@@ -383,7 +391,7 @@ impl ISystem for ISystemProxy {
         let mut aidl = ::binder::stub::Outgoing::new(Self::DESCRIPTOR)?;
         aidl.write(&service)?;
         aidl.write(&start)?;
-        aidl.call(&self.0, 13)?;
+        aidl.call(&self.0, 14)?;
         aidl.read()
     }
 
@@ -391,14 +399,14 @@ impl ISystem for ISystemProxy {
         let mut aidl = ::binder::stub::Outgoing::new(Self::DESCRIPTOR)?;
         aidl.write(&wish)?;
         aidl.write(&flags)?;
-        aidl.call(&self.0, 14)?;
+        aidl.call(&self.0, 15)?;
         aidl.read()
     }
 
     fn unbind_service(&self, connection: i64) -> ::binder::stub::Answer<bool> {
         let mut aidl = ::binder::stub::Outgoing::new(Self::DESCRIPTOR)?;
         aidl.write(&connection)?;
-        aidl.call(&self.0, 15)?;
+        aidl.call(&self.0, 16)?;
         aidl.read()
     }
 
@@ -407,7 +415,7 @@ impl ISystem for ISystemProxy {
         aidl.write(&service)?;
         aidl.write(&intent)?;
         aidl.write(&binder)?;
-        aidl.call(&self.0, 16)?;
+        aidl.call(&self.0, 17)?;
         Ok(())
     }
 
@@ -416,7 +424,7 @@ impl ISystem for ISystemProxy {
         aidl.write(&service)?;
         aidl.write(&intent)?;
         aidl.write(&wants_rebind)?;
-        aidl.call(&self.0, 17)?;
+        aidl.call(&self.0, 18)?;
         Ok(())
     }
 
@@ -425,7 +433,7 @@ impl ISystem for ISystemProxy {
         aidl.write(&service)?;
         aidl.write(&start)?;
         aidl.write(&result)?;
-        aidl.call(&self.0, 18)?;
+        aidl.call(&self.0, 19)?;
         Ok(())
     }
 
@@ -433,21 +441,21 @@ impl ISystem for ISystemProxy {
         let mut aidl = ::binder::stub::Outgoing::new(Self::DESCRIPTOR)?;
         aidl.write(&service)?;
         aidl.write(&is_on)?;
-        aidl.call(&self.0, 19)?;
+        aidl.call(&self.0, 20)?;
         Ok(())
     }
 
     fn binder_of(&self, connection: i64) -> ::binder::stub::Answer<Option<::binder::Binder>> {
         let mut aidl = ::binder::stub::Outgoing::new(Self::DESCRIPTOR)?;
         aidl.write(&connection)?;
-        aidl.call(&self.0, 20)?;
+        aidl.call(&self.0, 21)?;
         aidl.read()
     }
 
     fn describe(&self, name: &str) -> ::binder::stub::Answer<Option<String>> {
         let mut aidl = ::binder::stub::Outgoing::new(Self::DESCRIPTOR)?;
         aidl.write(&name)?;
-        aidl.call(&self.0, 21)?;
+        aidl.call(&self.0, 22)?;
         aidl.read()
     }
 
@@ -456,14 +464,14 @@ impl ISystem for ISystemProxy {
         aidl.write(&kind)?;
         aidl.write(&wish)?;
         aidl.write(&flags)?;
-        aidl.call(&self.0, 22)?;
+        aidl.call(&self.0, 23)?;
         aidl.read()
     }
 
     fn provider_of(&self, authority: &str) -> ::binder::stub::Answer<Option<String>> {
         let mut aidl = ::binder::stub::Outgoing::new(Self::DESCRIPTOR)?;
         aidl.write(&authority)?;
-        aidl.call(&self.0, 23)?;
+        aidl.call(&self.0, 24)?;
         aidl.read()
     }
 
@@ -471,7 +479,7 @@ impl ISystem for ISystemProxy {
         let mut aidl = ::binder::stub::Outgoing::new(Self::DESCRIPTOR)?;
         aidl.write(&of_user)?;
         aidl.write(&user)?;
-        aidl.call(&self.0, 24)?;
+        aidl.call(&self.0, 25)?;
         aidl.read()
     }
 
@@ -480,42 +488,42 @@ impl ISystem for ISystemProxy {
         aidl.write(&permission)?;
         aidl.write(&pid)?;
         aidl.write(&user)?;
-        aidl.call(&self.0, 25)?;
+        aidl.call(&self.0, 26)?;
         aidl.read()
     }
 
     fn register(&self, receiver: &Receiver) -> ::binder::stub::Answer<()> {
         let mut aidl = ::binder::stub::Outgoing::new(Self::DESCRIPTOR)?;
         aidl.write(&receiver)?;
-        aidl.call(&self.0, 26)?;
+        aidl.call(&self.0, 27)?;
         Ok(())
     }
 
     fn unregister(&self, receiver: i64) -> ::binder::stub::Answer<()> {
         let mut aidl = ::binder::stub::Outgoing::new(Self::DESCRIPTOR)?;
         aidl.write(&receiver)?;
-        aidl.call(&self.0, 27)?;
+        aidl.call(&self.0, 28)?;
         Ok(())
     }
 
     fn staying(&self, receiver: &Receiver) -> ::binder::stub::Answer<Vec<Wish>> {
         let mut aidl = ::binder::stub::Outgoing::new(Self::DESCRIPTOR)?;
         aidl.write(&receiver)?;
-        aidl.call(&self.0, 28)?;
+        aidl.call(&self.0, 29)?;
         aidl.read()
     }
 
     fn broadcast(&self, shout: &Shout) -> ::binder::stub::Answer<()> {
         let mut aidl = ::binder::stub::Outgoing::new(Self::DESCRIPTOR)?;
         aidl.write(&shout)?;
-        aidl.call(&self.0, 29)?;
+        aidl.call(&self.0, 30)?;
         Ok(())
     }
 
     fn take_back(&self, wish: &Wish) -> ::binder::stub::Answer<()> {
         let mut aidl = ::binder::stub::Outgoing::new(Self::DESCRIPTOR)?;
         aidl.write(&wish)?;
-        aidl.call(&self.0, 30)?;
+        aidl.call(&self.0, 31)?;
         Ok(())
     }
 
@@ -524,7 +532,7 @@ impl ISystem for ISystemProxy {
         aidl.write(&broadcast)?;
         aidl.write(&outcome)?;
         aidl.write(&is_aborted)?;
-        aidl.call(&self.0, 31)?;
+        aidl.call(&self.0, 32)?;
         Ok(())
     }
 
@@ -532,7 +540,7 @@ impl ISystem for ISystemProxy {
         let mut aidl = ::binder::stub::Outgoing::new(Self::DESCRIPTOR)?;
         aidl.write(&names)?;
         aidl.write(&binders)?;
-        aidl.call(&self.0, 32)?;
+        aidl.call(&self.0, 33)?;
         Ok(())
     }
 
@@ -541,14 +549,14 @@ impl ISystem for ISystemProxy {
         aidl.write(&waiter)?;
         aidl.write(&authority)?;
         aidl.write(&is_fast)?;
-        aidl.call(&self.0, 33)?;
+        aidl.call(&self.0, 34)?;
         aidl.read()
     }
 
     fn provider_binder(&self, component: &str) -> ::binder::stub::Answer<Option<::binder::Binder>> {
         let mut aidl = ::binder::stub::Outgoing::new(Self::DESCRIPTOR)?;
         aidl.write(&component)?;
-        aidl.call(&self.0, 34)?;
+        aidl.call(&self.0, 35)?;
         aidl.read()
     }
 
@@ -556,14 +564,14 @@ impl ISystem for ISystemProxy {
         let mut aidl = ::binder::stub::Outgoing::new(Self::DESCRIPTOR)?;
         aidl.write(&component)?;
         aidl.write(&is_fast)?;
-        aidl.call(&self.0, 35)?;
+        aidl.call(&self.0, 36)?;
         Ok(())
     }
 
     fn observe(&self, authorities: &[String]) -> ::binder::stub::Answer<()> {
         let mut aidl = ::binder::stub::Outgoing::new(Self::DESCRIPTOR)?;
         aidl.write(&authorities)?;
-        aidl.call(&self.0, 36)?;
+        aidl.call(&self.0, 37)?;
         Ok(())
     }
 
@@ -571,7 +579,7 @@ impl ISystem for ISystemProxy {
         let mut aidl = ::binder::stub::Outgoing::new(Self::DESCRIPTOR)?;
         aidl.write(&addresses)?;
         aidl.write(&flags)?;
-        aidl.call(&self.0, 37)?;
+        aidl.call(&self.0, 38)?;
         Ok(())
     }
 
@@ -581,14 +589,14 @@ impl ISystem for ISystemProxy {
         aidl.write(&request)?;
         aidl.write(&wish)?;
         aidl.write(&flags)?;
-        aidl.call(&self.0, 38)?;
+        aidl.call(&self.0, 39)?;
         aidl.read()
     }
 
     fn cancel_pending(&self, pending: &::binder::Binder) -> ::binder::stub::Answer<()> {
         let mut aidl = ::binder::stub::Outgoing::new(Self::DESCRIPTOR)?;
         aidl.write(&pending)?;
-        aidl.call(&self.0, 39)?;
+        aidl.call(&self.0, 40)?;
         Ok(())
     }
 
@@ -599,35 +607,35 @@ impl ISystem for ISystemProxy {
         aidl.write(&fill)?;
         aidl.write(&permission)?;
         aidl.write(&result)?;
-        aidl.call(&self.0, 40)?;
+        aidl.call(&self.0, 41)?;
         aidl.read()
     }
 
     fn pending_numbers(&self, pending: &::binder::Binder) -> ::binder::stub::Answer<Vec<i64>> {
         let mut aidl = ::binder::stub::Outgoing::new(Self::DESCRIPTOR)?;
         aidl.write(&pending)?;
-        aidl.call(&self.0, 41)?;
+        aidl.call(&self.0, 42)?;
         aidl.read()
     }
 
     fn creator_of(&self, pending: &::binder::Binder) -> ::binder::stub::Answer<Option<String>> {
         let mut aidl = ::binder::stub::Outgoing::new(Self::DESCRIPTOR)?;
         aidl.write(&pending)?;
-        aidl.call(&self.0, 42)?;
+        aidl.call(&self.0, 43)?;
         aidl.read()
     }
 
     fn pending_wish(&self, pending: &::binder::Binder) -> ::binder::stub::Answer<Option<Wish>> {
         let mut aidl = ::binder::stub::Outgoing::new(Self::DESCRIPTOR)?;
         aidl.write(&pending)?;
-        aidl.call(&self.0, 43)?;
+        aidl.call(&self.0, 44)?;
         aidl.read()
     }
 
     fn post(&self, notice: &Notice) -> ::binder::stub::Answer<()> {
         let mut aidl = ::binder::stub::Outgoing::new(Self::DESCRIPTOR)?;
         aidl.write(&notice)?;
-        aidl.call(&self.0, 44)?;
+        aidl.call(&self.0, 45)?;
         Ok(())
     }
 
@@ -636,20 +644,20 @@ impl ISystem for ISystemProxy {
         aidl.write(&tag)?;
         aidl.write(&id)?;
         aidl.write(&is_of_service)?;
-        aidl.call(&self.0, 45)?;
+        aidl.call(&self.0, 46)?;
         Ok(())
     }
 
     fn withdraw_all(&self) -> ::binder::stub::Answer<()> {
         let mut aidl = ::binder::stub::Outgoing::new(Self::DESCRIPTOR)?;
-        aidl.call(&self.0, 46)?;
+        aidl.call(&self.0, 47)?;
         Ok(())
     }
 
     fn peek(&self, wish: &Wish) -> ::binder::stub::Answer<Option<::binder::Binder>> {
         let mut aidl = ::binder::stub::Outgoing::new(Self::DESCRIPTOR)?;
         aidl.write(&wish)?;
-        aidl.call(&self.0, 47)?;
+        aidl.call(&self.0, 48)?;
         aidl.read()
     }
 
@@ -657,7 +665,7 @@ impl ISystem for ISystemProxy {
         let mut aidl = ::binder::stub::Outgoing::new(Self::DESCRIPTOR)?;
         aidl.write(&pending)?;
         aidl.write(&number)?;
-        aidl.call(&self.0, 48)?;
+        aidl.call(&self.0, 49)?;
         aidl.read()
     }
 
@@ -665,7 +673,7 @@ impl ISystem for ISystemProxy {
         let mut aidl = ::binder::stub::Outgoing::new(Self::DESCRIPTOR)?;
         aidl.write(&pending)?;
         aidl.write(&number)?;
-        aidl.call(&self.0, 49)?;
+        aidl.call(&self.0, 50)?;
         Ok(())
     }
 
@@ -674,7 +682,7 @@ impl ISystem for ISystemProxy {
         aidl.write(&target)?;
         aidl.write(&address)?;
         aidl.write(&flags)?;
-        aidl.call(&self.0, 50)?;
+        aidl.call(&self.0, 51)?;
         Ok(())
     }
 
@@ -683,7 +691,7 @@ impl ISystem for ISystemProxy {
         aidl.write(&target)?;
         aidl.write(&address)?;
         aidl.write(&modes)?;
-        aidl.call(&self.0, 51)?;
+        aidl.call(&self.0, 52)?;
         Ok(())
     }
 
@@ -693,7 +701,7 @@ impl ISystem for ISystemProxy {
         aidl.write(&pid)?;
         aidl.write(&user)?;
         aidl.write(&flags)?;
-        aidl.call(&self.0, 52)?;
+        aidl.call(&self.0, 53)?;
         aidl.read()
     }
 
@@ -701,7 +709,7 @@ impl ISystem for ISystemProxy {
         let mut aidl = ::binder::stub::Outgoing::new(Self::DESCRIPTOR)?;
         aidl.write(&address)?;
         aidl.write(&modes)?;
-        aidl.call(&self.0, 53)?;
+        aidl.call(&self.0, 54)?;
         Ok(())
     }
 
@@ -709,14 +717,14 @@ impl ISystem for ISystemProxy {
         let mut aidl = ::binder::stub::Outgoing::new(Self::DESCRIPTOR)?;
         aidl.write(&address)?;
         aidl.write(&modes)?;
-        aidl.call(&self.0, 54)?;
+        aidl.call(&self.0, 55)?;
         aidl.read()
     }
 
     fn kept_addresses(&self, is_of_others: bool) -> ::binder::stub::Answer<Vec<Kept>> {
         let mut aidl = ::binder::stub::Outgoing::new(Self::DESCRIPTOR)?;
         aidl.write(&is_of_others)?;
-        aidl.call(&self.0, 55)?;
+        aidl.call(&self.0, 56)?;
         aidl.read()
     }
 }
@@ -837,6 +845,17 @@ impl<T: ISystem> ISystemStub<T> {
         let arg0: i32 = ::binder::stub::Read::read(data)?;
         let arg1: i64 = ::binder::stub::Read::read(data)?;
         ISystem::tell(&self.0, arg0, arg1)?;
+        Ok(())
+    }
+
+    fn serve_stopped(
+        &self,
+        data: &mut ::binder::Parcel,
+        _reply: &mut ::binder::Parcel,
+    ) -> ::binder::stub::Answer<()> {
+        let arg0: i64 = ::binder::stub::Read::read(data)?;
+        let arg1: Wish = ::binder::stub::Read::read(data)?;
+        ISystem::stopped(&self.0, arg0, &arg1)?;
         Ok(())
     }
 
@@ -1400,53 +1419,54 @@ impl<T: ISystem> ::binder::Service for ISystemStub<T> {
             6 => Self::serve_finish_activity,
             7 => Self::serve_finish_started,
             8 => Self::serve_tell,
-            9 => Self::serve_ask,
-            10 => Self::serve_component_of,
-            11 => Self::serve_start_service,
-            12 => Self::serve_stop_service,
-            13 => Self::serve_stop_service_self,
-            14 => Self::serve_bind_service,
-            15 => Self::serve_unbind_service,
-            16 => Self::serve_publish,
-            17 => Self::serve_unbound,
-            18 => Self::serve_service_done,
-            19 => Self::serve_set_foreground,
-            20 => Self::serve_binder_of,
-            21 => Self::serve_describe,
-            22 => Self::serve_query,
-            23 => Self::serve_provider_of,
-            24 => Self::serve_packages_of,
-            25 => Self::serve_has,
-            26 => Self::serve_register,
-            27 => Self::serve_unregister,
-            28 => Self::serve_staying,
-            29 => Self::serve_broadcast,
-            30 => Self::serve_take_back,
-            31 => Self::serve_received,
-            32 => Self::serve_publish_providers,
-            33 => Self::serve_acquire_provider,
-            34 => Self::serve_provider_binder,
-            35 => Self::serve_hold_provider,
-            36 => Self::serve_observe,
-            37 => Self::serve_changed,
-            38 => Self::serve_pending,
-            39 => Self::serve_cancel_pending,
-            40 => Self::serve_send_pending,
-            41 => Self::serve_pending_numbers,
-            42 => Self::serve_creator_of,
-            43 => Self::serve_pending_wish,
-            44 => Self::serve_post,
-            45 => Self::serve_withdraw,
-            46 => Self::serve_withdraw_all,
-            47 => Self::serve_peek,
-            48 => Self::serve_watch_pending,
-            49 => Self::serve_unwatch_pending,
-            50 => Self::serve_grant_address,
-            51 => Self::serve_revoke_address,
-            52 => Self::serve_has_address,
-            53 => Self::serve_keep_address,
-            54 => Self::serve_release_address,
-            55 => Self::serve_kept_addresses,
+            9 => Self::serve_stopped,
+            10 => Self::serve_ask,
+            11 => Self::serve_component_of,
+            12 => Self::serve_start_service,
+            13 => Self::serve_stop_service,
+            14 => Self::serve_stop_service_self,
+            15 => Self::serve_bind_service,
+            16 => Self::serve_unbind_service,
+            17 => Self::serve_publish,
+            18 => Self::serve_unbound,
+            19 => Self::serve_service_done,
+            20 => Self::serve_set_foreground,
+            21 => Self::serve_binder_of,
+            22 => Self::serve_describe,
+            23 => Self::serve_query,
+            24 => Self::serve_provider_of,
+            25 => Self::serve_packages_of,
+            26 => Self::serve_has,
+            27 => Self::serve_register,
+            28 => Self::serve_unregister,
+            29 => Self::serve_staying,
+            30 => Self::serve_broadcast,
+            31 => Self::serve_take_back,
+            32 => Self::serve_received,
+            33 => Self::serve_publish_providers,
+            34 => Self::serve_acquire_provider,
+            35 => Self::serve_provider_binder,
+            36 => Self::serve_hold_provider,
+            37 => Self::serve_observe,
+            38 => Self::serve_changed,
+            39 => Self::serve_pending,
+            40 => Self::serve_cancel_pending,
+            41 => Self::serve_send_pending,
+            42 => Self::serve_pending_numbers,
+            43 => Self::serve_creator_of,
+            44 => Self::serve_pending_wish,
+            45 => Self::serve_post,
+            46 => Self::serve_withdraw,
+            47 => Self::serve_withdraw_all,
+            48 => Self::serve_peek,
+            49 => Self::serve_watch_pending,
+            50 => Self::serve_unwatch_pending,
+            51 => Self::serve_grant_address,
+            52 => Self::serve_revoke_address,
+            53 => Self::serve_has_address,
+            54 => Self::serve_keep_address,
+            55 => Self::serve_release_address,
+            56 => Self::serve_kept_addresses,
             _ => return Err(::binder::CallError::UnknownTransaction),
         };
         let both = (data, reply);

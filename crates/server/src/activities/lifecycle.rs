@@ -6,7 +6,7 @@
 
 use super::record::{RESULT_CANCELED, Record, State, Then, Visit};
 use super::{Activities, LAUNCHES_MAX, STOPPING_MAX};
-use crate::{ActivityId, Cx, Effect, ProcessId, Question, TaskId};
+use crate::{ActivityId, Cx, Effect, Payload, ProcessId, Question, TaskId};
 
 impl Activities {
     /// `onPause` has returned, or did not in time.
@@ -24,6 +24,7 @@ impl Activities {
     pub fn resumed(&mut self, id: ActivityId, cx: &mut Cx<'_>) {
         if let Some(record) = self.records.get_mut(&id) {
             record.failed_launches = 0;
+            record.saved = None;
             answered(id, record, cx);
         }
         if self.waiting_to_stop().len() > STOPPING_MAX {
@@ -31,9 +32,10 @@ impl Activities {
         }
     }
 
-    /// `onStop` has returned.
-    pub fn stopped(&mut self, id: ActivityId, cx: &mut Cx<'_>) {
-        if let Some(record) = self.records.get(&id) {
+    /// `onStop` has returned, and this was saved.
+    pub fn stopped(&mut self, id: ActivityId, saved: Option<Payload>, cx: &mut Cx<'_>) {
+        if let Some(record) = self.records.get_mut(&id) {
+            record.saved = saved.filter(|_| record.state == State::Stopped);
             answered(id, record, cx);
         }
     }
@@ -228,6 +230,8 @@ impl Activities {
                 return true;
             }
             visit.create = Some(record.payload);
+            // It stays until it is resumed: this process may die sooner.
+            visit.saved = record.saved;
         }
         visit.results = std::mem::take(&mut record.results);
         visit.intents = std::mem::take(&mut record.intents);

@@ -99,7 +99,8 @@ impl Activities {
         self.records.values().flat_map(|it| {
             let results = it.results.iter().filter_map(|it| it.data);
             let intents = it.intents.iter().copied();
-            std::iter::once(it.payload).chain(results).chain(intents)
+            let own = std::iter::once(it.payload).chain(it.saved);
+            own.chain(results).chain(intents)
         })
     }
 

@@ -115,6 +115,8 @@ pub const RESULT_CANCELED: i32 = 0;
 pub struct Visit {
     /// It is made, by this intent.
     pub create: Option<Payload>,
+    /// What it has saved, where it was made before in a process that is gone.
+    pub saved: Option<Payload>,
     /// It is made anew where it is.
     pub is_relaunch: bool,
     /// It is to end.
@@ -128,13 +130,14 @@ pub struct Visit {
 }
 
 impl Visit {
-    /// As an application's process reads it: which, made by what, made anew, to end, where to; then
-    /// results and intents, each behind their count.
+    /// As an application's process reads it: which, made by what, with what saved, made anew, to
+    /// end, where to; then results and intents, each behind their count.
     pub fn numbers(&self, activity: ActivityId) -> Vec<i64> {
         let number = |it: Option<Payload>| it.map_or(0, |it| it.0.cast_signed());
         let mut numbers = vec![
             activity.0.cast_signed(),
             number(self.create),
+            number(self.saved),
             self.is_relaunch.into(),
             self.is_finishing.into(),
             self.then as i64,
@@ -152,7 +155,8 @@ impl Visit {
     pub fn payloads(&self) -> impl Iterator<Item = Payload> + '_ {
         let results = self.results.iter().filter_map(|it| it.data);
         let intents = self.intents.iter().copied();
-        self.create.into_iter().chain(results).chain(intents)
+        let made = self.create.into_iter().chain(self.saved);
+        made.chain(results).chain(intents)
     }
 }
 
@@ -202,6 +206,8 @@ pub struct Record {
     pub process: Option<ProcessId>,
     /// What the process was last asked for.
     pub state: State,
+    /// What it saved when it stopped, until it is in front again.
+    pub saved: Option<Payload>,
     /// It is to end.
     pub is_finishing: bool,
     /// It is finished as soon as another one is in front.

@@ -394,6 +394,7 @@ impl Activities {
             payload,
             process: None,
             state: State::Absent,
+            saved: None,
             is_finishing: false,
             result_to: launch.result_to,
             results: Vec::new(),

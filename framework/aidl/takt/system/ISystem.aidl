@@ -31,7 +31,6 @@ interface ISystem {
     /** What an activity's process says of it, and what it asks for. */
     const int RESUMED = 0;
     const int PAUSED = 1;
-    const int STOPPED = 2;
     const int IDLE = 3;
     const int RELAUNCH = 4;
     const int FINISH_AFFINITY = 5;
@@ -80,6 +79,9 @@ interface ISystem {
     void finishStarted(long activity, int request);
 
     void tell(int what, long activity);
+
+    /** An activity's onStop has returned, and this is what it saved; without bytes it is nothing. */
+    void stopped(long activity, in Wish saved);
 
     long ask(int what, long activity);
 

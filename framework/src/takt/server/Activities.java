@@ -218,7 +218,7 @@ final class Activities implements Served {
         process.watchdog.answered(token);
         Record record = byToken(token);
         if (record != null) {
-            stack.stopped(record.id);
+            stack.stopped(record.id, state);
         }
     }
 
@@ -355,6 +355,7 @@ final class Activities implements Served {
         while (steps.hasNext()) {
             long id = steps.next();
             long created = steps.next();
+            long saved = steps.next();
             Record record = records.get(id);
             if (record == null && created != 0) {
                 record = made(id, parcels.remove(created));
@@ -366,7 +367,7 @@ final class Activities implements Served {
             List<ReferrerIntent> intents = intents(record, steps);
             ClientTransaction transaction = ClientTransaction.obtain(process.thread());
             if (created != 0) {
-                transaction.addTransactionItem(launch(record));
+                transaction.addTransactionItem(launch(record, parcels.remove(saved)));
             }
             if (isRelaunch) {
                 MergedConfiguration both = new MergedConfiguration(configuration, configuration);
@@ -402,10 +403,12 @@ final class Activities implements Served {
         return intents;
     }
 
-    private LaunchActivityItem launch(Record record) {
+    /** With what an earlier one saved; null if there was none. */
+    private LaunchActivityItem launch(Record record, Intent saved) {
         Configuration configuration = AppProcess.configuration();
+        Bundle state = saved == null ? null : saved.getExtras();
         return LaunchActivityItem.obtain(record.token, record.intent, ++idents, record.info, configuration,
-                configuration, 0, null, null, AppProcess.STATE, null, null, null, null, null, true, null,
+                configuration, 0, null, null, AppProcess.STATE, state, null, null, null, null, true, null,
                 record.token, controller, record.token, false, null, null, new ActivityWindowInfo());
     }
 

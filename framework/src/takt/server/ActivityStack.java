@@ -3,7 +3,9 @@ package takt.server;
 
 import android.content.ComponentName;
 import android.content.Intent;
+import android.os.Bundle;
 import android.os.RemoteException;
+import android.util.Log;
 import takt.system.ISystem;
 
 /**
@@ -92,8 +94,16 @@ final class ActivityStack {
         tell(ISystem.PAUSED, id);
     }
 
-    void stopped(long id) {
-        tell(ISystem.STOPPED, id);
+    /** What it saved comes back with its next start, if its process ends before. */
+    void stopped(long id, Bundle saved) {
+        answer(() -> {
+            try {
+                system.stopped(id, Wishes.of(saved));
+            } catch (IllegalArgumentException e) {
+                Log.w("Takt", "what an activity saved is not kept: " + e.getMessage());
+            }
+            return null;
+        });
     }
 
     /** The looper had nothing more to do. */
