@@ -82,7 +82,6 @@ public final class AppProcess {
     private final SystemBroadcasts broadcasts;
     private final SystemSenders senders;
     private final Alarms alarms;
-    /** Null: this package is the only one. */
     private final OtherPackages others;
     private IApplicationThread thread;
     private boolean isStarted;
@@ -95,7 +94,7 @@ public final class AppProcess {
         watchdog = new Watchdog(answerMillis, owner::onNotResponding);
         notifications = new Notifications(installed, shared);
         activities = new Activities(this, link);
-        others = shared == null ? null : new OtherPackages(shared);
+        others = new OtherPackages(link, installed);
         services = new SystemServices(this, link);
         broadcasts = new SystemBroadcasts(this, link);
         senders = new SystemSenders(this, link, broadcasts);
@@ -178,7 +177,7 @@ public final class AppProcess {
      * Where there is a system server, that knows.
      */
     public int checkPermission(String permission, int pid, int uid) throws RemoteException {
-        if (permission != null && others != null) {
+        if (permission != null && !link.isHosted()) {
             return others.check(permission, pid, uid);
         }
         boolean isGranted = permission == null || installed.asksFor(permission);

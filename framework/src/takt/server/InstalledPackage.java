@@ -2,7 +2,6 @@
 package takt.server;
 
 import android.content.ComponentName;
-import android.content.Intent;
 import android.content.IntentFilter;
 import android.content.pm.ActivityInfo;
 import android.content.pm.ApplicationInfo;
@@ -270,33 +269,6 @@ public final class InstalledPackage {
             }
         }
         return null;
-    }
-
-    /** The enabled components of a kind that an intent reaches. */
-    List<Component> matching(String kind, Intent intent) {
-        List<Component> found = new ArrayList<>();
-        for (Component component : components) {
-            if (component.is(kind) && component.info.isEnabled() && reaches(intent, component)) {
-                found.add(component);
-            }
-        }
-        return found;
-    }
-
-    private boolean reaches(Intent intent, Component component) {
-        if (intent.getComponent() != null) {
-            return intent.getComponent().equals(component.name());
-        }
-        if (intent.getPackage() != null && !intent.getPackage().equals(info.packageName)) {
-            return false;
-        }
-        for (IntentFilter filter : component.filters) {
-            if (filter.match(intent.getAction(), intent.getType(), intent.getScheme(), intent.getData(),
-                    intent.getCategories(), "Takt") >= 0) {
-                return true;
-            }
-        }
-        return false;
     }
 
     /** The provider of an authority; null if there is none. */

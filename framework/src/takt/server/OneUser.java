@@ -27,7 +27,6 @@ import java.io.IOException;
 final class OneUser {
     private OneUser() {}
 
-    /** Without {@code others} the package is the only one. */
     static void register(InstalledPackage installed, OtherPackages others) {
         ServiceRegistry.add(Context.USER_SERVICE, LocalInterface.binder(IUserManager.class, new User()));
         ServiceRegistry.add("mount", LocalInterface.binder(IStorageManager.class, new Storage(installed)));
@@ -198,7 +197,7 @@ final class OneUser {
         /** Is the package this user's? Where packages have no user of their own, each may be. */
         public int checkPackage(int uid, String name) throws RemoteException {
             boolean isOwn = uid == Process.myUid() && name.equals(installed.info.packageName);
-            InstalledPackage found = isOwn || others == null ? null : others.named(name);
+            InstalledPackage found = isOwn ? null : others.named(name);
             boolean isIts = found != null && (found.application.uid == uid || uid == Process.myUid());
             return isOwn || isIts ? AppOpsManager.MODE_ALLOWED : AppOpsManager.MODE_ERRORED;
         }

@@ -13,16 +13,26 @@ import org.json.JSONException;
 import org.json.JSONObject;
 import takt.system.ISystem;
 
-/** Packages that {@code takt system} has installed; each is asked for, as it may change. */
+/**
+ * Packages that the system server knows. All but this process's own are asked for each time, as
+ * they may change.
+ */
 final class OtherPackages {
+    private final SystemLink link;
     private final ISystem system;
+    private final InstalledPackage own;
 
-    OtherPackages(ISystem system) {
-        this.system = system;
+    OtherPackages(SystemLink link, InstalledPackage own) {
+        this.link = link;
+        system = link.system();
+        this.own = own;
     }
 
     /** What its manifest says; null if it is not installed. */
     InstalledPackage named(String name) throws RemoteException {
+        if (name.equals(own.info.packageName)) {
+            return own;
+        }
         String text = system.describe(name);
         try {
             return text == null ? null : new InstalledPackage(new JSONObject(text));
@@ -31,10 +41,10 @@ final class OtherPackages {
         }
     }
 
-    /** The same, with what the flags ask for alone. */
+    /** The same, of another package with what the flags ask for alone. */
     InstalledPackage named(String name, long flags) throws RemoteException {
         InstalledPackage found = named(name);
-        if (found != null) {
+        if (found != null && found != own) {
             trim(found, flags);
         }
         return found;
@@ -117,6 +127,10 @@ final class OtherPackages {
 
     /** Null if it is nobody's. */
     String[] ofUser(int uid) throws RemoteException {
+        if (link.isHosted()) {
+            // The server's users are no users of the kernel's.
+            return null;
+        }
         String[] names = system.packagesOf(true, uid);
         return names.length == 0 ? null : names;
     }

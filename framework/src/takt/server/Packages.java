@@ -17,12 +17,11 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * IPackageManager: a world with one package under {@code takt run}, and with all that are installed
- * under {@code takt system}. Every package sees every other.
+ * IPackageManager: what the system server has installed, which is one package under {@code takt
+ * run}. Every package sees every other.
  */
 final class Packages {
     private final InstalledPackage installed;
-    /** Null: there are no others. */
     private final OtherPackages others;
 
     Packages(InstalledPackage installed, OtherPackages others) {
@@ -35,7 +34,7 @@ final class Packages {
         if (isOwn(name)) {
             return installed.info;
         }
-        InstalledPackage other = others == null ? null : others.named(name, flags);
+        InstalledPackage other = others.named(name, flags);
         return other == null ? null : other.info;
     }
 
@@ -44,7 +43,7 @@ final class Packages {
         if (isOwn(name)) {
             return new ApplicationInfo(installed.application);
         }
-        InstalledPackage other = others == null ? null : others.named(name, flags);
+        InstalledPackage other = others.named(name, flags);
         return other == null ? null : other.application;
     }
 
@@ -71,7 +70,7 @@ final class Packages {
     /** Null for an authority of nobody. */
     public ProviderInfo resolveContentProvider(String authority, long flags, int user) throws RemoteException {
         ProviderInfo own = installed.provider(authority);
-        if (own != null || others == null) {
+        if (own != null) {
             return own;
         }
         InstalledPackage.Component other = others.provider(authority);
@@ -117,7 +116,7 @@ final class Packages {
     }
 
     private List<InstalledPackage> all(long flags) throws RemoteException {
-        return others == null ? List.of(installed) : others.all(flags);
+        return others.all(flags);
     }
 
     /** The process's own user runs the package; under the system server each package has one. */
@@ -125,7 +124,7 @@ final class Packages {
         if (uid == installed.application.uid) {
             return new String[] {installed.info.packageName};
         }
-        return others == null ? null : others.ofUser(uid);
+        return others.ofUser(uid);
     }
 
     /** As getPackagesForUid. */
@@ -141,11 +140,11 @@ final class Packages {
 
     /** What the manifest asks for is granted. */
     public int checkPermission(String permission, String name, int user) throws RemoteException {
-        if (!isOwn(name) && others != null) {
-            return others.check(permission, name);
-        }
-        boolean isGranted = isOwn(name) && installed.asksFor(permission);
-        return isGranted ? PackageManager.PERMISSION_GRANTED : PackageManager.PERMISSION_DENIED;
+        return isOwn(name) ? own(permission) : others.check(permission, name);
+    }
+
+    private int own(String permission) {
+        return installed.asksFor(permission) ? PackageManager.PERMISSION_GRANTED : PackageManager.PERMISSION_DENIED;
     }
 
     /** As the manifest says. */
@@ -185,15 +184,13 @@ final class Packages {
             InstalledPackage.Component component = installed.named(kind, name.getClassName());
             return component == null ? null : component.info;
         }
-        InstalledPackage.Component other = others == null ? null : others.component(kind, name);
+        InstalledPackage.Component other = others.component(kind, name);
         return other == null ? null : other.info;
     }
 
     private List<ResolveInfo> query(String kind, Intent intent, String type, long flags) throws RemoteException {
-        List<InstalledPackage.Component> components =
-                others == null ? installed.matching(kind, intent) : others.query(kind, intent, type, flags);
         List<ResolveInfo> found = new ArrayList<>();
-        for (InstalledPackage.Component component : components) {
+        for (InstalledPackage.Component component : others.query(kind, intent, type, flags)) {
             ResolveInfo resolved = new ResolveInfo();
             if (component.info instanceof ServiceInfo service) {
                 resolved.serviceInfo = service;
