@@ -7,6 +7,7 @@
 //! - [`Hosted`]: a server inside the one process that it is for.
 //! - `queue`: the steps of a process, and what of them outlives it.
 //! - [`payloads`]: intents, as their senders have them.
+//! - [`Alarms`]: which PendingIntent is sent when, by whoever has a clock ([`Times`]).
 //! - `contents`, [`senders`]: the binders of providers and of PendingIntents.
 //! - [`place`]: where packages lie.
 //!
@@ -14,6 +15,7 @@
 //! that it fetches from, and a binder is handed on in an answer.
 #![forbid(unsafe_code)]
 
+mod alarms;
 mod calls;
 mod contents;
 mod hosted;
@@ -23,6 +25,7 @@ mod queue;
 pub mod senders;
 mod state;
 
+pub use alarms::{Alarms, Times};
 pub use calls::{Agent, ISystemStub, Keeper, TooManyGrants, Whole, Wish, asked};
 pub use contents::Contents;
 pub use hosted::{HostError, Hosted};

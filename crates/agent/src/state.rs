@@ -15,6 +15,7 @@ use server::{
     ServiceId,
 };
 
+use crate::alarms::Alarms;
 use crate::calls::{IApp as _, IAppProxy, ISystemProxy, Step, Wish};
 use crate::contents::Contents;
 use crate::payloads::{Payloads, TooMuch, binders, component, flat, size};
@@ -81,6 +82,8 @@ pub struct State {
     /// What providers are called by, and who observes what.
     pub contents: Contents,
     pub(crate) senders: Senders,
+    /// What is sent when.
+    pub alarms: Alarms,
     /// Steps of processes that the kernel does not have yet.
     early: BTreeMap<ProcessId, Queue>,
     wakes: BTreeSet<u64>,

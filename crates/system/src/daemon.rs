@@ -33,6 +33,7 @@ use server::packages::{InstallError, Settings};
 use server::processes::Limits;
 use server::store::{Store, StoreError};
 use server::{Death, ProcessId, ProcessKey};
+use timer::AlarmClock;
 
 use crate::disk::RealDisk;
 use crate::door::Door;
@@ -222,6 +223,7 @@ pub struct Daemon {
     _stop: StopBell,
     kept: BTreeMap<ProcessId, Kept>,
     sweeps: Sweeps,
+    alarms: Arc<AlarmClock>,
     template: Option<Template>,
     template_again: Again,
     /// The door is not heard until then.
@@ -267,6 +269,8 @@ pub fn open(options: &Options, host: Arc<dyn Host>) -> Result<Daemon, SystemErro
         bell: Bell::new().map_err(machine)?,
         binder,
     });
+    let alarms = crate::alarms::begin(&shared);
+    let alarms = alarms.map_err(|it| SystemError::Machine(it.to_string()))?;
     let root = shared.binder.add(ISystemStub(Agent(Arc::clone(&shared))));
     shared.binder.set_root(Some(root));
     for (fd, number, hearing) in [
@@ -283,6 +287,7 @@ pub fn open(options: &Options, host: Arc<dyn Host>) -> Result<Daemon, SystemErro
         _stop: stop,
         kept: BTreeMap::new(),
         sweeps: Sweeps::default(),
+        alarms,
         template: None,
         template_again: Again::default(),
         shut_until: None,
@@ -446,6 +451,7 @@ impl Daemon {
 
     /// Processes end with this one anyway; here their ends are waited for.
     fn end(mut self) {
+        self.alarms.close();
         if let Some(template) = self.template.take() {
             template.end();
         }

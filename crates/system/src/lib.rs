@@ -11,6 +11,7 @@
 //!   running.
 #![forbid(unsafe_code)]
 
+mod alarms;
 pub mod bridge;
 pub mod client;
 pub mod daemon;

@@ -10,7 +10,7 @@ use std::sync::atomic::AtomicUsize;
 use std::sync::atomic::Ordering::{AcqRel, Acquire};
 
 use agent::payloads::flat;
-use agent::{Wish, asked};
+use agent::{State, Wish, asked};
 use apk::Apk;
 use intent::{Component, Intent};
 use rt::clock::{Clock, Monotonic};
@@ -123,7 +123,11 @@ fn install(shared: &Shared, file: Option<OwnedFd>) -> Outcome {
     let settings = settings.ok_or("it is not there after its install")?;
     put(&mut store, &settings)?;
     let version = settings.version;
-    let installed = shared.with(|it| it.server.install(candidate, Monotonic.now_ns()));
+    let installed = shared.with(|it| {
+        let installed = it.server.install(candidate, Monotonic.now_ns());
+        end_alarms(it, None);
+        installed
+    });
     match installed.map_err(refused)? {
         Installed::New(uid) => Ok(format!("installed {name} {version}, user {uid}")),
         Installed::Replaced(uid) => Ok(format!("replaced {name} by {version}, user {uid}")),
@@ -154,7 +158,10 @@ fn uninstall(shared: &Shared, package: &str) -> Outcome {
             return Err(error.to_string());
         }
     }
-    shared.with(|it| it.server.uninstall(package, Monotonic.now_ns()));
+    shared.with(|it| {
+        it.server.uninstall(package, Monotonic.now_ns());
+        end_alarms(it, None);
+    });
     Ok(format!("uninstalled {package}"))
 }
 
@@ -174,7 +181,10 @@ fn stopped(shared: &Shared, package: &str) -> Result<usize, String> {
             .into_iter()
             .filter(|id| it.running.contains_key(id))
             .collect();
-        (it.server.force_stop(package, now), own)
+        let uid = it.server.packages.get(package).map(|it| it.settings.uid);
+        let is_there = it.server.force_stop(package, now);
+        end_alarms(it, uid);
+        (is_there, own)
     });
     if !is_there {
         return Err(not_installed(package));
@@ -187,6 +197,13 @@ fn stopped(shared: &Shared, package: &str) -> Result<usize, String> {
         Monotonic.sleep_until(Monotonic.now_ns() + LOOK_NS);
     }
     Ok(ending.len())
+}
+
+/// Alarms go with their user, and with what they send.
+fn end_alarms(world: &mut World, uid: Option<u32>) {
+    let state: &mut State = world;
+    let pending = &state.server.pending;
+    state.alarms.end(uid, |it| pending.peek(it).is_some());
 }
 
 fn not_installed(package: &str) -> String {
@@ -556,8 +573,9 @@ fn dumped(state: &World) -> String {
     let _ = writeln!(
         text,
         "receivers of code: {receivers}\nordered broadcasts: {ordered}, sticky: {sticky}\n\
-         pending intents: {}\nproviders: {}, changes nobody heard of: {}",
+         pending intents: {}\nalarms: {}\nproviders: {}, changes nobody heard of: {}",
         server.pending.len(),
+        state.alarms.len(),
         server.providers.len(),
         state.contents.lost
     );

@@ -3,6 +3,7 @@
 //! AOSP's, on random scripts without windows.
 
 use e2e::apps::{WAYS, ask_class, run, said};
+use e2e::world::World;
 use fastrand::Rng;
 use server::alarms::{Alarm, AlarmId, Class, Trigger};
 use server::{Alarms, Payload};
@@ -46,6 +47,38 @@ fn alarms_come_as_they_were_asked_for() {
         assert_eq!(said[..said.len() - 1], SAID, "{way:?}");
         assert_eq!(run.code, 0, "{way:?}");
     }
+}
+
+const ALARMS: &str = "org.example.alarms";
+
+/// Under the server an alarm comes to a new process where the old one was killed, and ends with its
+/// package.
+#[test]
+fn an_alarm_outlives_its_process() {
+    let world = World::begin();
+    world.install("alarms");
+    world.said(&["am", "startservice", "-n", "org.example.alarms/.Sleeper"]);
+    world.await_line(ALARMS, "Alarms", "done");
+    let said = world.log(ALARMS, "Alarms");
+    assert_eq!(said[..said.len() - 1], SAID);
+    let late = ["am", "startservice", "-n", "org.example.alarms/.Late"];
+    world.said(&late);
+    world.await_line(ALARMS, "Late", "set, next true true");
+    let pid = world.pid(ALARMS);
+    let killed = std::process::Command::new("kill")
+        .args(["-9", &pid.to_string()])
+        .status();
+    assert!(killed.expect("kill is there").success());
+    world.await_line(ALARMS, "Bell", "late 1");
+    assert_ne!(world.pid(ALARMS), pid);
+    let has = |count: usize| {
+        world
+            .said(&["dumpsys"])
+            .contains(&format!("\nalarms: {count}\n"))
+    };
+    assert!(has(1), "the alarm clock");
+    world.said(&["am", "force-stop", ALARMS]);
+    assert!(has(0));
 }
 
 /// A script as AOSP's side reads it, and what ours answers.

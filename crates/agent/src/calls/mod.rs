@@ -5,6 +5,7 @@
 //! services and connections alone; another's number is passed over.
 
 mod activities;
+mod alarms;
 mod broadcasts;
 mod grants;
 mod notices;
@@ -33,8 +34,9 @@ use server::{ActivityId, ConnectionId, Payload, ProcessId, ServiceId};
 
 pub(crate) use broadcasts::FOREGROUND;
 pub use grants::{TooMany as TooManyGrants, asked};
+use pending::Sending;
 pub(crate) use stubs::{
-    IApp, IAppProxy, ISystem, ISystemProxy, Kept, Notice, Outcome, Receiver, Shout, Step,
+    IApp, IAppProxy, ISystem, ISystemProxy, Kept, Notice, Outcome, Receiver, Shout, Step, Timed,
 };
 pub use stubs::{ISystemStub, Whole, Wish};
 
@@ -372,8 +374,14 @@ impl<K: Keeper> ISystem for Agent<K> {
         permission: Option<&str>,
         result: i64,
     ) -> Answer<i32> {
-        let priority = callers_priority();
-        self.with(|it| it.send_pending(pending, fill, permission, (code, result, priority)))
+        let how = Sending {
+            permission,
+            code,
+            result,
+            priority: callers_priority(),
+            alarm_count: 0,
+        };
+        self.with(|it| it.send_pending(pending, fill, &how))
     }
 
     fn pending_numbers(&self, pending: &Binder) -> Answer<Vec<i64>> {
@@ -433,6 +441,29 @@ impl<K: Keeper> ISystem for Agent<K> {
             K::grants_changed(&self.0);
         }
         Ok(is_there)
+    }
+
+    fn set_alarm(&self, operation: &Binder, timed: &Timed) -> Answer<()> {
+        self.with(|it| it.set_alarm(operation, timed))
+    }
+
+    fn remove_alarm(&self, operation: &Binder) -> Answer<()> {
+        self.with(|it| {
+            it.remove_alarm(operation);
+            Ok(())
+        })
+    }
+
+    fn remove_alarms(&self) -> Answer<()> {
+        self.with(|it| {
+            it.remove_alarms();
+            Ok(())
+        })
+    }
+
+    fn next_clock(&self) -> Answer<Option<Timed>> {
+        let make = || self.0.make_sender();
+        self.with(|it| Ok(it.next_clock(make)))
     }
 
     fn kept_addresses(&self, is_of_others: bool) -> Answer<Vec<Kept>> {

@@ -3,6 +3,7 @@
 
 use binder::Binder;
 use binder::stub::Answer;
+use server::PendingId;
 use server::broadcasts::{Outcome, Sender, Shout};
 use server::grants::{MODES, PERSISTABLE, PREFIX};
 use server::pending::{IMMUTABLE, Pending, PendingKind};
@@ -80,6 +81,21 @@ fn fill(wish: &mut Wish, by: &Wish, flags: u32) {
     wish.fill_flags = flags.cast_signed();
 }
 
+/// How one is sent.
+#[derive(Default)]
+pub(super) struct Sending<'a> {
+    /// What receivers of a broadcast must have.
+    pub(super) permission: Option<&'a str>,
+    /// The result that a broadcast begins with.
+    pub(super) code: i32,
+    /// What its sender calls the result that it waits for; 0 if it does not.
+    pub(super) result: i64,
+    /// Of a broadcast.
+    pub(super) priority: u8,
+    /// How often the alarm has come that sends it; 0 if none does.
+    pub(super) alarm_count: i32,
+}
+
 impl Event<'_> {
     /// The one that a binder stands for; none if it has ended.
     pub(super) fn found(&self, binder: &Binder) -> Option<Pending> {
@@ -115,6 +131,10 @@ impl Event<'_> {
         let found = self.state.senders.find(binder).zip(self.package());
         if let Some((id, package)) = found {
             self.state.server.pending.cancel(id, &package);
+            let is_there = self.state.server.pending.peek(id).is_some();
+            if !is_there {
+                self.state.alarms.remove(id);
+            }
             self.state.keep_senders();
         }
     }
@@ -153,17 +173,20 @@ impl Event<'_> {
         Ok(stored.map(|it| it.wish.clone()))
     }
 
-    /// Sends one in the name of who made it.
     pub(super) fn send_pending(
         &mut self,
         binder: &Binder,
         by: &Wish,
-        permission: Option<&str>,
-        (code, result, priority): (i32, i64, u8),
+        how: &Sending<'_>,
     ) -> Answer<i32> {
-        let Some(id) = self.state.senders.find(binder) else {
-            return Ok(CANCELLED);
-        };
+        match self.state.senders.find(binder) {
+            Some(id) => self.send(id, by, how),
+            None => Ok(CANCELLED),
+        }
+    }
+
+    /// Sends one in the name of who made it.
+    pub(super) fn send(&mut self, id: PendingId, by: &Wish, how: &Sending<'_>) -> Answer<i32> {
         let sent = self.state.server.pending.send(id);
         self.state.keep_senders();
         let package = sent.as_ref().map(|it| it.key.package.as_str());
@@ -177,17 +200,21 @@ impl Event<'_> {
         if sent.is_mutable() && !by.whole.bytes.is_empty() {
             fill(&mut wish, by, sent.flags() & !IMMUTABLE);
         }
+        if sent.is_mutable() {
+            wish.alarm_count = how.alarm_count;
+        }
+        let result = how.result;
         match sent.key.kind {
             PendingKind::Activity => self.send_activity(uid, &wish),
             PendingKind::Broadcast => {
                 let shout = Shout {
                     intent: intent_of(&wish),
                     payload: self.keep(&wish)?,
-                    permissions: permission.map(str::to_owned).into_iter().collect(),
+                    permissions: how.permission.map(str::to_owned).into_iter().collect(),
                     is_ordered: result != 0,
                     is_foreground: wish.flags & FOREGROUND != 0,
                     outcome: Outcome {
-                        code,
+                        code: how.code,
                         ..Outcome::default()
                     },
                     ..Shout::default()
@@ -195,7 +222,7 @@ impl Event<'_> {
                 let sender = Sender {
                     uid,
                     result: (result != 0).then_some((self.process, result)),
-                    priority,
+                    priority: how.priority,
                 };
                 let sent = self.state.server.broadcast(sender, &shout, self.now);
                 sent.map(|_| 0).map_err(|it| full(&it))

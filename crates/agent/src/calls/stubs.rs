@@ -220,6 +220,14 @@ pub trait ISystem: Send + Sync + 'static {
     /// Code 55.
     fn release_address(&self, address: &str, modes: i32) -> ::binder::stub::Answer<bool>;
     /// Code 56.
+    fn set_alarm(&self, operation: &::binder::Binder, timed: &Timed) -> ::binder::stub::Answer<()>;
+    /// Code 57.
+    fn remove_alarm(&self, operation: &::binder::Binder) -> ::binder::stub::Answer<()>;
+    /// Code 58.
+    fn remove_alarms(&self) -> ::binder::stub::Answer<()>;
+    /// Code 59.
+    fn next_clock(&self) -> ::binder::stub::Answer<Option<Timed>>;
+    /// Code 60.
     fn kept_addresses(&self, is_of_others: bool) -> ::binder::stub::Answer<Vec<Kept>>;
 }
 
@@ -721,10 +729,37 @@ impl ISystem for ISystemProxy {
         aidl.read()
     }
 
+    fn set_alarm(&self, operation: &::binder::Binder, timed: &Timed) -> ::binder::stub::Answer<()> {
+        let mut aidl = ::binder::stub::Outgoing::new(Self::DESCRIPTOR)?;
+        aidl.write(&operation)?;
+        aidl.write(&timed)?;
+        aidl.call(&self.0, 56)?;
+        Ok(())
+    }
+
+    fn remove_alarm(&self, operation: &::binder::Binder) -> ::binder::stub::Answer<()> {
+        let mut aidl = ::binder::stub::Outgoing::new(Self::DESCRIPTOR)?;
+        aidl.write(&operation)?;
+        aidl.call(&self.0, 57)?;
+        Ok(())
+    }
+
+    fn remove_alarms(&self) -> ::binder::stub::Answer<()> {
+        let mut aidl = ::binder::stub::Outgoing::new(Self::DESCRIPTOR)?;
+        aidl.call(&self.0, 58)?;
+        Ok(())
+    }
+
+    fn next_clock(&self) -> ::binder::stub::Answer<Option<Timed>> {
+        let mut aidl = ::binder::stub::Outgoing::new(Self::DESCRIPTOR)?;
+        aidl.call(&self.0, 59)?;
+        aidl.read()
+    }
+
     fn kept_addresses(&self, is_of_others: bool) -> ::binder::stub::Answer<Vec<Kept>> {
         let mut aidl = ::binder::stub::Outgoing::new(Self::DESCRIPTOR)?;
         aidl.write(&is_of_others)?;
-        aidl.call(&self.0, 56)?;
+        aidl.call(&self.0, 60)?;
         aidl.read()
     }
 }
@@ -1386,6 +1421,46 @@ impl<T: ISystem> ISystemStub<T> {
         Ok(())
     }
 
+    fn serve_set_alarm(
+        &self,
+        data: &mut ::binder::Parcel,
+        _reply: &mut ::binder::Parcel,
+    ) -> ::binder::stub::Answer<()> {
+        let arg0: ::binder::Binder = ::binder::stub::Read::read(data)?;
+        let arg1: Timed = ::binder::stub::Read::read(data)?;
+        ISystem::set_alarm(&self.0, &arg0, &arg1)?;
+        Ok(())
+    }
+
+    fn serve_remove_alarm(
+        &self,
+        data: &mut ::binder::Parcel,
+        _reply: &mut ::binder::Parcel,
+    ) -> ::binder::stub::Answer<()> {
+        let arg0: ::binder::Binder = ::binder::stub::Read::read(data)?;
+        ISystem::remove_alarm(&self.0, &arg0)?;
+        Ok(())
+    }
+
+    fn serve_remove_alarms(
+        &self,
+        _data: &mut ::binder::Parcel,
+        _reply: &mut ::binder::Parcel,
+    ) -> ::binder::stub::Answer<()> {
+        ISystem::remove_alarms(&self.0)?;
+        Ok(())
+    }
+
+    fn serve_next_clock(
+        &self,
+        _data: &mut ::binder::Parcel,
+        reply: &mut ::binder::Parcel,
+    ) -> ::binder::stub::Answer<()> {
+        let result = ISystem::next_clock(&self.0)?;
+        ::binder::stub::Write::write(&result, reply)?;
+        Ok(())
+    }
+
     fn serve_kept_addresses(
         &self,
         data: &mut ::binder::Parcel,
@@ -1466,7 +1541,11 @@ impl<T: ISystem> ::binder::Service for ISystemStub<T> {
             53 => Self::serve_has_address,
             54 => Self::serve_keep_address,
             55 => Self::serve_release_address,
-            56 => Self::serve_kept_addresses,
+            56 => Self::serve_set_alarm,
+            57 => Self::serve_remove_alarm,
+            58 => Self::serve_remove_alarms,
+            59 => Self::serve_next_clock,
+            60 => Self::serve_kept_addresses,
             _ => return Err(::binder::CallError::UnknownTransaction),
         };
         let both = (data, reply);
@@ -1772,6 +1851,56 @@ impl ::binder::stub::Parcelable for Step {
 
 ::binder::parcelable!(Step);
 
+/// `takt.system.Timed`.
+#[derive(Clone, Debug, Default)]
+pub struct Timed {
+    /// `isWall`.
+    pub is_wall: bool,
+    /// `wakes`.
+    pub wakes: bool,
+    /// `at`.
+    pub at: i64,
+    /// `window`.
+    pub window: i64,
+    /// `interval`.
+    pub interval: i64,
+    /// `isClock`.
+    pub is_clock: bool,
+    /// `show`.
+    pub show: Option<::binder::Binder>,
+}
+
+impl ::binder::stub::Parcelable for Timed {
+    fn write_content(&self, parcel: &mut ::binder::Parcel) -> Result<(), ::binder::CallError> {
+        ::binder::stub::write_fields(parcel, |_parcel| {
+            ::binder::stub::Write::write(&self.is_wall, _parcel)?;
+            ::binder::stub::Write::write(&self.wakes, _parcel)?;
+            ::binder::stub::Write::write(&self.at, _parcel)?;
+            ::binder::stub::Write::write(&self.window, _parcel)?;
+            ::binder::stub::Write::write(&self.interval, _parcel)?;
+            ::binder::stub::Write::write(&self.is_clock, _parcel)?;
+            ::binder::stub::Write::write(&self.show, _parcel)?;
+            Ok(())
+        })
+    }
+
+    fn read_content(parcel: &mut ::binder::Parcel) -> Result<Self, ::binder::CallError> {
+        let mut found = Self::default();
+        let fields = ::binder::stub::Fields::begin(parcel)?;
+        fields.read(parcel, &mut found.is_wall)?;
+        fields.read(parcel, &mut found.wakes)?;
+        fields.read(parcel, &mut found.at)?;
+        fields.read(parcel, &mut found.window)?;
+        fields.read(parcel, &mut found.interval)?;
+        fields.read(parcel, &mut found.is_clock)?;
+        fields.read(parcel, &mut found.show)?;
+        fields.end(parcel);
+        Ok(found)
+    }
+}
+
+::binder::parcelable!(Timed);
+
 /// `takt.system.Whole`.
 #[derive(Clone, Debug, Default)]
 pub struct Whole {
@@ -1837,6 +1966,8 @@ pub struct Wish {
     pub fill_flags: i32,
     /// `extras`.
     pub extras: Vec<String>,
+    /// `alarmCount`.
+    pub alarm_count: i32,
     /// `addresses`.
     pub addresses: Vec<String>,
 }
@@ -1856,6 +1987,7 @@ impl ::binder::stub::Parcelable for Wish {
             ::binder::stub::Write::write(&self.fill, _parcel)?;
             ::binder::stub::Write::write(&self.fill_flags, _parcel)?;
             ::binder::stub::Write::write(&self.extras, _parcel)?;
+            ::binder::stub::Write::write(&self.alarm_count, _parcel)?;
             ::binder::stub::Write::write(&self.addresses, _parcel)?;
             Ok(())
         })
@@ -1876,6 +2008,7 @@ impl ::binder::stub::Parcelable for Wish {
         fields.read(parcel, &mut found.fill)?;
         fields.read(parcel, &mut found.fill_flags)?;
         fields.read(parcel, &mut found.extras)?;
+        fields.read(parcel, &mut found.alarm_count)?;
         fields.read(parcel, &mut found.addresses)?;
         fields.end(parcel);
         Ok(found)

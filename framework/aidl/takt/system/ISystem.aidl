@@ -8,6 +8,7 @@ import takt.system.Outcome;
 import takt.system.Receiver;
 import takt.system.Shout;
 import takt.system.Step;
+import takt.system.Timed;
 import takt.system.Wish;
 
 /** What the server answers to an application's process. It knows who calls. */
@@ -219,6 +220,18 @@ interface ISystem {
 
     /** Keeps it no longer; false if nothing is granted there. */
     boolean releaseAddress(String address, int modes);
+
+    /** Has a PendingIntent sent; it is as urgent as the calling thread. Another alarm of it gives way. */
+    void setAlarm(IBinder operation, in Timed timed);
+
+    /** Takes the alarm of a PendingIntent back. */
+    void removeAlarm(IBinder operation);
+
+    /** Takes all of the package back. */
+    void removeAlarms();
+
+    /** The alarm clock of any package that rings first; null without one. */
+    @nullable Timed nextClock();
 
     /** What this package keeps of others' addresses, or others keep of its own. */
     Kept[] keptAddresses(boolean isOfOthers);

@@ -22,6 +22,8 @@ parcelable Wish {
     int fillFlags;
     /** Extras of a person's command: name and text by turns. */
     String[] extras;
+    /** How often the alarm has come that sends it, since it came last; 0 if none does. */
+    int alarmCount;
     /** Addresses in its clip, if its flags grant them. */
     String[] addresses;
 }

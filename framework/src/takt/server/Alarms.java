@@ -10,6 +10,7 @@ import android.app.PendingIntent;
 import android.content.Intent;
 import android.os.Build;
 import android.os.IBinder;
+import android.os.Parcel;
 import android.os.RemoteException;
 import android.os.WorkSource;
 import android.util.Log;
@@ -19,9 +20,14 @@ import java.util.HashSet;
 import java.util.Map;
 import java.util.Set;
 import takt.framework.RealtimeThread;
+import takt.system.ISystem;
+import takt.system.Timed;
 
 /**
  * IAlarmManager: alarms in the order of time, their setter's priority, and arrival.
+ *
+ * <p>Under {@code takt system} the server has the alarms of PendingIntents; those of listeners end
+ * with the process, and stay here.
  *
  * <p>An alarm comes when it was asked for: what Android takes for inexact without a window is exact
  * here, and neither windows nor intervals have a least length. Alarms of real-time threads have a
@@ -40,6 +46,8 @@ final class Alarms {
 
     private final AppProcess process;
     private final SystemSenders senders;
+    /** Who has PendingIntents sent, also when this process has ended; null: this process itself. */
+    private final ISystem system;
     private final Map<Long, Target> byPayload = new HashMap<>();
     private final Map<IBinder, Target> byKey = new HashMap<>();
     /** Listeners that have not said that they are done. */
@@ -50,6 +58,7 @@ final class Alarms {
     Alarms(AppProcess process, SystemSenders senders) {
         this.process = process;
         this.senders = senders;
+        system = senders.link().isHosted() ? null : senders.link().system();
         synchronized (Alarms.class) {
             instance = this;
         }
@@ -58,7 +67,7 @@ final class Alarms {
     /** Sets an alarm; one of the same operation or listener gives way. */
     public void set(String callingPackage, int type, long at, long window, long interval, int flags,
             PendingIntent operation, IAlarmListener listener, String listenerTag, WorkSource workSource,
-            AlarmManager.AlarmClockInfo clock) {
+            AlarmManager.AlarmClockInfo clock) throws RemoteException {
         if ((operation == null) == (listener == null)) {
             Log.w(TAG, "Alarms must either supply a PendingIntent or an AlarmReceiver");
             return;
@@ -71,6 +80,19 @@ final class Alarms {
         }
         boolean isWall = type == AlarmManager.RTC_WAKEUP || type == AlarmManager.RTC;
         boolean wakes = type == AlarmManager.RTC_WAKEUP || type == AlarmManager.ELAPSED_REALTIME_WAKEUP;
+        if (operation != null && system != null) {
+            Timed timed = new Timed();
+            timed.isWall = isWall;
+            timed.wakes = wakes;
+            timed.at = at;
+            timed.window = Math.max(0, window);
+            timed.interval = Math.max(0, interval);
+            timed.isClock = clock != null;
+            timed.show = clock == null || clock.getShowIntent() == null ? null
+                    : clock.getShowIntent().getTarget().asBinder();
+            system.setAlarm(operation.getTarget().asBinder(), timed);
+            return;
+        }
         int priority = RealtimeThread.priority();
         IBinder key = operation == null ? listener.asBinder() : operation.getTarget().asBinder();
         synchronized (this) {
@@ -184,8 +206,10 @@ final class Alarms {
     }
 
     /** Takes back the alarm of an operation or of a listener. */
-    public synchronized void remove(PendingIntent operation, IAlarmListener listener) {
-        if (operation != null) {
+    public synchronized void remove(PendingIntent operation, IAlarmListener listener) throws RemoteException {
+        if (operation != null && system != null) {
+            system.removeAlarm(operation.getTarget().asBinder());
+        } else if (operation != null) {
             forget(operation.getTarget().asBinder());
         }
         if (listener != null) {
@@ -194,20 +218,41 @@ final class Alarms {
     }
 
     /** Takes back all alarms of the one package. */
-    public synchronized void removeAll(String callingPackage) {
+    public synchronized void removeAll(String callingPackage) throws RemoteException {
         if (!callingPackage.equals(process.installed.info.packageName)) {
             throw new SecurityException("Package " + callingPackage + " does not belong to the calling uid");
         }
         Set.copyOf(byKey.keySet()).forEach(this::forget);
+        if (system != null) {
+            system.removeAlarms();
+        }
     }
 
     /** The alarm clock that rings first; null without one. */
-    public synchronized AlarmManager.AlarmClockInfo getNextAlarmClock(int user) {
+    public synchronized AlarmManager.AlarmClockInfo getNextAlarmClock(int user) throws RemoteException {
+        if (system != null) {
+            return known(system.nextClock());
+        }
         return byKey.values().stream()
                 .map(Target::clock)
                 .filter(it -> it != null)
                 .min(Comparator.comparingLong(AlarmManager.AlarmClockInfo::getTriggerTime))
                 .orElse(null);
+    }
+
+    private static AlarmManager.AlarmClockInfo known(Timed timed) {
+        if (timed == null) {
+            return null;
+        }
+        Parcel parcel = Parcel.obtain();
+        try {
+            parcel.writeStrongBinder(timed.show);
+            parcel.setDataPosition(0);
+            PendingIntent show = PendingIntent.readPendingIntentOrNullFromParcel(parcel);
+            return new AlarmManager.AlarmClockInfo(timed.at, show);
+        } finally {
+            parcel.recycle();
+        }
     }
 
     /** From Android 12 on a permission is needed; who runs the application has granted it. */
@@ -228,11 +273,14 @@ final class Alarms {
         return byKey.isEmpty() && running.isEmpty();
     }
 
-    /** Called by {@link AlarmStore#watchClock}: somebody has set the clock. */
+    /** Called by {@link AlarmStore#watchClock}: somebody has set the clock. A server says so too. */
     static void clockChanged() {
         AppProcess process;
         synchronized (Alarms.class) {
             process = instance.process;
+            if (instance.system != null) {
+                return;
+            }
         }
         try {
             process.broadcast(new Intent(Intent.ACTION_TIME_CHANGED)

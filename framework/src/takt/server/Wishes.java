@@ -129,6 +129,9 @@ final class Wishes {
         if (wish.fill.bytes.length > 0) {
             intent.fillIn(whole(wish.fill), wish.fillFlags);
         }
+        if (wish.alarmCount > 0) {
+            intent.putExtra(Intent.EXTRA_ALARM_COUNT, wish.alarmCount);
+        }
         if (wish.component != null) {
             intent.setComponent(ComponentName.unflattenFromString(wish.component));
         }
