@@ -273,7 +273,7 @@ final class Alarms {
         return byKey.isEmpty() && running.isEmpty();
     }
 
-    /** Called by {@link AlarmStore#watchClock}: somebody has set the clock. A server says so too. */
+    /** {@link AlarmStore#watchClock} calls it: somebody has set the clock. A server says so too. */
     static void clockChanged() {
         AppProcess process;
         synchronized (Alarms.class) {
