@@ -154,8 +154,8 @@ mod tests {
     use super::*;
     use crate::calls::{ISystem as _, ISystemProxy, Receiver, Shout, Step, Wish};
 
-    /// As `takt run` describes a package: an activity with an alias, and a service and a receiver that name
-    /// processes of their own.
+    /// As `takt run` describes a package: an activity with an alias, and a service and a receiver
+    /// that name processes of their own.
     const MANIFEST: &str = r#"{"package": "p", "version_code": 1, "uses_permissions": ["x.ASKED"],
         "permissions": [], "features": [], "instrumentation": [], "min_sdk": 26, "target_sdk": 34,
         "application": {"is_enabled": true, "has_code": true, "is_debuggable": false,
