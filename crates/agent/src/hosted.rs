@@ -157,8 +157,8 @@ mod tests {
     use super::*;
     use crate::calls::{ISystem as _, ISystemProxy, Receiver, Shout, Step, Wish};
 
-    /// As `takt run` describes a package: an activity, and a service and a receiver that name
-    /// processes of their own.
+    /// As `takt run` describes a package: an activity with an alias, and a service and a receiver
+    /// that name processes of their own.
     const MANIFEST: &str = r#"{"package": "p", "version_code": 1, "uses_permissions": ["x.ASKED"],
         "permissions": [], "features": [], "instrumentation": [], "min_sdk": 26, "target_sdk": 34,
         "application": {"is_enabled": true, "has_code": true, "is_debuggable": false,
@@ -167,6 +167,11 @@ mod tests {
          "launch": {"mode": 0, "document_mode": 0, "has_no_history": false, "told_changes": 3},
          "authorities": [], "init_order": 0, "intent_filters": [], "meta_data": [],
          "extensions": []},
+        {"kind": "activity-alias", "name": "p.Shown", "target": "p.Main", "is_enabled": true,
+         "is_exported": true, "launch": {"mode": 0, "document_mode": 0, "has_no_history": false,
+         "told_changes": 3}, "authorities": [], "init_order": 0, "intent_filters": [
+         {"priority": 0, "actions": ["show"], "categories": ["android.intent.category.DEFAULT"],
+          "data": []}], "meta_data": [], "extensions": []},
         {"kind": "service", "name": "p.Work", "process": ":work", "is_enabled": true,
          "is_exported": false, "launch": {"mode": 0, "document_mode": 0, "has_no_history": false,
          "told_changes": 3}, "authorities": [], "init_order": 0, "intent_filters": [],
@@ -252,6 +257,22 @@ mod tests {
         // Nobody keeps the time: what was asked leaves no wake behind.
         let wake = it.hosted.with(|state| state.next_wake());
         assert_eq!((wake, it.steps().len()), (None, 0));
+    }
+
+    /// As on Android: the class behind it is made, and the intent says the alias.
+    #[test]
+    fn an_alias_keeps_its_name_in_the_intent() {
+        let it = Alone::new();
+        let show = Wish {
+            action: Some("show".to_owned()),
+            ..Wish::default()
+        };
+        let begun = it.system.start_activity(&show, 0, false, 0).unwrap();
+        let steps = it.steps();
+        let component = steps[0].wishes[0].component.as_deref();
+        assert_eq!(component, Some("p/p.Shown"));
+        let own = it.system.component_of(begun[1]).unwrap();
+        assert_eq!(own.as_deref(), Some("p/p.Main"));
     }
 
     #[test]

@@ -252,6 +252,39 @@ fn a_client_s_death_unbinds() {
     world.effects();
 }
 
+/// Its process ends by itself, with the clients that are in it.
+#[test]
+fn all_services_end_and_no_client_is_told() {
+    let (mut world, _, worker) = World::with_worker();
+    let by = (named("Worker"), Payload(2));
+    let bound = world
+        .server
+        .bind_service(world.client, by, AUTO_CREATE, 0)
+        .expect("room");
+    world.told(|it, cx| it.published(worker, &named("Worker"), cx));
+    let intent = Payload(2);
+    let bind = ServiceStep::Bind {
+        intent,
+        is_again: false,
+    };
+    let connected = ServiceStep::Connected {
+        connection: bound,
+        intent,
+    };
+    assert_eq!(world.steps(), [(worker, bind), (worker, connected)]);
+    assert_eq!(
+        world.server.services.binding(worker, &named("Worker")),
+        Some(intent)
+    );
+    world.told(server::Services::end_all);
+    let unbind = ServiceStep::Unbind { intent };
+    assert_eq!(
+        world.steps(),
+        [(worker, unbind), (worker, ServiceStep::Stop)]
+    );
+    assert!(world.server.services.is_empty());
+}
+
 #[test]
 fn who_does_not_answer_is_ended_and_waits_longer_each_time() {
     let (mut world, process, _) = World::with_worker();

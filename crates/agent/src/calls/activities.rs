@@ -5,6 +5,7 @@ use binder::stub::{Answer, Exception};
 use server::Payload;
 use server::activities::{FinishTask, Refused, Started};
 use server::grants::Owner;
+use server::packages::{Best, Kind, MATCH_DEFAULT_ONLY};
 use server::server::{StartError, Wish as Asked};
 
 use super::grants::{asked, granted};
@@ -57,13 +58,20 @@ impl Event<'_> {
         Ok(vec![outcome, id.cast_signed()])
     }
 
-    /// The intent of a start goes to the activity that was found.
+    /// The intent of a start goes to what was found. As on Android an alias keeps its name there.
     pub(super) fn resolve(&mut self, payload: Payload, started: Started) {
-        if let Started::New(id) | Started::Delivered(id) = started
-            && let Some(record) = self.state.server.activities.get(id)
-        {
-            let component = record.declaration.component.clone();
-            self.state.payloads.resolve(payload, &component);
+        if matches!(started, Started::Front(_)) {
+            return;
+        }
+        let stored = self.state.payloads.get(payload);
+        let Some(intent) = stored.map(|it| &it.intent) else {
+            return;
+        };
+        let packages = &self.state.server.packages;
+        let found = packages.best(Kind::Activity, intent, MATCH_DEFAULT_ONLY);
+        if let Best::One(found) = found {
+            let name = found.name();
+            self.state.payloads.resolve(payload, &name);
         }
     }
 
