@@ -66,9 +66,9 @@ pub trait Service: Any + Send + Sync {
         Urgency::ORDINARY
     }
 
-    /// Whether calls without an answer that come over `lent` run on the thread that brings them, the
-    /// process's door: for who only says that there is news. They wait for no looper then, and the
-    /// door's policy is theirs. One that takes long keeps all others from the door.
+    /// Whether calls without an answer that come over `lent` run on the thread that brings them,
+    /// the process's door: for who only says that there is news. They wait for no looper then, and
+    /// the door's policy is theirs. One that takes long keeps all others from the door.
     fn is_brief(&self) -> bool {
         false
     }

@@ -11,6 +11,7 @@
 //! - [`bridge`]: the same commands for Android's `adb`, on a port of this machine.
 //! - `disk`, `logs`, `payloads`: packages, lines of logs, intents; `remains` and `sweeps`: what a
 //!   package leaves running.
+//! - [`native`]: an application without a Java machine; [`Inside`]: a server for experiments.
 //! - `contents`, `senders`: the binders of providers and of PendingIntents.
 //!
 //! No thread that serves one process waits for another: what a process is to do lies in a queue
@@ -24,7 +25,9 @@ mod contents;
 pub mod daemon;
 mod disk;
 mod door;
+mod inside;
 mod logs;
+pub mod native;
 mod payloads;
 pub mod protocol;
 mod queue;
@@ -38,6 +41,8 @@ mod verbs;
 pub use bridge::Bridge;
 pub use client::{Asked, Client, ClientError};
 pub use server::processes::Limits;
+
+pub use inside::Inside;
 
 pub use daemon::{App, Daemon, Grants, Host, Options, Prepared, SystemError, open};
 pub use template::Entry;

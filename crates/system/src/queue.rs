@@ -100,14 +100,11 @@ impl Queue {
         self.count += 1;
     }
 
-    fn first_lane(&mut self) -> Option<&mut VecDeque<Waiting>> {
-        let mut lanes = self.lanes.values_mut().rev();
-        lanes.find(|it| !it.is_empty())
-    }
-
-    /// What its process fetches; that is not sent again, whatever becomes of the process.
-    pub(crate) fn pop(&mut self) -> Option<Waiting> {
-        let first = self.first_lane()?.pop_front()?;
+    /// What its process fetches, of what has no more than this rank; that is not sent again,
+    /// whatever becomes of the process.
+    pub(crate) fn pop(&mut self, most: u8) -> Option<Waiting> {
+        let mut lanes = self.lanes.range_mut(..=most).rev();
+        let first = lanes.find_map(|(_, lane)| lane.pop_front())?;
         self.count -= 1;
         if let Some(user) = first.step.shouts() {
             self.ordinary_shouts -= usize::from(first.standing.rank == 0);
@@ -121,9 +118,9 @@ impl Queue {
         Some(first)
     }
 
-    pub(crate) fn front(&self) -> Option<&Waiting> {
-        let mut lanes = self.lanes.values().rev();
-        lanes.find_map(VecDeque::front)
+    pub(crate) fn front(&self, most: u8) -> Option<&Waiting> {
+        let mut lanes = self.lanes.range(..=most).rev();
+        lanes.find_map(|(_, lane)| lane.front())
     }
 
     pub(crate) fn iter(&self) -> impl Iterator<Item = &Step> + Clone {
@@ -188,7 +185,7 @@ mod tests {
     use server::{Death, ProcessId, ProcessKey};
 
     use super::*;
-    use crate::agent::Wish;
+    use crate::agent::{IApp, IAppProxy, IAppStub, Wish};
     use crate::payloads::intent_of;
     use crate::state::State;
 
@@ -505,6 +502,19 @@ mod tests {
         assert_eq!(world.fetch(first), of_manifest(403..404));
     }
 
+    /// One that is told, and does nothing.
+    struct Deaf;
+
+    impl IApp for Deaf {
+        fn look(&self) -> binder::stub::Answer<()> {
+            Ok(())
+        }
+
+        fn provided(&self, _component: &str, _is_there: bool) -> binder::stub::Answer<()> {
+            Ok(())
+        }
+    }
+
     #[test]
     fn the_real_time_thread_of_a_process_takes_what_is_urgent_alone() {
         let mut world = World::new();
@@ -512,11 +522,20 @@ mod tests {
         let first = world.begin();
         world.sender = 30;
         (1..4).for_each(|it| world.send(it, false));
+        let process = binder::Process::prepare(&binder::Options::new("app"));
+        let process = process.expect("there is room");
+        let node = process.add(IAppStub(Deaf));
+        world.state.attached_urgent(first, IAppProxy(node));
+        // Whoever is first, and however often.
+        assert_eq!(world.fetch(first), of_manifest(0..1));
         let urgent: Vec<usize> = (0..4)
             .flat_map(|_| world.state.take_urgent(first))
             .map(|it| said(&it).1)
             .collect();
         assert_eq!(urgent, [1, 2, 3]);
-        assert_eq!(world.fetch(first), of_manifest(0..1));
+        // Where the order is another, it has nothing.
+        world.state.server.broadcasts.order = server::broadcasts::Order::FirstCome;
+        world.send(4, false);
+        assert_eq!(world.fetch(first), of_manifest(4..5));
     }
 }

@@ -376,15 +376,15 @@ impl State {
         }
     }
 
-    /// What real-time senders have left for a process: one at a time, so that a more urgent one that
-    /// comes waits for one to be handed over.
+    /// What real-time senders have left for a process: one at a time, so that a more urgent one
+    /// that comes waits for one to be handed over.
     pub(crate) fn take_urgent(&mut self, process: ProcessId) -> Vec<Step> {
         let steps = self.running.get_mut(&process).map(|it| &mut it.steps);
         let Some(steps) = steps else {
             return Vec::new();
         };
-        let first = steps.front().filter(|it| it.standing.rank > 0);
-        let taken = first.is_some().then(|| steps.pop()).flatten();
+        let first = steps.front(u8::MAX).filter(|it| it.standing.rank > 0);
+        let taken = first.is_some().then(|| steps.pop(u8::MAX)).flatten();
         let journal = &mut self.server.broadcasts.journal;
         let note = |it: &Waiting| journal.note(it.standing, Place::Steps(process), false);
         let taken = taken.inspect(note);
@@ -392,7 +392,7 @@ impl State {
     }
 
     /// What a process is to do next; some of it, if it is much. What is more urgent than the rest
-    /// comes alone.
+    /// comes alone; if the process has a real-time thread, that is not for the ordinary one.
     pub(crate) fn take_steps(&mut self, process: ProcessId) -> Vec<Step> {
         let Some(running) = self.running.get_mut(&process) else {
             return Vec::new();
@@ -400,8 +400,12 @@ impl State {
         let (mut taken, mut bytes, mut count) = (Vec::new(), 0, 0);
         let is_alone = self.server.broadcasts.order == Order::Priority;
         let journal = &mut self.server.broadcasts.journal;
+        let most = match is_alone && running.urgent.is_some() {
+            true => 0,
+            false => u8::MAX,
+        };
         let mut rank = None;
-        while let Some(waiting) = running.steps.front() {
+        while let Some(waiting) = running.steps.front(most) {
             let step = &waiting.step;
             bytes += step.wishes.iter().map(size).sum::<usize>();
             count += step.wishes.iter().map(binders).sum::<usize>();
@@ -413,7 +417,7 @@ impl State {
                 break;
             }
             rank = Some(waiting.standing.rank);
-            if let Some(it) = running.steps.pop() {
+            if let Some(it) = running.steps.pop(most) {
                 if it.standing.number != 0 {
                     journal.note(it.standing, Place::Steps(process), false);
                 }

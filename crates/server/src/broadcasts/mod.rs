@@ -5,9 +5,9 @@
 //! priorities: the next gets it when the last has said that it is done, or is gone. Each process
 //! has one turn at a time, so one that hangs keeps the broadcasts that go to it, and no other.
 //!
-//! What waits anywhere goes in the order of its sender's priority ([`Order`]): an ordered one for its
-//! turn at a process, and by its [`Standing`] whatever an assembler lets wait. A receiver that has a
-//! turn keeps it.
+//! What waits anywhere goes in the order of its sender's priority ([`Order`]): an ordered one for
+//! its turn at a process, and by its [`Standing`] whatever an assembler lets wait. A receiver that
+//! has a turn keeps it.
 //!
 //! A sticky one stays until its package takes it back: who registers later gets it as well.
 

@@ -176,8 +176,8 @@ impl Server {
         }
     }
 
-    /// The first of a process's broadcasts comes to it, if it has none. It has its time to start and
-    /// twice the time of an answer: what is in front of it there has that time as well.
+    /// The first of a process's broadcasts comes to it, if it has none. It has its time to start
+    /// and twice the time of an answer: what is in front of it there has that time as well.
     fn give(&mut self, process: ProcessId, now: u64) {
         let Some(id) = self.broadcasts.next_turn(process) else {
             return;

@@ -80,7 +80,8 @@ impl Event<'_> {
         self.state.keep(wish.clone()).map_err(too_much)
     }
 
-    /// The same for who cannot wait for others' intents to be looked through, as long as there is room.
+    /// The same for who cannot wait for others' intents to be looked through, as long as there is
+    /// room.
     fn keep_urgent(&mut self, wish: &Wish) -> Answer<Payload> {
         self.state.keep_urgent(wish.clone()).map_err(too_much)
     }
