@@ -100,11 +100,10 @@ impl Queue {
         self.count += 1;
     }
 
-    /// What its process fetches, of what has no more than this rank; that is not sent again,
-    /// whatever becomes of the process.
-    pub(crate) fn pop(&mut self, most: u8) -> Option<Waiting> {
-        let mut lanes = self.lanes.range_mut(..=most).rev();
-        let first = lanes.find_map(|(_, lane)| lane.pop_front())?;
+    /// What its process fetches; that is not sent again, whatever becomes of the process.
+    pub(crate) fn pop(&mut self) -> Option<Waiting> {
+        let mut lanes = self.lanes.values_mut().rev();
+        let first = lanes.find_map(VecDeque::pop_front)?;
         self.count -= 1;
         if let Some(user) = first.step.shouts() {
             self.ordinary_shouts -= usize::from(first.standing.rank == 0);
@@ -118,9 +117,9 @@ impl Queue {
         Some(first)
     }
 
-    pub(crate) fn front(&self, most: u8) -> Option<&Waiting> {
-        let mut lanes = self.lanes.range(..=most).rev();
-        lanes.find_map(|(_, lane)| lane.front())
+    pub(crate) fn front(&self) -> Option<&Waiting> {
+        let mut lanes = self.lanes.values().rev();
+        lanes.find_map(VecDeque::front)
     }
 
     pub(crate) fn iter(&self) -> impl Iterator<Item = &Step> + Clone {
@@ -176,8 +175,12 @@ impl Step {
 #[cfg(test)]
 mod tests {
     use std::process::{Child, Command, Stdio};
+    use std::sync::Arc;
+    use std::sync::atomic::AtomicU64;
+    use std::sync::atomic::Ordering::SeqCst;
 
     use apk::{Access, Application, Component, ComponentKind, IntentFilter, Launch, Manifest};
+    use rt::clock::{Clock, Monotonic};
     use rt::peer::PidFd;
     use server::broadcasts::{Registration, Sender, Shout};
     use server::packages::{Candidate, Grant};
@@ -502,11 +505,12 @@ mod tests {
         assert_eq!(world.fetch(first), of_manifest(403..404));
     }
 
-    /// One that is told, and does nothing.
-    struct Deaf;
+    /// Counts how often it is told.
+    struct Told(Arc<AtomicU64>);
 
-    impl IApp for Deaf {
+    impl IApp for Told {
         fn look(&self) -> binder::stub::Answer<()> {
+            self.0.fetch_add(1, SeqCst);
             Ok(())
         }
 
@@ -522,17 +526,33 @@ mod tests {
         let first = world.begin();
         world.sender = 30;
         (1..4).for_each(|it| world.send(it, false));
-        let process = binder::Process::prepare(&binder::Options::new("app"));
+        let process = binder::Process::start(&binder::Options::new("app"));
         let process = process.expect("there is room");
-        let node = process.add(IAppStub(Deaf));
-        world.state.attached_urgent(first, IAppProxy(node));
-        // Whoever is first, and however often.
-        assert_eq!(world.fetch(first), of_manifest(0..1));
+        let told = [Arc::<AtomicU64>::default(), Arc::default()];
+        let ear = |at: usize| {
+            let node = IAppStub(Told(Arc::clone(&told[at])));
+            IAppProxy(process.add(node))
+        };
+        let await_told = |at: usize, count| {
+            let until = Monotonic.now_ns() + 10_000_000_000;
+            while told[at].load(SeqCst) < count && Monotonic.now_ns() < until {
+                Monotonic.sleep_until(Monotonic.now_ns() + 1_000_000);
+            }
+            assert_eq!(told[at].load(SeqCst), count);
+        };
+        world.state.attached(first, ear(0), 0);
+        await_told(0, 1);
+        world.state.attached_urgent(first, ear(1));
+        await_told(1, 1);
+        // Nothing is before what is urgent, also where the ordinary thread is sooner.
+        assert_eq!(world.fetch(first), []);
         let urgent: Vec<usize> = (0..4)
             .flat_map(|_| world.state.take_urgent(first))
             .map(|it| said(&it).1)
             .collect();
         assert_eq!(urgent, [1, 2, 3]);
+        await_told(0, 2);
+        assert_eq!(world.fetch(first), of_manifest(0..1));
         // Where the order is another, it has nothing.
         world.state.server.broadcasts.order = server::broadcasts::Order::FirstCome;
         world.send(4, false);
