@@ -5,6 +5,7 @@
 //! - [`State`]: what one lock covers, and how the state machine's effects are carried out.
 //! - [`Agent`]: the interface `takt.system.ISystem`, for whoever keeps a state ([`Keeper`]).
 //! - [`Hosted`]: a server inside the one process that it is for.
+//! - [`native`]: an application's process without a Java machine.
 //! - `queue`: the steps of a process, and what of them outlives it.
 //! - [`payloads`]: intents, as their senders have them.
 //! - [`Alarms`]: which PendingIntent is sent when, by whoever has a clock ([`Times`]).
@@ -19,6 +20,7 @@ mod alarms;
 mod calls;
 mod contents;
 mod hosted;
+pub mod native;
 pub mod payloads;
 pub mod place;
 mod queue;

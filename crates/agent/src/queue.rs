@@ -100,14 +100,10 @@ impl Queue {
         self.count += 1;
     }
 
-    fn first_lane(&mut self) -> Option<&mut VecDeque<Waiting>> {
-        let mut lanes = self.lanes.values_mut().rev();
-        lanes.find(|it| !it.is_empty())
-    }
-
     /// What its process fetches; that is not sent again, whatever becomes of the process.
     pub(crate) fn pop(&mut self) -> Option<Waiting> {
-        let first = self.first_lane()?.pop_front()?;
+        let mut lanes = self.lanes.values_mut().rev();
+        let first = lanes.find_map(VecDeque::pop_front)?;
         self.count -= 1;
         if let Some(user) = first.step.shouts() {
             self.ordinary_shouts -= usize::from(first.standing.rank == 0);
@@ -179,8 +175,12 @@ impl Step {
 #[cfg(test)]
 mod tests {
     use std::process::{Child, Command, Stdio};
+    use std::sync::Arc;
+    use std::sync::atomic::AtomicU64;
+    use std::sync::atomic::Ordering::SeqCst;
 
     use apk::{Access, Application, Component, ComponentKind, IntentFilter, Launch, Manifest};
+    use rt::clock::{Clock, Monotonic};
     use rt::peer::PidFd;
     use server::broadcasts::{Registration, Sender, Shout};
     use server::packages::{Candidate, Grant};
@@ -188,7 +188,7 @@ mod tests {
     use server::{Death, ProcessId, ProcessKey};
 
     use super::*;
-    use crate::calls::Wish;
+    use crate::calls::{IApp, IAppProxy, IAppStub, Wish};
     use crate::payloads::intent_of;
     use crate::state::State;
 
@@ -505,6 +505,20 @@ mod tests {
         assert_eq!(world.fetch(first), of_manifest(403..404));
     }
 
+    /// Counts how often it is told.
+    struct Told(Arc<AtomicU64>);
+
+    impl IApp for Told {
+        fn look(&self) -> binder::stub::Answer<()> {
+            self.0.fetch_add(1, SeqCst);
+            Ok(())
+        }
+
+        fn provided(&self, _component: &str, _is_there: bool) -> binder::stub::Answer<()> {
+            Ok(())
+        }
+    }
+
     #[test]
     fn the_real_time_thread_of_a_process_takes_what_is_urgent_alone() {
         let mut world = World::new();
@@ -512,11 +526,36 @@ mod tests {
         let first = world.begin();
         world.sender = 30;
         (1..4).for_each(|it| world.send(it, false));
+        let process = binder::Process::start(&binder::Options::new("app"));
+        let process = process.expect("there is room");
+        let told = [Arc::<AtomicU64>::default(), Arc::default()];
+        let ear = |at: usize| {
+            let node = IAppStub(Told(Arc::clone(&told[at])));
+            IAppProxy(process.add(node))
+        };
+        let await_told = |at: usize, count| {
+            let until = Monotonic.now_ns() + 10_000_000_000;
+            while told[at].load(SeqCst) < count && Monotonic.now_ns() < until {
+                Monotonic.sleep_until(Monotonic.now_ns() + 1_000_000);
+            }
+            assert_eq!(told[at].load(SeqCst), count);
+        };
+        world.state.attached(first, ear(0), 0);
+        await_told(0, 1);
+        world.state.attached_urgent(first, ear(1));
+        await_told(1, 1);
+        // Nothing is before what is urgent, also where the ordinary thread is sooner.
+        assert_eq!(world.fetch(first), []);
         let urgent: Vec<usize> = (0..4)
             .flat_map(|_| world.state.take_urgent(first))
             .map(|it| said(&it).1)
             .collect();
         assert_eq!(urgent, [1, 2, 3]);
+        await_told(0, 2);
         assert_eq!(world.fetch(first), of_manifest(0..1));
+        // Where the order is another, it has nothing.
+        world.state.server.broadcasts.order = server::broadcasts::Order::FirstCome;
+        world.send(4, false);
+        assert_eq!(world.fetch(first), of_manifest(4..5));
     }
 }

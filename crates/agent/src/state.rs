@@ -382,12 +382,17 @@ impl State {
     /// What real-time senders have left for a process: one at a time, so that a more urgent one
     /// that comes waits for one to be handed over.
     pub(crate) fn take_urgent(&mut self, process: ProcessId) -> Vec<Step> {
-        let steps = self.running.get_mut(&process).map(|it| &mut it.steps);
-        let Some(steps) = steps else {
+        let Some(running) = self.running.get_mut(&process) else {
             return Vec::new();
         };
+        let steps = &mut running.steps;
         let first = steps.front().filter(|it| it.standing.rank > 0);
         let taken = first.is_some().then(|| steps.pop()).flatten();
+        let left = steps.waits();
+        if taken.is_some() && left.ordinary && !left.urgent {
+            // The ordinary thread was sent away while there was this one.
+            running.tell();
+        }
         let journal = &mut self.server.broadcasts.journal;
         let note = |it: &Waiting| journal.note(it.standing, Place::Steps(process), false);
         let taken = taken.inspect(note);
@@ -395,7 +400,8 @@ impl State {
     }
 
     /// What a process is to do next; some of it, if it is much. What is more urgent than the rest
-    /// comes alone.
+    /// comes alone. If the process has a real-time thread that is not for the ordinary one, which
+    /// hears again when the urgent ones are gone.
     pub(crate) fn take_steps(&mut self, process: ProcessId) -> Vec<Step> {
         let Some(running) = self.running.get_mut(&process) else {
             return Vec::new();
@@ -403,6 +409,9 @@ impl State {
         let (mut taken, mut bytes, mut count) = (Vec::new(), 0, 0);
         let is_alone = self.server.broadcasts.order == Order::Priority;
         let journal = &mut self.server.broadcasts.journal;
+        if is_alone && running.urgent.is_some() && running.steps.waits().urgent {
+            return taken;
+        }
         let mut rank = None;
         while let Some(waiting) = running.steps.front() {
             let step = &waiting.step;

@@ -37,6 +37,7 @@ use timer::AlarmClock;
 
 use crate::disk::RealDisk;
 use crate::door::Door;
+use crate::inside::Inside;
 use crate::protocol::BoundRow;
 use crate::remains::{adopt_orphans, end_all_of};
 use crate::saver::Saver;
@@ -347,6 +348,11 @@ impl Daemon {
     /// What is installed.
     pub fn packages(&self) -> usize {
         self.shared.with(|it| it.server.packages.len())
+    }
+
+    /// The server as experiments have it.
+    pub fn inside(&self) -> Inside {
+        Inside(Arc::clone(&self.shared))
     }
 
     /// Runs until a signal asks it to stop. All processes end with it.

@@ -9,6 +9,7 @@
 //! - [`bridge`]: the same commands for Android's `adb`, on a port of this machine.
 //! - `disk`, `logs`: packages, and lines of logs; `remains` and `sweeps`: what a package leaves
 //!   running.
+//! - [`Inside`]: a server for experiments.
 #![forbid(unsafe_code)]
 
 mod alarms;
@@ -17,7 +18,7 @@ pub mod client;
 pub mod daemon;
 mod disk;
 mod door;
-
+mod inside;
 mod logs;
 pub mod protocol;
 mod remains;
@@ -27,8 +28,10 @@ mod template;
 mod verbs;
 mod world;
 
+pub use agent::native;
 pub use bridge::Bridge;
 pub use client::{Asked, Client, ClientError};
+pub use inside::Inside;
 pub use server::processes::Limits;
 
 pub use daemon::{App, Daemon, Grants, Host, Options, Prepared, SystemError, open};

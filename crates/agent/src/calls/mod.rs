@@ -36,7 +36,8 @@ pub(crate) use broadcasts::FOREGROUND;
 pub use grants::{TooMany as TooManyGrants, asked};
 use pending::Sending;
 pub(crate) use stubs::{
-    IApp, IAppProxy, ISystem, ISystemProxy, Kept, Notice, Outcome, Receiver, Shout, Step, Timed,
+    IApp, IAppProxy, IAppStub, ISystem, ISystemProxy, Kept, Notice, Outcome, Receiver, Shout, Step,
+    Timed,
 };
 pub use stubs::{ISystemStub, Whole, Wish};
 

@@ -10,12 +10,14 @@ mod classes;
 mod gc;
 mod handler;
 mod input;
+mod intents;
 mod ipc;
 mod java;
 mod mixed;
 mod rpc;
 mod scale;
 mod sched;
+mod shouts;
 mod stall;
 mod start;
 mod steal;
@@ -41,6 +43,8 @@ enum Experiment {
     Gc(gc::Args),
     Handler(handler::Args),
     Input(input::Args),
+    Intents(intents::Args),
+    IntentOrder(intents::order::Args),
     Ipc(ipc::Args),
     Java(java::Args),
     Mixed(mixed::Args),
@@ -50,6 +54,12 @@ enum Experiment {
     /// The process that `rpc` calls
     #[command(hide = true)]
     Served(calls::server::Args),
+    /// A process of the experiments on broadcasts
+    #[command(hide = true)]
+    ShoutsApp(shouts::app::Args),
+    /// The server of the experiments on broadcasts
+    #[command(hide = true)]
+    ShoutsServer(shouts::server::Args),
     Stall(stall::Args),
     Start(start::Args),
 }
@@ -73,6 +83,8 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
         Experiment::Gc(args) => gc::run(args),
         Experiment::Handler(args) => handler::run(args),
         Experiment::Input(args) => input::run(args),
+        Experiment::Intents(args) => intents::run(args),
+        Experiment::IntentOrder(args) => intents::order::run(args),
         Experiment::Ipc(args) => ipc::run(args),
         Experiment::Java(args) => java::run(args),
         Experiment::Mixed(args) => mixed::run(args),
@@ -80,6 +92,8 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
         Experiment::RpcScale(args) => scale::run(args),
         Experiment::Sched(args) => sched::run(args),
         Experiment::Served(args) => calls::server::run(args),
+        Experiment::ShoutsApp(args) => shouts::app::run(args),
+        Experiment::ShoutsServer(args) => shouts::server::run(args),
         Experiment::Stall(args) => stall::run(args),
         Experiment::Start(args) => start::run(args),
     }
