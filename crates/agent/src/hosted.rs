@@ -144,8 +144,8 @@ impl Keeper for Hosted {
         &self.place
     }
 
-    /// There is nobody else to keep one.
-    fn grants_changed(_: &Arc<Self>) {}
+    /// Nothing outlives the process.
+    fn changed(_: &Arc<Self>) {}
 
     fn make_sender(&self) -> Binder {
         self.binder.add(SenderNode)

@@ -176,6 +176,7 @@ impl State {
             EndReason::StartLate
             | EndReason::NotAnswering
             | EndReason::ProviderDied
+            | EndReason::Switched
             | EndReason::Unknown => self.send_again(left, now),
         }
     }

@@ -88,6 +88,8 @@ pub enum EndReason {
     PackageGone,
     /// Somebody asked for it.
     ForceStop,
+    /// Something of its package was switched on or off.
+    Switched,
     /// Nobody knows it.
     Unknown,
     /// A provider that it uses died.

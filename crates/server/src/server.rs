@@ -11,7 +11,8 @@ use crate::activities::{Home, Refused, Start, Started};
 use crate::grants::{Address, GrantRefused, Owner};
 use crate::notices::Notices;
 use crate::packages::{
-    Best, Candidate, Denied, Found, InstallError, Installed, Kind, MATCH_DEFAULT_ONLY, Settings,
+    Best, Candidate, Denied, Enabled, Found, InstallError, Installed, Kind, MATCH_DEFAULT_ONLY,
+    Settings,
 };
 use crate::providers::{Acquired, Hold};
 use crate::services::{ServiceDeclaration, StartKind};
@@ -152,6 +153,22 @@ impl Server {
         is_there
     }
 
+    /// Switches a component of a package, or without a class the whole of it. Unless they are
+    /// kept, its processes end. False if it is not there.
+    pub fn switch(
+        &mut self,
+        (name, class): (&str, Option<&str>),
+        state: Enabled,
+        are_kept: bool,
+        now: u64,
+    ) -> bool {
+        let is_there = self.packages.set_enabled(name, class, state);
+        if is_there && !are_kept {
+            self.end_processes(name, EndReason::Switched, now);
+        }
+        is_there
+    }
+
     fn end_package(&mut self, name: &str, why: EndReason, now: u64) {
         let (activities, mut cx) = self.activities(now);
         activities.finish_package(name, &mut cx);
@@ -164,6 +181,10 @@ impl Server {
             self.broadcasts_without_package(uid);
             self.grants.end_package(uid, name, false);
         }
+        self.end_processes(name, why, now);
+    }
+
+    fn end_processes(&mut self, name: &str, why: EndReason, now: u64) {
         let own = self.processes.iter().filter(|(_, it)| it.package == name);
         let own: Vec<_> = own.map(|(id, _)| id).collect();
         for id in own {

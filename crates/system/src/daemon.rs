@@ -206,7 +206,7 @@ impl Keeper for Shared {
         &self.place
     }
 
-    fn grants_changed(this: &Arc<Self>) {
+    fn changed(this: &Arc<Self>) {
         Saver::changed(this);
     }
 

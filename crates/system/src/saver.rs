@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-//! [`Saver`]: writes grants that packages keep, on a thread of its own. So nobody's call waits for
-//! the disk; what came while it wrote is written with the next turn.
+//! [`Saver`]: writes what packages switch, and grants that they keep, on a thread of its own. So
+//! nobody's call waits for the disk; what came while it wrote is written with the next turn.
 
 use std::sync::Arc;
 
 use rt::policy::Policy;
 use rt::sync::PiMutex;
 use rt::thread::Builder;
+use server::store::{Store, StoreError};
 
 use crate::daemon::Shared;
+use crate::disk::RealDisk;
 
 /// See the module.
 #[derive(Default)]
@@ -21,7 +23,7 @@ struct Turn {
 }
 
 impl Saver {
-    /// Grants have changed: they are kept soon.
+    /// Something has changed: it is kept soon.
     pub(crate) fn changed(shared: &Arc<Shared>) {
         let mut turn = shared.saver.0.lock();
         turn.is_due = true;
@@ -30,7 +32,7 @@ impl Saver {
         }
         drop(turn);
         let own = Arc::clone(shared);
-        let builder = Builder::new("grants").policy(Policy::ordinary());
+        let builder = Builder::new("saver").policy(Policy::ordinary());
         if builder.spawn(move || write(&own)).is_err() {
             // Without a thread it is done here.
             write(shared);
@@ -48,12 +50,27 @@ impl Saver {
 fn write(shared: &Shared) {
     while shared.saver.take() {
         let mut store = shared.store.lock();
-        let kept = shared.with(|it| it.server.kept_grants());
-        if let Err(error) = store.put_grants(kept) {
-            eprintln!("takt system: grants of addresses are not kept: {error}");
+        if let Err(error) = write_once(shared, &mut store) {
+            eprintln!("takt system: what has changed is not kept: {error}");
             if let Err(error) = store.reopen() {
                 eprintln!("takt system: what is kept cannot be read: {error}");
             }
         }
     }
+}
+
+/// What is installed as the store has it, and differs, is put; what is not there is being
+/// installed, or gone.
+fn write_once(shared: &Shared, store: &mut Store<RealDisk>) -> Result<(), StoreError> {
+    let (settings, grants) = shared.with(|it| {
+        let all = it.server.packages.iter().map(|it| it.settings.clone());
+        (all.collect::<Vec<_>>(), it.server.kept_grants())
+    });
+    for it in settings {
+        let kept = store.packages().find(|kept| kept.name == it.name);
+        if kept.is_some_and(|kept| *kept != it) {
+            store.put(&it)?;
+        }
+    }
+    store.put_grants(grants)
 }

@@ -110,6 +110,37 @@ fn in_order(world: &World) {
     assert_eq!(world.log(GIVER, "Middle"), ["found 912", "found 812"]);
 }
 
+/// On over the server's end; off, its process ends.
+#[test]
+fn a_package_switches_its_components() {
+    let mut world = World::begin();
+    for app in ["giver", "taker"] {
+        world.install(app);
+    }
+    let dark = ["am", "start", "-n", "org.example.taker/.Dark"];
+    assert_ne!(world.run(&dark).code, 0);
+    let switch = ["am", "start", "-n", "org.example.taker/.Switch"];
+    world.said(&switch);
+    world.await_line(TAKER, "Switch", "another package's is refused");
+    let said = ["is 0, seen false", "is 1, seen true"];
+    assert_eq!(world.log(TAKER, "Switch")[..2], said);
+    world.said(&dark);
+    world.await_line(TAKER, "Dark", "made");
+    let is_kept = || {
+        let state = std::fs::read_to_string(world.state().join("state"));
+        state.is_ok_and(|it| it.contains(r#""org.example.taker.Dark":"Enabled""#))
+    };
+    world.await_true("it is kept", is_kept);
+    world.server.take().expect("it runs").kill_alone();
+    world.start();
+    world.said(&dark);
+    world.await_line(TAKER, "Dark", "made");
+    let pid = world.pid(TAKER);
+    world.said(&[&switch[..], &["-a", "off"]].concat());
+    world.await_dead(pid);
+    assert_ne!(world.run(&dark).code, 0);
+}
+
 /// Its process is killed while another activity of it lies above: that one is lost, and it is made
 /// anew with what it saved.
 #[test]

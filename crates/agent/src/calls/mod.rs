@@ -52,8 +52,8 @@ pub trait Keeper: Send + Sync + 'static {
     /// Where packages lie.
     fn place(&self) -> &Place;
 
-    /// Grants that packages keep have changed: they are written soon, where there is a disk.
-    fn grants_changed(this: &Arc<Self>);
+    /// Something has changed that is kept: it is written soon, where there is a disk.
+    fn changed(this: &Arc<Self>);
 
     /// What a PendingIntent is known by: a [`SenderNode`](crate::senders::SenderNode) of its own.
     fn make_sender(&self) -> Binder;
@@ -421,7 +421,7 @@ impl<K: Keeper> ISystem for Agent<K> {
 
     fn revoke_address(&self, target: Option<&str>, address: &str, modes: i32) -> Answer<()> {
         if self.with(|it| Ok(it.revoke_address(target, address, modes)))? {
-            K::grants_changed(&self.0);
+            K::changed(&self.0);
         }
         Ok(())
     }
@@ -432,14 +432,14 @@ impl<K: Keeper> ISystem for Agent<K> {
 
     fn keep_address(&self, address: &str, modes: i32) -> Answer<()> {
         self.with(|it| it.keep_address(address, modes))?;
-        K::grants_changed(&self.0);
+        K::changed(&self.0);
         Ok(())
     }
 
     fn release_address(&self, address: &str, modes: i32) -> Answer<bool> {
         let is_there = self.with(|it| Ok(it.release_address(address, modes)))?;
         if is_there {
-            K::grants_changed(&self.0);
+            K::changed(&self.0);
         }
         Ok(is_there)
     }
@@ -465,6 +465,22 @@ impl<K: Keeper> ISystem for Agent<K> {
     fn next_clock(&self) -> Answer<Option<Timed>> {
         let make = || self.0.make_sender();
         self.with(|it| Ok(it.next_clock(make)))
+    }
+
+    fn set_enabled(
+        &self,
+        package: &str,
+        class: Option<&str>,
+        state: i32,
+        are_kept: bool,
+    ) -> Answer<()> {
+        self.with(|it| it.set_enabled((package, class), state, are_kept))?;
+        K::changed(&self.0);
+        Ok(())
+    }
+
+    fn enabled_of(&self, package: &str, class: Option<&str>) -> Answer<i32> {
+        self.with(|it| Ok(it.enabled_of(package, class)))
     }
 
     fn kept_addresses(&self, is_of_others: bool) -> Answer<Vec<Kept>> {

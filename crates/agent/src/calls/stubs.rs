@@ -228,6 +228,10 @@ pub trait ISystem: Send + Sync + 'static {
     /// Code 59.
     fn next_clock(&self) -> ::binder::stub::Answer<Option<Timed>>;
     /// Code 60.
+    fn set_enabled(&self, package_name: &str, class_name: Option<&str>, state: i32, are_kept: bool) -> ::binder::stub::Answer<()>;
+    /// Code 61.
+    fn enabled_of(&self, package_name: &str, class_name: Option<&str>) -> ::binder::stub::Answer<i32>;
+    /// Code 62.
     fn kept_addresses(&self, is_of_others: bool) -> ::binder::stub::Answer<Vec<Kept>>;
 }
 
@@ -756,10 +760,28 @@ impl ISystem for ISystemProxy {
         aidl.read()
     }
 
+    fn set_enabled(&self, package_name: &str, class_name: Option<&str>, state: i32, are_kept: bool) -> ::binder::stub::Answer<()> {
+        let mut aidl = ::binder::stub::Outgoing::new(Self::DESCRIPTOR)?;
+        aidl.write(&package_name)?;
+        aidl.write(&class_name)?;
+        aidl.write(&state)?;
+        aidl.write(&are_kept)?;
+        aidl.call(&self.0, 60)?;
+        Ok(())
+    }
+
+    fn enabled_of(&self, package_name: &str, class_name: Option<&str>) -> ::binder::stub::Answer<i32> {
+        let mut aidl = ::binder::stub::Outgoing::new(Self::DESCRIPTOR)?;
+        aidl.write(&package_name)?;
+        aidl.write(&class_name)?;
+        aidl.call(&self.0, 61)?;
+        aidl.read()
+    }
+
     fn kept_addresses(&self, is_of_others: bool) -> ::binder::stub::Answer<Vec<Kept>> {
         let mut aidl = ::binder::stub::Outgoing::new(Self::DESCRIPTOR)?;
         aidl.write(&is_of_others)?;
-        aidl.call(&self.0, 60)?;
+        aidl.call(&self.0, 62)?;
         aidl.read()
     }
 }
@@ -1461,6 +1483,31 @@ impl<T: ISystem> ISystemStub<T> {
         Ok(())
     }
 
+    fn serve_set_enabled(
+        &self,
+        data: &mut ::binder::Parcel,
+        _reply: &mut ::binder::Parcel,
+    ) -> ::binder::stub::Answer<()> {
+        let arg0: String = ::binder::stub::Read::read(data)?;
+        let arg1: Option<String> = ::binder::stub::Read::read(data)?;
+        let arg2: i32 = ::binder::stub::Read::read(data)?;
+        let arg3: bool = ::binder::stub::Read::read(data)?;
+        ISystem::set_enabled(&self.0, &arg0, arg1.as_deref(), arg2, arg3)?;
+        Ok(())
+    }
+
+    fn serve_enabled_of(
+        &self,
+        data: &mut ::binder::Parcel,
+        reply: &mut ::binder::Parcel,
+    ) -> ::binder::stub::Answer<()> {
+        let arg0: String = ::binder::stub::Read::read(data)?;
+        let arg1: Option<String> = ::binder::stub::Read::read(data)?;
+        let result = ISystem::enabled_of(&self.0, &arg0, arg1.as_deref())?;
+        ::binder::stub::Write::write(&result, reply)?;
+        Ok(())
+    }
+
     fn serve_kept_addresses(
         &self,
         data: &mut ::binder::Parcel,
@@ -1545,7 +1592,9 @@ impl<T: ISystem> ::binder::Service for ISystemStub<T> {
             57 => Self::serve_remove_alarm,
             58 => Self::serve_remove_alarms,
             59 => Self::serve_next_clock,
-            60 => Self::serve_kept_addresses,
+            60 => Self::serve_set_enabled,
+            61 => Self::serve_enabled_of,
+            62 => Self::serve_kept_addresses,
             _ => return Err(::binder::CallError::UnknownTransaction),
         };
         let both = (data, reply);

@@ -182,6 +182,31 @@ fn may_be_first(filter: &intent::Filter) -> bool {
     !actions.any(|it| SHARED_ACTIONS.contains(&it.as_str()))
 }
 
+impl Enabled {
+    /// By Android's number.
+    pub fn of(number: i32) -> Option<Self> {
+        Some(match number {
+            0 => Self::Default,
+            1 => Self::Enabled,
+            2 => Self::Disabled,
+            3 => Self::DisabledByUser,
+            4 => Self::DisabledUntilUsed,
+            _ => return None,
+        })
+    }
+
+    /// Android's number.
+    pub fn number(self) -> i32 {
+        match self {
+            Self::Default => 0,
+            Self::Enabled => 1,
+            Self::Disabled => 2,
+            Self::DisabledByUser => 3,
+            Self::DisabledUntilUsed => 4,
+        }
+    }
+}
+
 impl Packages {
     /// Installs a package, or replaces an older one of the same signers.
     ///

@@ -233,6 +233,15 @@ interface ISystem {
     /** The alarm clock of any package that rings first; null without one. */
     @nullable Timed nextClock();
 
+    /**
+     * Switches a component of this package, or without a class all of it, by PackageManager's numbers. Unless they
+     * are kept, its processes end.
+     */
+    void setEnabled(String packageName, @nullable String className, int state, boolean areKept);
+
+    /** How that was switched: 0 if it is as the manifest says, or not there. */
+    int enabledOf(String packageName, @nullable String className);
+
     /** What this package keeps of others' addresses, or others keep of its own. */
     Kept[] keptAddresses(boolean isOfOthers);
 }

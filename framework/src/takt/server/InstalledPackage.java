@@ -7,6 +7,7 @@ import android.content.pm.ActivityInfo;
 import android.content.pm.ApplicationInfo;
 import android.content.pm.ComponentInfo;
 import android.content.pm.PackageInfo;
+import android.content.pm.PackageManager;
 import android.content.pm.PathPermission;
 import android.content.pm.ProviderInfo;
 import android.content.pm.ServiceInfo;
@@ -14,6 +15,8 @@ import android.os.Bundle;
 import android.os.PatternMatcher;
 import android.os.Process;
 import java.util.ArrayList;
+import java.util.Collections;
+import java.util.Iterator;
 import java.util.List;
 import java.util.function.Consumer;
 import org.json.JSONArray;
@@ -27,11 +30,14 @@ public final class InstalledPackage {
         final String kind;
         final ComponentInfo info;
         final List<IntentFilter> filters;
+        /** As the manifest says. */
+        final boolean isEnabled;
 
         Component(String kind, ComponentInfo info, List<IntentFilter> filters) {
             this.kind = kind;
             this.info = info;
             this.filters = filters;
+            isEnabled = info.enabled;
         }
 
         ComponentName name() {
@@ -55,6 +61,8 @@ public final class InstalledPackage {
     final String androidId;
     /** The process that this is: the application's own, or one that components name. */
     final String processName;
+    /** As the manifest says. */
+    private boolean isEnabled;
 
     /**
      * Reads what `takt run` has written: the manifest, where the package lies, and its data
@@ -77,10 +85,42 @@ public final class InstalledPackage {
             components.add(readComponent(list.getJSONObject(index), text(declared, "affinity")));
         }
         completeAliases();
+        readSwitches(run);
         info.activities = infos(ACTIVITY).toArray(new ActivityInfo[0]);
         info.receivers = infos(RECEIVER).toArray(new ActivityInfo[0]);
         info.services = infos(SERVICE).toArray(new ServiceInfo[0]);
         info.providers = infos(PROVIDER).toArray(new ProviderInfo[0]);
+    }
+
+    private void readSwitches(JSONObject run) throws JSONException {
+        isEnabled = application.enabled;
+        switched(null, run.optInt("enabled"));
+        JSONObject all = run.optJSONObject("switched");
+        for (Iterator<String> names = all == null ? Collections.emptyIterator() : all.keys(); names.hasNext();) {
+            String name = names.next();
+            switched(name, all.getInt(name));
+        }
+    }
+
+    /** A component, or without a class the whole, is on or off now, by PackageManager's numbers. */
+    void switched(String className, int state) {
+        if (className == null) {
+            application.enabled = isOn(state, isEnabled);
+            application.enabledSetting = state;
+        }
+        for (Component component : components) {
+            if (component.info.name.equals(className)) {
+                component.info.enabled = isOn(state, component.isEnabled);
+            }
+        }
+    }
+
+    private static boolean isOn(int state, boolean byManifest) {
+        return switch (state) {
+            case PackageManager.COMPONENT_ENABLED_STATE_DEFAULT -> byManifest;
+            case PackageManager.COMPONENT_ENABLED_STATE_ENABLED -> true;
+            default -> false;
+        };
     }
 
     private void readApplication(JSONObject run, JSONObject manifest, JSONObject declared) throws JSONException {

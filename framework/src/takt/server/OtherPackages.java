@@ -135,6 +135,16 @@ final class OtherPackages {
         return names.length == 0 ? null : names;
     }
 
+    int enabledOf(String name, String className) throws RemoteException {
+        return system.enabledOf(name, className);
+    }
+
+    void setEnabled(String name, String className, int state, int flags) throws RemoteException {
+        boolean areKept = link.isHosted() || (flags & PackageManager.DONT_KILL_APP) != 0;
+        system.setEnabled(name, className, state, areKept);
+        own.switched(className, state);
+    }
+
     /** As the server has granted it. */
     int check(String permission, int pid, int uid) throws RemoteException {
         return system.has(permission, pid, uid)

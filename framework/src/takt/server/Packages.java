@@ -49,22 +49,22 @@ final class Packages {
 
     /** Null if there is no such activity. */
     public ActivityInfo getActivityInfo(ComponentName name, long flags, int user) throws RemoteException {
-        return (ActivityInfo) info(InstalledPackage.ACTIVITY, name);
+        return (ActivityInfo) info(InstalledPackage.ACTIVITY, name, flags);
     }
 
     /** Null if there is no such receiver. */
     public ActivityInfo getReceiverInfo(ComponentName name, long flags, int user) throws RemoteException {
-        return (ActivityInfo) info(InstalledPackage.RECEIVER, name);
+        return (ActivityInfo) info(InstalledPackage.RECEIVER, name, flags);
     }
 
     /** Null if there is no such service. */
     public ServiceInfo getServiceInfo(ComponentName name, long flags, int user) throws RemoteException {
-        return (ServiceInfo) info(InstalledPackage.SERVICE, name);
+        return (ServiceInfo) info(InstalledPackage.SERVICE, name, flags);
     }
 
     /** Null if there is no such provider. */
     public ProviderInfo getProviderInfo(ComponentName name, long flags, int user) throws RemoteException {
-        return (ProviderInfo) info(InstalledPackage.PROVIDER, name);
+        return (ProviderInfo) info(InstalledPackage.PROVIDER, name, flags);
     }
 
     /** Null for an authority of nobody. */
@@ -147,14 +147,26 @@ final class Packages {
         return installed.asksFor(permission) ? PackageManager.PERMISSION_GRANTED : PackageManager.PERMISSION_DENIED;
     }
 
-    /** As the manifest says. */
-    public int getComponentEnabledSetting(ComponentName name, int user) {
-        return PackageManager.COMPONENT_ENABLED_STATE_DEFAULT;
+    /** By default as the manifest says. */
+    public int getComponentEnabledSetting(ComponentName name, int user) throws RemoteException {
+        return others.enabledOf(name.getPackageName(), name.getClassName());
     }
 
-    /** As the manifest says. */
-    public int getApplicationEnabledSetting(String name, int user) {
-        return PackageManager.COMPONENT_ENABLED_STATE_DEFAULT;
+    /** By default as the manifest says. */
+    public int getApplicationEnabledSetting(String name, int user) throws RemoteException {
+        return others.enabledOf(name, null);
+    }
+
+    /** A package switches its own components. Its processes end, unless the flags keep them. */
+    public void setComponentEnabledSetting(ComponentName name, int state, int flags, int user, String caller)
+            throws RemoteException {
+        others.setEnabled(name.getPackageName(), name.getClassName(), state, flags);
+    }
+
+    /** The same, of the whole application. */
+    public void setApplicationEnabledSetting(String name, int state, int flags, int user, String caller)
+            throws RemoteException {
+        others.setEnabled(name, null, state, flags);
     }
 
     /** Nobody installed it but the command. */
@@ -179,13 +191,13 @@ final class Packages {
         return installed.info.packageName.equals(name);
     }
 
-    private ComponentInfo info(String kind, ComponentName name) throws RemoteException {
-        if (isOwn(name.getPackageName())) {
-            InstalledPackage.Component component = installed.named(kind, name.getClassName());
-            return component == null ? null : component.info;
-        }
-        InstalledPackage.Component other = others.component(kind, name);
-        return other == null ? null : other.info;
+    /** Null also for what is switched off, unless the flags ask for that. */
+    private ComponentInfo info(String kind, ComponentName name, long flags) throws RemoteException {
+        InstalledPackage.Component found = isOwn(name.getPackageName())
+                ? installed.named(kind, name.getClassName()) : others.component(kind, name);
+        boolean isSeen = found != null
+                && (found.info.isEnabled() || (flags & PackageManager.MATCH_DISABLED_COMPONENTS) != 0);
+        return isSeen ? found.info : null;
     }
 
     private List<ResolveInfo> query(String kind, Intent intent, String type, long flags) throws RemoteException {
