@@ -3,9 +3,14 @@
 //!
 //! A service is there while it is started or while somebody binds it with [`AUTO_CREATE`].
 
+mod bindings;
+
 use std::collections::BTreeMap;
 
-use intent::{Component, Intent};
+use intent::Component;
+
+pub use bindings::AUTO_CREATE;
+use bindings::{Binding, Connection};
 
 use crate::id::Numbers;
 use crate::{ConnectionId, Cx, Effect, Payload, ProcessId, ProcessKey, Question, ServiceId};
@@ -32,9 +37,6 @@ pub const RESET_RUN_NS: u64 = 60_000_000_000;
 pub const DELIVERIES_MAX: u8 = 3;
 /// Deaths in a row after which a service that is only bound is given up.
 pub const CRASHES_MAX: u32 = 16;
-
-/// `BIND_AUTO_CREATE`.
-pub const AUTO_CREATE: u64 = 1;
 
 /// What is asked of a service, or told to one of its clients.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -132,15 +134,6 @@ struct StartItem {
     deliveries: u8,
 }
 
-#[derive(Clone, Debug)]
-struct Binding {
-    intent: Intent,
-    payload: Payload,
-    is_asked: bool,
-    is_published: bool,
-    wants_rebind: bool,
-}
-
 /// A service.
 #[derive(Clone, Debug)]
 pub struct Service {
@@ -166,15 +159,6 @@ pub struct Service {
     restart_wait: u64,
     restart_at: Option<u64>,
     created_at: u64,
-}
-
-#[derive(Clone, Debug)]
-struct Connection {
-    service: ServiceId,
-    client: ProcessId,
-    intent: Intent,
-    has_auto_create: bool,
-    is_connected: bool,
 }
 
 impl Service {
@@ -254,117 +238,6 @@ impl Services {
         service.delivered.clear();
         self.end_unused(id, cx);
         true
-    }
-
-    /// Binds a service. None if it is not there and nothing asks for it to be made.
-    ///
-    /// # Errors
-    ///
-    /// [`Full`]
-    pub fn bind(
-        &mut self,
-        declaration: &ServiceDeclaration,
-        client: ProcessId,
-        by: (Intent, Payload),
-        flags: u64,
-        cx: &mut Cx<'_>,
-    ) -> Result<ConnectionId, Full> {
-        if self.connections.len() >= CONNECTIONS_MAX {
-            return Err(Full("connections"));
-        }
-        let (intent, payload) = by;
-        let id = self.record(declaration)?;
-        let has_auto_create = flags & AUTO_CREATE != 0;
-        let Some(service) = self.all.get_mut(&id) else {
-            return Err(Full("services"));
-        };
-        if !service.bindings.iter().any(|it| it.intent == intent) {
-            if service.bindings.len() >= BINDINGS_MAX {
-                self.end_unused(id, cx);
-                return Err(Full("intents that one service is bound by"));
-            }
-            service.bindings.push(Binding {
-                intent: intent.clone(),
-                payload,
-                is_asked: false,
-                is_published: false,
-                wants_rebind: false,
-            });
-        }
-        let connection = ConnectionId(self.numbers.next());
-        let made = Connection {
-            service: id,
-            client,
-            intent,
-            has_auto_create,
-            is_connected: false,
-        };
-        self.connections.insert(connection, made);
-        if has_auto_create {
-            self.bring_up(id, cx);
-        } else {
-            self.run_waiting(id, cx);
-        }
-        self.connect(id, cx);
-        Ok(connection)
-    }
-
-    /// Ends a connection. False if it is not there, or is another process's.
-    pub fn unbind(&mut self, id: ConnectionId, client: ProcessId, cx: &mut Cx<'_>) -> bool {
-        let is_own = self
-            .connections
-            .get(&id)
-            .is_some_and(|it| it.client == client);
-        if is_own {
-            self.drop_connection(id, cx);
-        }
-        is_own
-    }
-
-    fn drop_connection(&mut self, id: ConnectionId, cx: &mut Cx<'_>) {
-        let Some(gone) = self.connections.remove(&id) else {
-            return;
-        };
-        let is_same = |it: &Connection| it.service == gone.service && it.intent == gone.intent;
-        let is_last = !self.connections.values().any(is_same);
-        let Some(service) = self.all.get_mut(&gone.service) else {
-            return;
-        };
-        let binding = service
-            .bindings
-            .iter_mut()
-            .find(|it| it.intent == gone.intent);
-        let asked = binding.filter(|it| is_last && it.is_asked && service.is_created);
-        if let Some(binding) = asked {
-            binding.is_asked = false;
-            let intent = binding.payload;
-            ask(gone.service, service, ServiceStep::Unbind { intent }, cx);
-        }
-        self.end_unused(gone.service, cx);
-    }
-
-    /// `onBind` has returned a binder for this intent.
-    pub fn published(&mut self, id: ServiceId, intent: &Intent, cx: &mut Cx<'_>) {
-        if let Some(service) = self.all.get_mut(&id) {
-            answer(id, service, cx);
-            let found = service.bindings.iter_mut().find(|it| it.intent == *intent);
-            if let Some(binding) = found.filter(|it| it.is_asked) {
-                binding.is_published = true;
-            }
-        }
-        self.connect(id, cx);
-    }
-
-    /// `onUnbind` has returned, and says whether it wants `onRebind`.
-    pub fn unbound(&mut self, id: ServiceId, intent: &Intent, wants: bool, cx: &mut Cx<'_>) {
-        if let Some(service) = self.all.get_mut(&id) {
-            answer(id, service, cx);
-            let found = service.bindings.iter_mut().find(|it| it.intent == *intent);
-            if let Some(binding) = found {
-                binding.wants_rebind = wants;
-            }
-        }
-        self.run_waiting(id, cx);
     }
 
     /// `onCreate` or `onRebind` has returned.
@@ -546,13 +419,6 @@ impl Services {
         }
     }
 
-    /// What this intent was bound by first; none if nobody has bound it.
-    pub fn binding(&self, id: ServiceId, intent: &Intent) -> Option<Payload> {
-        let mut bindings = self.all.get(&id)?.bindings.iter();
-        let found = bindings.find(|it| it.intent == *intent);
-        found.map(|it| it.payload)
-    }
-
     /// One of them.
     pub fn get(&self, id: ServiceId) -> Option<&Service> {
         self.all.get(&id)
@@ -618,11 +484,6 @@ impl Services {
         Ok(id)
     }
 
-    fn is_auto_created(&self, id: ServiceId) -> bool {
-        let mut all = self.connections.values();
-        all.any(|it| it.service == id && it.has_auto_create)
-    }
-
     /// Makes it where it is not, once its process is there, and hands it what waits.
     fn bring_up(&mut self, id: ServiceId, cx: &mut Cx<'_>) {
         let Some(service) = self.all.get_mut(&id) else {
@@ -679,28 +540,6 @@ impl Services {
                 binding.is_asked = true;
                 let intent = binding.payload;
                 ask(id, service, ServiceStep::Bind { intent, is_again }, cx);
-            }
-        }
-    }
-
-    /// Tells clients of binders that are there.
-    fn connect(&mut self, id: ServiceId, cx: &mut Cx<'_>) {
-        let Some(service) = self.all.get(&id) else {
-            return;
-        };
-        let waiting = self.connections.iter_mut();
-        for (connection, it) in waiting.filter(|(_, it)| it.service == id && !it.is_connected) {
-            let binding = service.bindings.iter().find(|its| its.intent == it.intent);
-            if let Some(binding) = binding.filter(|it| it.is_published) {
-                it.is_connected = true;
-                cx.effects.push(Effect::Service {
-                    process: it.client,
-                    service: id,
-                    step: ServiceStep::Connected {
-                        connection: *connection,
-                        intent: binding.payload,
-                    },
-                });
             }
         }
     }
