@@ -77,12 +77,25 @@ impl Alarms {
         }
     }
 
-    /// Takes all of a user back, and those whose PendingIntent has ended. O(n).
-    pub fn end(&mut self, uid: Option<u32>, is_there: impl Fn(PendingId) -> bool) {
-        let gone = self.all.iter();
-        let gone = gone.filter(|(id, it)| uid == Some(it.uid) || !is_there(**id));
-        let gone: Vec<PendingId> = gone.map(|(id, _)| *id).collect();
-        gone.into_iter().for_each(|it| self.remove(it));
+    /// Takes all of a user back. O(n).
+    pub fn end_user(&mut self, uid: u32) {
+        self.retain(|_, it| it.uid != uid);
+    }
+
+    /// Takes those back whose PendingIntent is not there any more. O(n).
+    pub(crate) fn keep(&mut self, is_there: impl Fn(PendingId) -> bool) {
+        self.retain(|id, _| is_there(id));
+    }
+
+    fn retain(&mut self, stays: impl Fn(PendingId, &Waiting) -> bool) {
+        let times = &self.times;
+        self.all.retain(|id, it| {
+            let stays = stays(*id, it);
+            if let Some(times) = times.as_ref().filter(|_| !stays) {
+                times.remove(it.id);
+            }
+            stays
+        });
     }
 
     /// What one that has come is to send; none if it was taken back meanwhile.
@@ -160,10 +173,10 @@ mod tests {
         assert_eq!(alarms.taken(&fired), Some(PendingId(2)));
         // It was taken back between its time and its taking.
         let fired = take().expect("another is due");
-        alarms.end(Some(6), |_| true);
+        alarms.end_user(6);
         assert_eq!(alarms.taken(&fired), None);
         assert!(take().is_none());
-        alarms.end(None, |it| it != PendingId(1));
+        alarms.keep(|it| it != PendingId(1));
         assert!(alarms.is_empty() && clock.0.lock().is_empty());
     }
 }

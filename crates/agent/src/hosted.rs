@@ -317,5 +317,10 @@ mod tests {
         assert_eq!(told[0].kind, ISystemProxy::STEP_CANCELLED);
         assert_eq!(told[0].numbers, [9]);
         assert!(!it.system.watch_pending(&pending, 11).unwrap());
+        // Whatever ends it.
+        assert!(it.system.watch_pending(&make(), 12).unwrap());
+        it.hosted.with(|it| it.server.pending.end_package("p"));
+        let told = it.steps();
+        assert_eq!((told.len(), &told[0].numbers), (1, &vec![12]));
     }
 }

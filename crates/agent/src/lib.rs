@@ -28,7 +28,7 @@ pub mod senders;
 mod state;
 
 pub use alarms::{Alarms, Times};
-pub use calls::{Agent, ISystemStub, Keeper, TooManyGrants, Whole, Wish, asked};
+pub use calls::{Agent, ISystemStub, Keeper, Whole, Wish};
 pub use contents::Contents;
 pub use hosted::{HostError, Hosted};
-pub use state::{Running, Start, State};
+pub use state::{NotSent, Running, Start, State};

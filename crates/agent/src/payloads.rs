@@ -9,11 +9,14 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use intent::{Component, Intent, Uri};
 use server::Payload;
+use server::grants::{Address, MODES};
 
 use crate::calls::{Whole, Wish};
 
 /// Of one intent: some dozens of them go into one answer.
 pub const WISH_BYTES_MAX: usize = 128 << 10;
+/// Addresses that one intent grants.
+pub(crate) const ADDRESSES_MAX: usize = 256;
 /// Of all intents.
 pub const BYTES_MAX: usize = 32 << 20;
 /// Intents: more than activities, starts, bindings and pending intents have in any test.
@@ -41,6 +44,9 @@ pub enum TooMuch {
     /// One alone.
     #[error("an intent of {0} bytes: at most {WISH_BYTES_MAX} are kept")]
     One(usize),
+    /// Addresses that one grants.
+    #[error("an intent that grants {0} addresses: at most {ADDRESSES_MAX}")]
+    Addresses(usize),
     /// All together.
     #[error("there is no room for more intents")]
     All,
@@ -189,6 +195,19 @@ pub fn intent_of(wish: &Wish) -> Intent {
         component: wish.component.as_deref().and_then(component),
         identifier: wish.identifier.clone(),
     }
+}
+
+/// What an intent's flags grant: its data, and what is in its clip.
+pub(crate) fn granted(wish: &Wish) -> Result<Vec<Address>, TooMuch> {
+    if wish.flags.cast_unsigned() & MODES == 0 {
+        return Ok(Vec::new());
+    }
+    let count = wish.addresses.len();
+    if count > ADDRESSES_MAX {
+        return Err(TooMuch::Addresses(count));
+    }
+    let all = wish.data.iter().chain(&wish.addresses);
+    Ok(all.filter_map(|it| Address::new(it)).collect())
 }
 
 #[cfg(test)]

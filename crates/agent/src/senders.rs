@@ -69,9 +69,6 @@ impl Senders {
 
     /// Those that have ended go; who watched them, by its own number.
     pub(crate) fn keep(&mut self, pending: &PendingIntents) -> Vec<(ProcessId, i64)> {
-        if self.all.len() == pending.len() {
-            return Vec::new();
-        }
         self.all.retain(|id, _| pending.peek(*id).is_some());
         let all = &self.all;
         self.by_node.retain(|_, id| all.contains_key(id));

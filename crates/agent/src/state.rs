@@ -8,7 +8,10 @@ use binder::Binder;
 use rt::peer::PidFd;
 use rustix::process::{Signal, pidfd_send_signal};
 use server::activities::Visit;
-use server::broadcasts::{Delivery, Order, Outcome, Place, Standing, Target};
+use server::broadcasts::{
+    BroadcastError, Delivery, Order, Outcome, Place, Sender, Shout, Standing, Target,
+};
+use server::server::Wish as Asked;
 use server::services::ServiceStep;
 use server::{
     ActivityId, ConnectionId, Death, Effect, EndReason, Payload, ProcessId, ProcessKey, Server,
@@ -16,9 +19,9 @@ use server::{
 };
 
 use crate::alarms::Alarms;
-use crate::calls::{IApp as _, IAppProxy, ISystemProxy, Step, Wish};
+use crate::calls::{FOREGROUND, IApp as _, IAppProxy, ISystemProxy, Step, Wish};
 use crate::contents::Contents;
-use crate::payloads::{Payloads, TooMuch, binders, component, flat, size};
+use crate::payloads::{Payloads, TooMuch, binders, component, flat, granted, intent_of, size};
 use crate::queue::{Queue, Waiting, Waits};
 use crate::senders::Senders;
 
@@ -38,6 +41,17 @@ const CHANGES_MAX: usize = 128;
 const EARLY_MAX: usize = 64;
 /// Binders in one answer: each may be of a process that its reader does not know yet.
 const BINDERS_AT_ONCE: usize = 32;
+
+/// Why a broadcast is not sent.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum NotSent {
+    /// Its intent does not fit.
+    #[error(transparent)]
+    Intent(#[from] TooMuch),
+    /// The state machine does not take it.
+    #[error(transparent)]
+    Broadcast(#[from] BroadcastError),
+}
 
 /// A process that is to be started.
 #[derive(Clone, Debug)]
@@ -82,6 +96,8 @@ pub struct State {
     /// What providers are called by, and who observes what.
     pub contents: Contents,
     pub(crate) senders: Senders,
+    /// PendingIntents that had ended when somebody looked last.
+    pending_ended: u64,
     /// What is sent when.
     pub alarms: Alarms,
     /// Steps of processes that the kernel does not have yet.
@@ -94,6 +110,55 @@ pub struct State {
 }
 
 impl State {
+    /// What starts an activity or a service in a user's name, with what it grants. Its intent is
+    /// kept.
+    ///
+    /// # Errors
+    ///
+    /// [`TooMuch`]
+    pub fn asked(&mut self, uid: u32, wish: Wish) -> Result<Asked, TooMuch> {
+        let (intent, addresses) = (intent_of(&wish), granted(&wish)?);
+        Ok(Asked {
+            uid,
+            intent,
+            flags: wish.flags.cast_unsigned(),
+            payload: self.keep(wish)?,
+            addresses,
+            ..Asked::default()
+        })
+    }
+
+    /// Sends a broadcast, and says how many receivers it has. Its intent is found in `wish`, and so
+    /// is the foreground flag. Receivers have copies of it: one that neither stays nor has turns is
+    /// kept no longer.
+    ///
+    /// # Errors
+    ///
+    /// [`NotSent`]
+    pub fn broadcast(
+        &mut self,
+        sender: Sender,
+        wish: Wish,
+        shout: Shout,
+        now: u64,
+    ) -> Result<usize, NotSent> {
+        let (intent, is_foreground) = (intent_of(&wish), wish.flags & FOREGROUND != 0);
+        let payload = match sender.priority {
+            0 => self.keep(wish)?,
+            _ => self.keep_urgent(wish)?,
+        };
+        if !shout.is_sticky && !shout.is_ordered && sender.result.is_none() {
+            self.fleeting.push(payload);
+        }
+        let shout = Shout {
+            intent,
+            payload,
+            is_foreground,
+            ..shout
+        };
+        Ok(self.server.broadcast(sender, &shout, now)?)
+    }
+
     /// Keeps an intent.
     pub fn keep(&mut self, wish: Wish) -> Result<Payload, TooMuch> {
         // What is on its way holds copies of its own.
@@ -101,7 +166,7 @@ impl State {
     }
 
     /// The same without a look at all others, unless there is no room.
-    pub(crate) fn keep_urgent(&mut self, wish: Wish) -> Result<Payload, TooMuch> {
+    fn keep_urgent(&mut self, wish: Wish) -> Result<Payload, TooMuch> {
         match self.payloads.has_room(&wish) {
             true => self.payloads.add(wish),
             false => self.keep(wish),
@@ -114,6 +179,7 @@ impl State {
         loop {
             let effects = self.server.take_effects();
             if effects.is_empty() {
+                self.forget_ended();
                 let fleeting = self.fleeting.drain(..);
                 fleeting.for_each(|it| self.payloads.remove(it));
                 return;
@@ -532,9 +598,15 @@ impl State {
         self.published.get(&by)?.1.clone()
     }
 
-    /// PendingIntents that have ended are known no more, and who watches them hears of it.
-    pub(crate) fn keep_senders(&mut self) {
-        for (process, number) in self.senders.keep(&self.server.pending) {
+    /// PendingIntents that have ended are known no more, their alarms do not come, and who watches
+    /// them hears of it.
+    fn forget_ended(&mut self) {
+        let pending = &self.server.pending;
+        if std::mem::replace(&mut self.pending_ended, pending.ended()) == pending.ended() {
+            return;
+        }
+        self.alarms.keep(|it| pending.peek(it).is_some());
+        for (process, number) in self.senders.keep(pending) {
             let step = Step {
                 kind: ISystemProxy::STEP_CANCELLED,
                 numbers: vec![number],

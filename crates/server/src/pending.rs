@@ -85,6 +85,7 @@ pub struct PendingIntents {
     by_key: HashMap<PendingKey, PendingId>,
     counts: BTreeMap<String, usize>,
     numbers: Numbers,
+    ended: u64,
 }
 
 impl PendingIntents {
@@ -173,6 +174,11 @@ impl PendingIntents {
         self.all.values().map(|it| it.payload)
     }
 
+    /// How many have ended so far: who keeps something beside them looks when this grows.
+    pub fn ended(&self) -> u64 {
+        self.ended
+    }
+
     /// How many there are.
     pub fn len(&self) -> usize {
         self.all.len()
@@ -187,6 +193,7 @@ impl PendingIntents {
         let Some(gone) = self.all.remove(&id) else {
             return;
         };
+        self.ended += 1;
         self.by_key.remove(&gone.key);
         if let Some(count) = self.counts.get_mut(&gone.key.package) {
             *count -= 1;

@@ -54,7 +54,7 @@ pub struct Wish {
     /// Its flags.
     pub flags: u32,
     /// The rest of it.
-    pub payload: u64,
+    pub payload: Payload,
     /// What it grants, if its flags say so.
     pub addresses: Vec<Address>,
     /// The activity that asks.
@@ -192,12 +192,17 @@ impl Server {
         }
     }
 
-    /// Starts an activity.
+    /// Starts an activity: what became of that, and what the intent goes to. That may be another
+    /// name of the activity's.
     ///
     /// # Errors
     ///
     /// [`StartError`]
-    pub fn start_activity(&mut self, wish: Wish, now: u64) -> Result<Started, StartError> {
+    pub fn start_activity(
+        &mut self,
+        wish: Wish,
+        now: u64,
+    ) -> Result<(Started, Component), StartError> {
         let found = match self
             .packages
             .best(Kind::Activity, &wish.intent, MATCH_DEFAULT_ONLY)
@@ -210,6 +215,7 @@ impl Server {
             Best::One(found) => found,
         };
         self.packages.may_reach(wish.uid, &found)?;
+        let name = found.name();
         let mut declaration = found.package.activity(found.component);
         let home = "android.intent.category.HOME";
         declaration.is_home &= wish.intent.categories.contains(home);
@@ -223,7 +229,7 @@ impl Server {
             declaration,
             intent,
             flags: wish.flags,
-            payload: Payload(wish.payload),
+            payload: wish.payload,
             source: wish.source,
             request: wish.request,
         };
@@ -233,10 +239,10 @@ impl Server {
         if let Started::New(id) | Started::Delivered(id) = started {
             self.grant(granted, Some(Owner::Activity(id)));
         }
-        Ok(started)
+        Ok((started, name))
     }
 
-    /// Starts a service; the number of the start.
+    /// Starts a service, and says which.
     ///
     /// # Errors
     ///
@@ -246,16 +252,15 @@ impl Server {
         wish: &Wish,
         kind: StartKind,
         now: u64,
-    ) -> Result<i32, StartError> {
+    ) -> Result<Component, StartError> {
         let declaration = self.service(wish.uid, &wish.intent)?;
         let holder = declaration.process.uid;
         let granted = self.to_grant((wish.uid, holder), &wish.addresses, wish.flags)?;
         let (services, mut cx) = self.services(now);
-        let started = services.start(&declaration, Payload(wish.payload), kind, &mut cx);
-        let started = started.map_err(|it| StartError::Full(it.to_string()))?;
-        let id = self.services.find(&declaration.component);
-        self.grant(granted, id.map(Owner::Service));
-        Ok(started)
+        let started = services.start(&declaration, wish.payload, kind, &mut cx);
+        let id = started.map_err(|it| StartError::Full(it.to_string()))?;
+        self.grant(granted, Some(Owner::Service(id)));
+        Ok(declaration.component)
     }
 
     /// Binds a service.

@@ -13,9 +13,10 @@ use server::grants::{
     PREFIX, READ, WRITE,
 };
 use server::packages::{Denied, Kind};
+use server::processes::PROCESSES_MAX;
 use server::server::{StartError, Wish};
-use server::services::StartKind;
-use server::{ActivityId, ProcessKey, Server};
+use server::services::{AUTO_CREATE, StartKind};
+use server::{ActivityId, Payload, ProcessKey, Server};
 use world::{component, manifest, permission, signed};
 
 const GIVER: u32 = 10_000;
@@ -36,7 +37,7 @@ fn world() -> Server {
     notes.is_exported = false;
     notes.authorities = vec!["notes".to_owned()];
     notes.access = Access {
-        is_granted: true,
+        is_grantable: true,
         granted_paths: vec![pattern(1, "/open")],
         ..Access::default()
     };
@@ -177,7 +178,7 @@ fn by_an_intent_it_lives_as_long_as_who_got_it() {
     );
     assert!(server.activities.is_empty(), "nothing has begun");
     let started = server.start_activity(wish(GIVER, "Main", ONE, READ), 0);
-    let Ok(Started::New(id)) = started else {
+    let Ok((Started::New(id), _)) = started else {
         panic!("{started:?}");
     };
     assert!(server.is_granted(TAKER, &at(ONE), READ));
@@ -252,6 +253,30 @@ fn a_careless_giver_is_refused_and_the_oldest_that_is_kept_goes() {
     server.revoke(GIVER, Some(TAKER), &at("content://notes"), READ | WRITE);
     assert!(server.grants.is_empty());
     grant(&mut server, (GIVER, THIRD), &one(0), READ).expect("there is room again");
+}
+
+#[test]
+fn what_is_not_started_is_granted_nothing() {
+    let mut server = world();
+    for number in 0..PROCESSES_MAX as u32 {
+        let key = ProcessKey {
+            uid: THIRD,
+            name: format!("p.third:{number}"),
+        };
+        server.adopt(&key, number + 2).expect("there is room");
+    }
+    let worker = wish(GIVER, "Worker", ONE, READ);
+    let started = server.start_service(&worker, StartKind::Ordinary, 0);
+    assert!(matches!(started, Err(StartError::Full(_))), "{started:?}");
+    let bound = server.bind_service(
+        process_of(&server)[0],
+        (worker.intent.clone(), Payload(2)),
+        AUTO_CREATE,
+        0,
+    );
+    assert!(matches!(bound, Err(StartError::Full(_))), "{bound:?}");
+    assert!(server.grants.is_empty() && server.services.is_empty());
+    server.assert_consistent();
 }
 
 /// One that was granted, in the list.
@@ -349,7 +374,7 @@ fn started(server: &mut Server) -> Option<ActivityId> {
     let mut wish = wish(0, "Main", ONE, 0x1800_0000);
     wish.addresses.clear();
     match server.start_activity(wish, 0) {
-        Ok(Started::New(id)) => Some(id),
+        Ok((Started::New(id), _)) => Some(id),
         _ => None,
     }
 }

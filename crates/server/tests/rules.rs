@@ -122,7 +122,7 @@ impl World {
         it.uses_permissions = vec![sticky.to_owned()];
         let mut provider = component(ComponentKind::Provider, "Facts");
         provider.authorities = vec![format!("{package}.facts")];
-        provider.access.is_granted = true;
+        provider.access.is_grantable = true;
         provider.is_exported = false;
         it.application.components.push(provider);
         let now = self.now;
@@ -151,7 +151,7 @@ impl World {
             uid: uids[self.rng.usize(..4)],
             intent: self.intent(),
             flags,
-            payload: self.rng.u64(..),
+            payload: Payload(self.rng.u64(..)),
             addresses: self.addresses(),
             source,
             request: self.rng.bool().then_some(3),
@@ -177,7 +177,7 @@ impl World {
                     uid,
                     intent,
                     flags: self.rng.u32(..4),
-                    payload: payload.0,
+                    payload,
                     addresses: self.addresses(),
                     ..Wish::default()
                 };

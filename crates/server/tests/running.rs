@@ -75,7 +75,7 @@ impl World {
     fn start_worker(&mut self) {
         let wish = Wish {
             intent: named("Worker"),
-            payload: 1,
+            payload: Payload(1),
             ..Wish::default()
         };
         let started = self
@@ -414,10 +414,8 @@ fn an_activity_of_another_package_comes_to_the_front_there() {
     assert!(world.server.activities.is_empty());
     world.effects();
     world.server.uninstall("p.home", 0).expect("it is there");
-    assert_eq!(
-        world.server.start_activity(wish, 0),
-        Err(StartError::NotFound)
-    );
+    let again = world.server.start_activity(wish, 0);
+    assert_eq!(again, Err(StartError::NotFound));
     world.effects();
 }
 

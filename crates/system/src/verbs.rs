@@ -9,8 +9,8 @@ use std::os::fd::OwnedFd;
 use std::sync::atomic::AtomicUsize;
 use std::sync::atomic::Ordering::{AcqRel, Acquire};
 
+use agent::Wish;
 use agent::payloads::flat;
-use agent::{State, Wish, asked};
 use apk::Apk;
 use intent::{Component, Intent};
 use rt::clock::{Clock, Monotonic};
@@ -21,7 +21,7 @@ use server::packages::{Best, Candidate, Grant, Installed, Kind};
 use server::processes::ProcessState;
 use server::services::StartKind;
 use server::store::Store;
-use server::{Notices, Payload, ProcessKey};
+use server::{Notices, ProcessKey};
 
 use crate::bridge::keys;
 use crate::daemon::Shared;
@@ -123,11 +123,7 @@ fn install(shared: &Shared, file: Option<OwnedFd>) -> Outcome {
     let settings = settings.ok_or("it is not there after its install")?;
     put(&mut store, &settings)?;
     let version = settings.version;
-    let installed = shared.with(|it| {
-        let installed = it.server.install(candidate, Monotonic.now_ns());
-        end_alarms(it, None);
-        installed
-    });
+    let installed = shared.with(|it| it.server.install(candidate, Monotonic.now_ns()));
     match installed.map_err(refused)? {
         Installed::New(uid) => Ok(format!("installed {name} {version}, user {uid}")),
         Installed::Replaced(uid) => Ok(format!("replaced {name} by {version}, user {uid}")),
@@ -158,10 +154,7 @@ fn uninstall(shared: &Shared, package: &str) -> Outcome {
             return Err(error.to_string());
         }
     }
-    shared.with(|it| {
-        it.server.uninstall(package, Monotonic.now_ns());
-        end_alarms(it, None);
-    });
+    shared.with(|it| it.server.uninstall(package, Monotonic.now_ns()));
     Ok(format!("uninstalled {package}"))
 }
 
@@ -182,9 +175,11 @@ fn stopped(shared: &Shared, package: &str) -> Result<usize, String> {
             .filter(|id| it.running.contains_key(id))
             .collect();
         let uid = it.server.packages.get(package).map(|it| it.settings.uid);
-        let is_there = it.server.force_stop(package, now);
-        end_alarms(it, uid);
-        (is_there, own)
+        if let Some(uid) = uid {
+            // Those of others' PendingIntents, which it was given, go as well.
+            it.alarms.end_user(uid);
+        }
+        (it.server.force_stop(package, now), own)
     });
     if !is_there {
         return Err(not_installed(package));
@@ -197,13 +192,6 @@ fn stopped(shared: &Shared, package: &str) -> Result<usize, String> {
         Monotonic.sleep_until(Monotonic.now_ns() + LOOK_NS);
     }
     Ok(ending.len())
-}
-
-/// Alarms go with their user, and with what they send.
-fn end_alarms(world: &mut World, uid: Option<u32>) {
-    let state: &mut State = world;
-    let pending = &state.server.pending;
-    state.alarms.end(uid, |it| pending.peek(it).is_some());
 }
 
 fn not_installed(package: &str) -> String {
@@ -235,33 +223,27 @@ fn wish(intention: &Intention) -> Wish {
     }
 }
 
-fn kept(state: &mut World, intention: &Intention) -> Result<(Intent, Payload), String> {
-    let kept = state.keep(wish(intention)).map_err(|it| it.to_string())?;
-    let intent = state.payloads.get(kept).map(|it| it.intent.clone());
-    Ok((intent.unwrap_or_default(), kept))
-}
-
 fn start_activity(shared: &Shared, intention: &Intention) -> Outcome {
     let mut intention = intention.clone();
     intention.flags |= NEW_TASK;
     shared.with(|state| {
-        let (intent, payload) = kept(state, &intention)?;
-        let found = component(state, Kind::Activity, &intent)?;
-        let asked = asked(0, &wish(&intention), intent, payload);
+        let asked = state.asked(0, wish(&intention));
         let (asked, now) = (asked.map_err(|it| it.to_string())?, Monotonic.now_ns());
+        let found = component(state, Kind::Activity, &asked.intent)?;
+        let payload = asked.payload;
         let started = state.server.start_activity(asked, now);
-        started.map_err(|it| it.to_string())?;
-        state.payloads.resolve(payload, &found);
+        let (_, name) = started.map_err(|it| it.to_string())?;
+        state.payloads.resolve(payload, &name);
         Ok(format!("started {}", flat(&found)))
     })
 }
 
 fn start_service(shared: &Shared, intention: &Intention) -> Outcome {
     shared.with(|state| {
-        let (intent, payload) = kept(state, intention)?;
-        let found = component(state, Kind::Service, &intent)?;
-        let asked = asked(0, &wish(intention), intent, payload);
+        let asked = state.asked(0, wish(intention));
         let (asked, now) = (asked.map_err(|it| it.to_string())?, Monotonic.now_ns());
+        let found = component(state, Kind::Service, &asked.intent)?;
+        let payload = asked.payload;
         let started = state.server.start_service(&asked, StartKind::Ordinary, now);
         started.map_err(|it| it.to_string())?;
         state.payloads.resolve(payload, &found);
@@ -271,14 +253,8 @@ fn start_service(shared: &Shared, intention: &Intention) -> Outcome {
 
 fn broadcast(shared: &Shared, intention: &Intention) -> Outcome {
     shared.with(|state| {
-        let (intent, payload) = kept(state, intention)?;
-        let shout = Shout {
-            intent,
-            payload,
-            ..Shout::default()
-        };
         let (person, now) = (Sender::default(), Monotonic.now_ns());
-        let sent = state.server.broadcast(person, &shout, now);
+        let sent = state.broadcast(person, wish(intention), Shout::default(), now);
         let count = sent.map_err(|it| it.to_string())?;
         Ok(format!("sent to {count} receivers"))
     })

@@ -2,15 +2,12 @@
 //! What processes say of activities, and ask for.
 
 use binder::stub::{Answer, Exception};
-use server::Payload;
 use server::activities::{FinishTask, Refused, Started};
 use server::grants::Owner;
-use server::packages::{Best, Kind, MATCH_DEFAULT_ONLY};
 use server::server::{StartError, Wish as Asked};
 
-use super::grants::{asked, granted};
 use super::{Event, ISystemProxy, Wish, refused, security, too_much};
-use crate::payloads::flat;
+use crate::payloads::{flat, granted};
 
 /// What became of a start, as takt.server.ActivityStack has it.
 const NEW: i64 = 0;
@@ -27,16 +24,15 @@ impl Event<'_> {
         source: i64,
         request: Option<i32>,
     ) -> Answer<Vec<i64>> {
-        let payload = self.keep(wish)?;
-        let intent = self.state.payloads.get(payload).map(|it| it.intent.clone());
-        let asked = asked(self.uid, wish, intent.unwrap_or_default(), payload);
+        let asked = self.asked(self.uid, wish)?;
+        let payload = asked.payload;
         let asked = Asked {
             source: self.activity(source),
             request,
-            ..asked.map_err(too_much)?
+            ..asked
         };
-        let started = match self.state.server.start_activity(asked, self.now) {
-            Ok(started) => started,
+        let (started, name) = match self.state.server.start_activity(asked, self.now) {
+            Ok(found) => found,
             Err(error) => {
                 if let Some(failure) = refused(&error) {
                     return Err(failure);
@@ -54,25 +50,9 @@ impl Event<'_> {
             Started::Delivered(id) => (DELIVERED, id.0),
             Started::Front(id) => (FRONT, id.0),
         };
-        self.resolve(payload, started);
+        // As on Android an alias keeps its name there.
+        self.state.payloads.resolve(payload, &name);
         Ok(vec![outcome, id.cast_signed()])
-    }
-
-    /// The intent of a start goes to what was found. As on Android an alias keeps its name there.
-    pub(super) fn resolve(&mut self, payload: Payload, started: Started) {
-        if matches!(started, Started::Front(_)) {
-            return;
-        }
-        let stored = self.state.payloads.get(payload);
-        let Some(intent) = stored.map(|it| &it.intent) else {
-            return;
-        };
-        let packages = &self.state.server.packages;
-        let found = packages.best(Kind::Activity, intent, MATCH_DEFAULT_ONLY);
-        if let Best::One(found) = found {
-            let name = found.name();
-            self.state.payloads.resolve(payload, &name);
-        }
     }
 
     pub(super) fn finish_activity(

@@ -4,14 +4,13 @@
 use binder::Binder;
 use binder::stub::{Answer, Exception};
 use server::alarms::{Alarm, Fired, Trigger};
-use server::broadcasts::{BroadcastError, Sender, Shout};
+use server::broadcasts::{Sender, Shout};
 use server::packages::SYSTEM_UID;
 use server::{Payload, ProcessId};
 
 use super::{Event, Timed, Wish, callers_priority, full};
 use crate::alarms::AlarmClock;
-use crate::payloads::intent_of;
-use crate::state::State;
+use crate::state::{NotSent, State};
 
 const NANOS_PER_MILLI: u64 = 1_000_000;
 /// `Intent.ACTION_TIME_CHANGED`, which only the system sends.
@@ -66,7 +65,7 @@ impl Event<'_> {
     }
 
     pub(super) fn remove_alarms(&mut self) {
-        self.state.alarms.end(Some(self.uid), |_| true);
+        self.state.alarms.end_user(self.uid);
     }
 
     /// The alarm clock that rings first.
@@ -99,38 +98,26 @@ impl State {
             alarm_count: i32::try_from(fired.count).unwrap_or(i32::MAX),
             ..Default::default()
         };
-        // Nobody is there to be told. One that is cancelled does not come again.
-        let sent = event.send(pending, &Wish::default(), &how);
-        if sent.is_ok_and(|it| it < 0) {
-            self.alarms.remove(pending);
-        }
+        // Nobody is there to be told of what takes it not, or is not there any more.
+        let _ = event.send(pending, &Wish::default(), &how);
     }
 
     /// Somebody has set the clock.
     ///
     /// # Errors
     ///
-    /// [`BroadcastError`]
-    pub fn time_changed(&mut self, now: u64) -> Result<(), BroadcastError> {
+    /// [`NotSent`]
+    pub fn time_changed(&mut self, now: u64) -> Result<(), NotSent> {
         let wish = Wish {
             action: Some(TIME_CHANGED.to_owned()),
             flags: REPLACE_PENDING,
             ..Wish::default()
         };
-        let intent = intent_of(&wish);
-        let Ok(payload) = self.keep(wish) else {
-            return Ok(());
-        };
-        let shout = Shout {
-            intent,
-            payload,
-            ..Shout::default()
-        };
         let sender = Sender {
             uid: SYSTEM_UID,
-            result: None,
-            priority: 0,
+            ..Sender::default()
         };
-        self.server.broadcast(sender, &shout, now).map(drop)
+        self.broadcast(sender, wish, Shout::default(), now)
+            .map(drop)
     }
 }

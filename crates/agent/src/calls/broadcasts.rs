@@ -10,6 +10,7 @@ use server::{BroadcastId, Payload};
 
 use super::{Event, Outcome, Receiver, Shout, Wish, full, security, too_much};
 use crate::payloads::{intent_of, size};
+use crate::state::NotSent;
 
 /// Of a filter: actions, hosts, paths and the rest together, and the bytes of them.
 const FILTER_TEXTS_MAX: usize = 1_024;
@@ -131,31 +132,26 @@ impl Event<'_> {
     }
 
     pub(super) fn broadcast(&mut self, shout: &Shout, priority: u8) -> Answer<()> {
-        let payload = match priority {
-            0 => self.keep(&shout.wish)?,
-            _ => self.keep_urgent(&shout.wish)?,
-        };
         let shouted = broadcasts::Shout {
-            intent: intent_of(&shout.wish),
-            payload,
             permissions: shout.permissions.clone(),
             is_ordered: shout.is_ordered,
             is_sticky: shout.is_sticky,
             priority: u8::try_from(shout.priority).ok(),
-            is_foreground: shout.wish.flags & FOREGROUND != 0,
             outcome: self.outcome(&shout.outcome)?,
+            ..broadcasts::Shout::default()
         };
         let sender = Sender {
             uid: self.uid,
             result: (shout.result != 0).then_some((self.process, shout.result)),
             priority,
         };
-        if !shout.is_sticky && !shout.is_ordered && sender.result.is_none() {
-            // Receivers have copies of it.
-            self.state.fleeting.push(payload);
-        }
-        let sent = self.state.server.broadcast(sender, &shouted, self.now);
-        sent.map(drop).map_err(|it| refused(&it))
+        let sent = self
+            .state
+            .broadcast(sender, shout.wish.clone(), shouted, self.now);
+        sent.map(drop).map_err(|it| match it {
+            NotSent::Intent(it) => too_much(it),
+            NotSent::Broadcast(it) => refused(&it),
+        })
     }
 
     pub(super) fn outcome(&mut self, of: &Outcome) -> Answer<broadcasts::Outcome> {

@@ -2,50 +2,10 @@
 //! What processes grant of single addresses, and what they ask about grants.
 
 use binder::stub::{Answer, Exception};
-use intent::Intent;
 use rt::clock::wall_ns;
-use server::Payload;
 use server::grants::{Address, MODES, NotKept, PERSISTABLE, PREFIX};
-use server::server::Wish as Asked;
 
-use super::{Event, Kept, Wish, full, security};
-
-/// Addresses that one intent grants.
-const ADDRESSES_MAX: usize = 256;
-
-/// An intent grants too many addresses.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("an intent that grants {0} addresses: at most {ADDRESSES_MAX}")]
-pub struct TooMany(usize);
-
-/// What starts an activity or a service in a user's name, with what it grants.
-///
-/// # Errors
-///
-/// [`TooMany`]
-pub fn asked(uid: u32, wish: &Wish, intent: Intent, payload: Payload) -> Result<Asked, TooMany> {
-    Ok(Asked {
-        uid,
-        intent,
-        flags: wish.flags.cast_unsigned(),
-        payload: payload.0,
-        addresses: granted(wish)?,
-        ..Asked::default()
-    })
-}
-
-/// What an intent's flags grant: its data, and what is in its clip.
-pub(super) fn granted(wish: &Wish) -> Result<Vec<Address>, TooMany> {
-    if wish.flags.cast_unsigned() & MODES == 0 {
-        return Ok(Vec::new());
-    }
-    let count = wish.addresses.len();
-    if count > ADDRESSES_MAX {
-        return Err(TooMany(count));
-    }
-    let all = wish.data.iter().chain(&wish.addresses);
-    Ok(all.filter_map(|it| Address::new(it)).collect())
-}
+use super::{Event, Kept, full, security};
 
 fn flags_of(flags: i32) -> Answer<u32> {
     let flags = flags.cast_unsigned();

@@ -29,11 +29,10 @@ use binder::Caller;
 use binder::stub::{Answer, Exception, Failure};
 use rt::clock::{Clock, Monotonic};
 use server::broadcasts::PRIORITY_MAX;
-use server::server::StartError;
+use server::server::{StartError, Wish as Asked};
 use server::{ActivityId, ConnectionId, Payload, ProcessId, ServiceId};
 
 pub(crate) use broadcasts::FOREGROUND;
-pub use grants::{TooMany as TooManyGrants, asked};
 use pending::Sending;
 pub(crate) use stubs::{
     IApp, IAppProxy, IAppStub, ISystem, ISystemProxy, Kept, Notice, Outcome, Receiver, Shout, Step,
@@ -41,6 +40,7 @@ pub(crate) use stubs::{
 };
 pub use stubs::{ISystemStub, Whole, Wish};
 
+use crate::payloads::TooMuch;
 use crate::place::Place;
 use crate::state::State;
 
@@ -98,10 +98,8 @@ impl Event<'_> {
         self.state.keep(wish.clone()).map_err(too_much)
     }
 
-    /// The same for who cannot wait for others' intents to be looked through, as long as there is
-    /// room.
-    fn keep_urgent(&mut self, wish: &Wish) -> Answer<Payload> {
-        self.state.keep_urgent(wish.clone()).map_err(too_much)
+    fn asked(&mut self, uid: u32, wish: &Wish) -> Answer<Asked> {
+        self.state.asked(uid, wish.clone()).map_err(too_much)
     }
 
     /// The number of an activity that lives in this process.
@@ -134,7 +132,7 @@ fn security(error: &impl ToString) -> Failure {
     Exception::new(Exception::SECURITY, error.to_string()).into()
 }
 
-fn too_much(error: impl ToString) -> Failure {
+fn too_much(error: TooMuch) -> Failure {
     Exception::new(Exception::ILLEGAL_ARGUMENT, error.to_string()).into()
 }
 

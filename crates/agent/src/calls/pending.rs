@@ -10,9 +10,8 @@ use server::pending::{IMMUTABLE, Pending, PendingKind};
 use server::server::StartError;
 use server::services::StartKind;
 
-use super::grants::asked;
-use super::{Event, FOREGROUND, Wish, full, refused, security, too_much};
-use crate::payloads::intent_of;
+use super::{Event, Wish, full, refused, security, too_much};
+use crate::state::NotSent;
 
 /// `ActivityManager.START_CANCELED` and its kin.
 const CANCELLED: i32 = -96;
@@ -123,7 +122,6 @@ impl Event<'_> {
         let pending = &mut self.state.server.pending;
         let got = pending.get(&package, kind, request, by, flags);
         let got = got.map_err(|it| full(&it))?;
-        self.state.keep_senders();
         Ok(got.map(|id| self.state.senders.of(id, make)))
     }
 
@@ -131,11 +129,6 @@ impl Event<'_> {
         let found = self.state.senders.find(binder).zip(self.package());
         if let Some((id, package)) = found {
             self.state.server.pending.cancel(id, &package);
-            let is_there = self.state.server.pending.peek(id).is_some();
-            if !is_there {
-                self.state.alarms.remove(id);
-            }
-            self.state.keep_senders();
         }
     }
 
@@ -188,7 +181,6 @@ impl Event<'_> {
     /// Sends one in the name of who made it.
     pub(super) fn send(&mut self, id: PendingId, by: &Wish, how: &Sending<'_>) -> Answer<i32> {
         let sent = self.state.server.pending.send(id);
-        self.state.keep_senders();
         let package = sent.as_ref().map(|it| it.key.package.as_str());
         let owner = package.and_then(|it| self.state.server.packages.get(it));
         let uid = owner.map(|it| it.settings.uid);
@@ -203,16 +195,12 @@ impl Event<'_> {
         if sent.is_mutable() {
             wish.alarm_count = how.alarm_count;
         }
-        let result = how.result;
         match sent.key.kind {
             PendingKind::Activity => self.send_activity(uid, &wish),
             PendingKind::Broadcast => {
                 let shout = Shout {
-                    intent: intent_of(&wish),
-                    payload: self.keep(&wish)?,
                     permissions: how.permission.map(str::to_owned).into_iter().collect(),
-                    is_ordered: result != 0,
-                    is_foreground: wish.flags & FOREGROUND != 0,
+                    is_ordered: how.result != 0,
                     outcome: Outcome {
                         code: how.code,
                         ..Outcome::default()
@@ -221,11 +209,14 @@ impl Event<'_> {
                 };
                 let sender = Sender {
                     uid,
-                    result: (result != 0).then_some((self.process, result)),
+                    result: (how.result != 0).then_some((self.process, how.result)),
                     priority: how.priority,
                 };
-                let sent = self.state.server.broadcast(sender, &shout, self.now);
-                sent.map(|_| 0).map_err(|it| full(&it))
+                let sent = self.state.broadcast(sender, wish, shout, self.now);
+                sent.map(|_| 0).map_err(|it| match it {
+                    NotSent::Intent(it) => too_much(it),
+                    NotSent::Broadcast(it) => full(&it),
+                })
             }
             PendingKind::Service => self.send_service(uid, &wish, StartKind::Ordinary),
             PendingKind::ForegroundService => self.send_service(uid, &wish, StartKind::Foreground),
@@ -233,12 +224,12 @@ impl Event<'_> {
     }
 
     fn send_activity(&mut self, uid: u32, wish: &Wish) -> Answer<i32> {
-        let payload = self.keep(wish)?;
-        let mut asked = asked(uid, wish, intent_of(wish), payload).map_err(too_much)?;
+        let mut asked = self.asked(uid, wish)?;
+        let payload = asked.payload;
         asked.flags |= NEW_TASK;
         match self.state.server.start_activity(asked, self.now) {
-            Ok(started) => {
-                self.resolve(payload, started);
+            Ok((_, name)) => {
+                self.state.payloads.resolve(payload, &name);
                 Ok(0)
             }
             Err(error) => outcome(&error),
@@ -246,8 +237,7 @@ impl Event<'_> {
     }
 
     fn send_service(&mut self, uid: u32, wish: &Wish, kind: StartKind) -> Answer<i32> {
-        let (intent, payload) = self.kept(wish)?;
-        let asked = asked(uid, wish, intent, payload).map_err(too_much)?;
+        let asked = self.asked(uid, wish)?;
         match self.state.server.start_service(&asked, kind, self.now) {
             Ok(_) => Ok(0),
             Err(error) => outcome(&error),

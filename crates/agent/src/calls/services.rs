@@ -9,8 +9,7 @@ use server::server::StartError;
 use server::services::{AfterStart, StartKind};
 use server::{ConnectionId, Payload};
 
-use super::grants::asked;
-use super::{Event, Wish, refused, too_much};
+use super::{Event, Wish, refused};
 use crate::payloads::{flat, intent_of};
 
 impl Event<'_> {
@@ -21,28 +20,18 @@ impl Event<'_> {
         Ok((intent.unwrap_or_default(), payload))
     }
 
-    /// The service that takes an intent, as its component is written.
-    fn taker(&self, intent: &Intent) -> Option<String> {
-        match self.state.server.packages.best(Kind::Service, intent, 0) {
-            Best::One(found) => Some(flat(&found.name())),
-            _ => None,
-        }
-    }
-
     pub(super) fn start_service(
         &mut self,
         wish: &Wish,
         is_foreground: bool,
     ) -> Answer<Option<String>> {
-        let (intent, payload) = self.kept(wish)?;
         let kind = match is_foreground {
             true => StartKind::Foreground,
             false => StartKind::Ordinary,
         };
-        let asked = asked(self.uid, wish, intent.clone(), payload).map_err(too_much)?;
-        let started = self.state.server.start_service(&asked, kind, self.now);
-        match started {
-            Ok(_) => Ok(self.taker(&intent)),
+        let asked = self.asked(self.uid, wish)?;
+        match self.state.server.start_service(&asked, kind, self.now) {
+            Ok(name) => Ok(Some(flat(&name))),
             Err(error) => missing(&error, None),
         }
     }

@@ -220,19 +220,19 @@ pub trait ISystem: Send + Sync + 'static {
     /// Code 55.
     fn release_address(&self, address: &str, modes: i32) -> ::binder::stub::Answer<bool>;
     /// Code 56.
-    fn set_alarm(&self, operation: &::binder::Binder, timed: &Timed) -> ::binder::stub::Answer<()>;
-    /// Code 57.
-    fn remove_alarm(&self, operation: &::binder::Binder) -> ::binder::stub::Answer<()>;
-    /// Code 58.
-    fn remove_alarms(&self) -> ::binder::stub::Answer<()>;
-    /// Code 59.
-    fn next_clock(&self) -> ::binder::stub::Answer<Option<Timed>>;
-    /// Code 60.
-    fn set_enabled(&self, package_name: &str, class_name: Option<&str>, state: i32, are_kept: bool) -> ::binder::stub::Answer<()>;
-    /// Code 61.
-    fn enabled_of(&self, package_name: &str, class_name: Option<&str>) -> ::binder::stub::Answer<i32>;
-    /// Code 62.
     fn kept_addresses(&self, is_of_others: bool) -> ::binder::stub::Answer<Vec<Kept>>;
+    /// Code 57.
+    fn set_alarm(&self, operation: &::binder::Binder, timed: &Timed) -> ::binder::stub::Answer<()>;
+    /// Code 58.
+    fn remove_alarm(&self, operation: &::binder::Binder) -> ::binder::stub::Answer<()>;
+    /// Code 59.
+    fn remove_alarms(&self) -> ::binder::stub::Answer<()>;
+    /// Code 60.
+    fn next_clock(&self) -> ::binder::stub::Answer<Option<Timed>>;
+    /// Code 61.
+    fn set_enabled(&self, package_name: &str, class_name: Option<&str>, state: i32, are_kept: bool) -> ::binder::stub::Answer<()>;
+    /// Code 62.
+    fn enabled_of(&self, package_name: &str, class_name: Option<&str>) -> ::binder::stub::Answer<i32>;
 }
 
 /// Whoever does `takt.system.ISystem`, here or in another process.
@@ -733,30 +733,37 @@ impl ISystem for ISystemProxy {
         aidl.read()
     }
 
+    fn kept_addresses(&self, is_of_others: bool) -> ::binder::stub::Answer<Vec<Kept>> {
+        let mut aidl = ::binder::stub::Outgoing::new(Self::DESCRIPTOR)?;
+        aidl.write(&is_of_others)?;
+        aidl.call(&self.0, 56)?;
+        aidl.read()
+    }
+
     fn set_alarm(&self, operation: &::binder::Binder, timed: &Timed) -> ::binder::stub::Answer<()> {
         let mut aidl = ::binder::stub::Outgoing::new(Self::DESCRIPTOR)?;
         aidl.write(&operation)?;
         aidl.write(&timed)?;
-        aidl.call(&self.0, 56)?;
+        aidl.call(&self.0, 57)?;
         Ok(())
     }
 
     fn remove_alarm(&self, operation: &::binder::Binder) -> ::binder::stub::Answer<()> {
         let mut aidl = ::binder::stub::Outgoing::new(Self::DESCRIPTOR)?;
         aidl.write(&operation)?;
-        aidl.call(&self.0, 57)?;
+        aidl.call(&self.0, 58)?;
         Ok(())
     }
 
     fn remove_alarms(&self) -> ::binder::stub::Answer<()> {
         let mut aidl = ::binder::stub::Outgoing::new(Self::DESCRIPTOR)?;
-        aidl.call(&self.0, 58)?;
+        aidl.call(&self.0, 59)?;
         Ok(())
     }
 
     fn next_clock(&self) -> ::binder::stub::Answer<Option<Timed>> {
         let mut aidl = ::binder::stub::Outgoing::new(Self::DESCRIPTOR)?;
-        aidl.call(&self.0, 59)?;
+        aidl.call(&self.0, 60)?;
         aidl.read()
     }
 
@@ -766,7 +773,7 @@ impl ISystem for ISystemProxy {
         aidl.write(&class_name)?;
         aidl.write(&state)?;
         aidl.write(&are_kept)?;
-        aidl.call(&self.0, 60)?;
+        aidl.call(&self.0, 61)?;
         Ok(())
     }
 
@@ -774,13 +781,6 @@ impl ISystem for ISystemProxy {
         let mut aidl = ::binder::stub::Outgoing::new(Self::DESCRIPTOR)?;
         aidl.write(&package_name)?;
         aidl.write(&class_name)?;
-        aidl.call(&self.0, 61)?;
-        aidl.read()
-    }
-
-    fn kept_addresses(&self, is_of_others: bool) -> ::binder::stub::Answer<Vec<Kept>> {
-        let mut aidl = ::binder::stub::Outgoing::new(Self::DESCRIPTOR)?;
-        aidl.write(&is_of_others)?;
         aidl.call(&self.0, 62)?;
         aidl.read()
     }
@@ -1443,6 +1443,17 @@ impl<T: ISystem> ISystemStub<T> {
         Ok(())
     }
 
+    fn serve_kept_addresses(
+        &self,
+        data: &mut ::binder::Parcel,
+        reply: &mut ::binder::Parcel,
+    ) -> ::binder::stub::Answer<()> {
+        let arg0: bool = ::binder::stub::Read::read(data)?;
+        let result = ISystem::kept_addresses(&self.0, arg0)?;
+        ::binder::stub::Write::write(&result, reply)?;
+        Ok(())
+    }
+
     fn serve_set_alarm(
         &self,
         data: &mut ::binder::Parcel,
@@ -1504,17 +1515,6 @@ impl<T: ISystem> ISystemStub<T> {
         let arg0: String = ::binder::stub::Read::read(data)?;
         let arg1: Option<String> = ::binder::stub::Read::read(data)?;
         let result = ISystem::enabled_of(&self.0, &arg0, arg1.as_deref())?;
-        ::binder::stub::Write::write(&result, reply)?;
-        Ok(())
-    }
-
-    fn serve_kept_addresses(
-        &self,
-        data: &mut ::binder::Parcel,
-        reply: &mut ::binder::Parcel,
-    ) -> ::binder::stub::Answer<()> {
-        let arg0: bool = ::binder::stub::Read::read(data)?;
-        let result = ISystem::kept_addresses(&self.0, arg0)?;
         ::binder::stub::Write::write(&result, reply)?;
         Ok(())
     }
@@ -1588,13 +1588,13 @@ impl<T: ISystem> ::binder::Service for ISystemStub<T> {
             53 => Self::serve_has_address,
             54 => Self::serve_keep_address,
             55 => Self::serve_release_address,
-            56 => Self::serve_set_alarm,
-            57 => Self::serve_remove_alarm,
-            58 => Self::serve_remove_alarms,
-            59 => Self::serve_next_clock,
-            60 => Self::serve_set_enabled,
-            61 => Self::serve_enabled_of,
-            62 => Self::serve_kept_addresses,
+            56 => Self::serve_kept_addresses,
+            57 => Self::serve_set_alarm,
+            58 => Self::serve_remove_alarm,
+            59 => Self::serve_remove_alarms,
+            60 => Self::serve_next_clock,
+            61 => Self::serve_set_enabled,
+            62 => Self::serve_enabled_of,
             _ => return Err(::binder::CallError::UnknownTransaction),
         };
         let both = (data, reply);

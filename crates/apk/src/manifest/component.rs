@@ -161,7 +161,7 @@ pub struct Access {
     /// writePermission.
     pub write: Option<String>,
     /// grantUriPermissions: may who reaches an address let others reach it?
-    pub is_granted: bool,
+    pub is_grantable: bool,
     /// Addresses that may be granted, by their paths; empty if all may.
     pub granted_paths: Vec<PathPattern>,
     /// Paths with permissions of their own.
@@ -176,7 +176,7 @@ impl Access {
         let mut access = Self {
             read: at.text(attribute::READ_PERMISSION)?,
             write: at.text(attribute::WRITE_PERMISSION)?,
-            is_granted: granted.unwrap_or(false),
+            is_grantable: granted.unwrap_or(false),
             ..Self::default()
         };
         for (_, element) in document.children(index) {
@@ -188,7 +188,7 @@ impl Access {
                 _ => {}
             }
         }
-        access.is_granted |= !access.granted_paths.is_empty();
+        access.is_grantable |= !access.granted_paths.is_empty();
         Ok(access)
     }
 

@@ -10,6 +10,7 @@
 mod address;
 mod rules;
 
+use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
@@ -97,6 +98,10 @@ impl Record {
         self.owned
             .values()
             .fold(self.open | self.kept, |all, it| all | it)
+    }
+
+    fn may_keep(&self, modes: u32) -> bool {
+        self.persistable & modes == modes && self.modes() != 0
     }
 
     fn has(&self, flags: u32) -> bool {
@@ -247,16 +252,25 @@ impl Grants {
         let Some(record) = self.all.remove(key) else {
             return;
         };
-        for owner in record.owned.keys() {
-            if let Some(keys) = self.owned.get_mut(owner) {
-                keys.remove(key);
+        for owner in record.owned.into_keys() {
+            self.disown(owner, key);
+        }
+        if let Entry::Occupied(mut count) = self.given.entry(record.giver) {
+            *count.get_mut() -= 1;
+            if *count.get() == 0 {
+                count.remove();
             }
         }
-        self.owned.retain(|_, it| !it.is_empty());
-        if let Some(count) = self.given.get_mut(&record.giver) {
-            *count -= 1;
+    }
+
+    /// It lives with this owner no more.
+    fn disown(&mut self, owner: Owner, key: &Key) {
+        if let Entry::Occupied(mut keys) = self.owned.entry(owner) {
+            keys.get_mut().remove(key);
+            if keys.get().is_empty() {
+                keys.remove();
+            }
         }
-        self.given.retain(|_, it| *it > 0);
     }
 
     /// Takes modes back of all at and below an address, or of one holder there: then intents'
@@ -295,24 +309,28 @@ impl Grants {
         modes: u32,
         now_ms: u64,
     ) -> Result<(), NotKept> {
+        let mut keys = [0, PREFIX]
+            .map(|it| (holder, Range::of(address, it)))
+            .to_vec();
+        keys.retain(|it| self.all.get(it).is_some_and(|it| it.may_keep(modes)));
+        if keys.is_empty() {
+            return Err(NotKept::NotGranted);
+        }
+        let new = keys.iter().filter(|it| self.all[it].kept == 0).count();
         let kept = self.all.values().filter(|it| it.kept != 0).count();
-        if kept + 2 > KEPT_MAX {
+        if new > 0 && kept + new > KEPT_MAX {
             return Err(NotKept::Full);
         }
-        let may = |it: &Record| it.persistable & modes == modes && it.modes() != 0;
-        let mut is_kept = false;
-        for flags in [0, PREFIX] {
-            let found = self.all.get_mut(&(holder, Range::of(address, flags)));
-            if let Some(record) = found.filter(|it| may(it)) {
+        for key in keys {
+            if let Some(record) = self.all.get_mut(&key) {
                 if record.kept == 0 {
                     record.since_ms = now_ms;
                 }
                 record.kept |= modes;
-                is_kept = true;
             }
         }
         self.prune(holder);
-        is_kept.then_some(()).ok_or(NotKept::NotGranted)
+        Ok(())
     }
 
     /// The oldest go of what a holder keeps, if that is too much.
@@ -394,9 +412,7 @@ impl Grants {
                 record.open = 0;
                 record.persistable = record.kept;
                 for owner in std::mem::take(&mut record.owned).into_keys() {
-                    if let Some(keys) = self.owned.get_mut(&owner) {
-                        keys.remove(&key);
-                    }
+                    self.disown(owner, &key);
                 }
             }
             match is_gone {
@@ -404,7 +420,6 @@ impl Grants {
                 false => self.end_if_empty(&key),
             }
         }
-        self.owned.retain(|_, it| !it.is_empty());
     }
 
     /// How many there are.

@@ -202,7 +202,7 @@ impl Found<'_> {
     pub fn lets_grant(&self, address: &Address) -> bool {
         let access = &self.component.access;
         let (path, mut all) = (address.path(), access.granted_paths.iter());
-        access.is_granted && (access.granted_paths.is_empty() || all.any(|it| matches(it, &path)))
+        access.is_grantable && (access.granted_paths.is_empty() || all.any(|it| matches(it, &path)))
     }
 }
 

@@ -80,7 +80,8 @@ impl Services {
             self.run_waiting(id, cx);
         }
         self.connect(id, cx);
-        Ok(connection)
+        let bound = self.is_there(id).then_some(connection);
+        bound.ok_or(Full("processes"))
     }
 
     /// Ends a connection. False if it is not there, or is another process's.

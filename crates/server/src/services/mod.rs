@@ -178,7 +178,7 @@ pub struct Services {
 }
 
 impl Services {
-    /// Starts a service; its number of this start.
+    /// Starts a service.
     ///
     /// # Errors
     ///
@@ -189,7 +189,7 @@ impl Services {
         intent: Payload,
         kind: StartKind,
         cx: &mut Cx<'_>,
-    ) -> Result<i32, Full> {
+    ) -> Result<ServiceId, Full> {
         let id = self.record(declaration)?;
         let Some(service) = self.all.get_mut(&id) else {
             return Err(Full("services"));
@@ -205,11 +205,10 @@ impl Services {
             intent: Some(intent),
             deliveries: 0,
         };
-        let number = item.id;
         service.waiting.push(item);
         service.restart_at = None;
         self.bring_up(id, cx);
-        Ok(number)
+        self.is_there(id).then_some(id).ok_or(Full("processes"))
     }
 
     /// Stops a service. False if it was not started.
@@ -482,6 +481,11 @@ impl Services {
         self.all.insert(id, service);
         self.by_name.insert(declaration.component.clone(), id);
         Ok(id)
+    }
+
+    /// It is gone again where no process can be had for it.
+    fn is_there(&self, id: ServiceId) -> bool {
+        self.all.contains_key(&id)
     }
 
     /// Makes it where it is not, once its process is there, and hands it what waits.

@@ -221,6 +221,9 @@ interface ISystem {
     /** Keeps it no longer; false if nothing is granted there. */
     boolean releaseAddress(String address, int modes);
 
+    /** What this package keeps of others' addresses, or others keep of its own. */
+    Kept[] keptAddresses(boolean isOfOthers);
+
     /** Has a PendingIntent sent; it is as urgent as the calling thread. Another alarm of it gives way. */
     void setAlarm(IBinder operation, in Timed timed);
 
@@ -241,7 +244,4 @@ interface ISystem {
 
     /** How that was switched: 0 if it is as the manifest says, or not there. */
     int enabledOf(String packageName, @nullable String className);
-
-    /** What this package keeps of others' addresses, or others keep of its own. */
-    Kept[] keptAddresses(boolean isOfOthers);
 }

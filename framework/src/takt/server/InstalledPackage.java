@@ -219,7 +219,7 @@ public final class InstalledPackage {
         provider.readPermission = or(text(own, "read"), text(declared, "permission"));
         provider.writePermission = or(text(own, "write"), text(declared, "permission"));
         if (access != null) {
-            provider.grantUriPermissions = access.getBoolean("is_granted");
+            provider.grantUriPermissions = access.getBoolean("is_grantable");
             provider.uriPermissionPatterns = patterns(access.getJSONArray("granted_paths"));
             provider.pathPermissions = pathPermissions(access.getJSONArray("paths"));
         }
