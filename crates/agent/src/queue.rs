@@ -179,7 +179,7 @@ mod tests {
     use std::sync::atomic::AtomicU64;
     use std::sync::atomic::Ordering::SeqCst;
 
-    use apk::{Access, Application, Component, ComponentKind, IntentFilter, Launch, Manifest};
+    use apk::{Application, Component, ComponentKind, IntentFilter, Manifest};
     use rt::clock::{Clock, Monotonic};
     use rt::peer::PidFd;
     use server::broadcasts::{Registration, Sender, Shout};
@@ -189,56 +189,27 @@ mod tests {
 
     use super::*;
     use crate::calls::{IApp, IAppProxy, IAppStub, Wish};
-    use crate::payloads::intent_of;
     use crate::state::State;
 
     const CODE: i64 = 7;
 
     fn package() -> Candidate {
-        let receiver = Component {
-            kind: ComponentKind::Receiver,
-            name: "p.Ear".to_owned(),
-            target: None,
-            label: None,
-            theme: None,
-            is_enabled: true,
-            is_exported: true,
-            permission: None,
-            process: None,
-            launch: Launch::default(),
-            authorities: Vec::new(),
-            access: Access::default(),
-            init_order: 0,
-            intent_filters: vec![IntentFilter {
-                priority: 0,
-                actions: vec!["act".to_owned()],
-                categories: Vec::new(),
-                data: Vec::new(),
-            }],
-            meta_data: Vec::new(),
-            extensions: Vec::new(),
-        };
+        let mut receiver = Component::new(ComponentKind::Receiver, "p.Ear");
+        receiver.is_exported = true;
+        receiver.intent_filters.push(IntentFilter {
+            priority: 0,
+            actions: vec!["act".to_owned()],
+            categories: Vec::new(),
+            data: Vec::new(),
+        });
         let manifest = Manifest {
-            package: "p".to_owned(),
-            version_code: 1,
-            version_name: None,
-            split: None,
-            min_sdk: 26,
-            target_sdk: 34,
-            max_sdk: None,
-            sdk_codename: None,
-            shared_user_id: None,
-            uses_permissions: Vec::new(),
-            permissions: Vec::new(),
-            protected_broadcasts: Vec::new(),
-            features: Vec::new(),
             application: Application {
                 has_code: true,
                 is_enabled: true,
                 components: vec![receiver],
                 ..Application::default()
             },
-            instrumentation: Vec::new(),
+            ..Manifest::new("p")
         };
         Candidate {
             code: "1.apk".to_owned(),
@@ -281,10 +252,7 @@ mod tests {
                 identifier: Some(number.to_string()),
                 ..Wish::default()
             };
-            let payload = self.state.keep(wish.clone()).expect("there is room");
             let shout = Shout {
-                intent: intent_of(&wish),
-                payload,
                 is_ordered,
                 ..Shout::default()
             };
@@ -293,7 +261,7 @@ mod tests {
                 priority: self.sender,
                 ..Sender::default()
             };
-            let sent = self.state.server.broadcast(sender, &shout, self.now);
+            let sent = self.state.broadcast(sender, wish, shout, self.now);
             sent.expect("it is taken");
             self.state.settle(self.now);
         }

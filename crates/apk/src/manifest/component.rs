@@ -81,6 +81,28 @@ pub struct Component {
 }
 
 impl Component {
+    /// One that is enabled, not exported, and answers to nothing.
+    pub fn new(kind: ComponentKind, name: impl Into<String>) -> Self {
+        Self {
+            kind,
+            name: name.into(),
+            target: None,
+            label: None,
+            theme: None,
+            is_enabled: true,
+            is_exported: false,
+            permission: None,
+            process: None,
+            launch: Launch::default(),
+            authorities: Vec::new(),
+            access: Access::default(),
+            init_order: 0,
+            intent_filters: Vec::new(),
+            meta_data: Vec::new(),
+            extensions: Vec::new(),
+        }
+    }
+
     pub(super) fn parse(
         kind: ComponentKind,
         package: &str,
@@ -105,13 +127,10 @@ impl Component {
             resources.take_text(element, text, count)?;
         }
         let mut component = Self {
-            kind,
-            name: class_name(package, &name),
             target: target.map(|it| class_name(package, &it)),
             label: at.text(attribute::LABEL)?,
             theme: at.reference(attribute::THEME),
             is_enabled: at.boolean(attribute::ENABLED)?.unwrap_or(true),
-            is_exported: false,
             permission: at.text(attribute::PERMISSION)?,
             process: at.text(attribute::PROCESS)?,
             launch: Launch::parse(at)?,
@@ -122,9 +141,7 @@ impl Component {
                 .collect(),
             access: Access::parse(document, index, resources)?,
             init_order: at.integer(attribute::INIT_ORDER)?.unwrap_or(0),
-            intent_filters: Vec::new(),
-            meta_data: Vec::new(),
-            extensions: Vec::new(),
+            ..Self::new(kind, class_name(package, &name))
         };
         for (index, element) in document.children(index) {
             let at = Attributes { element, resources };

@@ -113,6 +113,27 @@ pub struct Application {
 }
 
 impl Manifest {
+    /// One that names its package and says no more: version 0, for API 1, without code.
+    pub fn new(package: impl Into<String>) -> Self {
+        Self {
+            package: package.into(),
+            version_code: 0,
+            version_name: None,
+            split: None,
+            min_sdk: 1,
+            target_sdk: 1,
+            max_sdk: None,
+            sdk_codename: None,
+            shared_user_id: None,
+            uses_permissions: Vec::new(),
+            permissions: Vec::new(),
+            protected_broadcasts: Vec::new(),
+            features: Vec::new(),
+            application: Application::default(),
+            instrumentation: Vec::new(),
+        }
+    }
+
     /// Reads the manifest; `table` is needed for what it refers to.
     pub fn parse(bytes: &[u8], table: Option<&Table<'_>>) -> Result<Self, Error> {
         let document = Document::parse(ENTRY, bytes)?;
@@ -144,21 +165,11 @@ impl Manifest {
             .unwrap_or(0)
             .cast_unsigned();
         let mut manifest = Self {
-            package,
             version_code: (u64::from(high) << 32) | u64::from(low),
             version_name: at.text(attribute::VERSION_NAME)?,
             split: plain_text(root, "split"),
-            min_sdk: 1,
-            target_sdk: 1,
-            max_sdk: None,
-            sdk_codename: None,
             shared_user_id: at.text(attribute::SHARED_USER_ID)?,
-            uses_permissions: Vec::new(),
-            permissions: Vec::new(),
-            protected_broadcasts: Vec::new(),
-            features: Vec::new(),
-            application: Application::default(),
-            instrumentation: Vec::new(),
+            ..Self::new(package)
         };
         let mut application = None;
         let mut asked_for = HashSet::new();

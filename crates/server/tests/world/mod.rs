@@ -2,55 +2,29 @@
 //! Packages for tests, without an archive around them.
 #![allow(dead_code, reason = "each test uses a part of it")]
 
-use apk::{
-    Access, Application, Component, ComponentKind, IntentFilter, Launch, Manifest, Permission,
-};
+use apk::{Application, Component, ComponentKind, IntentFilter, Manifest, Permission};
 use server::packages::{Candidate, Grant};
 
 /// A package without components.
 pub(crate) fn manifest(package: &str, version: u64) -> Manifest {
     Manifest {
-        package: package.to_owned(),
         version_code: version,
-        version_name: None,
-        split: None,
         min_sdk: 26,
         target_sdk: 34,
-        max_sdk: None,
-        sdk_codename: None,
-        shared_user_id: None,
-        uses_permissions: Vec::new(),
-        permissions: Vec::new(),
-        protected_broadcasts: Vec::new(),
-        features: Vec::new(),
         application: Application {
             has_code: true,
             is_enabled: true,
             ..Application::default()
         },
-        instrumentation: Vec::new(),
+        ..Manifest::new(package)
     }
 }
 
 /// A component that is exported and takes nothing.
 pub(crate) fn component(kind: ComponentKind, name: &str) -> Component {
     Component {
-        kind,
-        name: name.to_owned(),
-        target: None,
-        label: None,
-        theme: None,
-        is_enabled: true,
         is_exported: true,
-        permission: None,
-        process: None,
-        launch: Launch::default(),
-        authorities: Vec::new(),
-        access: Access::default(),
-        init_order: 0,
-        intent_filters: Vec::new(),
-        meta_data: Vec::new(),
-        extensions: Vec::new(),
+        ..Component::new(kind, name)
     }
 }
 

@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use ::system::{App, Host, Inside, Limits, Options, Prepared, open};
 use anyhow::{Context, Result, anyhow};
-use apk::{Access, Apk, Application, Component, ComponentKind, Launch, Manifest, Permission};
+use apk::{Apk, Application, Component, ComponentKind, Manifest, Permission};
 use rt::clock::{Clock, Monotonic};
 use rt::memory::{LockScope, ProcessLock};
 use rt::policy::Policy;
@@ -156,22 +156,8 @@ impl Host for NativeHost {
 /// A package that may send sticky broadcasts, with one receiver; the framework's defines that.
 fn manifest(package: &str) -> Manifest {
     let begin = Component {
-        kind: ComponentKind::Receiver,
-        name: CLASS.to_owned(),
-        target: None,
-        label: None,
-        theme: None,
-        is_enabled: true,
         is_exported: true,
-        permission: None,
-        process: None,
-        launch: Launch::default(),
-        authorities: Vec::new(),
-        access: Access::default(),
-        init_order: 0,
-        intent_filters: Vec::new(),
-        meta_data: Vec::new(),
-        extensions: Vec::new(),
+        ..Component::new(ComponentKind::Receiver, CLASS)
     };
     let sticky = Permission {
         name: BROADCAST_STICKY.to_owned(),
@@ -179,25 +165,15 @@ fn manifest(package: &str) -> Manifest {
     };
     let is_framework = package == FRAMEWORK;
     Manifest {
-        package: package.to_owned(),
-        version_code: 1,
-        version_name: None,
-        split: None,
-        min_sdk: SDK,
         target_sdk: SDK,
-        max_sdk: None,
-        sdk_codename: None,
-        shared_user_id: None,
         uses_permissions: vec![BROADCAST_STICKY.to_owned()],
         permissions: is_framework.then_some(sticky).into_iter().collect(),
-        protected_broadcasts: Vec::new(),
-        features: Vec::new(),
         application: Application {
             has_code: true,
             is_enabled: true,
             components: vec![begin],
             ..Application::default()
         },
-        instrumentation: Vec::new(),
+        ..Manifest::new(package)
     }
 }
