@@ -1,25 +1,34 @@
 // SPDX-License-Identifier: Apache-2.0
 //! `takt run` over other people's packages on our machine: each ends as tests/apk/run.txt says, and
-//! with a display as tests/apk/screen.txt says. The lists may only grow: more ways to start a
-//! package, and "started" where an unsupported feature stood.
+//! with a display as tests/apk/screen.txt says. Under `takt system` they end as with `takt run`. The
+//! lists may only grow: more ways to start a package, and "started" where an unsupported feature
+//! stood.
 
+use std::cell::RefCell;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use e2e::apps::{Picture, picture};
+use e2e::world::World;
 use e2e::{Run, cache, lines};
+use serde_json::Value;
 
 const PACKAGES: &str = "apks/fdroidserver-2.4.5/tests";
 /// Packages that run at once.
 const WORKERS: usize = 2;
 
+/// A package's file.
+fn file_of(name: &str) -> String {
+    let file = cache().join(PACKAGES).join(name);
+    assert!(file.exists(), "{}: run tools/setup", file.display());
+    file.to_str().expect("a text").to_owned()
+}
+
 /// `takt run NAME OPTIONS MORE` with data of its own.
 fn start(name: &str, options: &str, more: &[&str]) -> Run {
     let data = tempfile::tempdir().expect("a temporary directory");
-    let file = cache().join(PACKAGES).join(name);
-    assert!(file.exists(), "{}: run tools/setup", file.display());
-    let (file, data) = (file.to_string_lossy(), data.path().to_string_lossy());
+    let (file, data) = (file_of(name), data.path().to_string_lossy());
     let mut words = vec!["run", &file, "--data", &data];
     words.extend(more);
     words.extend(options.split_whitespace());
@@ -180,6 +189,123 @@ fn packages_end_as_listed() {
         (outcome != expected).then(|| format!("{name}\t{options}\t{outcome}"))
     });
     let wrong = wrong.join("\n");
+    assert!(wrong.is_empty(), "these end otherwise:\n{wrong}");
+}
+
+/// A component's name with its package, as `takt am` takes it.
+fn component(package: &str, class: &str) -> String {
+    format!("{package}/{class}")
+}
+
+/// The activity that a launcher would start, if the package has one.
+fn launcher(manifest: &Value) -> Option<&str> {
+    let has = |filter: &Value, list: &str, name: &str| {
+        let mut names = filter[list].as_array().expect("a list").iter();
+        names.any(|it| it == name)
+    };
+    let is_for_launchers = |filter: &Value| {
+        has(filter, "actions", "android.intent.action.MAIN")
+            && has(filter, "categories", "android.intent.category.LAUNCHER")
+    };
+    let components = manifest["application"]["components"].as_array()?;
+    let launched = components.iter().find(|it| {
+        let filters = it["intent_filters"].as_array();
+        it["kind"] == "activity" && filters.is_some_and(|all| all.iter().any(is_for_launchers))
+    });
+    launched?["name"].as_str()
+}
+
+/// The words that start of an installed package what `takt run OPTIONS` starts; none without
+/// anything to launch.
+fn words_of(manifest: &Value, options: &str) -> Option<Vec<String>> {
+    let package = manifest["package"].as_str().expect("a name");
+    let words: Vec<&str> = options.split_whitespace().collect();
+    let words = match words[..] {
+        [] => ["start", "-n", &component(package, launcher(manifest)?)].map(str::to_owned),
+        ["--activity", class] => ["start", "-n", &component(package, class)].map(str::to_owned),
+        ["--service", class] => {
+            ["startservice", "-n", &component(package, class)].map(str::to_owned)
+        }
+        ["--broadcast", action] => {
+            let words = ["broadcast", "-p", package, "-a", action];
+            return Some(words.map(str::to_owned).to_vec());
+        }
+        _ => panic!("{options} is new to this test"),
+    };
+    Some(words.to_vec())
+}
+
+/// What a package has said since it was installed, once it is started or has ended: the exit code
+/// that `takt run` would have, and the lines.
+fn came_of(world: &World, package: &str, earlier: &RefCell<BTreeSet<u32>>) -> (i32, String) {
+    let process = |line: &str| line.split_whitespace().nth(2)?.parse::<u32>().ok();
+    let found = RefCell::new(None);
+    world.await_true(package, || {
+        let log = world.said(&["logcat", "-d", "--package", package]);
+        let is_new = |line: &&str| !process(line).is_some_and(|it| earlier.borrow().contains(&it));
+        let lines: Vec<&str> = log.lines().filter(is_new).collect();
+        let failed = lines.iter().position(|it| it.contains("FATAL EXCEPTION"));
+        let code = match failed {
+            Some(at) if lines[at..].iter().any(|it| it.starts_with("process ended")) => 1,
+            None if lines.iter().any(|it| it.contains(": started: ")) => 0,
+            _ => return false,
+        };
+        *found.borrow_mut() = Some((code, lines.join("\n")));
+        true
+    });
+    let (code, lines) = found.into_inner().expect("it was waited for");
+    earlier
+        .borrow_mut()
+        .extend(lines.lines().filter_map(process));
+    (code, lines)
+}
+
+/// How a package ends under a server, in the words of run.txt; and nothing of it stays.
+fn under(world: &World, name: &str, options: &str, earlier: &RefCell<BTreeSet<u32>>) -> String {
+    let file = file_of(name);
+    let installed = world.run(&["install", &file]);
+    if installed.code != 0 {
+        let is_unsigned = installed.stderr.contains(" is not signed");
+        return if is_unsigned { "not signed" } else { "refused" }.to_owned();
+    }
+    let manifest = &Run::takt(&["apk", "info", "--json", &file]).json()["manifest"];
+    let package = manifest["package"].as_str().expect("a name");
+    let outcome = match words_of(manifest, options) {
+        None => "nothing to launch".to_owned(),
+        Some(words) => {
+            let words = [&["am".to_owned()][..], &words[..]].concat();
+            world.said(&words.iter().map(String::as_str).collect::<Vec<_>>());
+            let (code, stderr) = came_of(world, package, earlier);
+            outcome(Run {
+                code,
+                stdout: String::new(),
+                stderr,
+            })
+        }
+    };
+    world.said(&["uninstall", package]);
+    assert!(!world.data(package).exists(), "{package} leaves data");
+    outcome
+}
+
+#[test]
+fn packages_end_so_under_the_server() {
+    let world = World::begin();
+    world.await_template();
+    let earlier = RefCell::new(BTreeSet::new());
+    let wrong = list("run.txt").into_iter().filter_map(|line| {
+        let [name, options, expected] = fields(&line);
+        let outcome = under(&world, name, options, &earlier);
+        let is_so = match outcome.as_str() {
+            // `takt run` takes a package that is not signed, for those who write it.
+            "not signed" => name.contains("unsigned"),
+            // `takt run` makes its Application, and then looks for something to launch.
+            "nothing to launch" if name == "SystemWebView-repack.apk" => options.is_empty(),
+            other => other == expected,
+        };
+        (!is_so).then(|| format!("{name}\t{options}\t{outcome}"))
+    });
+    let wrong = wrong.collect::<Vec<_>>().join("\n");
     assert!(wrong.is_empty(), "these end otherwise:\n{wrong}");
 }
 
