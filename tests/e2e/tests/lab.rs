@@ -31,6 +31,8 @@ fn the_doctor_tells_the_guests_truth() {
     };
     assert_eq!(found("preemption"), "PREEMPT_RT");
     assert_eq!(found("CPU frequency"), "no cpufreq");
+    assert_eq!(found("frequency limits"), "no cpufreq");
+    assert_eq!(found("memory pressure"), "PSI");
     assert_eq!(found("fair server"), "not in this kernel");
     assert_eq!(run.code, 1, "{doctor:#}");
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! [`Machine`]: the files that tell about a machine, below a root that tests can choose.
 
-use std::io::Read;
+use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 
 /// A machine's `/proc`, `/sys`, `/dev` and `/boot`.
@@ -35,6 +35,20 @@ impl Machine {
 
     pub(super) fn exists(&self, path: &str) -> bool {
         self.path(path).exists()
+    }
+
+    /// Writes to a file of the kernel's in one piece and closes it, which takes back what was asked
+    /// there. Nothing is made or cut.
+    pub(super) fn try_writing(&self, path: &str, bytes: &[u8]) -> std::io::Result<()> {
+        let mut options = std::fs::OpenOptions::new();
+        let mut file = options.read(true).write(true).open(self.path(path))?;
+        file.write_all(bytes)
+    }
+
+    /// Whether a file may be opened for writing; nothing is written.
+    pub(super) fn try_opening(&self, path: &str) -> std::io::Result<()> {
+        let mut options = std::fs::OpenOptions::new();
+        options.write(true).open(self.path(path)).map(drop)
     }
 
     /// Names in a directory, sorted; none if it is not there.

@@ -36,6 +36,44 @@ pub(super) fn governor(machine: &Machine) -> Finding {
     }
 }
 
+/// Whether a frequency can be held: by equal limits, which the kernel's own files take.
+pub(super) fn frequency_limits(machine: &Machine) -> Finding {
+    const NAME: &str = "frequency limits";
+    let mut spans = Vec::new();
+    for cpu in cpus(machine) {
+        let directory = format!("{CPUS}/{cpu}/cpufreq");
+        let khz = |name: &str| machine.read_number(&format!("{directory}/{name}"));
+        let Some((least, most)) = khz("cpuinfo_min_freq").zip(khz("cpuinfo_max_freq")) else {
+            continue;
+        };
+        for name in ["scaling_min_freq", "scaling_max_freq"] {
+            if let Err(error) = machine.try_opening(&format!("{directory}/{name}")) {
+                return Finding::remark(
+                    NAME,
+                    format!("{cpu}: {name} cannot be written ({error})"),
+                    "a frequency cannot be held from here",
+                )
+                .mend("run as root");
+            }
+        }
+        spans.push(format!("{} to {} MHz", least / 1000, most / 1000));
+    }
+    spans.sort();
+    spans.dedup();
+    match spans.is_empty() {
+        true => Finding::remark(
+            NAME,
+            "no cpufreq",
+            "a frequency cannot be held on this machine",
+        ),
+        false => Finding::fit(
+            NAME,
+            spans.join(", "),
+            "a frequency can be held by equal limits; takt sets none by itself",
+        ),
+    }
+}
+
 pub(super) fn idle_states(machine: &Machine) -> Finding {
     const NAME: &str = "idle states";
     const EXIT_US_MAX: i64 = 20;
@@ -125,4 +163,38 @@ fn cpus(machine: &Machine) -> Vec<String> {
             .is_some_and(|number| number.parse::<usize>().is_ok())
     };
     machine.names(CPUS).into_iter().filter(is_cpu).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::doctor::finding::State;
+
+    #[test]
+    fn limits_of_frequency_need_both_of_their_files() {
+        let root = tempfile::tempdir().unwrap();
+        let look = || frequency_limits(&Machine::at(root.path()));
+        let directory = root.path().join(CPUS).join("cpu0/cpufreq");
+        std::fs::create_dir_all(&directory).unwrap();
+        assert_eq!(look().found, "no cpufreq");
+        let write = |name: &str, khz: &str| std::fs::write(directory.join(name), khz).unwrap();
+        write("cpuinfo_min_freq", "533000");
+        write("cpuinfo_max_freq", "2362000");
+        write("scaling_min_freq", "533000");
+        let half = look();
+        assert_eq!(half.state, State::Remark);
+        assert!(
+            half.found.starts_with("cpu0: scaling_max_freq"),
+            "{}",
+            half.found
+        );
+        write("scaling_max_freq", "903000");
+        let whole = look();
+        assert_eq!(
+            (whole.state, &*whole.found),
+            (State::Fit, "533 to 2362 MHz")
+        );
+        let kept = std::fs::read_to_string(directory.join("scaling_max_freq")).unwrap();
+        assert_eq!(kept, "903000");
+    }
 }

@@ -21,6 +21,7 @@ pub(super) fn all(machine: &Machine) -> Vec<Finding> {
         kernel::throttling(machine),
         kernel::fair_server(machine),
         cpu::governor(machine),
+        cpu::frequency_limits(machine),
         cpu::idle_states(machine),
         cpu::isolation(machine),
         cpu::interrupts(machine),
