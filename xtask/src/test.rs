@@ -123,14 +123,16 @@ fn locks_in_lab() -> Result<()> {
     Ok(())
 }
 
-/// What is otherwise on Debian's kernel: an older Landlock, and cgroup v2.
+/// What is otherwise on Debian's kernel: an older Landlock, cgroup v2, and quotas of users.
 fn sandbox_in_lab() -> Result<()> {
     let program = test_program("sandbox", "confined")?;
     command(
         Command::new(takt()?)
-            .args(["lab", "--cpus", "2", "--quiet", "--"])
+            .args(["lab", "--cpus", "2", "--quiet"])
+            .args(["ext4", "crc32c_generic", "loop", "quota_v2"].map(|it| format!("--module={it}")))
+            .arg("--")
             .arg(program)
-            .args(["group", "report", "lent", "local_sockets"]),
+            .args(["group", "quota", "report", "lent", "local_sockets"]),
     )
 }
 

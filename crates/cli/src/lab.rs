@@ -302,7 +302,7 @@ fn host_cpus() -> usize {
 }
 
 /// `512M`, `2G`, or a number of MiB.
-fn parse_memory(text: &str) -> Result<u32> {
+pub(crate) fn parse_memory(text: &str) -> Result<u32> {
     let digits = text.trim_end_matches(['M', 'm', 'G', 'g']);
     let number: u32 = digits
         .parse()

@@ -279,6 +279,7 @@ mod tests {
                 kill_order: None,
             },
             group: None,
+            disk: None,
             lacks: Vec::new(),
         }
     }

@@ -12,6 +12,7 @@
 
 mod calls;
 mod confinement;
+mod disk;
 mod files;
 mod grants;
 mod group;
@@ -23,6 +24,7 @@ mod sys;
 mod wire;
 
 pub use confinement::{Confinement, Error, Strictness};
+pub use disk::{Disk, has_quotas};
 pub use files::landlock_level;
 pub use grants::Grants;
 pub use group::{Group, GroupError};

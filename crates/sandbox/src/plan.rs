@@ -65,6 +65,7 @@ impl Plan {
             plan.misses(Bound::Identity, "root alone gives users of their own");
         }
         plan.resources(spec, &means);
+        plan.disk(spec, &means);
         plan.namespaces(spec, &means);
         plan.rights(spec, &means);
         plan.landlock(spec, &means)?;
@@ -84,6 +85,24 @@ impl Plan {
 
     fn limit(&mut self, bound: Bound, resource: Resource, value: u64) {
         self.steps.push(Step::Limit(bound, resource, value));
+    }
+
+    /// Not a step of the child's: the file systems keep it.
+    fn disk(&mut self, spec: &Spec, means: &Means) {
+        let Some(disk) = &spec.disk else {
+            return;
+        };
+        let Some(identity) = means.identity else {
+            self.misses(
+                Bound::Disk,
+                "without a user of its own it has no quota of its own",
+            );
+            return;
+        };
+        match disk.limit(identity.uid) {
+            Ok(()) => self.holds(Bound::Disk, format!("a quota of {} bytes", disk.bytes)),
+            Err(why) => self.misses(Bound::Disk, why),
+        }
     }
 
     fn resources(&mut self, spec: &Spec, means: &Means) {

@@ -48,6 +48,8 @@ pub enum Bound {
     Memory,
     /// Who is ended first when memory runs out.
     KillOrder,
+    /// What it keeps on disks.
+    Disk,
 }
 
 impl Bound {
@@ -75,6 +77,7 @@ impl Bound {
             Self::LockedMemory => "locked memory",
             Self::Memory => "memory",
             Self::KillOrder => "kill order",
+            Self::Disk => "disk",
         }
     }
 }

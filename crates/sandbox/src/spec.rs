@@ -3,6 +3,7 @@
 
 use std::path::PathBuf;
 
+use crate::disk::Disk;
 use crate::group::Group;
 use crate::report::Bound;
 
@@ -26,6 +27,8 @@ pub struct Spec {
     pub limits: Limits,
     /// Its control group (cgroup v2), if there is one.
     pub group: Option<Group>,
+    /// What it may keep on disks; `None` asks for no bound.
+    pub disk: Option<Disk>,
     /// What whoever made this knows to be missing, with the reason.
     pub lacks: Vec<(Bound, String)>,
 }

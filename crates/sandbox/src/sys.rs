@@ -73,6 +73,63 @@ pub(crate) fn unshare(flags: UnshareFlags) -> Result<(), Errno> {
     unsafe { rustix::thread::unshare_unsafe(flags) }
 }
 
+/// Quotas of users (USRQUOTA) are kind 0; a command's number goes above the kind's eight bits.
+const SET_QUOTA: u32 = 0x80_0008 << 8;
+/// Q_XGETQSTAT.
+const GET_STATE: u32 = ((b'X' as u32) << 8 | 5) << 8;
+const USERS_ENFORCED: u16 = 1 << 1;
+/// Of a `struct dqblk` the limits of blocks and of files count (QIF_LIMITS).
+const LIMITS_COUNT: u32 = 1 | 4;
+
+/// A user's hard limits on the file system of a folder: blocks of 1 KiB, and files.
+pub(crate) fn set_quota(folder: &OwnedFd, uid: u32, blocks: u64, files: u64) -> Result<(), Errno> {
+    let limits = libc::dqblk {
+        dqb_bhardlimit: blocks,
+        dqb_bsoftlimit: blocks,
+        dqb_curspace: 0,
+        dqb_ihardlimit: files,
+        dqb_isoftlimit: files,
+        dqb_curinodes: 0,
+        dqb_btime: 0,
+        dqb_itime: 0,
+        dqb_valid: LIMITS_COUNT,
+    };
+    // SAFETY: the kernel reads one `struct dqblk`.
+    let returned = unsafe {
+        libc::syscall(
+            libc::SYS_quotactl_fd,
+            folder.as_raw_fd(),
+            SET_QUOTA,
+            uid,
+            &raw const limits,
+        )
+    };
+    check(returned).map(drop)
+}
+
+/// The kernel's `struct fs_quota_stat` in words of 64 bits; it has 80 bytes, and this has more.
+type QuotaState = [u64; 16];
+
+/// Whether the file system of a folder keeps users to their limits (FS_QUOTA_UDQ_ENFD); an error
+/// where it knows no quotas.
+pub(crate) fn has_user_quotas(folder: &OwnedFd) -> Result<bool, Errno> {
+    let mut state: QuotaState = [0; 16];
+    // SAFETY: the kernel writes one `struct fs_quota_stat`, and `state` has room for more.
+    let returned = unsafe {
+        libc::syscall(
+            libc::SYS_quotactl_fd,
+            folder.as_raw_fd(),
+            GET_STATE,
+            0_u32,
+            &raw mut state,
+        )
+    };
+    // The first byte is a version, and the flags are the two bytes from the third on.
+    let bytes = state[0].to_ne_bytes();
+    let flags = u16::from_ne_bytes([bytes[2], bytes[3]]);
+    check(returned).map(|_| flags & USERS_ENFORCED != 0)
+}
+
 fn check(returned: libc::c_long) -> Result<libc::c_long, Errno> {
     if returned >= 0 {
         return Ok(returned);

@@ -294,6 +294,7 @@ mod tests {
                 kill_order: Some(-200),
             },
             group: None,
+            disk: None,
             lacks: Vec::new(),
         }
     }

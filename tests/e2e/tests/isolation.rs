@@ -157,6 +157,9 @@ fn bounded(world: &World, log: &[String]) {
     ] {
         assert!(holds(bound), "{bound}: {row}");
     }
+    // Where no file system keeps it in bounds, that is said.
+    let disk = reason(&row, "disk");
+    assert!(holds("disk") || disk.contains("quota"), "{row}");
     let filled = number("processes ");
     assert!(filled < TASKS_MAX, "{filled}");
     let user = row["user"].as_u64().expect("a number");
@@ -175,6 +178,16 @@ fn bounded(world: &World, log: &[String]) {
 }
 
 /// A tree in root's home, which no other user can read.
+/// Why a bound holds or does not; the server names it in any case.
+fn reason(row: &Value, name: &str) -> String {
+    let bounds = row["sandbox"].as_array().expect("it is confined");
+    let bound = bounds.iter().find(|it| it["name"] == name);
+    bound.expect("it is named")["how"]
+        .as_str()
+        .expect("a text")
+        .to_owned()
+}
+
 fn is_closed(row: &Value) -> bool {
     row["sandbox"].to_string().contains("closed to others")
 }

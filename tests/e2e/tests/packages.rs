@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //! `takt run` over other people's packages on our machine: each ends as tests/apk/run.txt says, and
-//! with a display as tests/apk/screen.txt says. Under `takt system` they end as with `takt run`. The
-//! lists may only grow: more ways to start a package, and "started" where an unsupported feature
-//! stood.
+//! with a display as tests/apk/screen.txt says. Under `takt system` they end as with `takt run`.
+//! The lists may only grow: more ways to start a package, and "started" where an unsupported
+//! feature stood.
 
 use std::cell::RefCell;
 use std::collections::BTreeSet;

@@ -140,6 +140,7 @@ fn spec(needs: Needs<'_>) -> Result<Spec> {
             kill_order: None,
         },
         group: None,
+        disk: None,
         lacks: Vec::new(),
     })
 }

@@ -17,8 +17,8 @@ use rustix::fs::{
 };
 use rustix::io::Errno;
 use sandbox::{
-    Access, Bound, Confinement, Grant, Identity, Limits, LocalSockets, Network, OtherProcesses,
-    RealTime, Report, Spec, State,
+    Access, Bound, Confinement, Disk, Grant, Identity, Limits, LocalSockets, Network,
+    OtherProcesses, RealTime, Report, Spec, State,
 };
 
 use crate::framework::Framework;
@@ -42,6 +42,8 @@ const ENVIRONMENT: [&str; 6] = [
     "JAVA_HOME",
     "RUST_BACKTRACE",
 ];
+/// Where every program may make files.
+const SCRATCH: &str = "/tmp";
 /// Where a package's own compiled code goes: as on Android, below its data.
 const CODE: &str = "code_cache";
 const CACHES: [&str; 2] = ["cache", CODE];
@@ -74,6 +76,8 @@ pub(super) struct Bounds {
     pub(super) state: PathBuf,
     /// Packages that a person has granted real-time policies, and up to which priority.
     pub(super) real_time: BTreeMap<String, u8>,
+    /// What each package may keep on disk.
+    pub(super) disk_bytes: u64,
 }
 
 impl Bounds {
@@ -167,7 +171,7 @@ impl Bounds {
         let mut files = Grant::system();
         files.extend(places.into_iter().map(|it| Grant::new(it, Access::Run)));
         // Large results of SQLite lie in files without a name, by tmpfile(3).
-        files.push(Grant::new("/tmp", Access::Scratch));
+        files.push(Grant::new(SCRATCH, Access::Scratch));
         if let Some(app) = app {
             files.push(Grant::new(&app.code, Access::Read));
             files.push(Grant::new(&app.libraries, Access::Run));
@@ -206,6 +210,13 @@ impl Bounds {
                 kill_order: Some(KILL_ORDER),
             },
             group: None,
+            disk: Some(Disk {
+                bytes: self.disk_bytes,
+                folders: vec![
+                    app.map_or_else(|| there(&self.state), |it| it.data.clone()),
+                    SCRATCH.into(),
+                ],
+            }),
         }
     }
 }
@@ -243,6 +254,12 @@ fn closed_way(path: &Path) -> Option<PathBuf> {
     let there = path.ancestors().find_map(|it| it.canonicalize().ok())?;
     let shut = there.ancestors().find(|it| !is_open(it, PASS));
     shut.map(Path::to_owned)
+}
+
+/// A folder, or what is there of the way to it.
+fn there(folder: &Path) -> PathBuf {
+    let found = folder.ancestors().find(|it| it.is_dir());
+    found.unwrap_or(Path::new("/")).to_owned()
 }
 
 fn is_open(path: &Path, bits: u32) -> bool {

@@ -61,6 +61,10 @@ pub(crate) struct Args {
     /// does any --java-option
     #[arg(long)]
     no_template: bool,
+    /// What each package may keep on disk, such as 512M or 2G, and a file for each 16 KiB of it. It
+    /// takes a file system with quotas of users (`mount -o usrquota`) for --state and for /tmp
+    #[arg(long, value_name = "SIZE", value_parser = mebibytes, default_value = "1G")]
+    disk: u32,
     /// Grant a package real-time policies up to a priority of 1 to 99; no other has any
     #[arg(long, value_name = "PACKAGE=PRIORITY", value_parser = grant)]
     realtime: Vec<(String, u8)>,
@@ -75,6 +79,10 @@ pub(crate) struct Args {
     /// Where `cargo xtask framework` has put the Java side
     #[arg(long, value_name = "DIR")]
     framework: Option<PathBuf>,
+}
+
+fn mebibytes(text: &str) -> Result<u32, String> {
+    crate::lab::parse_memory(text).map_err(|it| it.to_string())
 }
 
 fn grant(text: &str) -> Result<(String, u8), String> {
@@ -137,6 +145,7 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
         how: args.sandbox,
         state: state_folder(args.state.as_ref())?,
         real_time: args.realtime.iter().cloned().collect(),
+        disk_bytes: u64::from(args.disk) << 20,
     };
     bounds.announce(&framework)?;
     let options = Options {

@@ -513,6 +513,54 @@ fn a_group_bounds_memory_and_tasks() {
     assert!(sandbox::Group::make("", "../out", None, None).is_err());
 }
 
+/// On a file system with quotas of users, which is made here: in the lab. Where there are none, the
+/// report says so.
+#[test]
+fn a_quota_bounds_the_disk() {
+    let folder = Folder::new(24);
+    let spec = |folders: &[&str]| {
+        let mut spec = folder.spec();
+        spec.disk = Some(sandbox::Disk {
+            bytes: 4 << 20,
+            folders: folders.iter().map(|it| it.into()).collect(),
+        });
+        spec
+    };
+    let reported = |spec: &sandbox::Spec| {
+        let made = Confinement::prepare(spec, Strictness::Best).unwrap();
+        made.report().clone()
+    };
+    let missing = reported(&spec(&["/proc"]));
+    assert!(!missing.holds(Bound::Disk));
+    let strict = Confinement::prepare(&spec(&["/proc"]), Strictness::Strict);
+    assert!(matches!(strict, Err(Error::Missing(_))));
+    let data = folder.data("");
+    let Some(_disk) = programs::Disk::mount(&data) else {
+        // A kernel without ext4's quotas, or no right to mount.
+        assert!(std::env::var_os("TAKT_LAB").is_none(), "the lab has them");
+        return;
+    };
+    folder.give_data();
+    let whole = spec(&[&data]);
+    assert!(reported(&whole).holds(Bound::Disk));
+    assert_eq!(sandbox::has_quotas(data.as_ref()), Ok(()));
+
+    let quota = "Disk quota exceeded";
+    let crowd = run(spec(&[&data]), &["files", "crowd", &folder.data("crowd")]);
+    let crowded: usize = crowd.said.split(' ').next().unwrap().parse().unwrap();
+    // 4 MiB by 16 KiB; its folder is one.
+    assert!((200..=256).contains(&crowded), "{crowd:?}");
+    assert!(crowd.said.contains(quota), "{crowd:?}");
+    for number in 0..crowded {
+        std::fs::remove_file(folder.data(&format!("crowd.{number}"))).unwrap();
+    }
+    let fill = run(spec(&[&data]), &["files", "fill", &folder.data("fill")]);
+    assert!(fill.said.starts_with("3 and then "), "{fill:?}");
+    assert!(fill.said.contains(quota), "{fill:?}");
+    // There is room for others.
+    std::fs::write(folder.data("others"), vec![1; 8 << 20]).unwrap();
+}
+
 #[test]
 fn the_report_says_what_holds() {
     let folder = Folder::new(18);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! `hostile`, free and confined; folders of applications, and victims.
 
+use std::fs::File;
 use std::io::{BufRead, BufReader};
 use std::os::linux::net::SocketAddrExt;
 use std::os::unix::fs::PermissionsExt;
@@ -39,6 +40,41 @@ pub(crate) fn copy_program(from: &Path, to: &Path) {
     assert!(status.success());
 }
 
+/// A file system of 64 MiB with quotas of users, until it is dropped.
+pub(crate) struct Disk {
+    place: String,
+    _image: TempDir,
+}
+
+impl Disk {
+    /// On a folder; none where this kernel or this user may not.
+    pub(crate) fn mount(place: &str) -> Option<Self> {
+        let image = tempfile::tempdir().unwrap();
+        let file = image.path().join("image");
+        File::create(&file).unwrap().set_len(64 << 20).unwrap();
+        let is_done = |program: &str, words: &[&str]| {
+            let mut command = Command::new(program);
+            command.args(words).arg(&file).stderr(Stdio::null());
+            command.status().is_ok_and(|it| it.success())
+        };
+        let made = is_done("/usr/sbin/mke2fs", &["-q", "-t", "ext4", "-O", "quota"]);
+        let mut mount = Command::new("/usr/bin/mount");
+        mount.args(["-o", "loop,usrquota"]).arg(&file).arg(place);
+        let mounted = mount.stderr(Stdio::null()).status();
+        (made && mounted.is_ok_and(|it| it.success())).then(|| Self {
+            place: place.to_owned(),
+            _image: image,
+        })
+    }
+}
+
+impl Drop for Disk {
+    fn drop(&mut self) {
+        let status = Command::new("/usr/bin/umount").arg(&self.place).status();
+        assert!(status.is_ok_and(|it| it.success()), "{}", self.place);
+    }
+}
+
 /// What a program left.
 #[derive(Debug)]
 pub(crate) struct Outcome {
@@ -62,9 +98,7 @@ impl Folder {
         let folder = Self { place, number };
         copy_program(&hostile(), &folder.program());
         std::fs::create_dir(folder.path("data")).unwrap();
-        if let Some(Identity { uid, gid }) = folder.identity() {
-            std::os::unix::fs::chown(folder.path("data"), Some(uid), Some(gid)).unwrap();
-        }
+        folder.give_data();
         folder
     }
 
@@ -80,6 +114,13 @@ impl Folder {
     pub(crate) fn data(&self, name: &str) -> String {
         let path = self.path("data").join(name);
         path.to_str().unwrap().to_owned()
+    }
+
+    /// Its data is its user's, also when another file system lies there.
+    pub(crate) fn give_data(&self) {
+        if let Some(Identity { uid, gid }) = self.identity() {
+            std::os::unix::fs::chown(self.path("data"), Some(uid), Some(gid)).unwrap();
+        }
     }
 
     fn identity(&self) -> Option<Identity> {
@@ -106,6 +147,7 @@ impl Folder {
                 kill_order: Some(500),
             },
             group: None,
+            disk: None,
             lacks: Vec::new(),
         }
     }

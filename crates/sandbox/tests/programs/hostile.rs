@@ -18,6 +18,9 @@ const TASKS_WANTED: usize = 200;
 /// Bytes of memory that it fills, and at a time.
 const MEMORY_WANTED: usize = 512 << 20;
 const PIECE: usize = 1 << 20;
+/// MiB, and files, of which a test's disk has fewer.
+const FILL_MAX: usize = 64;
+const CROWD_MAX: usize = 4_096;
 
 fn main() -> ExitCode {
     let words: Vec<String> = std::env::args().skip(1).collect();
@@ -63,6 +66,8 @@ fn files(verb: &str, path: &str) -> io::Result<String> {
             let path = std::ffi::CString::new(path).expect("no zero");
             call(libc::SYS_truncate, [path.as_ptr() as i64, 0, 0, 0]).map(|it| it.to_string())
         }
+        "fill" => fill(path),
+        "crowd" => crowd(path),
         "make" => std::fs::write(path, "").map(|()| String::new()),
         "remove" => std::fs::remove_file(path).map(|()| String::new()),
         "link" => std::fs::hard_link(path, format!("{path}.link")).map(|()| String::new()),
@@ -74,6 +79,29 @@ fn files(verb: &str, path: &str) -> io::Result<String> {
             .map(|_| String::new()),
         _ => panic!("not known: {verb}"),
     }
+}
+
+/// Writes a file until it is refused, and says how many MiB it has.
+fn fill(path: &str) -> io::Result<String> {
+    let mut file = File::create(path)?;
+    let piece = vec![1; PIECE];
+    for written in 0..FILL_MAX {
+        // What is only in memory yet may be refused later.
+        if let Err(error) = file.write_all(&piece).and_then(|()| file.sync_all()) {
+            return Ok(format!("{written} and then {error}"));
+        }
+    }
+    Ok(format!("{FILL_MAX} and no end"))
+}
+
+/// Makes empty files until one is refused, and says how many there are.
+fn crowd(path: &str) -> io::Result<String> {
+    for made in 0..CROWD_MAX {
+        if let Err(error) = File::create(format!("{path}.{made}")) {
+            return Ok(format!("{made} and then {error}"));
+        }
+    }
+    Ok(format!("{CROWD_MAX} and no end"))
 }
 
 fn socket(verb: &str, place: &str) -> io::Result<String> {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //! What applications can be confined by. None of it makes a thread late: remarks at most.
 
+use std::path::{Path, PathBuf};
+
 use crate::doctor::finding::Finding;
 use crate::doctor::machine::Machine;
 
@@ -10,13 +12,44 @@ const LEVEL_WHOLE: u32 = 6;
 /// CAP_SETGID and CAP_SETUID.
 const CHANGE_USER: u64 = 1 << 6 | 1 << 7;
 
+/// Where root's `takt system` keeps data of packages.
+const STATE: &str = "/var/lib/takt";
+
 pub(super) fn all(machine: &Machine) -> Vec<Finding> {
     vec![
         landlock(machine.is_here().then(::sandbox::landlock_level)),
         groups(machine),
         users(machine),
         user_namespaces(machine),
+        disk(
+            machine
+                .is_here()
+                .then(|| ::sandbox::has_quotas(&there(STATE))),
+        ),
     ]
+}
+
+fn there(folder: &'static str) -> PathBuf {
+    let found = Path::new(folder).ancestors().find(|it| it.is_dir());
+    found.unwrap_or(Path::new("/")).to_owned()
+}
+
+fn disk(quotas: Option<Result<(), String>>) -> Finding {
+    const NAME: &str = "applications' disk";
+    match quotas {
+        None => Finding::remark(
+            NAME,
+            "unknown",
+            "it can be asked on the machine itself alone",
+        ),
+        Some(Ok(())) => Finding::fit(
+            NAME,
+            "quotas of users",
+            "what an application keeps can be bounded (takt system --disk)",
+        ),
+        Some(Err(why)) => Finding::remark(NAME, why, "an application can fill it")
+            .mend("mount it with -o usrquota, or have another one for takt system --state"),
+    }
 }
 
 fn landlock(level: Option<u32>) -> Finding {
@@ -183,5 +216,11 @@ mod tests {
         let on = [("proc/sys/user/max_user_namespaces", "96365")];
         assert_eq!(found(&on, user_namespaces), (State::Fit, "on".into()));
         assert_eq!(found(&[], user_namespaces), (State::Fit, "off".into()));
+        assert_eq!(disk(Some(Ok(()))).state, State::Fit);
+        let without = disk(Some(Err("no quotas".into())));
+        assert_eq!(
+            (without.state, without.found.as_str()),
+            (State::Remark, "no quotas")
+        );
     }
 }
