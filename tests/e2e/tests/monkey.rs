@@ -9,7 +9,7 @@
 use std::time::{Duration, Instant};
 
 use e2e::application::Application;
-use e2e::apps::{Way, command, run, said};
+use e2e::apps::{Way, command};
 
 /// Forms, windows above windows, surfaces, a thread that draws, a list beside a task at 1 kHz.
 const PACKAGES: [&str; 5] = ["widgets", "dialogs", "surfaces", "lander", "panel"];
@@ -55,20 +55,6 @@ fn random_input_leaves_no_buffers_and_can_be_repeated() {
     let done = play("dialogs", 150, 1);
     let expected = "monkey: done 55 taps, 37 drags, 33 keys, 25 texts";
     assert!(done.ends_with(expected), "{done}");
-}
-
-/// An application that closes its last window has ended for the monkey, which says so.
-#[test]
-fn a_monkey_without_a_window_says_so() {
-    let run = run(
-        Way::Takt,
-        "widgets",
-        &["--key=BACK", "--monkey=5", "--seed=1"],
-    );
-    let text = "--monkey [5,1]: no window after 0 events with --seed 1";
-    let said = said(&run.stderr, "Takt");
-    assert!(said.iter().any(|it| it == text), "{run:#?}");
-    assert_eq!(run.code, 2, "{run:#?}");
 }
 
 #[test]
