@@ -15,10 +15,11 @@ use crate::stage::{Stages, cargo, cargo_command, command, takt};
 use crate::test;
 
 /// Stages that are a file of tests/e2e with what it leaves out of `make test`.
-const LONG_TESTS: [(&str, &str); 5] = [
+const LONG_TESTS: [(&str, &str); 6] = [
     ("binder-java", "binder"),
     ("documents", "documents"),
     ("java-locks", "lab"),
+    ("monkey", "monkey"),
     ("stress", "stress"),
     ("mutation", "mutation"),
 ];

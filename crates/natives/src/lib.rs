@@ -10,6 +10,7 @@
 mod alarms;
 mod apk_assets;
 mod asynchronous_close;
+mod audio_limits;
 mod binder;
 mod camera;
 mod debug;

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //! [`Script`]: what `takt run` does at the display, in the order of its options.
 
+use std::hash::{BuildHasher as _, Hasher as _, RandomState};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::{Context as _, Result};
-use clap::{Arg, ArgAction, ArgMatches, Command, Error, FromArgMatches};
+use clap::{Arg, ArgAction, ArgMatches, Command, Error, FromArgMatches, value_parser};
 use serde::Serialize;
 
 /// One step; the launcher reads these names.
@@ -28,6 +29,8 @@ pub(super) enum Step {
     Views(PathBuf),
     /// So many touches, and where the lines of what came of them go: for `takt bench input`.
     Measure(u32, PathBuf),
+    /// So many random events, and the seed that they come of.
+    Monkey(u32, u32),
 }
 
 /// Steps in the order in which the options stand.
@@ -114,7 +117,22 @@ fn measure(text: &str) -> Result<Step, String> {
     Ok(Step::Measure(count, PathBuf::from(path)))
 }
 
-const NAMES: [&str; 8] = [
+fn monkey(text: &str) -> Result<Step, String> {
+    let count = text.parse().ok();
+    let count = count.filter(|it| (1..=EVENTS_MAX).contains(it));
+    let count = count.ok_or_else(|| format!("a number from 1 to {EVENTS_MAX} is wanted"))?;
+    Ok(Step::Monkey(count, 0))
+}
+
+/// Of one step: some hours.
+const EVENTS_MAX: u32 = 1_000_000;
+
+/// A seed that nobody chose; the launcher prints it.
+fn some_seed() -> u32 {
+    RandomState::new().build_hasher().finish() as u32
+}
+
+const NAMES: [&str; 9] = [
     "tap",
     "text",
     "key",
@@ -123,6 +141,7 @@ const NAMES: [&str; 8] = [
     "screenshot",
     "views",
     "measure-input",
+    "monkey",
 ];
 
 impl clap::Args for Script {
@@ -170,6 +189,16 @@ impl clap::Args for Script {
                     .value_parser(measure)
                     .hide(true),
             )
+            .arg(arg("monkey", "N", "Do N random taps, drags, keys and texts").value_parser(monkey))
+            .arg(
+                Arg::new("seed")
+                    .long("seed")
+                    .value_name("S")
+                    .help("What --monkey does comes of this number, which the log says")
+                    .value_parser(value_parser!(u32))
+                    .requires("monkey")
+                    .help_heading(HEADING),
+            )
     }
 
     fn augment_args_for_update(command: Command) -> Command {
@@ -188,6 +217,12 @@ impl FromArgMatches for Script {
             steps.extend(places.zip(values.cloned()));
         }
         steps.sort_by_key(|(place, _)| *place);
+        let seed = matches.get_one::<u32>("seed").copied();
+        for (_, step) in &mut steps {
+            if let Step::Monkey(_, own) = step {
+                *own = seed.unwrap_or_else(some_seed);
+            }
+        }
         Ok(Self(steps.into_iter().map(|(_, step)| step).collect()))
     }
 
@@ -199,6 +234,8 @@ impl FromArgMatches for Script {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
+
     use clap::Args as _;
 
     use super::*;
@@ -244,9 +281,27 @@ mod tests {
     }
 
     #[test]
+    fn a_monkey_has_a_seed() {
+        let script = parsed(&["--monkey=5", "--wait=1s", "--seed=7", "--monkey=6"]).unwrap();
+        let expected = [Step::Monkey(5, 7), Step::Wait(1000), Step::Monkey(6, 7)];
+        assert_eq!(script.0, expected);
+        let seeds: BTreeSet<u32> = (0..8)
+            .map(|_| match parsed(&["--monkey=5"]).unwrap().0[..] {
+                [Step::Monkey(5, seed)] => seed,
+                ref other => panic!("{other:?}"),
+            })
+            .collect();
+        assert!(seeds.len() > 1, "without --seed it is always {seeds:?}");
+        for wrong in ["--monkey=0", "--monkey=1000001", "--monkey=x", "--seed=1"] {
+            assert!(parsed(&[wrong]).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
     fn the_launcher_reads_names_and_values() {
         let json = |step: Step| serde_json::to_string(&step).unwrap();
         assert_eq!(json(Step::Tap(1.0, 2.0)), r#"{"tap":[1.0,2.0]}"#);
         assert_eq!(json(Step::Wait(5)), r#"{"wait":5}"#);
+        assert_eq!(json(Step::Monkey(5, 7)), r#"{"monkey":[5,7]}"#);
     }
 }

@@ -124,6 +124,13 @@ public final class Script {
             }
             case "views" -> Views.write(step.optString(what));
             case "measure" -> measure(step.optJSONArray(what));
+            case "monkey" -> {
+                JSONArray wanted = step.optJSONArray(what);
+                String fault = new Monkey(wanted.optInt(0), wanted.optLong(1)).run();
+                if (fault != null) {
+                    throw new Failure(fault);
+                }
+            }
             default -> throw new Failure("not supported by Takt yet");
         }
     }

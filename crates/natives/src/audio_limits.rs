@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+//! android.media.AudioSystem: the limits that its static fields, and those of AudioFormat, come of.
+//! They are AOSP's own numbers, and no device is asked. Whoever names these classes needs them: a
+//! window that plays the sound of a key, for one.
+
+use jni_sys::{jclass, jint};
+
+use crate::env::Env;
+
+/// AOSP's FCC_LIMIT.
+const CHANNELS_MAX: jint = 12;
+/// AOSP's SAMPLE_RATE_HZ_MAX and SAMPLE_RATE_HZ_MIN.
+const RATE_MAX: jint = 192_000;
+const RATE_MIN: jint = 4000;
+
+#[unsafe(no_mangle)]
+extern "system" fn Java_android_media_AudioSystem_native_1getMaxChannelCount(
+    _: Env,
+    _: jclass,
+) -> jint {
+    CHANNELS_MAX
+}
+
+#[unsafe(no_mangle)]
+extern "system" fn Java_android_media_AudioSystem_native_1getMaxSampleRate(
+    _: Env,
+    _: jclass,
+) -> jint {
+    RATE_MAX
+}
+
+#[unsafe(no_mangle)]
+extern "system" fn Java_android_media_AudioSystem_native_1getMinSampleRate(
+    _: Env,
+    _: jclass,
+) -> jint {
+    RATE_MIN
+}
