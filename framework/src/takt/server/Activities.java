@@ -4,6 +4,7 @@ package takt.server;
 import android.app.ActivityManager;
 import android.app.IActivityClientController;
 import android.app.IApplicationThread;
+import android.app.IRequestFinishCallback;
 import android.app.ProfilerInfo;
 import android.app.ResultInfo;
 import android.app.servertransaction.ActivityConfigurationChangeItem;
@@ -185,6 +186,14 @@ final class Activities implements Served {
         }
         stack.moveTaskToBack(record.id);
         return true;
+    }
+
+    /**
+     * BACK, and nothing has taken it: the activity ends itself. Since Android 12 one that a launcher
+     * has started goes behind the others instead; here nobody would bring it to the front again.
+     */
+    public void onBackPressed(IBinder token, IRequestFinishCallback callback) throws RemoteException {
+        callback.requestFinish();
     }
 
     /** onResume has returned. */
