@@ -10,9 +10,12 @@ use rt::clock::{Clock, Monotonic};
 
 /// Installs in which the server is killed, each a little later.
 const KILLS: u64 = 5;
+/// And such as it sends, each a little later.
+const KILLS_RUNNING: u64 = 3;
 const KILL_NS: u64 = 25_000_000;
 const ASKER: &str = "org.example.asker";
 const METER: &str = "org.example.meter";
+const ALARMS: &str = "org.example.alarms";
 const FLAKY: &str = "org.example.flaky";
 
 #[test]
@@ -176,6 +179,40 @@ fn a_server_that_is_killed_in_an_install_keeps_what_it_acknowledged() {
             world.said(&["uninstall", FLAKY]);
         }
     }
+}
+
+/// Alarms fire, and broadcasts, messages and results are on their way, when the server is killed.
+/// All applications end, what was installed is there again, and all goes on from the beginning.
+#[test]
+fn a_server_that_is_killed_as_it_sends_and_fires_leaves_no_process() {
+    let mut world = World::begin();
+    let packages = [METER, ASKER, ALARMS];
+    for app in ["meter", "asker", "alarms"] {
+        world.install(app);
+    }
+    for round in 0..KILLS_RUNNING {
+        world.await_template();
+        world.said(&["am", "startservice", "-n", "org.example.alarms/.Sleeper"]);
+        world.await_line(ALARMS, "Alarms", "not early true");
+        world.said(&["am", "start", "-n", "org.example.asker/.Main"]);
+        let mut words = world.command(&["am", "broadcast", "-a", "org.example.meter.READ"]);
+        let mut sender = words.spawn().expect("takt starts");
+        Monotonic.sleep_until(Monotonic.now_ns() + round * KILL_NS);
+        let row = |it: &&str| world.process(it)?["pid"].as_u64();
+        let pids: Vec<u64> = packages.iter().filter_map(row).collect();
+        assert!(!pids.is_empty(), "round {round}");
+        world.server.take().expect("it runs").kill_alone();
+        sender.wait().expect("it ends");
+        for pid in pids {
+            world.await_dead(pid);
+        }
+        world.start();
+        let state = world.said(&["dumpsys"]);
+        assert!(state.starts_with("packages: 3\n"), "{state}");
+        assert!(packages.iter().all(|it| world.process(it).is_none()));
+    }
+    world.said(&["am", "start", "-n", "org.example.asker/.Main"]);
+    world.await_line(ASKER, "Asker", "result 7 -1 42");
 }
 
 #[test]

@@ -189,8 +189,8 @@ final class Activities implements Served {
     }
 
     /**
-     * BACK, and nothing has taken it: the activity ends itself. Since Android 12 one that a launcher
-     * has started goes behind the others instead; here nobody would bring it to the front again.
+     * BACK, and nothing has taken it: the activity ends itself. Since Android 12 one that a
+     * launcher has started goes behind the others; here nobody would bring it to the front again.
      */
     public void onBackPressed(IBinder token, IRequestFinishCallback callback) throws RemoteException {
         callback.requestFinish();
