@@ -29,8 +29,9 @@ impl Disk {
     ///
     /// It is kept by the file system, not by this process, and stays until another is set.
     pub(crate) fn limit(&self, uid: u32) -> Result<(), String> {
-        let blocks = self.bytes.div_ceil(BLOCK_BYTES);
-        let files = self.bytes.div_ceil(BYTES_PER_FILE);
+        // The kernel takes nought for no limit.
+        let blocks = self.bytes.div_ceil(BLOCK_BYTES).max(1);
+        let files = self.bytes.div_ceil(BYTES_PER_FILE).max(1);
         for folder in &self.folders {
             // A file system may take limits, and only count: it is one without quotas.
             has_quotas(folder)?;

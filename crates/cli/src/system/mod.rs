@@ -82,7 +82,10 @@ pub(crate) struct Args {
 }
 
 fn mebibytes(text: &str) -> Result<u32, String> {
-    crate::lab::parse_memory(text).map_err(|it| it.to_string())
+    match crate::lab::parse_memory(text) {
+        Ok(0) => Err("more than nothing is wanted".to_owned()),
+        other => other.map_err(|it| it.to_string()),
+    }
 }
 
 fn grant(text: &str) -> Result<(String, u8), String> {
