@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Notifications: what an application finds of its own, and what `takt system` keeps of them.
 
-use e2e::Run;
+use e2e::application::Application;
 use e2e::apps::{WAYS, command, said};
 use e2e::world::World;
 
@@ -19,11 +19,13 @@ fn an_application_finds_what_it_shows() {
     for way in WAYS {
         let data = tempfile::tempdir().expect("a temporary directory");
         let mut command = command(way, "telling", data.path());
-        let run = Run::of(command.args(["--service", ".Telling", "--for", "2s"]));
-        assert_eq!(said(&run.stderr, "Telling"), SAID, "{way:?}: {run:#?}");
+        let mut application = Application::start(command.args(["--service", ".Telling"]));
+        application.await_line(SAID[SAID.len() - 1]);
+        let log = application.kill().join("\n");
+        assert_eq!(said(&log, "Telling"), SAID, "{way:?}: {log}");
         let missing =
             "No Channel found for pkg=org.example.telling, channelId=none, id=4, tag=null";
-        assert!(run.stderr.contains(missing), "{run:#?}");
+        assert!(log.contains(missing), "{log}");
     }
 }
 
