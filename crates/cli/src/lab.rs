@@ -17,6 +17,8 @@ use lab::{
 use rt::stop::StopFlag;
 use serde_json::{Value, json};
 
+use crate::size::mebibytes;
+
 /// Run a command in a guest with a real-time kernel
 ///
 /// Without --deterministic the guest sees this machine's files through 9p, read-only under a
@@ -43,7 +45,7 @@ pub(crate) struct Args {
     #[arg(long)]
     deterministic: bool,
     /// Guest memory, such as 512M or 2G [default: 1G, more if the initramfs needs it]
-    #[arg(long, value_parser = parse_memory)]
+    #[arg(long, value_parser = mebibytes)]
     memory: Option<u32>,
     /// Bring back the files that the command leaves in $TAKT_OUT
     #[arg(long, value_name = "DIR")]
@@ -301,22 +303,6 @@ fn host_cpus() -> usize {
     std::thread::available_parallelism().map_or(1, usize::from)
 }
 
-/// `512M`, `2G`, or a number of MiB.
-pub(crate) fn parse_memory(text: &str) -> Result<u32> {
-    let digits = text.trim_end_matches(['M', 'm', 'G', 'g']);
-    let number: u32 = digits
-        .parse()
-        .with_context(|| format!("'{text}' is not like 512M or 2G"))?;
-    let scale = match &text[digits.len()..] {
-        "" | "M" | "m" => 1,
-        "G" | "g" => 1024,
-        _ => bail!("'{text}' is not like 512M or 2G"),
-    };
-    number
-        .checked_mul(scale)
-        .context("more than any machine has")
-}
-
 fn parse_variable(text: &str) -> Result<(String, String)> {
     match text.split_once('=') {
         Some((name, value)) if !name.is_empty() => Ok((name.to_owned(), value.to_owned())),
@@ -336,20 +322,5 @@ impl Sink for Terminal {
 
     fn stderr(&mut self, bytes: &[u8]) -> io::Result<()> {
         io::stderr().lock().write_all(bytes)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn memory_parses() {
-        assert_eq!(parse_memory("512").unwrap(), 512);
-        assert_eq!(parse_memory("512M").unwrap(), 512);
-        assert_eq!(parse_memory("2G").unwrap(), 2048);
-        for wrong in ["", "G", "2GG", "-1", "2T", "9999999G"] {
-            assert!(parse_memory(wrong).is_err(), "{wrong}");
-        }
     }
 }

@@ -20,6 +20,7 @@ mod manual;
 mod output;
 mod resolve;
 mod run;
+mod size;
 mod system;
 
 use std::process::ExitCode;

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //! android.media.AudioSystem: the limits that its static fields, and those of AudioFormat, come of.
-//! They are AOSP's own numbers, and no device is asked. Whoever names these classes needs them: a
-//! window that plays the sound of a key, for one.
+//! No device is asked. Whoever names these classes needs them: a window that plays the sound of a
+//! key, for one.
 
 use jni_sys::{jclass, jint};
 
 use crate::env::Env;
 
-/// AOSP's FCC_LIMIT.
+/// AOSP's FCC_LIMIT is a device's own; this is FCC_12.
 const CHANNELS_MAX: jint = 12;
 /// AOSP's SAMPLE_RATE_HZ_MAX and SAMPLE_RATE_HZ_MIN.
 const RATE_MAX: jint = 192_000;

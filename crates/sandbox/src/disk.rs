@@ -19,7 +19,8 @@ const BLOCK_BYTES: u64 = 1 << 10;
 pub struct Disk {
     /// So many bytes on each file system, and a file for each 16 KiB of them.
     pub bytes: u64,
-    /// Where it may write: the limit is set on the file systems of these folders.
+    /// Where it may write: the limit is set on the file systems of these folders. Of one that is
+    /// not there, what is there of the way to it counts.
     pub folders: Vec<PathBuf>,
 }
 
@@ -42,7 +43,8 @@ impl Disk {
     }
 }
 
-/// Whether the file system of a folder keeps users to their quotas; the reason in words if not.
+/// Whether the file system of a folder keeps users to their quotas; the reason in words if not. Of
+/// a folder that is not there, what is there of the way to it counts.
 pub fn has_quotas(folder: &Path) -> Result<(), String> {
     match opened(folder).and_then(|it| sys::has_user_quotas(&it)) {
         Ok(true) => Ok(()),
@@ -53,7 +55,9 @@ pub fn has_quotas(folder: &Path) -> Result<(), String> {
 
 fn opened(folder: &Path) -> Result<OwnedFd, Errno> {
     let flags = OFlags::DIRECTORY | OFlags::CLOEXEC | OFlags::RDONLY;
-    rustix::fs::open(folder, flags, Mode::empty())
+    let there = folder.ancestors().find(|it| it.is_dir());
+    let there = there.ok_or(Errno::NOENT)?;
+    rustix::fs::open(there, flags, Mode::empty())
 }
 
 fn reason(folder: &Path, errno: Errno) -> String {
@@ -82,8 +86,10 @@ mod tests {
     }
 
     #[test]
-    fn a_folder_that_is_not_there_is_named() {
+    fn of_a_folder_that_is_not_there_the_way_counts() {
         let said = has_quotas(Path::new("/proc/none")).unwrap_err();
-        assert!(said.starts_with("quotas of /proc/none: "), "{said}");
+        assert_eq!(said, "no quotas of users on the file system of /proc/none");
+        let said = has_quotas(Path::new("none/there")).unwrap_err();
+        assert!(said.starts_with("quotas of none/there: "), "{said}");
     }
 }

@@ -209,9 +209,13 @@ pub fn is_root() -> bool {
     rt::process::uid() == 0
 }
 
+/// A bound of a process's sandbox, whether it holds or not.
+pub fn bound<'row>(row: &'row Value, name: &str) -> Option<&'row Value> {
+    let bounds = row["sandbox"].as_array().expect("it is confined");
+    bounds.iter().find(|it| it["name"] == name)
+}
+
 /// Whether a bound of a process's sandbox holds.
 pub fn holds(row: &Value, name: &str) -> bool {
-    let bounds = row["sandbox"].as_array().expect("it is confined");
-    let bound = bounds.iter().find(|it| it["name"] == name);
-    bound.is_some_and(|it| it["holds"] == Value::Bool(true))
+    bound(row, name).is_some_and(|it| it["holds"] == Value::Bool(true))
 }

@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use std::process::Command;
 
 use e2e::takt_path;
-use e2e::world::{World, holds, is_alive, is_root};
+use e2e::world::{World, bound, holds, is_alive, is_root};
 use serde_json::Value;
 
 const METER: &str = "org.example.meter";
@@ -158,8 +158,9 @@ fn bounded(world: &World, log: &[String]) {
         assert!(holds(bound), "{bound}: {row}");
     }
     // Where no file system keeps it in bounds, that is said.
-    let disk = reason(&row, "disk");
-    assert!(holds("disk") || disk.contains("quota"), "{row}");
+    let disk = bound(&row, "disk").expect("it is named");
+    let how = disk["how"].as_str().expect("a text");
+    assert!(how.contains("quota"), "{row}");
     let filled = number("processes ");
     assert!(filled < TASKS_MAX, "{filled}");
     let user = row["user"].as_u64().expect("a number");
@@ -178,16 +179,6 @@ fn bounded(world: &World, log: &[String]) {
 }
 
 /// A tree in root's home, which no other user can read.
-/// Why a bound holds or does not; the server names it in any case.
-fn reason(row: &Value, name: &str) -> String {
-    let bounds = row["sandbox"].as_array().expect("it is confined");
-    let bound = bounds.iter().find(|it| it["name"] == name);
-    bound.expect("it is named")["how"]
-        .as_str()
-        .expect("a text")
-        .to_owned()
-}
-
 fn is_closed(row: &Value) -> bool {
     row["sandbox"].to_string().contains("closed to others")
 }

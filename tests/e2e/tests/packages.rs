@@ -4,7 +4,6 @@
 //! The lists may only grow: more ways to start a package, and "started" where an unsupported
 //! feature stood.
 
-use std::cell::RefCell;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -192,11 +191,6 @@ fn packages_end_as_listed() {
     assert!(wrong.is_empty(), "these end otherwise:\n{wrong}");
 }
 
-/// A component's name with its package, as `takt am` takes it.
-fn component(package: &str, class: &str) -> String {
-    format!("{package}/{class}")
-}
-
 /// The activity that a launcher would start, if the package has one.
 fn launcher(manifest: &Value) -> Option<&str> {
     let has = |filter: &Value, list: &str, name: &str| {
@@ -215,53 +209,39 @@ fn launcher(manifest: &Value) -> Option<&str> {
     launched?["name"].as_str()
 }
 
-/// The words that start of an installed package what `takt run OPTIONS` starts; none without
-/// anything to launch.
-fn words_of(manifest: &Value, options: &str) -> Option<Vec<String>> {
+/// The words behind `takt am` for what `takt run OPTIONS` starts; none without anything to launch.
+fn order(manifest: &Value, options: &str) -> Option<String> {
     let package = manifest["package"].as_str().expect("a name");
-    let words: Vec<&str> = options.split_whitespace().collect();
-    let words = match words[..] {
-        [] => ["start", "-n", &component(package, launcher(manifest)?)].map(str::to_owned),
-        ["--activity", class] => ["start", "-n", &component(package, class)].map(str::to_owned),
-        ["--service", class] => {
-            ["startservice", "-n", &component(package, class)].map(str::to_owned)
-        }
-        ["--broadcast", action] => {
-            let words = ["broadcast", "-p", package, "-a", action];
-            return Some(words.map(str::to_owned).to_vec());
-        }
-        _ => panic!("{options} is new to this test"),
-    };
-    Some(words.to_vec())
+    Some(match options.split_once(' ') {
+        None => format!("start -n {package}/{}", launcher(manifest)?),
+        Some(("--activity", class)) => format!("start -n {package}/{class}"),
+        Some(("--service", class)) => format!("startservice -n {package}/{class}"),
+        Some(("--broadcast", action)) => format!("broadcast -p {package} -a {action}"),
+        Some(_) => panic!("{options} is new to this test"),
+    })
 }
 
 /// What a package has said since it was installed, once it is started or has ended: the exit code
 /// that `takt run` would have, and the lines.
-fn came_of(world: &World, package: &str, earlier: &RefCell<BTreeSet<u32>>) -> (i32, String) {
+fn came_of(world: &World, package: &str, earlier: &mut BTreeSet<u32>) -> (i32, String) {
     let process = |line: &str| line.split_whitespace().nth(2)?.parse::<u32>().ok();
-    let found = RefCell::new(None);
-    world.await_true(package, || {
+    let is_new = |line: &&str| !process(line).is_some_and(|it| earlier.contains(&it));
+    let log = || {
         let log = world.said(&["logcat", "-d", "--package", package]);
-        let is_new = |line: &&str| !process(line).is_some_and(|it| earlier.borrow().contains(&it));
-        let lines: Vec<&str> = log.lines().filter(is_new).collect();
-        let failed = lines.iter().position(|it| it.contains("FATAL EXCEPTION"));
-        let code = match failed {
-            Some(at) if lines[at..].iter().any(|it| it.starts_with("process ended")) => 1,
-            None if lines.iter().any(|it| it.contains(": started: ")) => 0,
-            _ => return false,
-        };
-        *found.borrow_mut() = Some((code, lines.join("\n")));
-        true
-    });
-    let (code, lines) = found.into_inner().expect("it was waited for");
-    earlier
-        .borrow_mut()
-        .extend(lines.lines().filter_map(process));
-    (code, lines)
+        log.lines().filter(is_new).collect::<Vec<_>>().join("\n")
+    };
+    let code = |log: &str| match log.split_once("FATAL EXCEPTION") {
+        Some((_, rest)) => rest.contains("\nprocess ended").then_some(1),
+        None => log.contains(": started: ").then_some(0),
+    };
+    world.await_true(package, || code(&log()).is_some());
+    let log = log();
+    earlier.extend(log.lines().filter_map(process));
+    (code(&log).expect("it has come"), log)
 }
 
 /// How a package ends under a server, in the words of run.txt; and nothing of it stays.
-fn under(world: &World, name: &str, options: &str, earlier: &RefCell<BTreeSet<u32>>) -> String {
+fn under(world: &World, name: &str, options: &str, earlier: &mut BTreeSet<u32>) -> String {
     let file = file_of(name);
     let installed = world.run(&["install", &file]);
     if installed.code != 0 {
@@ -270,15 +250,16 @@ fn under(world: &World, name: &str, options: &str, earlier: &RefCell<BTreeSet<u3
     }
     let manifest = &Run::takt(&["apk", "info", "--json", &file]).json()["manifest"];
     let package = manifest["package"].as_str().expect("a name");
-    let outcome = match words_of(manifest, options) {
+    let outcome = match order(manifest, options) {
         None => "nothing to launch".to_owned(),
-        Some(words) => {
-            let words = [&["am".to_owned()][..], &words[..]].concat();
-            world.said(&words.iter().map(String::as_str).collect::<Vec<_>>());
+        Some(order) => {
+            let words: Vec<&str> = order.split(' ').collect();
+            world.said(&[&["am"], &words[..]].concat());
             let (code, stderr) = came_of(world, package, earlier);
+            let stdout = String::new();
             outcome(Run {
                 code,
-                stdout: String::new(),
+                stdout,
                 stderr,
             })
         }
@@ -292,10 +273,10 @@ fn under(world: &World, name: &str, options: &str, earlier: &RefCell<BTreeSet<u3
 fn packages_end_so_under_the_server() {
     let world = World::begin();
     world.await_template();
-    let earlier = RefCell::new(BTreeSet::new());
+    let mut earlier = BTreeSet::new();
     let wrong = list("run.txt").into_iter().filter_map(|line| {
         let [name, options, expected] = fields(&line);
-        let outcome = under(&world, name, options, &earlier);
+        let outcome = under(&world, name, options, &mut earlier);
         let is_so = match outcome.as_str() {
             // `takt run` takes a package that is not signed, for those who write it.
             "not signed" => name.contains("unsigned"),

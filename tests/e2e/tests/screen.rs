@@ -90,8 +90,6 @@ fn other_windows_lie_above_an_activitys_own() {
     assert_eq!(run.code, 0, "{run:#?}");
 }
 
-/// An activity whose manifest names all that a turn changes is told of it. One that names a part is
-/// made anew, and an alias has what its target names.
 /// The activity ends, and with it the application: no step comes after the last window.
 #[test]
 fn back_ends_an_activity_where_nothing_takes_it() {
@@ -101,6 +99,8 @@ fn back_ends_an_activity_where_nothing_takes_it() {
     assert!(run.stderr.contains(end), "{run:#?}");
 }
 
+/// An activity whose manifest names all that a turn changes is told of it. One that names a part is
+/// made anew, and an alias has what its target names.
 #[test]
 fn an_activity_is_told_of_changes_that_its_manifest_names() {
     let told = ["created, 800 wide", "told, 480 wide, resources 480"];

@@ -10,7 +10,7 @@ use rt::clock::{Clock, Monotonic};
 
 /// Installs in which the server is killed, each a little later.
 const KILLS: u64 = 5;
-/// And such as it sends, each a little later.
+/// How often it is killed as it sends, each time a little later.
 const KILLS_RUNNING: u64 = 3;
 const KILL_NS: u64 = 25_000_000;
 const ASKER: &str = "org.example.asker";

@@ -43,7 +43,7 @@ const ENVIRONMENT: [&str; 6] = [
     "RUST_BACKTRACE",
 ];
 /// Where every program may make files.
-const SCRATCH: &str = "/tmp";
+pub(super) const SCRATCH: &str = "/tmp";
 /// Where a package's own compiled code goes: as on Android, below its data.
 const CODE: &str = "code_cache";
 const CACHES: [&str; 2] = ["cache", CODE];
@@ -212,10 +212,7 @@ impl Bounds {
             group: None,
             disk: Some(Disk {
                 bytes: self.disk_bytes,
-                folders: vec![
-                    app.map_or_else(|| there(&self.state), |it| it.data.clone()),
-                    SCRATCH.into(),
-                ],
+                folders: super::disks(&self.state),
             }),
         }
     }
@@ -254,12 +251,6 @@ fn closed_way(path: &Path) -> Option<PathBuf> {
     let there = path.ancestors().find_map(|it| it.canonicalize().ok())?;
     let shut = there.ancestors().find(|it| !is_open(it, PASS));
     shut.map(Path::to_owned)
-}
-
-/// A folder, or what is there of the way to it.
-fn there(folder: &Path) -> PathBuf {
-    let found = folder.ancestors().find(|it| it.is_dir());
-    found.unwrap_or(Path::new("/")).to_owned()
 }
 
 fn is_open(path: &Path, bits: u32) -> bool {

@@ -16,7 +16,7 @@ mod show;
 mod speech;
 pub(crate) mod verbs;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
@@ -25,7 +25,7 @@ use ::system::{Bridge, Limits, Options, open};
 use anyhow::{Context, Result};
 use rt::policy::Priority;
 
-use self::confined::Bounds;
+use self::confined::{Bounds, SCRATCH};
 use self::host::JavaHost;
 use self::speech::Speech;
 use crate::framework::Framework;
@@ -63,7 +63,7 @@ pub(crate) struct Args {
     no_template: bool,
     /// What each package may keep on disk, such as 512M or 2G, and a file for each 16 KiB of it. It
     /// takes a file system with quotas of users (`mount -o usrquota`) for --state and for /tmp
-    #[arg(long, value_name = "SIZE", value_parser = mebibytes, default_value = "1G")]
+    #[arg(long, value_name = "SIZE", value_parser = disk, default_value = "1G")]
     disk: u32,
     /// Grant a package real-time policies up to a priority of 1 to 99; no other has any
     #[arg(long, value_name = "PACKAGE=PRIORITY", value_parser = grant)]
@@ -81,11 +81,11 @@ pub(crate) struct Args {
     framework: Option<PathBuf>,
 }
 
-fn mebibytes(text: &str) -> Result<u32, String> {
-    match crate::lab::parse_memory(text) {
-        Ok(0) => Err("more than nothing is wanted".to_owned()),
-        other => other.map_err(|it| it.to_string()),
-    }
+fn disk(text: &str) -> Result<u32> {
+    let size = crate::size::mebibytes(text)?;
+    // The kernel takes nought for no limit.
+    anyhow::ensure!(size > 0, "more than nothing is wanted");
+    Ok(size)
 }
 
 fn grant(text: &str) -> Result<(String, u8), String> {
@@ -119,12 +119,26 @@ impl Endpoint {
     }
 }
 
+/// What root's server keeps, if no other folder is named.
+const STATE_OF_ROOT: &str = "/var/lib/takt";
+
+/// Where the packages of a server write: what it keeps, and what every program may write to.
+fn disks(state: &Path) -> Vec<PathBuf> {
+    vec![state.join("data"), SCRATCH.into()]
+}
+
+/// Whether those of root's server have quotas of users, which `--disk` takes; the reason if not.
+pub(crate) fn has_quotas() -> Result<(), String> {
+    let disks = disks(STATE_OF_ROOT.as_ref());
+    disks.iter().try_for_each(|it| ::sandbox::has_quotas(it))
+}
+
 fn state_folder(named: Option<&PathBuf>) -> Result<PathBuf> {
     if let Some(path) = named {
         return Ok(std::path::absolute(path)?);
     }
     if rustix::process::geteuid().is_root() {
-        return Ok("/var/lib/takt".into());
+        return Ok(STATE_OF_ROOT.into());
     }
     let home = match std::env::var_os("XDG_DATA_HOME").map(PathBuf::from) {
         Some(home) => home,

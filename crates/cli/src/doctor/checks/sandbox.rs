@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //! What applications can be confined by. None of it makes a thread late: remarks at most.
 
-use std::path::{Path, PathBuf};
-
 use crate::doctor::finding::Finding;
 use crate::doctor::machine::Machine;
 
@@ -12,26 +10,14 @@ const LEVEL_WHOLE: u32 = 6;
 /// CAP_SETGID and CAP_SETUID.
 const CHANGE_USER: u64 = 1 << 6 | 1 << 7;
 
-/// Where root's `takt system` keeps data of packages.
-const STATE: &str = "/var/lib/takt";
-
 pub(super) fn all(machine: &Machine) -> Vec<Finding> {
     vec![
         landlock(machine.is_here().then(::sandbox::landlock_level)),
         groups(machine),
         users(machine),
         user_namespaces(machine),
-        disk(
-            machine
-                .is_here()
-                .then(|| ::sandbox::has_quotas(&there(STATE))),
-        ),
+        disk(machine.is_here().then(crate::system::has_quotas)),
     ]
-}
-
-fn there(folder: &'static str) -> PathBuf {
-    let found = Path::new(folder).ancestors().find(|it| it.is_dir());
-    found.unwrap_or(Path::new("/")).to_owned()
 }
 
 fn disk(quotas: Option<Result<(), String>>) -> Finding {
@@ -48,7 +34,7 @@ fn disk(quotas: Option<Result<(), String>>) -> Finding {
             "what an application keeps can be bounded (takt system --disk)",
         ),
         Some(Err(why)) => Finding::remark(NAME, why, "an application can fill it")
-            .mend("mount it with -o usrquota, or have another one for takt system --state"),
+            .mend("mount it with -o usrquota"),
     }
 }
 
