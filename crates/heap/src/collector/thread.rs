@@ -21,6 +21,9 @@ use crate::stw::Stw;
 use crate::sys::reserve::ReserveError;
 use rt::sync::PiMutex;
 
+/// Of the stack of a collector that is an ordinary thread, what is there from the start.
+const STACK_BYTES_THERE: usize = 128 << 10;
+
 /// Why a heap did not start.
 #[derive(Debug, thiserror::Error)]
 pub enum StartError {
@@ -76,16 +79,18 @@ impl Running {
                 None => builder,
             }
         };
-        let collector = Arc::clone(heap);
-        let thread = builder("collector")
-            .stack_bytes(1 << 20)
-            .spawn(move || run(collector))?;
-        self.threads.lock().push(thread);
-        if heap
+        let is_real_time = heap
             .config
             .collector_policy
-            .is_some_and(Policy::is_real_time)
-        {
+            .is_some_and(Policy::is_real_time);
+        let collector = Arc::clone(heap);
+        let mut of_collector = builder("collector").stack_bytes(1 << 20);
+        if !is_real_time {
+            of_collector = of_collector.populated_bytes(STACK_BYTES_THERE);
+        }
+        let thread = of_collector.spawn(move || run(collector))?;
+        self.threads.lock().push(thread);
+        if is_real_time {
             let lender = Arc::clone(heap);
             let thread = builder("lender")
                 .stack_bytes(64 << 10)

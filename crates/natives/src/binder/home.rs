@@ -27,7 +27,7 @@ const KEPT: usize = 2;
 const STACK_BYTES: usize = (1 << 20) + (1 << 18);
 /// Of these, what is there before the first call: several times what a call into Java takes. All of
 /// it would be a fifth of what an ordinary application has of its own.
-const STACK_BYTES_THERE: usize = 256 << 10;
+const STACK_BYTES_THERE: usize = 128 << 10;
 /// Links that may wait to be admitted.
 const BACKLOG: jint = 8;
 /// In which a neighbour says who it is.
