@@ -9,7 +9,7 @@ use std::os::fd::OwnedFd;
 use std::sync::Arc;
 
 use binder::stub::{Answer, Failure};
-use binder::{Call, CallError, Connection, Parcel, Process, Service, Side};
+use binder::{Binder, Call, CallError, Connection, Parcel, Process, Service, Side};
 use rt::clock::{Clock, Monotonic};
 use rt::policy::{Policy, Priority};
 use rt::sync::Event;
@@ -86,12 +86,34 @@ pub struct App {
 /// What the server calls when there is something to fetch: it only says so.
 struct Ear(Arc<[Event; 2]>, Class);
 
+/// Hears how urgent what waits is.
+struct Hurried<F>(F);
+
 /// The same as a node.
-struct Brief(IAppStub<Ear>);
+struct Brief<A>(IAppStub<A>);
 
 impl IApp for Ear {
     fn look(&self) -> Answer<()> {
         self.0[self.1 as usize].set();
+        Ok(())
+    }
+
+    fn hurry(&self, _priority: i32) -> Answer<()> {
+        self.look()
+    }
+
+    fn provided(&self, _component: &str, _is_there: bool) -> Answer<()> {
+        Ok(())
+    }
+}
+
+impl<F: Fn(i32) + Send + Sync + 'static> IApp for Hurried<F> {
+    fn look(&self) -> Answer<()> {
+        Ok(())
+    }
+
+    fn hurry(&self, priority: i32) -> Answer<()> {
+        (self.0)(priority);
         Ok(())
     }
 
@@ -100,7 +122,22 @@ impl IApp for Ear {
     }
 }
 
-impl Service for Brief {
+/// Names the calling process's real-time thread to the server, by what wakes it. `hear` runs on the
+/// process's door, at each urgent step that goes before all that wait.
+///
+/// # Errors
+///
+/// The server is gone.
+pub fn attach_urgent(
+    system: Binder,
+    home: &Process,
+    hear: impl Fn(i32) + Send + Sync + 'static,
+) -> Answer<()> {
+    let ear = IAppProxy(home.add(Brief(IAppStub(Hurried(hear)))));
+    ISystemProxy(system).attach_urgent(&ear)
+}
+
+impl<A: IApp + 'static> Service for Brief<A> {
     fn descriptor(&self) -> &str {
         self.0.descriptor()
     }

@@ -42,11 +42,11 @@ pub(crate) struct Waiting {
     deaths: u8,
 }
 
-/// Whether there are steps without a rank, and with one.
+/// Whether there are steps without a rank, and the highest of the others; 0 if there are none.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Waits {
     pub(crate) ordinary: bool,
-    pub(crate) urgent: bool,
+    pub(crate) urgent: u8,
 }
 
 impl From<Step> for Waiting {
@@ -73,9 +73,10 @@ impl Queue {
     /// What waits now.
     pub(crate) fn waits(&self) -> Waits {
         let has = |lane: &VecDeque<Waiting>| !lane.is_empty();
+        let mut urgent = self.lanes.range(1..).rev();
         Waits {
             ordinary: self.lanes.get(&0).is_some_and(has),
-            urgent: self.lanes.range(1..).any(|(_, it)| has(it)),
+            urgent: urgent.find(|it| has(it.1)).map_or(0, |it| *it.0),
         }
     }
 
@@ -482,6 +483,10 @@ mod tests {
             Ok(())
         }
 
+        fn hurry(&self, _priority: i32) -> binder::stub::Answer<()> {
+            self.look()
+        }
+
         fn provided(&self, _component: &str, _is_there: bool) -> binder::stub::Answer<()> {
             Ok(())
         }
@@ -512,18 +517,25 @@ mod tests {
         await_told(0, 1);
         world.state.attached_urgent(first, ear(1));
         await_told(1, 1);
+        // What goes before all that waits raises the thread; the rest waits for it anyhow.
+        world.sender = 20;
+        world.send(4, false);
+        world.sender = 40;
+        world.send(5, false);
+        await_told(1, 2);
         // Nothing is before what is urgent, also where the ordinary thread is sooner.
         assert_eq!(world.fetch(first), []);
-        let urgent: Vec<usize> = (0..4)
+        let urgent: Vec<usize> = (0..6)
             .flat_map(|_| world.state.take_urgent(first))
             .map(|it| said(&it).1)
             .collect();
-        assert_eq!(urgent, [1, 2, 3]);
+        assert_eq!(urgent, [5, 1, 2, 3, 4]);
         await_told(0, 2);
         assert_eq!(world.fetch(first), of_manifest(0..1));
         // Where the order is another, it has nothing.
         world.state.server.broadcasts.order = server::broadcasts::Order::FirstCome;
-        world.send(4, false);
-        assert_eq!(world.fetch(first), of_manifest(4..5));
+        world.send(6, false);
+        assert_eq!(world.fetch(first), of_manifest(6..7));
+        await_told(1, 2);
     }
 }

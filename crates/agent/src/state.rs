@@ -425,8 +425,11 @@ impl State {
             let journal = &mut self.server.broadcasts.journal;
             journal.note(standing, Place::Steps(process), true);
         }
-        let is_urgent = self.server.broadcasts.order == Order::Priority && standing.rank > 0;
-        running.tell_of(is_urgent, before);
+        let urgent = match self.server.broadcasts.order {
+            Order::Priority => standing.rank,
+            Order::FirstCome => 0,
+        };
+        running.tell_of(urgent, before);
     }
 
     /// A process hears that content has changed. What waits there already comes once.
@@ -456,7 +459,7 @@ impl State {
         let first = steps.front().filter(|it| it.standing.rank > 0);
         let taken = first.is_some().then(|| steps.pop()).flatten();
         let left = steps.waits();
-        if taken.is_some() && left.ordinary && !left.urgent {
+        if taken.is_some() && left.ordinary && left.urgent == 0 {
             // The ordinary thread was sent away while there was this one.
             running.tell();
         }
@@ -476,7 +479,7 @@ impl State {
         let (mut taken, mut bytes, mut count) = (Vec::new(), 0, 0);
         let is_alone = self.server.broadcasts.order == Order::Priority;
         let journal = &mut self.server.broadcasts.journal;
-        if is_alone && running.urgent.is_some() && running.steps.waits().urgent {
+        if is_alone && running.urgent.is_some() && running.steps.waits().urgent > 0 {
             return taken;
         }
         let mut rank = None;
@@ -536,7 +539,10 @@ impl State {
     pub(crate) fn attached_urgent(&mut self, process: ProcessId, app: IAppProxy) {
         if let Some(running) = self.running.get_mut(&process) {
             running.urgent = Some(app);
-            running.tell_of(true, Waits::default());
+            let urgent = running.steps.waits().urgent;
+            if urgent > 0 {
+                running.tell_of(urgent, Waits::default());
+            }
         }
     }
 
@@ -644,17 +650,18 @@ impl Running {
         let _ = pidfd_send_signal(&self.pidfd, Signal::KILL);
     }
 
-    /// There is one step more; what waited before has a look under way. Who has no real-time thread
+    /// There is one step more, of a rank; what waited before has a look under way. A real-time
+    /// thread hears of each that goes before all others: it is as urgent as that. Who has none
     /// fetches all by one.
-    fn tell_of(&self, is_urgent: bool, before: Waits) {
+    fn tell_of(&self, rank: u8, before: Waits) {
         match &self.urgent {
-            Some(app) if is_urgent => {
-                if !before.urgent {
-                    let _ = app.look();
+            Some(app) if rank > 0 => {
+                if rank > before.urgent {
+                    let _ = app.hurry(rank.into());
                 }
             }
             Some(_) if before.ordinary => {}
-            None if before.ordinary || before.urgent => {}
+            None if before.ordinary || before.urgent > 0 => {}
             _ => self.tell(),
         }
     }

@@ -11,7 +11,7 @@ use std::sync::{Arc, Weak};
 
 use rt::bell::{Bell, Bells, Hearing};
 use rt::peer::Urgency;
-use rt::policy::Policy;
+use rt::policy::{Policy, Tid};
 use rt::shared::SharedError;
 use rt::sync::PiMutex;
 use rt::sys::Errno;
@@ -261,6 +261,12 @@ impl Process {
             crate::lent::watch(&inner);
         })?);
         Ok(())
+    }
+
+    /// The thread that hears of deaths, references and calls without an answer; none before the
+    /// process runs.
+    pub fn door(&self) -> Option<Tid> {
+        self.threads.lock().last().map(Thread::tid)
     }
 
     /// A node that does what `service` does, and a reference to it.

@@ -40,4 +40,5 @@ mod system_clock;
 mod system_properties;
 mod template;
 mod trace;
+mod urgent_steps;
 mod vm_runtime;

@@ -13,7 +13,7 @@ use rt::policy::{Policy, Tid};
 use crate::env::Env;
 
 /// Linux's real-time priorities.
-const PRIORITY_MAX: jint = 99;
+pub(crate) const PRIORITY_MAX: jint = 99;
 
 /// What a SCHED_DEADLINE thread counts as: the kernel prefers it to every priority.
 const DEADLINE: jint = PRIORITY_MAX;

@@ -6,6 +6,8 @@ pub trait IApp: Send + Sync + 'static {
     /// Code 1: nobody waits.
     fn look(&self) -> ::binder::stub::Answer<()>;
     /// Code 2: nobody waits.
+    fn hurry(&self, priority: i32) -> ::binder::stub::Answer<()>;
+    /// Code 3: nobody waits.
     fn provided(&self, component: &str, is_there: bool) -> ::binder::stub::Answer<()>;
 }
 
@@ -24,11 +26,17 @@ impl IApp for IAppProxy {
         aidl.send(&self.0, 1)
     }
 
+    fn hurry(&self, priority: i32) -> ::binder::stub::Answer<()> {
+        let mut aidl = ::binder::stub::Outgoing::new(Self::DESCRIPTOR)?;
+        aidl.write(&priority)?;
+        aidl.send(&self.0, 2)
+    }
+
     fn provided(&self, component: &str, is_there: bool) -> ::binder::stub::Answer<()> {
         let mut aidl = ::binder::stub::Outgoing::new(Self::DESCRIPTOR)?;
         aidl.write(&component)?;
         aidl.write(&is_there)?;
-        aidl.send(&self.0, 2)
+        aidl.send(&self.0, 3)
     }
 }
 
@@ -71,6 +79,16 @@ impl<T: IApp> IAppStub<T> {
         Ok(())
     }
 
+    fn serve_hurry(
+        &self,
+        data: &mut ::binder::Parcel,
+        _reply: &mut ::binder::Parcel,
+    ) -> ::binder::stub::Answer<()> {
+        let arg0: i32 = ::binder::stub::Read::read(data)?;
+        IApp::hurry(&self.0, arg0)?;
+        Ok(())
+    }
+
     fn serve_provided(
         &self,
         data: &mut ::binder::Parcel,
@@ -97,7 +115,8 @@ impl<T: IApp> ::binder::Service for IAppStub<T> {
     ) -> Result<(), ::binder::CallError> {
         let work = match code {
             1 => Self::serve_look,
-            2 => Self::serve_provided,
+            2 => Self::serve_hurry,
+            3 => Self::serve_provided,
             _ => return Err(::binder::CallError::UnknownTransaction),
         };
         let both = (data, reply);

@@ -280,6 +280,8 @@ struct Run<'a> {
     process: Option<&'a str>,
     /// `takt system` has started it, and decides what is started in it.
     is_of_system: bool,
+    /// Up to which its threads may be real-time ones, by a person's word; 0 without one.
+    granted_priority: u8,
 }
 
 #[derive(Debug, PartialEq, Serialize)]
@@ -342,6 +344,7 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
         shown: args.screen.and_then(|it| Shown::of(it, &data)),
         process: None,
         is_of_system: false,
+        granted_priority: 0,
     };
     let description = Sealed::of("run.json", &serde_json::to_vec(&run)?)?;
     let mut command = command(args, &framework, &description.path())?;

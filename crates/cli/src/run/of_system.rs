@@ -10,11 +10,13 @@ use crate::framework::Framework;
 
 /// As [`super::run`] writes it: JSON. The watchdog inside the process allows `answer`; the server
 /// has one of its own. `android_id`: what the settings know the device by, for this package.
+/// `granted_priority`: what its threads may have; 0 for none.
 pub(crate) fn description(
     app: &::system::App<'_>,
     framework: &Framework,
     android_id: String,
     answer: Duration,
+    granted_priority: u8,
 ) -> Result<Vec<u8>> {
     let run = Run {
         manifest: app.manifest,
@@ -33,6 +35,7 @@ pub(crate) fn description(
         shown: None,
         process: Some(&app.process.name),
         is_of_system: true,
+        granted_priority,
     };
     Ok(serde_json::to_vec(&run)?)
 }

@@ -59,7 +59,10 @@ impl JavaHost {
     /// The one place where a process's command is made, and where it is confined.
     fn prepared(&self, app: &App<'_>) -> Result<Prepared> {
         let framework = Framework::find(self.framework.as_deref())?;
-        let description = description(app, &framework, self.android_id(app)?, self.answer)?;
+        let granted = self.bounds.real_time.get(&app.manifest.package);
+        let granted = granted.copied().unwrap_or(0);
+        let android_id = self.android_id(app)?;
+        let description = description(app, &framework, android_id, self.answer, granted)?;
         let description = Sealed::handed("run.json", &description)?;
         let mut command = self.command();
         let mut fds = vec![description.try_clone()?];

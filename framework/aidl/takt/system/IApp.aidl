@@ -6,6 +6,9 @@ interface IApp {
     /** There are steps to be fetched. */
     oneway void look();
 
+    /** There is an urgent step, of this priority: for the one that {@code ISystem.attachUrgent} names. */
+    oneway void hurry(int priority);
+
     /** A provider that was acquired is there, or could not be made. */
     oneway void provided(String component, boolean isThere);
 }

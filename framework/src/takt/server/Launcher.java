@@ -118,7 +118,7 @@ public final class Launcher implements AppProcess.Owner {
         if (link.isHosted()) {
             startAll(process);
         } else {
-            link.attach();
+            link.attach(run.optInt("granted_priority"));
         }
     }
 

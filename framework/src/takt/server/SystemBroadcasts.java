@@ -247,6 +247,11 @@ final class SystemBroadcasts implements Served {
         }
     }
 
+    /** What a broadcast's receiver, or the receiver of its result, runs at. */
+    static int priority(Step step) {
+        return (int) step.numbers[step.kind == ISystem.STEP_RESULT ? RESULT_PRIORITY : PRIORITY];
+    }
+
     private static Result result(Step step, int code) {
         Bundle extras = step.wishes.length < 2 ? null : Wishes.extras(step.wishes[1]);
         return new Result((int) step.numbers[code], step.texts.length == 0 ? null : step.texts[0], extras);

@@ -113,11 +113,15 @@ final class SystemLink extends IApp.Stub {
         providers.hear(component, isThere);
     }
 
-    /** The application is bound: the server may ask for its components from now on. */
-    void attach() {
+    /**
+     * The application is bound: the server may ask for its components from now on. Its threads may
+     * have a priority up to this one.
+     */
+    void attach(int grantedPriority) {
         try {
             system.asBinder().linkToDeath(SystemLink::end, 0);
             system.attach(this);
+            UrgentSteps.begin(system, broadcasts, grantedPriority);
         } catch (RemoteException e) {
             end();
         }
@@ -127,6 +131,10 @@ final class SystemLink extends IApp.Stub {
         Log.e(TAG, "takt system has ended, and this process with it");
         Runtime.getRuntime().halt(EXIT_ALONE);
     }
+
+    /** {@link UrgentSteps} hears that. */
+    @Override
+    public void hurry(int priority) {}
 
     /** One call is served at a time, so steps keep their order. */
     @Override
