@@ -3,7 +3,9 @@
 //! of `takt system`, senders and a receiver, by `takt bench`.
 
 use e2e::Run;
-use e2e::world::{World, holds};
+use e2e::application::Application;
+use e2e::apps::{self, Way};
+use e2e::world::{World, holds, is_root};
 use serde_json::Value;
 
 fn number(row: &Value, name: &str) -> u64 {
@@ -89,4 +91,67 @@ fn without_real_time_an_urgent_broadcast_waits_for_the_step_and_goes_before_the_
     std::fs::write(world.data(HEARING).join("end"), "").expect("it is there");
     let expected = "held, nothing came, urgent at 0, ordinary at 0";
     assert_eq!(heard(&world), expected);
+}
+
+const CHANNELS: &str = "org.example.channels";
+
+/// What receivers with threads of their own have heard, in order, and the world that they live in.
+fn channels(options: &[&str]) -> (World, String) {
+    let world = World::begin_with(options);
+    world.install("channels");
+    let sender = ["am", "startservice", "-n", "org.example.channels/.Sender"];
+    world.said(&sender);
+    let said = || world.log(CHANNELS, "Channels").first().cloned();
+    world.await_true("all has come", || said().is_some());
+    let said = said().expect("it is said");
+    (world, said)
+}
+
+/// Of five that wait for a receiver with room for two, the most urgent stay; each runs at its own
+/// priority, or at its sender's.
+#[test]
+fn real_time_receivers_run_as_declared_and_their_channel_drops_the_least_urgent() {
+    let (world, said) = channels(&["--realtime=org.example.channels=60"]);
+    let heard = "hold 35 at 30 cleaned 0, e 40 at 30 cleaned 1, b 30 at 30 cleaned 2";
+    assert_eq!(said, format!("{heard}, f 20 at 20, g 40 at 40, end 7"));
+    let log = world.log(CHANNELS, "Takt").join("\n");
+    for (channel, why) in [
+        ("fifo", "order FIFO is not supported"),
+        ("newest", "drop newest is not supported"),
+        (
+            "bulk",
+            "implementation broadcast_bulk_intent is not supported",
+        ),
+        ("texts", "it has no attributes order and drop"),
+    ] {
+        let line = format!("<channel> {channel}: not applied: {why}");
+        assert!(log.contains(&line), "{line}: {log}");
+    }
+    assert!(log.contains("more than 2 of org.example.channels.OWN wait"));
+}
+
+/// The same where the server is inside the application's process.
+#[test]
+fn real_time_receivers_run_under_takt_run() {
+    let data = tempfile::tempdir().expect("a temporary directory");
+    let mut command = apps::command(Way::Takt, "channels", data.path());
+    let mut application = Application::start(command.args(["--service", ".Sender"]));
+    let line = application.await_line("end 7");
+    assert!(line.contains("hold "), "{line}");
+    // As root, or for who may have real-time threads, it is as under the server.
+    if is_root() {
+        assert!(line.contains("e 40 at 30 cleaned 1, b 30 at 30"), "{line}");
+    }
+    application.kill();
+}
+
+/// Nobody is more urgent than another: the channel keeps the last.
+#[test]
+fn without_real_time_receivers_are_ordinary_and_say_so() {
+    let (world, said) = channels(&[]);
+    let heard = "hold 0 at 0 cleaned 0, d 0 at 0 cleaned 1, e 0 at 0 cleaned 2";
+    assert_eq!(said, format!("{heard}, f 0 at 0, g 0 at 0, end 7"));
+    let refused =
+        "org.example.channels.Own: priority 30 is refused, so it runs as an ordinary thread";
+    world.await_line(CHANNELS, "Takt", refused);
 }

@@ -61,6 +61,8 @@ public final class InstalledPackage {
     final String androidId;
     /** The process that this is: the application's own, or one that components name. */
     final String processName;
+    /** The application's elements of other namespaces, such as RTDroid's. */
+    final JSONArray extensions;
     /** As the manifest says. */
     private boolean isEnabled;
 
@@ -80,6 +82,7 @@ public final class InstalledPackage {
         info.requestedPermissionsFlags = new int[info.requestedPermissions.length];
         readApplication(run, manifest, declared);
         processName = or(text(run, "process"), application.processName);
+        extensions = declared.getJSONArray("extensions");
         JSONArray list = declared.getJSONArray("components");
         for (int index = 0; index < list.length(); index++) {
             components.add(readComponent(list.getJSONObject(index), text(declared, "affinity")));

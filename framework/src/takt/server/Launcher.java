@@ -115,6 +115,7 @@ public final class Launcher implements AppProcess.Owner {
     }
 
     private void begin(AppProcess process) {
+        link.prepare();
         if (link.isHosted()) {
             startAll(process);
         } else {

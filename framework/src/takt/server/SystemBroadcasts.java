@@ -60,6 +60,7 @@ final class SystemBroadcasts implements Served {
     private final AppProcess process;
     private final SystemLink link;
     private final ISystem system;
+    private final RealtimeReceivers realtime;
     private final Map<IBinder, Long> numbers = new HashMap<>();
     private final Map<Long, IIntentReceiver> receivers = new HashMap<>();
     /** Who waits for the end of an ordered broadcast. */
@@ -75,6 +76,7 @@ final class SystemBroadcasts implements Served {
         this.process = process;
         this.link = link;
         system = link.system();
+        realtime = new RealtimeReceivers(process, Channels.of(process.installed.extensions));
     }
 
     @Override
@@ -215,6 +217,11 @@ final class SystemBroadcasts implements Served {
         system.takeBack(Wishes.asked(intent, null));
     }
 
+    /** Before the first: what is to be as fast as the rest. */
+    void prepare() {
+        realtime.prepare();
+    }
+
     /** The server brings a broadcast. */
     void carryOut(Step step) throws RemoteException {
         long ordered = step.numbers[ORDERED];
@@ -232,8 +239,12 @@ final class SystemBroadcasts implements Served {
             InstalledPackage.Component component = process.installed.named(InstalledPackage.RECEIVER, name);
             if (component == null) {
                 done(ordered, found, false);
-            } else {
-                enqueue(intent, null, (ActivityInfo) component.info, step, found);
+                return;
+            }
+            ActivityInfo info = (ActivityInfo) component.info;
+            Runnable ending = RealtimeReceivers.ending(link, () -> done(ordered, found, false));
+            if (!realtime.take(intent, info, priority, ending)) {
+                enqueue(intent, null, info, step, found);
             }
             return;
         }
@@ -353,6 +364,6 @@ final class SystemBroadcasts implements Served {
 
     /** Is none under way? */
     synchronized boolean isIdle() {
-        return current == null && waiting.isEmpty();
+        return current == null && waiting.isEmpty() && realtime.isIdle();
     }
 }

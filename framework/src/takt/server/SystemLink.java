@@ -94,6 +94,11 @@ final class SystemLink extends IApp.Stub {
         return system;
     }
 
+    /** The application is bound, and nothing has come for it. */
+    void prepare() {
+        broadcasts.prepare();
+    }
+
     /** Whose steps they are. */
     void serve(Activities activities, SystemServices services, SystemBroadcasts broadcasts, SystemSenders senders) {
         this.activities = activities;

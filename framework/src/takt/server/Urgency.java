@@ -63,7 +63,8 @@ final class Urgency {
     private static void readPriority(String component, JSONObject extension, Bundle to) throws JSONException {
         String scheduler = attribute(extension, "scheduler", "SCHED_FIFO");
         int priority = number(attribute(extension, "priority", "0"));
-        if (!scheduler.equals("SCHED_FIFO") || priority < 1 || priority > PRIORITY_MAX) {
+        boolean isFifo = scheduler.equals("SCHED_FIFO") || scheduler.equals("FIFO");
+        if (!isFifo || priority < 1 || priority > PRIORITY_MAX) {
             Log.w(TAG, component + ": not SCHED_FIFO with a priority of 1 to 99, so not applied: " + scheduler + " "
                     + attribute(extension, "priority", ""));
             return;
@@ -135,7 +136,7 @@ final class Urgency {
         }
     }
 
-    private static String attribute(JSONObject extension, String name, String otherwise) throws JSONException {
+    static String attribute(JSONObject extension, String name, String otherwise) throws JSONException {
         JSONArray attributes = extension.getJSONArray("attributes");
         for (int index = 0; index < attributes.length(); index++) {
             JSONArray pair = attributes.getJSONArray(index);
@@ -146,7 +147,7 @@ final class Urgency {
         return otherwise;
     }
 
-    private static int number(String text) {
+    static int number(String text) {
         try {
             return Integer.parseInt(text);
         } catch (NumberFormatException e) {
@@ -162,9 +163,14 @@ final class Urgency {
         send(component, 0, request);
     }
 
+    /** What the manifest declares, or another. */
+    static int priority(ComponentInfo component, int otherwise) {
+        return component.metaData == null ? otherwise : component.metaData.getInt(PRIORITY, otherwise);
+    }
+
     /** The same, and at least at this priority. */
     static void send(ComponentInfo component, int atLeast, Request request) throws RemoteException {
-        int declared = component.metaData == null ? 0 : component.metaData.getInt(PRIORITY);
+        int declared = priority(component, 0);
         int before = RealtimeThread.sendAs(Math.max(declared, atLeast));
         try {
             request.send();
