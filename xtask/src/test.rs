@@ -38,6 +38,7 @@ pub(crate) fn run(only: Option<String>) -> Result<()> {
     stages.run("lab", || cargo_test(&["--package", "lab"]))?;
     stages.run("locks on PREEMPT_RT", locks_in_lab)?;
     stages.run("sandbox in the lab", sandbox_in_lab)?;
+    stages.run("a clock that jumps", clock_in_lab)?;
     stages.run("binder in the lab", driver_in_lab)?;
     stages.run("extended driver in the lab", extended_driver_in_lab)?;
     stages.run("peers in the lab", peers::in_lab)?;
@@ -133,6 +134,17 @@ fn sandbox_in_lab() -> Result<()> {
             .arg("--")
             .arg(program)
             .args(["group", "quota", "report", "lent", "local_sockets"]),
+    )
+}
+
+/// Only a guest's clock may be set.
+fn clock_in_lab() -> Result<()> {
+    let program = test_program("timer", "clock")?;
+    command(
+        Command::new(takt()?)
+            .args(["lab", "--quiet", "--"])
+            .arg(program)
+            .arg("--ignored"),
     )
 }
 

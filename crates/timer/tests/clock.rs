@@ -110,3 +110,50 @@ fn an_alarm_of_the_wall_clock_comes_by_it() {
     assert_eq!(heard.recv(), Ok((5, 0)));
     clock.close();
 }
+
+fn set_wall_clock(ns: u64) {
+    let time = rustix::time::Timespec {
+        tv_sec: (ns / SECOND_NS).cast_signed(),
+        tv_nsec: (ns % SECOND_NS).cast_signed(),
+    };
+    let set = rustix::time::clock_settime(rustix::time::ClockId::Realtime, time);
+    set.expect("a guest of its own, and root");
+}
+
+/// Forwards over an alarm, then back before another: neither moves one that counts from the start.
+#[test]
+#[ignore = "sets the machine's clock: `make test` runs it in a guest"]
+fn alarms_of_the_wall_clock_follow_it_when_it_jumps() {
+    const HOUR_NS: u64 = 3_600 * SECOND_NS;
+    let clock = Arc::new(AlarmClock::new());
+    let heard = start(&clock, Class::Ordinary);
+    let (say, told) = mpsc::sync_channel(8);
+    let watched = Arc::clone(&clock);
+    let watcher = Builder::new("watcher").spawn(move || {
+        watched.watch(|| {
+            let _ = say.try_send(());
+        });
+    });
+    assert!(watcher.is_ok(), "a thread");
+    let by_wall = |after_ns: u64, payload| Alarm {
+        trigger: Trigger::Wall(wall_ns() + after_ns),
+        ..at(0, 0, payload)
+    };
+    clock.set(by_wall(HOUR_NS, 1)).unwrap();
+    clock.set(by_wall(3 * HOUR_NS, 2)).unwrap();
+    let steady = clock.set(at(HOUR_NS, 0, 3)).unwrap();
+    // Two changes: the watcher may not wait yet when the first comes.
+    set_wall_clock(wall_ns() + 2 * HOUR_NS);
+    set_wall_clock(wall_ns());
+    assert_eq!(heard.recv(), Ok((1, 0)));
+    assert_eq!(told.recv(), Ok(()));
+    // An hour before it is two hours again.
+    set_wall_clock(wall_ns() - HOUR_NS);
+    assert_eq!(told.recv(), Ok(()));
+    clock.set(at(SECOND_NS / 100, 0, 4)).unwrap();
+    assert_eq!(heard.recv(), Ok((4, 0)), "not what is two hours away");
+    set_wall_clock(wall_ns() + 2 * HOUR_NS);
+    assert_eq!(heard.recv(), Ok((2, 0)));
+    assert!(clock.remove(steady).is_some(), "its hour has not passed");
+    clock.close();
+}

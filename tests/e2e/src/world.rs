@@ -74,7 +74,10 @@ impl World {
         command.arg(self.state());
         command.arg("--socket").arg(self.socket());
         // For machines that do other things as well.
-        command.args(["--start=100s", "--anr=100s"]);
+        command.arg("--start=100s");
+        if !self.options.iter().any(|it| it.starts_with("--anr")) {
+            command.arg("--anr=100s");
+        }
         command.args(&self.options);
         let mut server = Application::start(&mut command);
         server.await_line("listens at");
