@@ -22,9 +22,10 @@ use crate::guest;
 /// Does a control task keep its time beside an ordinary application and one that eats memory?
 ///
 /// Three packages run under a `takt system` of their own, each in a process and a sandbox. The
-/// first has a task of FIFO 80. The second sends it a message each 10 ms by a bound service. The
-/// third takes memory until it fails, leaves a program behind, and is started again at once. A
-/// native thread of FIFO 80 runs in the same windows. The first window is the control's alone.
+/// first has a task of FIFO 80. The second sends it a message each 10 ms by a bound service and a
+/// broadcast each 10 ms, and an alarm's broadcast each 20 ms. The third takes memory until it
+/// fails, leaves a program behind, and is started again at once. A native thread of FIFO 80 runs in
+/// the same windows. The first window is the control's alone.
 #[derive(clap::Args)]
 #[command(after_help = "Example:\n  takt bench mixed --releases 20000")]
 pub(crate) struct Args {
@@ -122,7 +123,10 @@ struct Outcome {
     /// Bounds of the control's sandbox that do not hold.
     missing: Vec<String>,
     hog_failed: usize,
+    /// Messages, broadcasts and alarms' broadcasts that the control application answered.
     answered: usize,
+    told: usize,
+    rang: usize,
     hog_left: usize,
     /// `takt ps` at the end of the second window; not of a guest.
     #[serde(skip)]
@@ -182,8 +186,14 @@ fn faults(outcome: &Outcome) -> Vec<String> {
             outcome.hog_left
         ));
     }
-    if outcome.answered == 0 {
-        faults.push("no message was answered".to_owned());
+    for (what, count) in [
+        ("message", outcome.answered),
+        ("broadcast", outcome.told),
+        ("alarm", outcome.rang),
+    ] {
+        if count == 0 {
+            faults.push(format!("no {what} was answered"));
+        }
     }
     faults
 }
@@ -221,7 +231,9 @@ fn measure(args: &Args) -> Result<Outcome> {
     }
     let mut rows = window(&world, args, Window::Alone, || Ok(()))?;
     world.said(&["am", "startservice", "-n", &format!("{PANEL}/.Panel")])?;
-    world.await_log(PANEL, "Panel", "answered ")?;
+    for word in ["answered ", "told ", "rang "] {
+        world.await_log(PANEL, "Panel", word)?;
+    }
     let mut again_ns = 0;
     let hog = || {
         let now_ns = Monotonic.now_ns();
@@ -234,8 +246,7 @@ fn measure(args: &Args) -> Result<Outcome> {
     rows.extend(window(&world, args, Window::Mixed, hog)?);
     let hog_failed = world.log(HOG, "Hog")?.lines().count().saturating_sub(1);
     let answers = world.log(PANEL, "Panel")?;
-    let answered = answers.lines().filter(|it| it.contains("answered "));
-    let answered = answered.count() * 100;
+    let count = |word: &str| answers.lines().filter(|it| it.contains(word)).count() * 100;
     let control = world.process(CONTROL)?;
     let processes = world.said(&["ps"])?;
     world.said(&["am", "force-stop", HOG])?;
@@ -244,7 +255,9 @@ fn measure(args: &Args) -> Result<Outcome> {
         rows,
         missing: missing(&control["sandbox"]),
         hog_failed,
-        answered,
+        answered: count("answered "),
+        told: count("told "),
+        rang: count("rang "),
         hog_left: left()?,
         processes,
     })
@@ -392,8 +405,9 @@ fn text(outcome: &Outcome, is_virtual: bool) -> String {
     };
     let _ = writeln!(
         text,
-        "the hog failed {} times, {} of its processes are left; {} messages answered",
-        outcome.hog_failed, outcome.hog_left, outcome.answered
+        "the hog failed {} times, {} of its processes are left; {} messages, {} broadcasts and {} \
+         alarms answered",
+        outcome.hog_failed, outcome.hog_left, outcome.answered, outcome.told, outcome.rang
     );
     let missing = match outcome.missing.is_empty() {
         true => "nothing".to_owned(),
@@ -444,6 +458,8 @@ mod tests {
             missing: Vec::new(),
             hog_failed: 2,
             answered: 100,
+            told: 100,
+            rang: 100,
             hog_left: 0,
             processes: String::new(),
         }
@@ -462,10 +478,12 @@ mod tests {
         let idle = Outcome {
             hog_failed: 1,
             answered: 0,
+            told: 0,
+            rang: 0,
             hog_left: 1,
             ..outcome(1, 1, 1)
         };
-        assert_eq!(faults(&idle).len(), 3);
+        assert_eq!(faults(&idle).len(), 5);
         let mut ordinary = outcome(1, 1, 1);
         ordinary.rows[0].priority = 0;
         assert_eq!(faults(&ordinary).len(), 1);
