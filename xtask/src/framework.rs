@@ -32,6 +32,13 @@ const HOST_FILES: [&str; 2] = [
     "native/linux/x86_64/libandroid_runtime.so",
     "icu/icudt75l.dat",
 ];
+/// What an experiment runs beside ours.
+const SUPPORT: [&str; 4] = [
+    "android/support/v4/content/LocalBroadcastManager.class",
+    "android/support/v4/content/LocalBroadcastManager$1.class",
+    "android/support/v4/content/LocalBroadcastManager$BroadcastRecord.class",
+    "android/support/v4/content/LocalBroadcastManager$ReceiverRecord.class",
+];
 const FONTS: &str = "framework/fonts/fonts.xml";
 const PRELOAD: &str = "framework/preload.txt";
 /// Interfaces of tests, and which parcelables of AOSP's they name.
@@ -70,6 +77,9 @@ pub(crate) struct Built {
     host: PathBuf,
     android: PathBuf,
     fonts: PathBuf,
+    /// The support library that [`SUPPORT`] is of, and where that goes.
+    support: PathBuf,
+    support_classes: PathBuf,
     junit: PathBuf,
 }
 
@@ -122,6 +132,8 @@ impl Built {
             host: out.join("host"),
             android: jar("android-all")?,
             fonts: jar("nativeruntime-dist-compat")?,
+            support: jar("support-v4")?,
+            support_classes: out.join("support-v4"),
             junit: jar("junit-platform-console-standalone")?,
         };
         let natives = target.join("release/libnatives.so");
@@ -139,7 +151,14 @@ impl Built {
         // This program holds the steps.
         let own = std::env::current_exe()?;
         let folders = ["framework", "crates/vm/java", "examples", "tests/apps"];
-        let files = [natives, &self.android, &self.fonts, &self.junit, &own];
+        let files = [
+            natives,
+            &self.android,
+            &self.fonts,
+            &self.support,
+            &self.junit,
+            &own,
+        ];
         let inputs: Vec<&Path> = folders.iter().map(Path::new).chain(files).collect();
         Inputs::of(out, &inputs)
     }
@@ -154,6 +173,7 @@ impl Built {
             &self.libraries,
             &self.redirected,
             &self.host,
+            &self.support_classes,
         ] {
             if folder.exists() {
                 std::fs::remove_dir_all(folder)?;
@@ -170,6 +190,9 @@ impl Built {
         self.redirect()?;
         self.pack_resources(out)?;
         self.unpack_host(&self.host)?;
+        let mut jar = Command::new("jar");
+        jar.arg("--extract").arg("--file").arg(&self.support);
+        command(jar.args(SUPPORT).current_dir(&self.support_classes))?;
         // What of AOSP's jar travels into a guest.
         self.trim("framework/jdk/lab.txt", &out.join("android-lab.jar"))?;
         let link = out.join("link.apk");

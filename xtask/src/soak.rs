@@ -14,6 +14,9 @@ use crate::sanitize::{self, Length};
 use crate::stage::{Stages, cargo, cargo_command, command, takt};
 use crate::test;
 
+/// Of `bench intents`, which has a fifth of it in a storm.
+const STORM: &str = "30000";
+
 /// Stages that are a file of tests/e2e with what it leaves out of `make test`.
 const LONG_TESTS: [(&str, &str); 6] = [
     ("binder-java", "binder"),
@@ -95,6 +98,7 @@ pub(crate) fn run(only: Option<String>) -> Result<()> {
     stages.run("lateness-lab", || lateness_lab(&takt))?;
     stages.run("stall-lab", || stall_lab(&takt))?;
     stages.run("heartbeat", || heartbeat(&takt))?;
+    stages.run("intents", || intents(&takt))?;
     stages.finish()
 }
 
@@ -105,6 +109,13 @@ fn binder() -> Result<()> {
             .args(["test", "--package", "binder", "--release", "--locked"])
             .envs(BINDER),
     )
+}
+
+/// Above a million broadcasts: six thousand urgent ones, none of which may be lost, and those of
+/// ordinary threads that make no pause.
+fn intents(takt: &Path) -> Result<()> {
+    let words = ["bench", "intents", "--order", "storm", "--check"];
+    command(Command::new(takt).args(words).args(["--broadcasts", STORM]))
 }
 
 fn lab_seeds(takt: &Path) -> Result<()> {

@@ -31,7 +31,12 @@ pub(crate) enum Front {
     /// no place for all.
     AospInLab,
     RealtimeInLab,
+    /// As RealtimeInLab, and before it [`SUPPORT`].
+    SupportInLab,
 }
+
+/// The support library's own LocalBroadcastManager, for an experiment.
+pub(crate) const SUPPORT: &str = "support-v4";
 
 impl Framework {
     /// At a place, or at target/framework beside the directory that this program was built in.
@@ -86,11 +91,14 @@ impl Framework {
             Front::Realtime | Front::RealtimeInLab | Front::Shown => {
                 &["realtime", "redirected", "classes"]
             }
+            Front::SupportInLab => &[SUPPORT, "realtime", "redirected", "classes"],
             Front::Hosted => &["headless", "realtime", "redirected", "classes"],
         };
         let mut path: Vec<PathBuf> = folders.iter().map(|it| self.place.join(it)).collect();
         path.push(match front {
-            Front::AospInLab | Front::RealtimeInLab => self.place.join(LAB_JAR),
+            Front::AospInLab | Front::RealtimeInLab | Front::SupportInLab => {
+                self.place.join(LAB_JAR)
+            }
             _ => self.android.clone(),
         });
         let option = |start: &str, file: &str| {

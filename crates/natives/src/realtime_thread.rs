@@ -82,8 +82,8 @@ extern "system" fn Java_takt_framework_RealtimeThread_sendAtMost(
     _: Env,
     _: jclass,
     priority: jint,
-) {
-    SENDS_AT_MOST.set(priority.clamp(0, PRIORITY_MAX));
+) -> jint {
+    SENDS_AT_MOST.replace(priority.clamp(0, PRIORITY_MAX))
 }
 
 /// What a caller claims, and no more than the kernel has the calling thread run at for it. Some

@@ -155,3 +155,24 @@ fn without_real_time_receivers_are_ordinary_and_say_so() {
         "org.example.channels.Own: priority 30 is refused, so it runs as an ordinary thread";
     world.await_line(CHANNELS, "Takt", refused);
 }
+
+/// All are sent while the main looper is busy. The synchronous one passes those that wait, in the
+/// sender's thread; a receiver that is unregistered meanwhile gets no other. The application has a
+/// copy of the manager, which is not used.
+#[test]
+fn local_broadcasts_go_by_priority_and_synchronous_ones_at_once() {
+    let data = tempfile::tempdir().expect("a temporary directory");
+    let mut command = apps::command(Way::Takt, "local", data.path());
+    let mut application = Application::start(command.args(["--service", ".Sender"]));
+    let line = application.await_line("1sync! 2sync!");
+    let order = match is_root() {
+        true => "1c 1d 1e 1a 1b 1f",
+        // Nobody is more urgent than another.
+        false => "1a 1b 1c 1d 1e 1f",
+    };
+    assert!(
+        line.ends_with(&format!("false 1sync! 2sync! {order}")),
+        "{line}"
+    );
+    application.kill();
+}

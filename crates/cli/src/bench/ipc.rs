@@ -18,7 +18,7 @@ use serde::{Deserialize, Serialize};
 
 use super::calls::bare::{Bare, MESSAGE_MAX};
 use super::calls::guest::Guests;
-use super::calls::java::{Java, Pair};
+use super::calls::java::{Calls, Pair};
 use super::calls::server::{Manner, Server};
 use super::calls::{Transport, codes, filter};
 use crate::guest;
@@ -221,7 +221,7 @@ fn ways(args: &Args) -> Result<Vec<Way>> {
         ways.push(Way::Call(STOCK, stock));
     }
     if args.java {
-        let mut pair = Java::find()?.start(&["trips"])?;
+        let mut pair = Calls::find()?.start(&["trips"])?;
         pair.line()?;
         pair.ask(JAVA_WARM_UP)?;
         ways.push(Way::Java(pair));

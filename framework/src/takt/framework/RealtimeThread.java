@@ -27,7 +27,8 @@ public final class RealtimeThread {
 
     /**
      * What the calling thread sends from here on counts as sent at this priority at most, however
-     * urgent the thread is; 99 ends it. For who acts for one after the other.
+     * urgent the thread is; 99 ends it. For who acts for one after the other. Answers what held
+     * before.
      */
-    public static native void sendAtMost(int priority);
+    public static native int sendAtMost(int priority);
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! [`Java`]: both ends as Java programs, `takt.bench.CallLoad` of framework/bench on our own
-//! machine; [`Pair`]: two that are joined.
+//! [`Java`]: a load of framework/bench on our own machine, here or in a guest; [`Pair`]: both ends
+//! of calls, `takt.bench.CallLoad`, joined.
 
 use std::ffi::OsString;
 use std::fs;
@@ -11,7 +11,7 @@ use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use anyhow::{Context, Result, bail};
 use tempfile::TempDir;
 
-use crate::framework::{Framework, Front};
+use crate::framework::{Framework, Front, SUPPORT};
 use crate::java;
 use crate::jdk::Jdk;
 
@@ -20,6 +20,8 @@ pub(super) const MODULES: &str = lab::JAVA_MODULES_DEFAULT;
 /// Two heaps, compiled code, the image.
 pub(super) const MEMORY_MIB: u32 = 1536;
 const PROGRAM: &str = "takt.bench.CallLoad";
+/// Of its code for guests.
+const PLACE: &str = "lab-code-calls";
 /// A heap is in memory as a whole before the program begins.
 const HEAP: &str = "-Xmx64m";
 /// Of the run that makes the code for guests.
@@ -32,63 +34,58 @@ pub(crate) struct Java {
     /// Of our machine's library.
     machine: PathBuf,
     java: PathBuf,
-    /// Compiled code that was made before, for guests.
-    code: Option<PathBuf>,
+    /// The folder of the framework for compiled code that was made before, for guests. Always the
+    /// same: its path is among what a guest sees.
+    place: &'static str,
+    is_made: bool,
 }
 
 impl Java {
-    /// For this machine.
-    pub(crate) fn find() -> Result<Self> {
+    /// For this machine; `place` is for guests.
+    pub(crate) fn find(place: &'static str) -> Result<Self> {
         let own = std::env::current_exe().context("cannot find this program's own file")?;
         Ok(Self {
             framework: Framework::find(None)?,
             machine: java::machine_beside(&own)?,
             java: Jdk::find()?.home.join("bin/java"),
-            code: None,
+            place,
+            is_made: false,
         })
     }
 
     /// In a guest, with the code that travelled there.
-    pub(crate) fn made() -> Result<Self> {
-        let found = Self::find()?;
+    pub(crate) fn made(place: &'static str) -> Result<Self> {
         Ok(Self {
-            code: Some(found.place()),
-            ..found
+            is_made: true,
+            ..Self::find(place)?
         })
     }
 
-    /// For guests: makes the code, by another `java` of the same classes.
-    pub(super) fn prepare(java: &Path) -> Result<Self> {
+    /// For guests: with a folder for the code of each part, by another `java` of the same classes.
+    pub(crate) fn emptied(java: &Path, place: &'static str, parts: &[&str]) -> Result<Self> {
         eprintln!("bench: makes Java's code");
         let made = Self {
             java: java.to_owned(),
-            ..Self::made()?
+            ..Self::made(place)?
         };
-        let place = made.place();
+        let place = made.framework.folder(place);
         if place.exists() {
             fs::remove_dir_all(&place)?;
         }
-        for part in ["serve", "call"] {
+        for part in parts {
             fs::create_dir_all(place.join(part))?;
         }
-        let mut pair = made.start(&["rpc", CALLERS_PREPARED, CALLS_PREPARED])?;
-        pair.line()?;
-        pair.end()?;
         Ok(made)
-    }
-
-    /// Always the same: its path is among what a guest sees.
-    fn place(&self) -> PathBuf {
-        self.framework.folder("lab-code-calls")
     }
 
     /// Files that a guest needs.
     pub(super) fn travels(&self) -> Vec<OsString> {
         let of_framework = [
-            "lab-code-calls",
+            self.place,
             "classes",
             "realtime",
             "redirected",
+            SUPPORT,
             "android-lab.jar",
             "android-all.path",
             "lib",
@@ -100,23 +97,55 @@ impl Java {
         files
     }
 
-    /// The program in a part; `link` says how it finds the other.
-    fn command(&self, part: &str, link: &str, socket: &Path) -> Result<Command> {
-        let with = |start: &str, path: &Path| {
-            let mut option = OsString::from(start);
-            option.push(path);
-            option
-        };
+    /// The machine with what a part needs, but for the program.
+    pub(crate) fn machine(&self, part: &str, front: Front) -> Result<Command> {
         let mut command = Command::new(&self.java);
         command.arg(java::alternative(&self.machine));
         command.args(["-Xtakt:realtime", HEAP]);
-        if let Some(code) = &self.code {
+        if self.is_made {
             // A guest's processor is another.
             command.arg("-Xtakt:portable-code");
-            command.arg(with("-Xtakt:code-cache=", &code.join(part)));
+            let code = self.framework.folder(self.place).join(part);
+            command.arg(option("-Xtakt:code-cache=", &code));
         }
-        command.arg(with(&format!("-Dtakt.binder.{link}="), socket));
-        command.args(self.framework.options(Front::RealtimeInLab)?);
+        command.args(self.framework.options(front)?);
+        Ok(command)
+    }
+}
+
+fn option(start: &str, path: &Path) -> OsString {
+    let mut option = OsString::from(start);
+    option.push(path);
+    option
+}
+
+/// Both ends of calls.
+pub(crate) struct Calls(Java);
+
+impl Calls {
+    /// For this machine.
+    pub(crate) fn find() -> Result<Self> {
+        Java::find(PLACE).map(Self)
+    }
+
+    /// In a guest.
+    pub(crate) fn made() -> Result<Self> {
+        Java::made(PLACE).map(Self)
+    }
+
+    /// For guests: makes the code.
+    pub(crate) fn prepare(java: &Path) -> Result<Java> {
+        let made = Self(Java::emptied(java, PLACE, &["serve", "call"])?);
+        let mut pair = made.start(&["rpc", CALLERS_PREPARED, CALLS_PREPARED])?;
+        pair.line()?;
+        pair.end()?;
+        Ok(made.0)
+    }
+
+    /// The program in a part; `link` says how it finds the other.
+    fn command(&self, part: &str, link: &str, socket: &Path) -> Result<Command> {
+        let mut command = self.0.machine(part, Front::RealtimeInLab)?;
+        command.arg(option(&format!("-Dtakt.binder.{link}="), socket));
         command.arg(PROGRAM);
         command.stdin(Stdio::piped()).stdout(Stdio::piped());
         Ok(command)

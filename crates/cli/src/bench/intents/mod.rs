@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Experiment `intents` (RTAndroid thesis, 7.3.1 to 7.3.3): how long a real-time sender's broadcast
-//! takes to its receiver while ordinary senders send as well; [`order`] is `intent-order` (7.3.4).
-//! Each window has a server of its own ([`super::shouts`]).
+//! takes to its receiver while ordinary senders send as well; [`order`] is `intent-order` (7.3.4),
+//! [`local`] is `local-intents` (7.3.5). Each window of the first two has a server of its own
+//! ([`super::shouts`]).
 
+pub(super) mod local;
 pub(super) mod order;
 
 use std::process::ExitCode;

@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 
 use super::calls::Transport;
 use super::calls::guest::{Guests, extended_module};
-use super::calls::java::Java;
+use super::calls::java::Calls;
 use crate::guest;
 
 /// The paper's numbers of ordinary threads.
@@ -208,7 +208,7 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
             is_java: args.in_java,
         };
         let row = match setup.is_java {
-            true => window::measure_java(&Java::made()?, setup, args.calls)?,
+            true => window::measure_java(&Calls::made()?, setup, args.calls)?,
             false => window::measure(setup, args.calls, args.stop_above_us.map(|it| it * 1000))?,
         };
         println!("{}", serde_json::to_string(&row)?);
@@ -230,7 +230,7 @@ fn here(args: &Args) -> Result<Vec<Row>> {
     let measure = |setup: Setup| {
         eprintln!("bench rpc: {}", title(setup));
         match setup.is_java {
-            true => window::measure_java(&Java::find()?, setup, args.calls),
+            true => window::measure_java(&Calls::find()?, setup, args.calls),
             false => window::measure(setup, args.calls, None),
         }
     };
@@ -239,7 +239,10 @@ fn here(args: &Args) -> Result<Vec<Row>> {
 
 fn in_lab(args: &Args) -> Result<Vec<Row>> {
     let guests = Guests::open()?;
-    let java = args.java.then(|| guests.java()).transpose()?;
+    let java = args
+        .java
+        .then(|| Calls::prepare(&guests.java()?))
+        .transpose()?;
     let mut rows = Vec::new();
     for setup in args.setups() {
         let seeds = args.seeds_of(setup);

@@ -18,7 +18,7 @@ use serde::Deserialize;
 
 use super::{Row, Setup, Times};
 use crate::bench::calls::bare::Bare;
-use crate::bench::calls::java::Java;
+use crate::bench::calls::java::Calls;
 use crate::bench::calls::load::Ordinary;
 use crate::bench::calls::server::{Manner, Server};
 use crate::bench::calls::{codes, guest};
@@ -79,7 +79,7 @@ struct Said {
 }
 
 /// Runs it with both ends in Java.
-pub(super) fn measure_java(java: &Java, setup: Setup, calls: u32) -> Result<Row> {
+pub(super) fn measure_java(java: &Calls, setup: Setup, calls: u32) -> Result<Row> {
     if crate::guest::time_base() == TimeBase::Virtual {
         guest::unthrottled()?;
     }
