@@ -24,8 +24,9 @@ mod steal;
 mod world;
 
 use std::process::ExitCode;
+use std::str::FromStr;
 
-use anyhow::Result;
+use anyhow::{Context as _, Result};
 use clap::Subcommand;
 
 /// Repeat an experiment of the papers: their figures beside ours.
@@ -74,6 +75,17 @@ fn verdict(experiment: &str, faults: &[String], is_checked: bool) -> ExitCode {
         true => ExitCode::from(2),
         false => ExitCode::SUCCESS,
     }
+}
+
+/// A value among `name=value` words that a load of framework/bench says.
+fn word<T: FromStr<Err: std::error::Error + Send + Sync + 'static>>(
+    line: &str,
+    name: &str,
+) -> Result<T> {
+    let mut words = line.split_whitespace();
+    let found = words.find_map(|it| it.strip_prefix(name)?.strip_prefix('='));
+    let found = found.with_context(|| format!("the load says no {name}: {line}"))?;
+    Ok(found.parse()?)
 }
 
 pub(crate) fn run(args: &Args) -> Result<ExitCode> {

@@ -12,13 +12,13 @@ mod lab;
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::process::ExitCode;
-use std::str::FromStr;
 use std::time::Duration;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Result, bail};
 use clap::ValueEnum;
 use serde::Serialize;
 
+use super::word;
 use crate::framework::{Framework, Front};
 
 /// RTDroid's ends are 30 and 300: 22–50 µs at both, on an RT kernel. See docs/operate/bench.md.
@@ -181,18 +181,6 @@ fn load_arguments(threads: u32, window: Duration, args: &Args) -> Vec<OsString> 
         args.priority.to_string(),
     ];
     words.map(OsString::from).into()
-}
-
-/// A value among `name=value` words.
-fn word<T: FromStr<Err: std::error::Error + Send + Sync + 'static>>(
-    line: &str,
-    name: &str,
-) -> Result<T> {
-    let found = line
-        .split_whitespace()
-        .find_map(|it| it.strip_prefix(name)?.strip_prefix('='));
-    let found = found.with_context(|| format!("HandlerLoad says no {name}: {line}"))?;
-    Ok(found.parse()?)
 }
 
 /// Reads what the load says last.

@@ -8,16 +8,15 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::{Command, ExitCode};
-use std::str::FromStr;
 
-use anyhow::{Context as _, Result};
+use anyhow::Result;
 use clap::ValueEnum;
 use report::{Table, TimeBase};
 use serde::{Deserialize, Serialize};
 
 use crate::bench::calls::guest::{self, Guests};
 use crate::bench::calls::java::Java;
-use crate::bench::verdict;
+use crate::bench::{verdict, word};
 use crate::framework::Front;
 use crate::output;
 
@@ -234,17 +233,6 @@ fn parse(manager: Manager, way: Way, broadcasts: u32, line: &str) -> Result<Row>
         ordinary: word(line, "ordinary")?,
         is_realtime: word(line, "realtime")?,
     })
-}
-
-/// A value among `name=value` words.
-fn word<T: FromStr<Err: std::error::Error + Send + Sync + 'static>>(
-    line: &str,
-    name: &str,
-) -> Result<T> {
-    let mut words = line.split_whitespace();
-    let found = words.find_map(|it| it.strip_prefix(name)?.strip_prefix('='));
-    let found = found.with_context(|| format!("{PROGRAM} says no {name}: {line}"))?;
-    Ok(found.parse()?)
 }
 
 /// What our manager was to show and did not.
