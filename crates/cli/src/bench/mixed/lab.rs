@@ -95,7 +95,7 @@ fn make_code(own: &Path, framework: &Framework, java_home: &Path) -> Result<()> 
 fn job(args: &Args, own: &Path, framework: &Framework) -> Result<Job> {
     let mut command: Vec<OsString> = vec![own.into()];
     command.extend(["bench", "mixed", "--json"].map(OsString::from));
-    for (option, value) in [("--releases", args.releases()), ("--period", args.period)] {
+    for (option, value) in [("--releases", args.releases), ("--period", args.period)] {
         command.extend([option.into(), value.to_string().into()]);
     }
     let machine = java::machine_beside(own)?;

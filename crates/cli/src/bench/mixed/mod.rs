@@ -22,16 +22,16 @@ use crate::guest;
 /// Does a control task keep its time beside an ordinary application and one that eats memory?
 ///
 /// Three packages run under a `takt system` of their own, each in a process and a sandbox. The
-/// first has a task of FIFO 80. The second sends it a message each 10 ms by a bound service and a
-/// broadcast each 10 ms, and an alarm's broadcast each 20 ms. The third takes memory until it
+/// first has a task of FIFO 80. The second sends it a message each 10 ms by a bound service, a
+/// broadcast each 20 ms, and an alarm's broadcast each 40 ms. The third takes memory until it
 /// fails, leaves a program behind, and is started again at once. A native thread of FIFO 80 runs in
 /// the same windows. The first window is the control's alone.
 #[derive(clap::Args)]
 #[command(after_help = "Example:\n  takt bench mixed --releases 20000")]
 pub(crate) struct Args {
-    /// Releases in a window [default: 30000, in the lab 25000]
-    #[arg(long, value_parser = clap::value_parser!(u32).range(1..))]
-    releases: Option<u32>,
+    /// Releases in a window
+    #[arg(long, default_value_t = 30_000, value_parser = clap::value_parser!(u32).range(1..))]
+    releases: u32,
     /// Milliseconds from one to the next
     #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
     period: u32,
@@ -61,8 +61,6 @@ const PRIORITY: u8 = 80;
 /// How often the hog is started again: a person's word does not wait for its back-off.
 const AGAIN_NS: u64 = 1_000_000_000;
 
-const RELEASES: u32 = 30_000;
-const RELEASES_IN_LAB: u32 = 25_000;
 /// In a guest: the control task's worst beside the native thread's, and above its own alone.
 const TIMES_MAX: f64 = 1.2;
 const ABOVE_NS_MAX: u64 = 20_000;
@@ -131,13 +129,6 @@ struct Outcome {
     /// `takt ps` at the end of the second window; not of a guest.
     #[serde(skip)]
     processes: String,
-}
-
-impl Args {
-    fn releases(&self) -> u32 {
-        let usual = if self.lab { RELEASES_IN_LAB } else { RELEASES };
-        self.releases.unwrap_or(usual)
-    }
 }
 
 pub(crate) fn run(args: &Args) -> Result<ExitCode> {
@@ -271,8 +262,8 @@ fn window(
     mut beside: impl FnMut() -> Result<()>,
 ) -> Result<Vec<Row>> {
     let name = which.name();
-    eprintln!("bench mixed: {name}, {} releases", args.releases());
-    let (releases, period) = (args.releases().to_string(), args.period.to_string());
+    eprintln!("bench mixed: {name}, {} releases", args.releases);
+    let (releases, period) = (args.releases.to_string(), args.period.to_string());
     let mut words = vec!["am", "startservice", "-n"];
     let component = format!("{CONTROL}/.Control");
     words.push(&component);
@@ -285,7 +276,7 @@ fn window(
     }
     let native = Native::start(args)?;
     world.said(&words)?;
-    let time = Duration::from_millis(u64::from(args.releases()) * u64::from(args.period));
+    let time = Duration::from_millis(u64::from(args.releases) * u64::from(args.period));
     let until = Monotonic.now_ns() + (2 * time + WAIT).as_nanos() as u64;
     let of_window = format!("{name} releases ");
     let line = loop {
@@ -331,7 +322,7 @@ struct Native {
 impl Native {
     fn start(args: &Args) -> Result<Self> {
         let period_ns = u64::from(args.period) * 1_000_000;
-        let count = args.releases() as usize;
+        let count = args.releases as usize;
         let body = move || {
             let clock = Monotonic;
             // Between the application's releases, so that neither waits for the other.
