@@ -6,9 +6,11 @@
 //! machine at a time.
 
 use std::fs::{DirBuilder, File, TryLockError};
-use std::io;
+use std::io::{self, Write as _};
 use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
+
+use crate::clock::{Clock, Monotonic};
 
 /// Where the kernel shows them; one folder for all processors that change together.
 const POLICIES: &str = "/sys/devices/system/cpu/cpufreq";
@@ -22,6 +24,11 @@ const NOTE_NEW: &str = "frequency.new";
 const END: &str = "end";
 /// Policies of one machine: as many as it has processors at most.
 const POLICIES_MAX: usize = 4_096;
+
+/// For a worker of the kernel's to take over new limits: it is an ordinary thread.
+const SETTLE_NS_MAX: u64 = 1_000_000_000;
+/// Between looks for that.
+const LOOK_NS: u64 = 200_000;
 
 const LEAST: &str = "scaling_min_freq";
 const MOST: &str = "scaling_max_freq";
@@ -103,7 +110,8 @@ impl Cpufreq {
     }
 
     /// Holds all processors at a level, or none. On each policy that is the first of its operating
-    /// points that is at least so fast. Two files are written for each.
+    /// points that is at least so fast. Two files are written for each; then it waits until the
+    /// kernel has taken that over, for a second at most.
     ///
     /// # Errors
     ///
@@ -127,7 +135,12 @@ impl Cpufreq {
         let mut before = Vec::with_capacity(names.len());
         let mut wanted = Vec::with_capacity(names.len());
         for policy in names {
-            wanted.push(self.point(&policy, percent)?);
+            let khz = self.point(&policy, percent)?;
+            wanted.push(Limits {
+                policy: policy.clone(),
+                least: khz,
+                most: khz,
+            });
             before.push(Limits {
                 least: self.read(&policy, LEAST)?,
                 most: self.read(&policy, MOST)?,
@@ -135,10 +148,7 @@ impl Cpufreq {
             });
         }
         self.write_note(&before)?;
-        let mut outcome = Ok(());
-        for (limits, khz) in before.iter().zip(wanted) {
-            outcome = outcome.and_then(|()| self.set(&limits.policy, (khz, khz)));
-        }
+        let outcome = self.set_all(&wanted);
         self.held = Some(Held {
             percent,
             before,
@@ -186,14 +196,28 @@ impl Cpufreq {
     }
 
     fn put_back(&self, before: &[Limits]) -> Result<(), FrequencyError> {
-        let mut outcome = Ok(());
-        for it in before {
-            let set = self.set(&it.policy, (it.least, it.most));
-            outcome = outcome.and(set);
-        }
-        outcome?;
+        self.set_all(before)?;
         let note = self.notes.join(NOTE);
         std::fs::remove_file(&note).map_err(|it| FrequencyError::Note(text(&note), it))
+    }
+
+    /// Has all policies have these limits. All are tried; the first that fails is said.
+    fn set_all(&self, limits: &[Limits]) -> Result<(), FrequencyError> {
+        let mut outcome = Ok(());
+        for it in limits {
+            outcome = outcome.and(self.set(it));
+        }
+        outcome?;
+        let due_ns = Monotonic.now_ns() + SETTLE_NS_MAX;
+        for it in limits {
+            while let Err(error) = self.check(it) {
+                if Monotonic.now_ns() >= due_ns {
+                    return Err(error);
+                }
+                Monotonic.sleep_until(Monotonic.now_ns() + LOOK_NS);
+            }
+        }
+        Ok(())
     }
 
     /// The names of all policies.
@@ -234,26 +258,27 @@ impl Cpufreq {
     }
 
     /// Writes both limits, so that the least is at no time above the most.
-    fn set(&self, policy: &str, (least, most): (u64, u64)) -> Result<(), FrequencyError> {
-        let (up, down) = (
-            [(MOST, most), (LEAST, least)],
-            [(LEAST, least), (MOST, most)],
-        );
-        let order = match most >= self.read(policy, MOST)? {
-            true => up,
-            false => down,
+    fn set(&self, limits: &Limits) -> Result<(), FrequencyError> {
+        let (least, most) = ((LEAST, limits.least), (MOST, limits.most));
+        let order = match limits.most >= self.read(&limits.policy, MOST)? {
+            true => [most, least],
+            false => [least, most],
         };
         for (name, khz) in order {
-            let path = self.policies.join(policy).join(name);
+            let path = self.policies.join(&limits.policy).join(name);
             let file = File::options().write(true).truncate(true).open(&path);
-            let written =
-                file.and_then(|mut it| io::Write::write_all(&mut it, khz.to_string().as_bytes()));
+            let written = file.and_then(|mut it| it.write_all(khz.to_string().as_bytes()));
             written.map_err(|it| FrequencyError::File(text(&path), it))?;
         }
-        for (name, wanted) in order {
-            let found = self.read(policy, name)?;
+        Ok(())
+    }
+
+    /// A worker of the kernel's takes over what was written; the frequency has changed by then.
+    fn check(&self, limits: &Limits) -> Result<(), FrequencyError> {
+        for (name, wanted) in [(LEAST, limits.least), (MOST, limits.most)] {
+            let found = self.read(&limits.policy, name)?;
             if found != wanted {
-                let path = self.policies.join(policy).join(name);
+                let path = self.policies.join(&limits.policy).join(name);
                 return Err(FrequencyError::Limited {
                     path: text(&path),
                     wanted,
