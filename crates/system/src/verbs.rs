@@ -21,7 +21,7 @@ use server::packages::{Best, Candidate, Grant, Installed, Kind};
 use server::processes::ProcessState;
 use server::services::StartKind;
 use server::store::Store;
-use server::{Notices, ProcessKey};
+use server::{Notices, ProcessKey, Server};
 
 use crate::bridge::keys;
 use crate::daemon::Shared;
@@ -489,6 +489,23 @@ fn dump_notices(notices: &Notices, text: &mut String) {
     }
 }
 
+/// Whether the processors are held at a level, and for whom.
+fn frequency(server: &Server) -> String {
+    let Some(level) = server.frequency.level() else {
+        return "not held".to_owned();
+    };
+    let holders = server.frequency.holders();
+    let named = holders.filter_map(|(id, count)| Some((server.processes.get(id)?, count)));
+    let named: Vec<String> = named
+        .map(|(it, count)| format!("{} {count} times", it.key.name))
+        .collect();
+    format!(
+        "held at {} percent by {}",
+        level.percent(),
+        named.join(", ")
+    )
+}
+
 fn dumped(state: &World) -> String {
     let mut text = String::new();
     let server = &state.server;
@@ -538,6 +555,7 @@ fn dumped(state: &World) -> String {
         );
     }
     dump_notices(&server.notices, &mut text);
+    let _ = writeln!(text, "frequency: {}", frequency(server));
     let ((payloads, bytes), (lines, dropped)) = (state.payloads.counts(), state.logs.counts());
     let _ = writeln!(
         text,

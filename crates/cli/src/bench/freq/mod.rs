@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Experiment `freq` (RTAndroid thesis, 4.4.3): a task that multiplies matrices, at each level of
 //! the frequency lock, and what the lock leaves behind. The server ([`server`]) is crate
-//! `system`'s; the task ([`app`]) is one of its applications. This program looks at the kernel's own files.
+//! `system`'s; the task ([`app`]) is one of its applications. This program looks at the kernel's
+//! own files.
 
 pub(crate) mod app;
 pub(crate) mod lab;
