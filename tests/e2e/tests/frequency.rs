@@ -2,7 +2,6 @@
 //! `rtandroid.cpu.CpuPackage` under `takt run` and `takt system`: over files in the place of the
 //! kernel's, in a mount namespace of its own. What cpufreq itself does is `takt bench freq`'s.
 
-use std::path::Path;
 use std::process::{Command, Output};
 
 use e2e::apps::{folder, said};
@@ -40,9 +39,9 @@ await() {
 "#;
 
 const RUN: &str = r#"
-"$TAKT" run "$APPS/holder.apk" --data "$PLACE/data1" --sandbox none --service .Holder --for 1s
+"$TAKT" run "$APPS/holder.apk" --data "$PLACE/data1" --sandbox none --service .Holder --until-started
 begin
-"$TAKT" run "$APPS/holder.apk" --data "$PLACE/data2" --sandbox none --service .Holder --for 1s
+"$TAKT" run "$APPS/holder.apk" --data "$PLACE/data2" --sandbox none --service .Holder --until-started
 limits over
 "#;
 
@@ -88,7 +87,7 @@ fn script(words: &str) -> Output {
         .args(["--mount", "sh", "-c"])
         .arg(format!("{PLACE}{words}"))
         .env("PLACE", place.path())
-        .env("TAKT", Path::new(takt_path()))
+        .env("TAKT", takt_path())
         .env("APPS", folder())
         .output();
     output.expect("unshare is there")
