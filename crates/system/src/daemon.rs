@@ -74,6 +74,8 @@ pub struct Options {
     pub limits: Limits,
     /// What the framework's own package declares.
     pub framework: apk::Manifest,
+    /// What real-time tasks of packages are judged by.
+    pub machine: admission::Machine,
 }
 
 /// What is known of a process that is to be started.
@@ -171,6 +173,7 @@ pub(crate) struct Shared {
     pub(crate) place: Place,
     /// Rings when there is something to start, or to wake for earlier.
     bell: Bell,
+    pub(crate) machine: admission::Machine,
     pub(crate) frequencies: Frequencies,
     pub(crate) binder: Process,
 }
@@ -274,6 +277,7 @@ pub fn open(options: &Options, host: Arc<dyn Host>) -> Result<Daemon, SystemErro
         host,
         place: Place::new(place),
         bell: Bell::new().map_err(machine)?,
+        machine: options.machine,
         frequencies: frequencies(),
         binder,
     });

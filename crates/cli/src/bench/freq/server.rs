@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use std::process::{Command, ExitCode};
 use std::sync::Arc;
 
-use ::system::{App, Host, Limits, Options, Prepared, open};
+use ::system::{App, Host, Limits, Options, Prepared, open, tasks};
 use anyhow::{Context, Result, anyhow};
 use apk::{Apk, Application, Component, ComponentKind, Manifest};
 use rt::policy::Policy;
@@ -48,6 +48,7 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
             answer_ns: PATIENCE_NS,
         },
         framework: Manifest::new(FRAMEWORK),
+        machine: tasks::machine(1, tasks::WAKE_US).map_err(|it| anyhow!(it))?,
     };
     let host = OwnHost {
         plan: args.plan.clone(),
