@@ -15,9 +15,9 @@ use crate::EXIT_FAILED;
 /// Can the real-time tasks of these packages meet their deadlines together?
 ///
 /// A task is a service with RTDroid's `<periodic>`, which declares the runtime, period and deadline
-/// of its releases, a looper with `<messages>`, a collector with `<collector>`. All of them run under SCHED_FIFO; each gets a processor and the longest time
-/// that it can take there, or the set is refused with what makes up that time. Exit code: 0
-/// admitted, 2 refused.
+/// of its releases, a looper with `<messages>` or a collector with `<collector>`. All of them run
+/// under SCHED_FIFO; each gets a processor and the longest time that it can take there, or the set
+/// is refused with what makes up that time. Exit code: 0 admitted, 2 refused.
 #[derive(clap::Args)]
 #[command(after_help = "Example:\n  takt admit target/framework/apps/pulse.apk --processors 1")]
 pub(crate) struct Args {
