@@ -7,6 +7,7 @@ use std::process::Command;
 use anyhow::Result;
 
 use crate::framework;
+use crate::kernel;
 use crate::stage::{command, takt, target_dir};
 
 /// What examples/panel shows after a second.
@@ -35,6 +36,7 @@ pub(crate) fn run() -> Result<()> {
             .args(["--compare", "cyclictest", "--out", "out/demo/latency"]),
     )?;
     println!("\n== a standard and a PREEMPT_RT kernel, in the deterministic lab");
+    kernel::frequency()?;
     command(
         Command::new(&takt)
             .args(["bench", "sched", "--seeds", "2", "--duration", "300ms"])

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-//! `cargo xtask kernel`: the extended Binder driver as a module for the lab's PREEMPT_RT kernel.
+//! `cargo xtask kernel`: modules for the lab's kernels, in target/kernel. The extended Binder
+//! driver is for PREEMPT_RT, the virtual cpufreq driver for both.
 //!
-//! Debian's source is patched and built in target/kernel; `tools/setup.d/31-kernel` has fetched it.
+//! The first is Debian's source, patched; the second is our own. `tools/setup.d/31-kernel` has
+//! fetched the headers and that source.
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -14,6 +16,8 @@ use crate::stage::{command, target_dir};
 
 /// What this project adds: the patches in their order, and how the module is made.
 const OURS: &str = "kernel";
+/// The virtual cpufreq driver, beside them.
+const FREQUENCY: &str = "kernel/frequency";
 /// What of Debian's `drivers/android` the module is made of.
 const SOURCES: [&str; 5] = [
     "binder.c",
@@ -23,26 +27,80 @@ const SOURCES: [&str; 5] = [
     "binder_trace.h",
 ];
 
-/// Builds it, unless it was built from the same files; says where it lies.
+/// A kernel of the lab, and how Debian names its headers.
+#[derive(Clone, Copy)]
+struct Flavour {
+    name: &'static str,
+    mark: &'static str,
+}
+
+const RT: Flavour = Flavour {
+    name: "rt",
+    mark: "-rt",
+};
+const STANDARD: Flavour = Flavour {
+    name: "standard",
+    mark: "",
+};
+
+/// All of them.
+pub(crate) fn build_all() -> Result<()> {
+    build()?;
+    frequency()
+}
+
+/// Builds the virtual cpufreq driver for both kernels, unless it was built from the same files.
+pub(crate) fn frequency() -> Result<()> {
+    for flavour in [STANDARD, RT] {
+        let place = target_dir()?.join("kernel/frequency").join(flavour.name);
+        let module = place.join("takt_cpufreq.ko");
+        let debian = fetched(flavour)?;
+        let (_, own) = headers(&debian, flavour)?;
+        let inputs = Inputs::of(&place, &[Path::new(FREQUENCY), &own.join(".config")])?;
+        if inputs.are_built() && module.is_file() {
+            println!("kernel: {}: there", module.display());
+            continue;
+        }
+        begin(&place)?;
+        for name in ["Kbuild", "takt_cpufreq.c"] {
+            std::fs::copy(Path::new(FREQUENCY).join(name), place.join(name))?;
+        }
+        make(&place, &debian, flavour)?;
+        inputs.end()?;
+        println!("kernel: {}", module.display());
+    }
+    Ok(())
+}
+
+/// An empty folder.
+fn begin(place: &Path) -> Result<()> {
+    if place.exists() {
+        std::fs::remove_dir_all(place)?;
+    }
+    Ok(std::fs::create_dir_all(place)?)
+}
+
+/// Builds the extended Binder driver, unless it was built from the same files; says where it lies.
 pub(crate) fn build() -> Result<PathBuf> {
     let place = target_dir()?.join("kernel/rt");
     let module = place.join("binder_takt.ko");
-    let debian = fetched()?;
-    let inputs = Inputs::of(&place, &[Path::new(OURS), &debian.join("android")])?;
+    let debian = fetched(RT)?;
+    let (kbuild, patches) = (
+        Path::new(OURS).join("Kbuild"),
+        Path::new(OURS).join("patches"),
+    );
+    let inputs = Inputs::of(&place, &[&kbuild, &patches, &debian.join("android")])?;
     if inputs.are_built() && module.is_file() {
         println!("kernel: {}: there", module.display());
         return Ok(module);
     }
-    if place.exists() {
-        std::fs::remove_dir_all(&place)?;
-    }
-    std::fs::create_dir_all(&place)?;
+    begin(&place)?;
     for name in SOURCES {
         let source = debian.join("android").join(name);
         std::fs::copy(&source, place.join(name))
             .with_context(|| format!("cannot copy {}", source.display()))?;
     }
-    for patch in patches()? {
+    for patch in sorted(&patches)? {
         println!("kernel: {}", patch.display());
         let text = File::open(&patch)?;
         let words = [
@@ -59,14 +117,14 @@ pub(crate) fn build() -> Result<PathBuf> {
         )?;
     }
     std::fs::copy(Path::new(OURS).join("Kbuild"), place.join("Kbuild"))?;
-    make(&place, &debian)?;
+    make(&place, &debian, RT)?;
     inputs.end()?;
     println!("kernel: {}", module.display());
     Ok(module)
 }
 
-/// Debian's source and headers of the newest kernel in the cache.
-fn fetched() -> Result<PathBuf> {
+/// Headers of the newest kernel in the cache; for PREEMPT_RT with Debian's source.
+fn fetched(flavour: Flavour) -> Result<PathBuf> {
     let from = |name: &str| {
         std::env::var_os(name)
             .filter(|it| !it.is_empty())
@@ -78,19 +136,21 @@ fn fetched() -> Result<PathBuf> {
         .context("no cache directory: set TAKT_CACHE, XDG_CACHE_HOME or HOME")?;
     let step = Command::new("tools/setup.d/31-kernel")
         .env("TAKT_CACHE", &cache)
-        .env("TAKT_SETUP_WHERE", "1")
+        .env("TAKT_SETUP_WHERE", flavour.name)
         .output()
         .context("cannot start tools/setup.d/31-kernel")?;
     let place = PathBuf::from(String::from_utf8(step.stdout)?.trim());
     if !step.status.success() || !place.join("headers").is_dir() {
-        bail!("the driver's source is not fetched: run `make setup`");
+        bail!(
+            "the headers of the lab's {} kernel are not fetched: run `make setup`",
+            flavour.name
+        );
     }
     Ok(place)
 }
 
-fn patches() -> Result<Vec<PathBuf>> {
-    let folder = Path::new(OURS).join("patches");
-    let entries = std::fs::read_dir(&folder).context("no patches")?;
+fn sorted(folder: &Path) -> Result<Vec<PathBuf>> {
+    let entries = std::fs::read_dir(folder).context("no patches")?;
     let mut patches = Vec::new();
     for entry in entries {
         patches.push(entry?.path());
@@ -99,20 +159,27 @@ fn patches() -> Result<Vec<PathBuf>> {
     Ok(patches)
 }
 
-/// The kernel's own build. Debian's headers name /usr/src, where nothing is installed here.
-fn make(place: &Path, debian: &Path) -> Result<()> {
+/// What both flavours of an architecture share, and what is its own.
+fn headers(debian: &Path, flavour: Flavour) -> Result<(PathBuf, PathBuf)> {
     let folders = std::fs::read_dir(debian.join("headers/src"))?;
     let mut headers = Vec::new();
     for folder in folders {
         headers.push(folder?.path());
     }
-    let ending = |end: &str| {
+    let ending = |end: String| {
         let found = headers
             .iter()
-            .find(|it| it.to_string_lossy().ends_with(end));
-        found.with_context(|| format!("no headers '…{end}' in {}", debian.display()))
+            .find(|it| it.to_string_lossy().ends_with(&end));
+        let found = found.with_context(|| format!("no headers '…{end}' in {}", debian.display()));
+        found.cloned()
     };
-    let (common, own) = (ending("-common-rt")?, ending("-rt-amd64")?);
+    let common = ending(format!("-common{}", flavour.mark))?;
+    Ok((common, ending(format!("{}-amd64", flavour.mark))?))
+}
+
+/// The kernel's own build. Debian's headers name /usr/src, where nothing is installed here.
+fn make(place: &Path, debian: &Path, flavour: Flavour) -> Result<()> {
+    let (common, own) = headers(debian, flavour)?;
     let pair = |name: &str, path: &Path| format!("{name}={}", path.display());
     command(
         Command::new("make")
@@ -120,7 +187,7 @@ fn make(place: &Path, debian: &Path) -> Result<()> {
             .arg(own)
             .arg("--file")
             .arg(common.join("Makefile"))
-            .args([pair("srctree", common), pair("M", place), "modules".into()])
+            .args([pair("srctree", &common), pair("M", place), "modules".into()])
             // What Cargo says to its own make is not for this one.
             .env_remove("MAKEFLAGS"),
     )

@@ -59,7 +59,8 @@ enum Command {
     /// Measures what of Android's interface is there: framework/api and its section of
     /// docs/compatibility.md
     Api,
-    /// The extended Binder driver for the lab's kernel, into target/kernel
+    /// Modules for the lab's kernels, into target/kernel: the extended Binder driver, and a virtual
+    /// cpufreq driver
     Kernel,
     /// The main job on real input; results under out/demo
     Demo,
@@ -92,7 +93,7 @@ fn run(command: Command) -> Result<()> {
         Command::Test { only } => test::run(only),
         Command::Framework => framework::build(),
         Command::Api => api::write(),
-        Command::Kernel => kernel::build().map(drop),
+        Command::Kernel => kernel::build_all(),
         Command::Demo => demo::run(),
         Command::Soak { only } => soak::run(only),
     }

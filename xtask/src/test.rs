@@ -39,6 +39,7 @@ pub(crate) fn run(only: Option<String>) -> Result<()> {
     stages.run("locks on PREEMPT_RT", locks_in_lab)?;
     stages.run("sandbox in the lab", sandbox_in_lab)?;
     stages.run("a clock that jumps", clock_in_lab)?;
+    stages.run("admission in the lab", admission_in_lab)?;
     stages.run("binder in the lab", driver_in_lab)?;
     stages.run("extended driver in the lab", extended_driver_in_lab)?;
     stages.run("peers in the lab", peers::in_lab)?;
@@ -145,6 +146,24 @@ fn clock_in_lab() -> Result<()> {
             .args(["lab", "--quiet", "--"])
             .arg(program)
             .arg("--ignored"),
+    )
+}
+
+/// Sets of tasks that are admitted, on a processor of their own.
+fn admission_in_lab() -> Result<()> {
+    let program = test_program("admission", "guest")?;
+    command(
+        Command::new(takt()?)
+            .args([
+                "lab",
+                "--deterministic",
+                "--quiet",
+                "--timeout",
+                "600s",
+                "--",
+            ])
+            .arg(program)
+            .args(["--include-ignored", "--test-threads", "1"]),
     )
 }
 

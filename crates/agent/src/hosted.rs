@@ -11,6 +11,7 @@ use std::sync::Arc;
 
 use binder::{Binder, Options, Process, StartError};
 use rt::clock::{Clock, Monotonic};
+use rt::frequency::Cpufreq;
 use rt::peer::PidFd;
 use rt::sync::PiMutex;
 use rt::sys::Errno;
@@ -19,6 +20,7 @@ use server::packages::{Enabled, FIRST_UID, InstallError, SDK, Settings};
 use server::{Activities, ProcessKey};
 
 use crate::calls::{Agent, ISystemStub, Keeper};
+use crate::frequency::Frequencies;
 use crate::place::Place;
 use crate::senders::SenderNode;
 use crate::state::State;
@@ -27,6 +29,7 @@ use crate::state::State;
 pub struct Hosted {
     state: PiMutex<State>,
     place: Place,
+    frequencies: Frequencies,
     binder: Process,
 }
 
@@ -45,7 +48,8 @@ pub enum HostError {
 }
 
 impl Hosted {
-    /// A server of this package in this process, and what that calls it by.
+    /// A server of this package in this process, and what that calls it by. It holds the processors
+    /// by `cpufreq`.
     ///
     /// # Errors
     ///
@@ -53,12 +57,14 @@ impl Hosted {
     pub fn begin(
         home: &Process,
         manifest: apk::Manifest,
+        cpufreq: Cpufreq,
     ) -> Result<(Arc<Self>, Binder), HostError> {
         let lost = HostError::Process(Errno(rustix::io::Errno::SRCH.raw_os_error()));
         let state = state_of(manifest)?;
         let hosted = Arc::new(Self {
             state: PiMutex::new(state),
             place: Place::new(Path::new("")),
+            frequencies: Frequencies::new(cpufreq),
             binder: Process::prepare(&Options {
                 loopers: 1,
                 kept: 1,
@@ -72,7 +78,8 @@ impl Hosted {
         Ok((hosted, root))
     }
 
-    /// Ends all that runs: activities from the front, then services, the last made first.
+    /// Ends all that runs: activities from the front, then services, the last made first. The
+    /// processors are held no more.
     pub fn end_all(&self) {
         self.with(|state| {
             let now = Monotonic.now_ns();
@@ -81,6 +88,7 @@ impl Hosted {
             let (services, mut cx) = state.server.services(now);
             services.end_all(&mut cx);
         });
+        self.frequencies.end();
     }
 }
 
@@ -144,6 +152,10 @@ impl Keeper for Hosted {
         &self.place
     }
 
+    fn frequencies(&self) -> &Frequencies {
+        &self.frequencies
+    }
+
     /// Nothing outlives the process.
     fn changed(_: &Arc<Self>) {}
 
@@ -154,6 +166,9 @@ impl Keeper for Hosted {
 
 #[cfg(test)]
 mod tests {
+    use binder::stub::Answer;
+    use server::frequency::LOCK_FREQUENCY;
+
     use super::*;
     use crate::calls::{ISystem as _, ISystemProxy, Receiver, Shout, Step, Wish};
 
@@ -192,7 +207,9 @@ mod tests {
         fn new() -> Self {
             let manifest = serde_json::from_str(MANIFEST).expect("a manifest");
             let home = Process::prepare(&Options::new("application")).expect("nodes");
-            let (hosted, root) = Hosted::begin(&home, manifest).expect("a server");
+            let cpufreq = Cpufreq::at(Path::new("/nowhere"), Path::new("/nowhere"));
+            let begun = Hosted::begin(&home, manifest, cpufreq);
+            let (hosted, root) = begun.expect("a server");
             Self {
                 _home: home,
                 hosted,
@@ -297,6 +314,28 @@ mod tests {
         };
         assert_eq!(send("x.ASKED"), [7, 0]);
         assert!(send("x.OTHER").is_empty());
+    }
+
+    #[test]
+    fn a_frequency_that_cannot_be_held_is_refused_by_name_and_left_to_nobody() {
+        let it = Alone::new();
+        let said = |held: Answer<()>| held.expect_err("it is refused").to_string();
+        let refused = said(it.system.lock_frequency(50));
+        assert!(refused.contains(LOCK_FREQUENCY), "{refused}");
+        let ask = |it: &mut State| {
+            let mut manifest: apk::Manifest = serde_json::from_str(MANIFEST).expect("a manifest");
+            manifest.uses_permissions.push(LOCK_FREQUENCY.to_owned());
+            let settings = it.server.packages.get("p").expect("it").settings.clone();
+            it.server.packages.uninstall("p");
+            it.server.packages.restore(alone(manifest), settings)
+        };
+        it.hosted.with(ask).expect("it is back");
+        let refused = said(it.system.lock_frequency(101));
+        assert!(refused.contains("101 percent"), "{refused}");
+        let refused = said(it.system.lock_frequency(50));
+        assert!(refused.contains("no cpufreq: /nowhere"), "{refused}");
+        assert_eq!(it.system.locked_frequency().unwrap(), -1);
+        assert!(!it.system.unlock_frequency().unwrap());
     }
 
     #[test]

@@ -9,6 +9,7 @@
 //! - `queue`: the steps of a process, and what of them outlives it.
 //! - [`payloads`]: intents, as their senders have them.
 //! - [`Alarms`]: which PendingIntent is sent when, by whoever has a clock ([`Times`]).
+//! - [`Frequencies`]: at which level the processors are held.
 //! - `contents`, [`senders`]: the binders of providers and of PendingIntents.
 //! - [`place`]: where packages lie.
 //!
@@ -19,6 +20,7 @@
 mod alarms;
 mod calls;
 mod contents;
+pub mod frequency;
 mod hosted;
 pub mod native;
 pub mod payloads;
@@ -30,5 +32,6 @@ mod state;
 pub use alarms::{Alarms, Times};
 pub use calls::{Agent, ISystemStub, Keeper, Whole, Wish};
 pub use contents::Contents;
+pub use frequency::Frequencies;
 pub use hosted::{HostError, Hosted};
 pub use state::{NotSent, Running, Start, State};

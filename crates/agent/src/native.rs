@@ -256,6 +256,24 @@ impl App {
         self.news[class as usize].wait_until(due_ns) == rt::sync::Wake::Notified
     }
 
+    /// Holds the processors at a level, in percent; counted.
+    ///
+    /// # Errors
+    ///
+    /// What the server refuses, or the machine.
+    pub fn lock_frequency(&self, percent: u8) -> Answer<()> {
+        self.system.lock_frequency(percent.into())
+    }
+
+    /// Gives back one; false if there is none.
+    ///
+    /// # Errors
+    ///
+    /// The server is gone.
+    pub fn unlock_frequency(&self) -> Answer<bool> {
+        self.system.unlock_frequency()
+    }
+
     /// A receiver is done with an ordered broadcast.
     ///
     /// # Errors

@@ -105,6 +105,8 @@ pub struct State {
     wakes: BTreeSet<u64>,
     /// Broadcasts that were lost: too many waited for a process, or it died too often.
     pub lost: u64,
+    /// The processors are to be held at another level, or at none.
+    is_frequency_due: bool,
     /// What was ended by force, for a log: the kernel's number, and why.
     pub ended: Vec<(i32, EndReason)>,
 }
@@ -224,6 +226,7 @@ impl State {
                 payload,
                 outcome,
             } => self.tell_result(process, (number, standing), payload, outcome),
+            Effect::Frequency => self.is_frequency_due = true,
             // There is no launcher.
             Effect::Home => {}
         }
@@ -568,6 +571,16 @@ impl State {
     /// What is to be started, one after the other.
     pub fn next_start(&mut self) -> Option<Start> {
         self.starts.pop_front()
+    }
+
+    /// Whether [`Frequencies`](crate::Frequencies) are to look; it is asked once.
+    pub fn take_frequency_due(&mut self) -> bool {
+        std::mem::take(&mut self.is_frequency_due)
+    }
+
+    /// The same, to be asked again.
+    pub fn is_frequency_due(&self) -> bool {
+        self.is_frequency_due
     }
 
     /// Whether something is to be started.

@@ -1,26 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 //! `takt admit`: can the periodic services of these packages meet their deadlines together here?
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::ExitCode;
-use std::str::FromStr as _;
 
-use admission::{Admitted, Machine, Policy, Refusal, Task, Throttle, Verdict, admit};
-use anyhow::{Context, Result, anyhow};
-use apk::{Apk, Component, Extension};
+use ::system::tasks;
+use admission::{Admitted, Machine, Refusal, Verdict, admit};
+use anyhow::{Error, Result, anyhow};
+use apk::Apk;
 use serde::Serialize;
 
 use crate::EXIT_FAILED;
 
-/// What `javax.realtime` gives a thread without a priority of its own.
-const PRIORITY: u8 = 50;
-
 /// Can the real-time tasks of these packages meet their deadlines together?
 ///
 /// A task is a service with RTDroid's `<periodic>`, which declares the runtime, period and deadline
-/// of its releases. All of them run under SCHED_FIFO; each gets a processor and the longest time
-/// that it can take there, or the set is refused with what makes up that time. Exit code: 0
-/// admitted, 2 refused.
+/// of its releases, a looper with `<messages>` or a collector with `<collector>`. All of them run
+/// under SCHED_FIFO; each gets a processor and the longest time that it can take there, or the set
+/// is refused with what makes up that time. Exit code: 0 admitted, 2 refused.
 #[derive(clap::Args)]
 #[command(after_help = "Example:\n  takt admit target/framework/apps/pulse.apk --processors 1")]
 pub(crate) struct Args {
@@ -31,7 +28,7 @@ pub(crate) struct Args {
     #[arg(long, value_parser = clap::value_parser!(u32).range(1..=4096))]
     processors: Option<u32>,
     /// How late the machine itself starts a release, in µs (`takt latency`)
-    #[arg(long, default_value_t = 100)]
+    #[arg(long, default_value_t = tasks::WAKE_US)]
     wake_us: u32,
     /// Print JSON
     #[arg(long)]
@@ -62,14 +59,16 @@ struct Row {
 
 /// Runs the subcommand.
 pub(crate) fn run(args: &Args) -> Result<ExitCode> {
-    let machine = machine(args)?;
-    let mut tasks = Vec::new();
+    let processors = args.processors.unwrap_or_else(here);
+    let machine = tasks::machine(processors, args.wake_us).map_err(Error::msg)?;
+    let mut all = Vec::new();
     for file in &args.files {
         let bytes = crate::apk::read(file)?;
         let package = Apk::parse(&bytes).map_err(|it| anyhow!("{}: {it}", file.display()))?;
-        tasks.extend(declared(&package).with_context(|| file.display().to_string())?);
+        let declared = tasks::declared(&package.manifest);
+        all.extend(declared.map_err(|it| anyhow!("{}: {it}", file.display()))?);
     }
-    let outcome = admit(&machine, &tasks);
+    let outcome = admit(&machine, &all);
     if args.json {
         println!(
             "{}",
@@ -88,6 +87,11 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
             ExitCode::from(EXIT_FAILED)
         }
     })
+}
+
+/// Processors that this process may use.
+pub(crate) fn here() -> u32 {
+    std::thread::available_parallelism().map_or(1, |it| it.get() as u32)
 }
 
 fn print(verdict: &Verdict, machine: &Machine, files: &[PathBuf]) {
@@ -132,124 +136,5 @@ fn json(args: &Args, machine: &Machine, outcome: &Result<Verdict, Refusal>) -> J
         },
         fault: outcome.as_ref().err().map(Refusal::to_string),
         tasks: rows.collect(),
-    }
-}
-
-/// This machine, with the share that its kernel leaves to real-time threads.
-fn machine(args: &Args) -> Result<Machine> {
-    let here = || std::thread::available_parallelism().map_or(1, |it| it.get() as u32);
-    let kernel = |name: &str| {
-        let path = Path::new("/proc/sys/kernel").join(name);
-        let text = std::fs::read_to_string(&path);
-        let text = text.with_context(|| format!("cannot read {}", path.display()))?;
-        let micros =
-            i64::from_str(text.trim()).with_context(|| format!("{}: {text}", path.display()))?;
-        // Without a bound the kernel says -1.
-        Ok::<_, anyhow::Error>(u64::try_from(micros).ok().map(|it| it * 1000))
-    };
-    let throttle = kernel("sched_rt_runtime_us")?.zip(kernel("sched_rt_period_us")?);
-    Ok(Machine {
-        processors: args.processors.unwrap_or_else(here),
-        wake_ns: u64::from(args.wake_us) * 1000,
-        throttle: throttle.map(|(runtime_ns, period_ns)| Throttle {
-            runtime_ns,
-            period_ns,
-        }),
-    })
-}
-
-/// The periodic services that are switched on.
-fn declared(package: &Apk<'_>) -> Result<Vec<Task>> {
-    let components = &package.manifest.application.components;
-    let is_on = |it: &&Component| it.is_enabled && it.kind == apk::ComponentKind::Service;
-    let mut tasks = Vec::new();
-    for component in components.iter().filter(is_on) {
-        if let Some(periodic) = extension(component, "periodic") {
-            tasks.push(task(component, periodic)?);
-        }
-    }
-    Ok(tasks)
-}
-
-fn task(component: &Component, periodic: &Extension) -> Result<Task> {
-    let name = &component.name;
-    let time = |attribute: &str| {
-        let Some(text) = value(periodic, attribute) else {
-            return Ok(None);
-        };
-        let ns = nanos(text);
-        ns.map(Some).with_context(|| {
-            format!(
-                "{name}: {attribute} {text} is no time: a whole number with us, ms or s behind it"
-            )
-        })
-    };
-    let needed = |attribute: &str| {
-        time(attribute)?.with_context(|| format!("{name}: <periodic> declares no {attribute}"))
-    };
-    let period_ns = needed("period")?;
-    let priority = match extension(component, "priority").and_then(|it| value(it, "priority")) {
-        None => PRIORITY,
-        Some(text) => text
-            .parse()
-            .with_context(|| format!("{name}: priority {text} is no number"))?,
-    };
-    Ok(Task {
-        name: name.clone(),
-        policy: Policy::Fifo {
-            priority,
-            processor: None,
-        },
-        runtime_ns: needed("runtime")?,
-        deadline_ns: time("deadline")?.unwrap_or(period_ns),
-        period_ns,
-        blocking_ns: time("blocking")?.unwrap_or(0),
-    })
-}
-
-fn extension<'a>(component: &'a Component, name: &str) -> Option<&'a Extension> {
-    component.extensions.iter().find(|it| it.name == name)
-}
-
-fn value<'a>(extension: &'a Extension, name: &str) -> Option<&'a str> {
-    let mut attributes = extension.attributes.iter();
-    attributes.find_map(|(its, value)| (its == name).then_some(value.as_str()))
-}
-
-/// Of a whole number of at most nine digits with us, ms or s behind it, as in the manifest of a
-/// periodic service.
-fn nanos(text: &str) -> Option<u64> {
-    let end = text.find(|it: char| !it.is_ascii_digit())?;
-    let unit = match &text[end..] {
-        "us" => 1_000,
-        "ms" => 1_000_000,
-        "s" => 1_000_000_000,
-        _ => return None,
-    };
-    let digits = (1..=9).contains(&end).then_some(&text[..end])?;
-    Some(digits.parse::<u64>().ok()? * unit)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::nanos;
-
-    #[test]
-    fn times_are_those_of_the_manifest() {
-        assert_eq!(nanos("500us"), Some(500_000));
-        assert_eq!(nanos("2ms"), Some(2_000_000));
-        assert_eq!(nanos("999999999s"), Some(999_999_999_000_000_000));
-        for text in [
-            "",
-            "2",
-            "ms",
-            "-2ms",
-            "2 ms",
-            "0.5ms",
-            "1234567890us",
-            "2min",
-        ] {
-            assert_eq!(nanos(text), None, "{text}");
-        }
     }
 }

@@ -6,6 +6,7 @@ use std::sync::{Arc, OnceLock};
 
 use agent::Hosted;
 use jni_sys::{jclass, jobject, jstring};
+use rt::frequency::Cpufreq;
 use serde::Deserialize;
 
 use crate::binder::{home, object_of};
@@ -36,8 +37,9 @@ extern "system" fn Java_takt_server_HostedServer_begin(
     let Some(home) = home::of(env) else {
         return core::ptr::null_mut();
     };
-    let begun = described(&text)
-        .and_then(|manifest| Hosted::begin(home, manifest).map_err(|it| it.to_string()));
+    let begun = described(&text).and_then(|manifest| {
+        Hosted::begin(home, manifest, Cpufreq::default()).map_err(|it| it.to_string())
+    });
     let kept = begun.and_then(|(hosted, root)| {
         let kept = HOSTED.set(hosted).map_err(|_| "it has begun already");
         kept.map(|()| root).map_err(str::to_owned)

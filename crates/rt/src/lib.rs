@@ -2,14 +2,16 @@
 //! Linux's real-time faces as safe types, and the only home of system-level unsafe code.
 //!
 //! Time comes from [`clock`], who runs when from [`policy`] and [`thread`], what never faults from
-//! [`memory`], releases from [`periodic`], figures from [`recorder`]. Nothing here knows Java,
-//! Binder or Android.
+//! [`memory`], releases from [`periodic`], figures from [`recorder`], a frequency that stays from
+//! [`frequency`]. Nothing here knows Java, Binder or Android.
 
 pub mod affinity;
 pub mod bell;
 pub mod clock;
 #[cfg(not(loom))]
 pub mod driver;
+#[cfg(not(loom))]
+pub mod frequency;
 pub mod guard;
 pub mod lines;
 pub mod memory;

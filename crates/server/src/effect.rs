@@ -73,6 +73,8 @@ pub enum Effect {
     },
     /// Call `tick` at this time, or later.
     WakeAt(u64),
+    /// The processors are to be held at another level: `frequency.level()`.
+    Frequency,
     /// Nothing is in front, and home has no activity: start one.
     Home,
 }

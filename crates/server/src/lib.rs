@@ -8,6 +8,7 @@
 //! - [`Providers`]: who holds what an authority names.
 //! - [`Alarms`]: what is to be done at which time.
 //! - [`Broadcasts`]: who gets one, whose turn it is, and what stays.
+//! - [`Frequency`]: at which level the processors are held, and for whom.
 //! - [`Grants`]: single addresses that others may reach.
 //! - [`Notices`]: notifications, and how long each stays.
 //! - [`PendingIntents`]: intents that others send in a package's name.
@@ -21,6 +22,7 @@ pub mod activities;
 pub mod alarms;
 pub mod broadcasts;
 mod effect;
+pub mod frequency;
 pub mod grants;
 mod id;
 pub mod notices;
@@ -36,6 +38,7 @@ pub use activities::Activities;
 pub use alarms::Alarms;
 pub use broadcasts::Broadcasts;
 pub use effect::{Cx, Effect, EndReason};
+pub use frequency::Frequency;
 pub use grants::Grants;
 pub use id::{
     ActivityId, BroadcastId, ConnectionId, Payload, PendingId, ProcessId, ProcessKey, ServiceId,

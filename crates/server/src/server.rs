@@ -8,6 +8,7 @@ use std::collections::BTreeSet;
 use intent::{Component, Intent};
 
 use crate::activities::{Home, Refused, Start, Started};
+use crate::frequency::{Level, LockError};
 use crate::grants::{Address, GrantRefused, Owner};
 use crate::notices::Notices;
 use crate::packages::{
@@ -17,8 +18,9 @@ use crate::packages::{
 use crate::providers::{Acquired, Hold};
 use crate::services::{ServiceDeclaration, StartKind};
 use crate::{
-    Activities, ActivityId, Broadcasts, ConnectionId, Cx, Death, Effect, EndReason, Grants,
-    Packages, Payload, PendingIntents, ProcessId, ProcessKey, Processes, Providers, Services,
+    Activities, ActivityId, Broadcasts, ConnectionId, Cx, Death, Effect, EndReason, Frequency,
+    Grants, Packages, Payload, PendingIntents, ProcessId, ProcessKey, Processes, Providers,
+    Services,
 };
 
 /// Why something is not started.
@@ -84,6 +86,8 @@ pub struct Server {
     pub grants: Grants,
     /// What a person is to know.
     pub notices: Notices,
+    /// What the processors run at.
+    pub frequency: Frequency,
     pub(crate) effects: Vec<Effect>,
 }
 
@@ -99,6 +103,7 @@ impl Default for Server {
             broadcasts: Broadcasts::default(),
             grants: Grants::default(),
             notices: Notices::default(),
+            frequency: Frequency::default(),
             effects: Vec::new(),
         }
     }
@@ -320,6 +325,23 @@ impl Server {
         acquired.map_err(|it| StartError::Full(it.to_string()))
     }
 
+    /// A process wants the processors held at a level.
+    ///
+    /// # Errors
+    ///
+    /// [`LockError`]; a process that is not there holds nothing.
+    pub fn lock_frequency(&mut self, process: ProcessId, level: Level) -> Result<(), LockError> {
+        if self.processes.get(process).is_none() {
+            return Err(LockError::Failed("its process is gone".to_owned()));
+        }
+        self.frequency.lock(process, level, &mut self.effects)
+    }
+
+    /// It gives one back; false if it has none.
+    pub fn unlock_frequency(&mut self, process: ProcessId) -> bool {
+        self.frequency.unlock(process, &mut self.effects)
+    }
+
     /// A process that was started is there. One that nobody waits for is ended.
     pub fn attached(&mut self, process: ProcessId, pid: u32, now: u64) -> bool {
         if !self.processes.attached(process, pid) {
@@ -369,6 +391,7 @@ impl Server {
             self.services.process_died(id, &mut cx);
             self.notices.process_died(id);
             self.activities.process_died(id, &mut cx);
+            self.frequency.process_died(id, &mut self.effects);
             self.broadcasts_without(id, now);
         }
     }
@@ -420,6 +443,7 @@ impl Server {
         self.pending.assert_consistent();
         self.grants.assert_consistent();
         self.notices.assert_consistent();
+        self.frequency.assert_consistent(&self.processes);
         self.broadcasts.assert_consistent(&self.processes);
         let is_installed = |name: &str| self.packages.get(name).is_some();
         for (id, it) in self.processes.iter() {

@@ -9,6 +9,7 @@ use fastrand::Rng;
 use intent::{Component, Intent, Uri};
 use server::activities::{FinishTask, flags};
 use server::broadcasts::{Outcome, Registration, Sender, Shout, Target};
+use server::frequency::Level;
 use server::grants::{Address, READ};
 use server::pending::PendingKind;
 use server::providers::Hold;
@@ -238,7 +239,7 @@ impl World {
     }
 
     fn process_event(&mut self) {
-        let (now, kind) = (self.now, self.rng.u8(..12));
+        let (now, kind) = (self.now, self.rng.u8(..16));
         let Some(process) = self.some(|it| &it.processes) else {
             return;
         };
@@ -253,6 +254,17 @@ impl World {
                 let _ = self
                     .server
                     .acquire_provider(process, &authority, Hold::Fast, now);
+            }
+            10..13 => {
+                let level = Level::new(self.rng.i32(0..2) * 50).expect("a percent");
+                let _ = self.server.lock_frequency(process, level);
+            }
+            13 => _ = self.server.unlock_frequency(process),
+            14 => {
+                let level = self.server.frequency.level();
+                if let Some(level) = level.filter(|_| self.rng.u8(..4) == 0) {
+                    self.server.frequency.failed(level, "no".to_owned());
+                }
             }
             _ => {
                 self.now += self.rng.u64(..20_000_000_000);

@@ -16,11 +16,12 @@ use std::sync::Arc;
 
 use agent::place::Place;
 use agent::senders::SenderNode;
-use agent::{Agent, ISystemStub, Keeper, Start, State};
+use agent::{Agent, Frequencies, ISystemStub, Keeper, Start, State};
 use apk::Apk;
 use binder::{Binder, Process, Side};
 use rt::bell::{Bell, Bells, Hearing};
 use rt::clock::{Clock, Monotonic};
+use rt::frequency::Cpufreq;
 use rt::peer::PidFd;
 use rt::policy::{Policy, Priority};
 use rt::socket::Socket;
@@ -73,6 +74,8 @@ pub struct Options {
     pub limits: Limits,
     /// What the framework's own package declares.
     pub framework: apk::Manifest,
+    /// What real-time tasks of packages are judged by.
+    pub machine: admission::Machine,
 }
 
 /// What is known of a process that is to be started.
@@ -170,6 +173,8 @@ pub(crate) struct Shared {
     pub(crate) place: Place,
     /// Rings when there is something to start, or to wake for earlier.
     bell: Bell,
+    pub(crate) machine: admission::Machine,
+    pub(crate) frequencies: Frequencies,
     pub(crate) binder: Process,
 }
 
@@ -188,7 +193,7 @@ impl Shared {
         let is_earlier = world
             .next_wake()
             .is_some_and(|it| wake.is_none_or(|was| it < was));
-        let is_due = world.has_starts() || is_earlier;
+        let is_due = world.has_starts() || world.is_frequency_due() || is_earlier;
         drop(world);
         if is_due {
             self.bell.ring();
@@ -208,6 +213,10 @@ impl Keeper for Shared {
 
     fn changed(this: &Arc<Self>) {
         Saver::changed(this);
+    }
+
+    fn frequencies(&self) -> &Frequencies {
+        &self.frequencies
     }
 
     fn make_sender(&self) -> Binder {
@@ -268,6 +277,8 @@ pub fn open(options: &Options, host: Arc<dyn Host>) -> Result<Daemon, SystemErro
         host,
         place: Place::new(place),
         bell: Bell::new().map_err(machine)?,
+        machine: options.machine,
+        frequencies: frequencies(),
         binder,
     });
     let alarms = crate::alarms::begin(&shared);
@@ -293,6 +304,17 @@ pub fn open(options: &Options, host: Arc<dyn Host>) -> Result<Daemon, SystemErro
         template_again: Again::default(),
         shut_until: None,
     })
+}
+
+/// What a server that was killed has left of the frequency's limits is put back.
+fn frequencies() -> Frequencies {
+    let cpufreq = Cpufreq::default();
+    match cpufreq.put_back_left() {
+        Ok(true) => eprintln!("takt system: a killed one held the frequency: its limits are back"),
+        Ok(false) => {}
+        Err(error) => eprintln!("takt system: the frequency's limits: {error}"),
+    }
+    Frequencies::new(cpufreq)
 }
 
 /// Shells begin with 1,024 files, and let programs raise that.
@@ -469,6 +491,8 @@ impl Daemon {
         for uid in self.sweeps.users() {
             end_all_of(uid);
         }
+        // Nobody is left who might want one.
+        self.shared.frequencies.end();
     }
 
     fn start(&mut self, start: &Start) {
@@ -618,6 +642,9 @@ impl Daemon {
 
     /// Tells deaths whose remains are gone, and starts what there is to start.
     fn start_all(&mut self) {
+        if self.shared.with(|it| it.take_frequency_due()) {
+            self.shared.frequencies.settle(&*self.shared);
+        }
         for swept in self.sweeps.take() {
             let now = Monotonic.now_ns();
             self.shared

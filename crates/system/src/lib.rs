@@ -9,6 +9,7 @@
 //! - [`bridge`]: the same commands for Android's `adb`, on a port of this machine.
 //! - `disk`, `logs`: packages, and lines of logs; `remains` and `sweeps`: what a package leaves
 //!   running.
+//! - [`tasks`]: real-time tasks of manifests, and whether they fit.
 //! - [`Inside`]: a server for experiments.
 #![forbid(unsafe_code)]
 
@@ -24,6 +25,7 @@ pub mod protocol;
 mod remains;
 mod saver;
 mod sweeps;
+pub mod tasks;
 mod template;
 mod verbs;
 mod world;

@@ -15,7 +15,10 @@ pub const TEXT_BYTES_MAX: usize = 8 << 10;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Request {
     /// The package that comes with it.
-    Install,
+    Install {
+        /// Even if its real-time tasks, or others beside them, may miss deadlines.
+        is_forced: bool,
+    },
     /// A package goes, with its data.
     Uninstall {
         /// Its name.

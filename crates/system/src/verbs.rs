@@ -21,12 +21,13 @@ use server::packages::{Best, Candidate, Grant, Installed, Kind};
 use server::processes::ProcessState;
 use server::services::StartKind;
 use server::store::Store;
-use server::{Notices, ProcessKey};
+use server::{Notices, ProcessKey, Server};
 
 use crate::bridge::keys;
 use crate::daemon::Shared;
 use crate::disk::PACKAGE_BYTES_MAX;
 use crate::protocol::{Answer, Intention, ProcessRow, Request, RunState, TEXT_BYTES_MAX};
+use crate::tasks::{Judgement, judge};
 use crate::world::World;
 
 /// `FLAG_ACTIVITY_NEW_TASK`: a person has no task of its own.
@@ -55,7 +56,7 @@ pub(crate) fn carry_out(
     part: impl FnMut(Answer) -> bool,
 ) -> Outcome {
     match request {
-        Request::Install => install(shared, file),
+        Request::Install { is_forced } => install(shared, file, is_forced),
         Request::Uninstall { package } => uninstall(shared, &package),
         Request::Processes => processes(shared, part),
         Request::StartActivity(wish) => start_activity(shared, &wish),
@@ -91,7 +92,36 @@ fn sealed(file: Option<OwnedFd>) -> Result<Vec<u8>, String> {
     }
 }
 
-fn install(shared: &Shared, file: Option<OwnedFd>) -> Outcome {
+/// What is said of a package's real-time tasks beside the others'.
+///
+/// # Errors
+///
+/// They do not fit, and nobody forces them.
+fn judged(shared: &Shared, package: &apk::Manifest, is_forced: bool) -> Outcome {
+    let judgement = shared.with(|it| {
+        let others = it.server.packages.iter().map(|it| &it.manifest);
+        judge(&shared.machine, package, others)
+    });
+    let (is_fit, mut said) = match judgement {
+        Judgement::NoTask => return Ok(String::new()),
+        Judgement::Admitted(verdict) => {
+            let text = format!("\nall real-time tasks are in time:\n{verdict}");
+            (true, text)
+        }
+        Judgement::Refused(text) if is_forced => {
+            let text = format!("\nforced, so deadlines are not promised any more: {text}");
+            (true, text)
+        }
+        Judgement::Refused(text) => (false, format!("--force installs it all the same: {text}")),
+    };
+    said.truncate(said.floor_char_boundary(TEXT_BYTES_MAX));
+    match is_fit {
+        true => Ok(said.trim_end().to_owned()),
+        false => Err(said),
+    }
+}
+
+fn install(shared: &Shared, file: Option<OwnedFd>, is_forced: bool) -> Outcome {
     let bytes = sealed(file)?;
     let package = Apk::parse(&bytes).map_err(|it| it.to_string())?;
     let signers = shared.host.verify(&package)?;
@@ -108,6 +138,7 @@ fn install(shared: &Shared, file: Option<OwnedFd>) -> Outcome {
     let mut trial = shared.with(|it| it.server.packages.clone());
     let refused = |it: server::packages::InstallError| it.to_string();
     trial.install(candidate.clone()).map_err(refused)?;
+    let judged = judged(shared, &candidate.manifest, is_forced)?;
     let code = store.keep_code(&bytes).map_err(|it| it.to_string())?;
     let unpacked = store.disk().unpack(&code, &package, shared.host.abi());
     if let Err(error) = unpacked {
@@ -125,8 +156,8 @@ fn install(shared: &Shared, file: Option<OwnedFd>) -> Outcome {
     let version = settings.version;
     let installed = shared.with(|it| it.server.install(candidate, Monotonic.now_ns()));
     match installed.map_err(refused)? {
-        Installed::New(uid) => Ok(format!("installed {name} {version}, user {uid}")),
-        Installed::Replaced(uid) => Ok(format!("replaced {name} by {version}, user {uid}")),
+        Installed::New(uid) => Ok(format!("installed {name} {version}, user {uid}{judged}")),
+        Installed::Replaced(uid) => Ok(format!("replaced {name} by {version}, user {uid}{judged}")),
     }
 }
 
@@ -489,6 +520,23 @@ fn dump_notices(notices: &Notices, text: &mut String) {
     }
 }
 
+/// Whether the processors are held at a level, and for whom.
+fn frequency(server: &Server) -> String {
+    let Some(level) = server.frequency.level() else {
+        return "not held".to_owned();
+    };
+    let holders = server.frequency.holders();
+    let named = holders.filter_map(|(id, count)| Some((server.processes.get(id)?, count)));
+    let named: Vec<String> = named
+        .map(|(it, count)| format!("{} {count} times", it.key.name))
+        .collect();
+    format!(
+        "held at {} percent by {}",
+        level.percent(),
+        named.join(", ")
+    )
+}
+
 fn dumped(state: &World) -> String {
     let mut text = String::new();
     let server = &state.server;
@@ -538,6 +586,7 @@ fn dumped(state: &World) -> String {
         );
     }
     dump_notices(&server.notices, &mut text);
+    let _ = writeln!(text, "frequency: {}", frequency(server));
     let ((payloads, bytes), (lines, dropped)) = (state.payloads.counts(), state.logs.counts());
     let _ = writeln!(
         text,

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! `takt admit`: what packages declare in their manifests is analysed together.
 
+use e2e::world::World;
 use e2e::{Run, apps};
 
 fn package(name: &str) -> String {
@@ -66,4 +67,32 @@ fn what_declares_no_runtime_is_named_and_what_has_no_task_is_admitted() {
         (run.code, run.stdout.as_str()),
         (0, "no periodic service in 1 package(s)\n")
     );
+}
+
+/// At `takt install` it is judged beside what is there: who does not fit is refused, unless forced.
+#[test]
+fn an_install_that_breaks_deadlines_is_refused_unless_it_is_forced() {
+    let late = ["--processors=1", "--wake-us=8500"];
+    let world = World::begin_with(&late);
+    let pulse = package("pulse");
+    let refused = world.run(&["install", &pulse]);
+    assert_eq!(refused.code, 1, "{refused:#?}");
+    let name = "org.example.pulse.Pulse";
+    let why = format!(
+        "--force installs it all the same: 1 real-time task(s) do not fit on 1 processor(s), those \
+         of 0 other package(s) among them: a deadline is missed: {name} on processor 0: 10500.000 \
+         of 10000.000 µs = itself 2000.000 + machine 8500.000"
+    );
+    assert!(refused.stderr.contains(&why), "{refused:#?}");
+    assert!(world.said(&["dumpsys"]).contains("packages: 0"));
+    // What has no real-time task is nobody's concern.
+    world.install("bare");
+    let forced = world.run(&["install", "--force", &pulse]);
+    assert_eq!(forced.code, 0, "{forced:#?}");
+    let broken = "forced, so deadlines are not promised any more: 1 real-time task(s) do not fit";
+    assert!(forced.stdout.contains(broken), "{forced:#?}");
+    let world = World::begin_with(&["--processors=1", "--wake-us=50"]);
+    let fits = world.run(&["install", &pulse]);
+    let bound = format!("{name} on processor 0: 2050.000 of 10000.000 µs");
+    assert!(fits.code == 0 && fits.stdout.contains(&bound), "{fits:#?}");
 }

@@ -7,6 +7,7 @@
 mod activities;
 mod alarms;
 mod broadcasts;
+mod frequency;
 mod grants;
 mod notices;
 mod packages;
@@ -40,6 +41,7 @@ pub(crate) use stubs::{
 };
 pub use stubs::{ISystemStub, Whole, Wish};
 
+use crate::frequency::Frequencies;
 use crate::payloads::TooMuch;
 use crate::place::Place;
 use crate::state::State;
@@ -54,6 +56,9 @@ pub trait Keeper: Send + Sync + 'static {
 
     /// Something has changed that is kept: it is written soon, where there is a disk.
     fn changed(this: &Arc<Self>);
+
+    /// Who carries out what is wanted of the processors' frequency.
+    fn frequencies(&self) -> &Frequencies;
 
     /// What a PendingIntent is known by: a [`SenderNode`](crate::senders::SenderNode) of its own.
     fn make_sender(&self) -> Binder;
@@ -479,6 +484,22 @@ impl<K: Keeper> ISystem for Agent<K> {
 
     fn enabled_of(&self, package: &str, class: Option<&str>) -> Answer<i32> {
         self.with(|it| Ok(it.enabled_of(package, class)))
+    }
+
+    fn lock_frequency(&self, percent: i32) -> Answer<()> {
+        self.with(|it| it.lock_frequency(percent))?;
+        self.0.frequencies().settle(&*self.0);
+        self.with(|it| it.has_frequency())
+    }
+
+    fn unlock_frequency(&self) -> Answer<bool> {
+        let was_held = self.with(|it| Ok(it.unlock_frequency()))?;
+        self.0.frequencies().settle(&*self.0);
+        Ok(was_held)
+    }
+
+    fn locked_frequency(&self) -> Answer<i32> {
+        self.with(|it| Ok(it.locked_frequency()))
     }
 
     fn kept_addresses(&self, is_of_others: bool) -> Answer<Vec<Kept>> {

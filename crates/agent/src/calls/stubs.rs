@@ -252,6 +252,12 @@ pub trait ISystem: Send + Sync + 'static {
     fn set_enabled(&self, package_name: &str, class_name: Option<&str>, state: i32, are_kept: bool) -> ::binder::stub::Answer<()>;
     /// Code 62.
     fn enabled_of(&self, package_name: &str, class_name: Option<&str>) -> ::binder::stub::Answer<i32>;
+    /// Code 63.
+    fn lock_frequency(&self, percent: i32) -> ::binder::stub::Answer<()>;
+    /// Code 64.
+    fn unlock_frequency(&self) -> ::binder::stub::Answer<bool>;
+    /// Code 65.
+    fn locked_frequency(&self) -> ::binder::stub::Answer<i32>;
 }
 
 /// Whoever does `takt.system.ISystem`, here or in another process.
@@ -801,6 +807,25 @@ impl ISystem for ISystemProxy {
         aidl.write(&package_name)?;
         aidl.write(&class_name)?;
         aidl.call(&self.0, 62)?;
+        aidl.read()
+    }
+
+    fn lock_frequency(&self, percent: i32) -> ::binder::stub::Answer<()> {
+        let mut aidl = ::binder::stub::Outgoing::new(Self::DESCRIPTOR)?;
+        aidl.write(&percent)?;
+        aidl.call(&self.0, 63)?;
+        Ok(())
+    }
+
+    fn unlock_frequency(&self) -> ::binder::stub::Answer<bool> {
+        let mut aidl = ::binder::stub::Outgoing::new(Self::DESCRIPTOR)?;
+        aidl.call(&self.0, 64)?;
+        aidl.read()
+    }
+
+    fn locked_frequency(&self) -> ::binder::stub::Answer<i32> {
+        let mut aidl = ::binder::stub::Outgoing::new(Self::DESCRIPTOR)?;
+        aidl.call(&self.0, 65)?;
         aidl.read()
     }
 }
@@ -1537,6 +1562,36 @@ impl<T: ISystem> ISystemStub<T> {
         ::binder::stub::Write::write(&result, reply)?;
         Ok(())
     }
+
+    fn serve_lock_frequency(
+        &self,
+        data: &mut ::binder::Parcel,
+        _reply: &mut ::binder::Parcel,
+    ) -> ::binder::stub::Answer<()> {
+        let arg0: i32 = ::binder::stub::Read::read(data)?;
+        ISystem::lock_frequency(&self.0, arg0)?;
+        Ok(())
+    }
+
+    fn serve_unlock_frequency(
+        &self,
+        _data: &mut ::binder::Parcel,
+        reply: &mut ::binder::Parcel,
+    ) -> ::binder::stub::Answer<()> {
+        let result = ISystem::unlock_frequency(&self.0)?;
+        ::binder::stub::Write::write(&result, reply)?;
+        Ok(())
+    }
+
+    fn serve_locked_frequency(
+        &self,
+        _data: &mut ::binder::Parcel,
+        reply: &mut ::binder::Parcel,
+    ) -> ::binder::stub::Answer<()> {
+        let result = ISystem::locked_frequency(&self.0)?;
+        ::binder::stub::Write::write(&result, reply)?;
+        Ok(())
+    }
 }
 
 impl<T: ISystem> ::binder::Service for ISystemStub<T> {
@@ -1614,6 +1669,9 @@ impl<T: ISystem> ::binder::Service for ISystemStub<T> {
             60 => Self::serve_next_clock,
             61 => Self::serve_set_enabled,
             62 => Self::serve_enabled_of,
+            63 => Self::serve_lock_frequency,
+            64 => Self::serve_unlock_frequency,
+            65 => Self::serve_locked_frequency,
             _ => return Err(::binder::CallError::UnknownTransaction),
         };
         let both = (data, reply);

@@ -7,6 +7,7 @@ mod app;
 mod audio;
 mod calls;
 mod classes;
+mod freq;
 mod gc;
 mod handler;
 mod input;
@@ -41,6 +42,13 @@ enum Experiment {
     Alarms(alarms::Args),
     App(app::Args),
     Audio(audio::Args),
+    Freq(freq::Args),
+    /// The application of `freq`
+    #[command(hide = true)]
+    FreqApp(freq::app::Args),
+    /// The server of `freq`
+    #[command(hide = true)]
+    FreqServer(freq::server::Args),
     Gc(gc::Args),
     Handler(handler::Args),
     Input(input::Args),
@@ -93,6 +101,9 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
         Experiment::Alarms(args) => alarms::run(args),
         Experiment::App(args) => app::run(args),
         Experiment::Audio(args) => audio::run(args),
+        Experiment::Freq(args) => freq::run(args),
+        Experiment::FreqApp(args) => freq::app::run(args),
+        Experiment::FreqServer(args) => freq::server::run(args),
         Experiment::Gc(args) => gc::run(args),
         Experiment::Handler(args) => handler::run(args),
         Experiment::Input(args) => input::run(args),

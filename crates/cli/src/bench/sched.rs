@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Experiment `sched` (RTAndroid thesis, 4.4.2): how late a FIFO-80 thread with a period of 500 µs
-//! starts, on a standard and on a PREEMPT_RT kernel, idle and under load.
+//! starts, on a standard and on a PREEMPT_RT kernel, idle and under load; on the latter with the
+//! frequency held at the maximum as well.
 //!
 //! Each row is `takt latency` in the deterministic lab under several seeds: one run is one sample
 //! of the worst case.
@@ -17,6 +18,8 @@ use rt::recorder::Recorder;
 use rt::stop::StopFlag;
 use serde::{Deserialize, Serialize};
 
+use super::freq::lab::driver;
+
 /// The thread of the thesis.
 const PERIOD: &str = "500us";
 const PRIORITY: &str = "80";
@@ -28,9 +31,10 @@ const LATENCY_LIMIT_NS: u64 = 10_000_000_000;
 ///
 /// Runs `takt latency` in the deterministic lab, so the figures are virtual µs (a thousand
 /// instructions) and the same each time. The thesis measured µs on a phone's processor for an hour:
-/// compare the ratios, not the figures.
+/// compare the ratios, not the figures. Two rows hold the frequency at its maximum, over the
+/// virtual cpufreq driver that `cargo xtask kernel` builds.
 #[derive(clap::Args)]
-#[command(after_help = "Example:\n  takt bench sched")]
+#[command(after_help = "Example:\n  cargo xtask kernel && takt bench sched")]
 pub(crate) struct Args {
     /// Seeds for each row
     #[arg(long, default_value_t = 4, value_parser = clap::value_parser!(u64).range(1..))]
@@ -54,34 +58,54 @@ struct Setup {
     name: &'static str,
     kernel: Flavour,
     load: &'static str,
+    /// The guest has the virtual cpufreq driver, and the frequency is held at its maximum.
+    is_held: bool,
     /// The thesis's maximum in µs; it has no row for a standard kernel under load.
     paper_max_us: Option<f64>,
 }
 
-const SETUPS: [Setup; 4] = [
+const SETUPS: [Setup; 6] = [
     Setup {
         name: "standard idle",
         kernel: Flavour::Standard,
         load: "none",
+        is_held: false,
         paper_max_us: Some(7407.0),
     },
     Setup {
         name: "standard load",
         kernel: Flavour::Standard,
         load: "hackbench-like",
+        is_held: false,
         paper_max_us: None,
     },
     Setup {
         name: "RT idle",
         kernel: Flavour::Rt,
         load: "none",
+        is_held: false,
         paper_max_us: Some(118.0),
     },
     Setup {
         name: "RT load",
         kernel: Flavour::Rt,
         load: "hackbench-like",
+        is_held: false,
         paper_max_us: Some(219.0),
+    },
+    Setup {
+        name: "RT held idle",
+        kernel: Flavour::Rt,
+        load: "none",
+        is_held: true,
+        paper_max_us: Some(58.0),
+    },
+    Setup {
+        name: "RT held load",
+        kernel: Flavour::Rt,
+        load: "hackbench-like",
+        is_held: true,
+        paper_max_us: Some(63.0),
     },
 ];
 
@@ -97,6 +121,7 @@ struct Row {
 #[derive(Deserialize)]
 struct Measured {
     is_degraded: bool,
+    frequency_percent: Option<u8>,
     all: Figures,
     threads: Vec<Overruns>,
     histogram: Vec<(u64, u64)>,
@@ -116,6 +141,7 @@ struct Overruns {
 struct JsonRow<'a> {
     name: &'a str,
     load: &'a str,
+    is_frequency_held: bool,
     paper_max_us: Option<f64>,
     max_ns_by_seed: &'a [(u64, u64)],
     overrun_count: u64,
@@ -188,6 +214,9 @@ fn job(setup: &Setup, args: &Args) -> Result<Job> {
     let mut command = vec![program.into_os_string()];
     command.extend(words.map(Into::into));
     command.extend(["--duration", &duration, "--load", setup.load].map(Into::into));
+    if setup.is_held {
+        command.extend(["--frequency", "100"].map(Into::into));
+    }
     Ok(Job {
         command,
         directory: PathBuf::from("/"),
@@ -195,7 +224,10 @@ fn job(setup: &Setup, args: &Args) -> Result<Job> {
         kernel: setup.kernel,
         cpu_count: 1,
         memory_mib: None,
-        modules: Vec::new(),
+        modules: match setup.is_held {
+            true => vec![driver(setup.kernel)?],
+            false => Vec::new(),
+        },
         with: Vec::new(),
         java_modules: String::new(),
         environment: Vec::new(),
@@ -220,6 +252,9 @@ impl Row {
         }
         let measured: Measured = serde_json::from_slice(&sample.streams.stdout)
             .context("the guest's figures do not read")?;
+        if measured.frequency_percent != self.setup.is_held.then_some(100) {
+            bail!("the frequency was held at {:?}", measured.frequency_percent);
+        }
         if measured.is_degraded {
             bail!("the guest refused the policy");
         }
@@ -296,6 +331,7 @@ fn json(rows: &[Row]) -> Result<String> {
         .map(|row| JsonRow {
             name: row.setup.name,
             load: row.setup.load,
+            is_frequency_held: row.setup.is_held,
             paper_max_us: row.setup.paper_max_us,
             max_ns_by_seed: &row.max_ns_by_seed,
             overrun_count: row.overrun_count,

@@ -12,6 +12,7 @@ use std::time::Duration;
 use anyhow::{Context, Result, bail};
 use clap::ValueEnum;
 use rt::affinity::CpuSet;
+use rt::frequency::Cpufreq;
 use rt::policy::{Policy, Priority, Reservation};
 use rt::stop::StopFlag;
 
@@ -51,6 +52,10 @@ pub(crate) struct Args {
     /// How long to measure
     #[arg(long, short = 'D', default_value = "10s", value_parser = humantime::parse_duration)]
     duration: Duration,
+    /// Hold the processors' frequency meanwhile, in percent of the way from the least to the
+    /// greatest; not measured where it cannot be held
+    #[arg(long, value_name = "PERCENT", value_parser = clap::value_parser!(u8).range(0..=100))]
+    frequency: Option<u8>,
     /// Work beside the measurement
     #[arg(long, value_enum, default_value = "none")]
     load: Kind,
@@ -99,7 +104,13 @@ const WINDOWS_MIN: u32 = 3;
 /// Measures and prints.
 pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     let plan = args.plan()?;
+    // The limits of before are there again when this goes.
+    let mut cpufreq = Cpufreq::default();
+    if args.frequency.is_some() {
+        cpufreq.hold(args.frequency).context("--frequency")?;
+    }
     let mut outcome = Outcome::new(&plan, args.load, args.seed());
+    outcome.frequency_percent = cpufreq.held();
     let peer = match args.compare {
         Some(Peer::Cyclictest) => Some(Cyclictest::find(&plan)?),
         None => None,

@@ -19,6 +19,8 @@ pub(crate) struct Outcome {
     plan: Plan,
     load: Kind,
     seed: u64,
+    /// At which the processors are held.
+    pub(crate) frequency_percent: Option<u8>,
     time_base: TimeBase,
     granted: Policy,
     remarks: Vec<String>,
@@ -39,6 +41,8 @@ struct Json<'a> {
     period_ns: u64,
     load: &'static str,
     seed: u64,
+    /// At which the processors were held, from the least to the greatest.
+    frequency_percent: Option<u8>,
     all: Summary,
     threads: Vec<JsonThread>,
     cyclictest: Option<Summary>,
@@ -62,6 +66,7 @@ impl Outcome {
             plan: *plan,
             load,
             seed,
+            frequency_percent: None,
             time_base: crate::guest::time_base(),
             granted: plan.policy,
             remarks: Vec::new(),
@@ -148,6 +153,9 @@ impl Outcome {
             self.load.name(),
             kernel(),
         );
+        if let Some(percent) = self.frequency_percent {
+            writeln!(text, "frequency held at {percent} %").expect("a string grows");
+        }
         if let Some(ratio) = self.median_ratio() {
             writeln!(text, "median takt / cyclictest: {ratio:.3}").expect("a string grows");
         }
@@ -180,6 +188,7 @@ impl Outcome {
             period_ns: self.plan.period_ns,
             load: self.load.name(),
             seed: self.seed,
+            frequency_percent: self.frequency_percent,
             all: series("all", &all).summary(),
             threads: self.threads.iter().map(JsonThread::of).collect(),
             cyclictest: self.cyclictest.as_ref().map(|it| series("", it).summary()),

@@ -22,6 +22,7 @@ use std::time::Duration;
 use anyhow::{Context, Result, anyhow, bail};
 use apk::{Apk, Manifest};
 use clap::ValueEnum;
+use rt::frequency::Cpufreq;
 use screen::Display;
 use serde::Serialize;
 
@@ -318,6 +319,10 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
         );
     }
     let manifest = &package.manifest;
+    // Nobody but root has left any, and nobody but root can.
+    if let Ok(true) = Cpufreq::default().put_back_left() {
+        eprintln!("takt: a killed program held the frequency: its limits are back");
+    }
     let framework = Framework::find(args.framework.as_deref())?;
     let data = data_folder(args, &Owner::new(&manifest.package, signers))?;
     warn_of_other_libraries(&package);

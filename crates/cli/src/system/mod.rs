@@ -21,13 +21,14 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
 
-use ::system::{Bridge, Limits, Options, open};
+use ::system::{Bridge, Limits, Options, open, tasks};
 use anyhow::{Context, Result};
 use rt::policy::Priority;
 
 use self::confined::{Bounds, SCRATCH};
 use self::host::JavaHost;
 use self::speech::Speech;
+use crate::admit::here;
 use crate::framework::Framework;
 use crate::run::confined::Sandbox;
 
@@ -68,6 +69,13 @@ pub(crate) struct Args {
     /// Grant a package real-time policies up to a priority of 1 to 99; no other has any
     #[arg(long, value_name = "PACKAGE=PRIORITY", value_parser = grant)]
     realtime: Vec<(String, u8)>,
+    /// How many processors real-time tasks may use, for the judgement at `takt install` [default:
+    /// all that this process may use]
+    #[arg(long, value_parser = clap::value_parser!(u32).range(1..=4096))]
+    processors: Option<u32>,
+    /// How late the machine itself starts a release, in µs (`takt latency`), for the same
+    #[arg(long, default_value_t = tasks::WAKE_US)]
+    wake_us: u32,
     /// An option of each application's machine, as `takt java` takes it: -Xmx256m; given once for
     /// each
     #[arg(long, value_name = "OPTION", allow_hyphen_values = true)]
@@ -173,6 +181,8 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
             answer_ns: nanoseconds(args.anr),
         },
         framework: framework.manifest()?,
+        machine: tasks::machine(args.processors.unwrap_or_else(here), args.wake_us)
+            .map_err(anyhow::Error::msg)?,
     };
     let host = Arc::new(JavaHost::new(
         args.framework.clone(),

@@ -16,13 +16,18 @@ use crate::run::Sealed;
 
 /// Installs a package, or replaces an older one of the same signers
 ///
-/// The package is verified as `takt run` does. What it asks for is granted. Exit code: 0 installed,
-/// 1 refused, 2 no server.
+/// The package is verified as `takt run` does. What it asks for is granted. One whose real-time
+/// tasks may miss a deadline, or have one of another package miss it, is refused with the analysis
+/// that shows it, as `takt admit` has it. Exit code: 0 installed, 1 refused, 2 no server.
 #[derive(clap::Args)]
 #[command(after_help = "Example:\n  takt install target/framework/apps/heartbeat.apk")]
 pub(crate) struct InstallArgs {
     /// The package
     file: PathBuf,
+    /// Install it even if its real-time tasks do not fit beside those that are installed, and say
+    /// what that breaks
+    #[arg(long)]
+    force: bool,
     #[command(flatten)]
     endpoint: Endpoint,
 }
@@ -142,7 +147,12 @@ impl LogcatWish {
 pub(crate) fn install(args: &InstallArgs) -> Result<ExitCode> {
     let bytes = crate::apk::read(&args.file)?;
     let sealed = Sealed::handed("package.apk", &bytes)?;
-    let (request, file) = (Request::Install, Some(sealed.as_fd()));
+    let (request, file) = (
+        Request::Install {
+            is_forced: args.force,
+        },
+        Some(sealed.as_fd()),
+    );
     let what = format!("{}: ", args.file.display());
     ask_with(&args.endpoint, &request, (file, &what), Said)
 }

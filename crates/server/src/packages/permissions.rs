@@ -5,6 +5,7 @@
 //! by a person later. One of signature goes to packages of its definer's signers alone.
 
 use super::{FRAMEWORK, Package, Packages};
+use crate::frequency::LOCK_FREQUENCY;
 
 /// The level of a permission, out of `protectionLevel`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -60,6 +61,12 @@ impl Packages {
     /// What the framework's own manifest says: Android's permissions, and the broadcasts that are
     /// the system's. Its components live in the system's process, of which there is none here.
     pub fn know_framework(&mut self, manifest: &apk::Manifest) {
+        // Our own: it changes all of the machine, so a person grants it.
+        let own = Definition {
+            package: FRAMEWORK.to_owned(),
+            protection: Protection::Dangerous,
+        };
+        self.permissions.insert(LOCK_FREQUENCY.to_owned(), own);
         for it in &manifest.permissions {
             let definition = Definition {
                 package: FRAMEWORK.to_owned(),

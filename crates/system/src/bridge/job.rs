@@ -208,7 +208,12 @@ impl Job {
         match upload.seal() {
             Ok((file, receiving)) => {
                 let show = Box::new(Installed(receiving));
-                self.ask(common, &Request::Install, Some(file.as_fd()), show);
+                self.ask(
+                    common,
+                    &Request::Install { is_forced: false },
+                    Some(file.as_fd()),
+                    show,
+                );
                 self.due_ns = now_ns + ANSWER_NS;
             }
             Err(text) => {

@@ -244,4 +244,13 @@ interface ISystem {
 
     /** How that was switched: 0 if it is as the manifest says, or not there. */
     int enabledOf(String packageName, @nullable String className);
+
+    /** Holds the processors at a level, in percent from the least to the greatest frequency; this process's once more. */
+    void lockFrequency(int percent);
+
+    /** Gives back one of this process's; false if it has none. */
+    boolean unlockFrequency();
+
+    /** The level that is held for any process; -1 if none is. */
+    int lockedFrequency();
 }

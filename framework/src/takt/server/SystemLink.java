@@ -29,6 +29,9 @@ final class SystemLink extends IApp.Stub {
         T run() throws E;
     }
 
+    /** A process has one, from its start on. */
+    private static volatile SystemLink ofProcess;
+
     private final ISystem system;
     private final boolean isHosted;
     /** Who has it calls the server that is inside. A monitor: who waits lends its priority. */
@@ -48,12 +51,23 @@ final class SystemLink extends IApp.Stub {
 
     /** Joins the server at the socket that the process was started with. */
     static SystemLink join() {
-        return new SystemLink(Neighbours.joinParent(JOIN_MILLIS), false);
+        ofProcess = new SystemLink(Neighbours.joinParent(JOIN_MILLIS), false);
+        return ofProcess;
     }
 
     /** Begins a server of this process alone, for the package that is described. */
     static SystemLink host(String description) {
-        return new SystemLink(HostedServer.begin(description), true);
+        ofProcess = new SystemLink(HostedServer.begin(description), true);
+        return ofProcess;
+    }
+
+    /** That of this process. */
+    static SystemLink ofProcess() {
+        SystemLink link = ofProcess;
+        if (link == null) {
+            throw new IllegalStateException("this process has no system server");
+        }
+        return link;
     }
 
     /** Is the server inside this process, and knows no other? */

@@ -53,6 +53,8 @@ final class Urgency {
             switch (extension.getString("name")) {
                 case "priority" -> readPriority(component, extension, all);
                 case "periodic" -> readPeriodic(component, extension, all);
+                // Of interest to who admits the package.
+                case "messages" -> { }
                 default -> Log.w(TAG,
                         component + ": <" + extension.getString("name") + "> is not supported by Takt yet");
             }

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use std::process::{Command, ExitCode};
 use std::sync::Arc;
 
-use ::system::{App, Host, Inside, Limits, Options, Prepared, open};
+use ::system::{App, Host, Inside, Limits, Options, Prepared, open, tasks};
 use anyhow::{Context, Result, anyhow};
 use apk::{Apk, Application, Component, ComponentKind, Manifest, Permission};
 use rt::clock::{Clock, Monotonic};
@@ -60,6 +60,7 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
             answer_ns: PATIENCE_NS,
         },
         framework: manifest(FRAMEWORK),
+        machine: tasks::machine(1, tasks::WAKE_US).map_err(|it| anyhow!(it))?,
     };
     let daemon = open(&options, Arc::new(host))?;
     let inside = daemon.inside();

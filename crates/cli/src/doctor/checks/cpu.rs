@@ -6,6 +6,8 @@ use rt::affinity::CpuSet;
 use crate::doctor::finding::Finding;
 use crate::doctor::machine::Machine;
 
+/// Where who holds the frequency keeps what the limits were.
+const NOTES: &str = "run/takt";
 const CPUS: &str = "sys/devices/system/cpu";
 
 pub(super) fn governor(machine: &Machine) -> Finding {
@@ -60,16 +62,22 @@ pub(super) fn frequency_limits(machine: &Machine) -> Finding {
     }
     spans.sort();
     spans.dedup();
-    match spans.is_empty() {
-        true => Finding::remark(
+    let spans = spans.join(", ");
+    if spans.is_empty() {
+        let meaning = "a frequency cannot be held on this machine";
+        return Finding::remark(NAME, "no cpufreq", meaning);
+    }
+    match machine.read(&format!("{NOTES}/frequency")) {
+        Some(_) => Finding::remark(
             NAME,
-            "no cpufreq",
-            "a frequency cannot be held on this machine",
-        ),
-        false => Finding::fit(
+            format!("{spans}, held"),
+            "a program holds the frequency; if it was killed, the limits are not those of before",
+        )
+        .mend("start takt system or takt run as root: it puts back what a killed one left"),
+        None => Finding::fit(
             NAME,
-            spans.join(", "),
-            "a frequency can be held by equal limits; takt sets none by itself",
+            spans,
+            "a frequency can be held by equal limits, for who has the permission",
         ),
     }
 }
@@ -194,6 +202,12 @@ mod tests {
             (whole.state, &*whole.found),
             (State::Fit, "533 to 2362 MHz")
         );
+        let notes = root.path().join(NOTES);
+        std::fs::create_dir_all(&notes).unwrap();
+        std::fs::write(notes.join("frequency"), "policy0 533000 903000\nend").unwrap();
+        let held = look();
+        let found = "533 to 2362 MHz, held";
+        assert_eq!((held.state, &*held.found), (State::Remark, found));
         let kept = std::fs::read_to_string(directory.join("scaling_max_freq")).unwrap();
         assert_eq!(kept, "903000");
     }

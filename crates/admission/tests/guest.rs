@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Ten random FIFO sets that are admitted, run by threads of this kernel: none misses a deadline.
+//! It wants a guest of one processor whose time is its own (`takt lab --deterministic`).
+
+#[allow(dead_code, reason = "the simulation uses the rest")]
+mod sets;
+
+use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
+use std::sync::atomic::Ordering::Relaxed;
+
+use admission::{Machine, Policy, Task, admit};
+use rt::clock::{Clock, Monotonic};
+use rt::policy::{self, Priority};
+use rt::thread::Builder;
+
+use crate::sets::{HYPERPERIOD, Kind, Set};
+
+const SETS: usize = 10;
+/// What the machine may take from a release: its own work at each switch and tick.
+const WAKE_NS: u64 = 200_000;
+const ROUNDS: u64 = 5;
+const AHEAD_NS: u64 = 20_000_000;
+
+/// Computes for so long, others' time not counted: steps of a clock that are larger than a look
+/// takes are others'.
+fn compute(runtime_ns: u64) {
+    const LOOK_NS: u64 = 1_500;
+    let (mut done, mut last) = (0, Monotonic.now_ns());
+    while done < runtime_ns {
+        let now = Monotonic.now_ns();
+        done += (now - last).min(LOOK_NS);
+        last = now;
+    }
+}
+
+/// Releases that were done behind their deadlines.
+fn run(task: &Task, begin_ns: u64) -> u64 {
+    let releases = ROUNDS * HYPERPERIOD * 1_000 / task.period_ns;
+    let mut missed = 0;
+    for number in 0..releases {
+        let due_ns = begin_ns + number * task.period_ns;
+        Monotonic.sleep_until(due_ns);
+        compute(task.runtime_ns);
+        missed += u64::from(Monotonic.now_ns() > due_ns + task.deadline_ns);
+    }
+    missed
+}
+
+fn missed(tasks: &[Task]) -> u64 {
+    let missed = Arc::new(AtomicU64::new(0));
+    let begin_ns = Monotonic.now_ns() + AHEAD_NS;
+    let mut threads = Vec::new();
+    for task in tasks {
+        let Policy::Fifo { priority, .. } = task.policy else {
+            unreachable!("FIFO tasks only");
+        };
+        let priority = Priority::new(priority).expect("1 to 99");
+        let (task, missed) = (task.clone(), Arc::clone(&missed));
+        let builder = Builder::new(task.name.clone()).policy(policy::Policy::Fifo(priority));
+        let body = move || _ = missed.fetch_add(run(&task, begin_ns), Relaxed);
+        threads.push(builder.spawn(body).expect("the right to real time"));
+    }
+    threads.into_iter().for_each(|it| it.join());
+    missed.load(Relaxed)
+}
+
+#[test]
+#[ignore = "for a guest: xtask's stage `admission in the lab`"]
+fn ten_sets_that_are_admitted_miss_no_deadline_and_one_that_is_refused_does() {
+    std::fs::write("/proc/sys/kernel/sched_rt_runtime_us", "-1").expect("a guest's root");
+    let machine = Machine {
+        processors: 1,
+        wake_ns: WAKE_NS,
+        throttle: None,
+    };
+    let mut ran = 0;
+    for seed in 0.. {
+        let set = Set::of(Kind::Fifo, seed);
+        let is_other = set.machine.processors > 1 || set.tasks.len() < 2;
+        if is_other || admit(&machine, &set.tasks).is_err() {
+            continue;
+        }
+        assert_eq!(missed(&set.tasks), 0, "seed {seed}: {set:#?}");
+        ran += 1;
+        if ran == SETS {
+            break;
+        }
+    }
+    let of = |name: &str, priority| Task {
+        name: name.to_owned(),
+        policy: Policy::Fifo {
+            priority,
+            processor: None,
+        },
+        runtime_ns: 3_000_000,
+        deadline_ns: 5_000_000,
+        period_ns: 10_000_000,
+        blocking_ns: 0,
+    };
+    let late = [of("first", 60), of("second", 50)];
+    assert!(admit(&machine, &late).is_err());
+    assert!(missed(&late) > 0, "a miss would not be seen");
+}
