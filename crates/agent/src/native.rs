@@ -7,6 +7,8 @@
 
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
+use std::sync::atomic::AtomicI32;
+use std::sync::atomic::Ordering::{Acquire, Release};
 
 use binder::stub::{Answer, Failure};
 use binder::{Call, CallError, Connection, Parcel, Process, Service, Side};
@@ -79,12 +81,14 @@ pub struct Heard {
 pub struct App {
     system: ISystemProxy,
     news: Arc<[Event; 2]>,
+    /// What it was asked to give up last.
+    trim: Arc<AtomicI32>,
     _connection: Connection,
     _process: Process,
 }
 
 /// What the server calls when there is something to fetch: it only says so.
-struct Ear(Arc<[Event; 2]>, Class);
+struct Ear(Arc<[Event; 2]>, Class, Arc<AtomicI32>);
 
 /// The same as a node.
 struct Brief(IAppStub<Ear>);
@@ -96,6 +100,12 @@ impl IApp for Ear {
     }
 
     fn provided(&self, _component: &str, _is_there: bool) -> Answer<()> {
+        Ok(())
+    }
+
+    fn trim(&self, level: i32) -> Answer<()> {
+        // Pairs with Acquire in `App::trim_level`.
+        self.2.store(level, Release);
         Ok(())
     }
 }
@@ -137,8 +147,9 @@ impl App {
         let root = connection.root().map_err(Failure::from)?;
         let system = ISystemProxy(root.ok_or(JoinError::Root)?);
         let news = Arc::new([Event::new(), Event::new()]);
+        let trim = Arc::new(AtomicI32::new(0));
         let ear = |class| {
-            let node = Brief(IAppStub(Ear(Arc::clone(&news), class)));
+            let node = Brief(IAppStub(Ear(Arc::clone(&news), class, Arc::clone(&trim))));
             IAppProxy(process.add(node))
         };
         system.attach(&ear(Class::Ordinary))?;
@@ -148,6 +159,7 @@ impl App {
         Ok(Self {
             system,
             news,
+            trim,
             _connection: connection,
             _process: process,
         })
@@ -165,6 +177,12 @@ impl App {
             actions: vec![action.to_owned()],
             ..Receiver::default()
         })
+    }
+
+    /// `ComponentCallbacks2.TRIM_MEMORY_…` that it was told last; nought if nothing.
+    pub fn trim_level(&self) -> i32 {
+        // Pairs with Release in `Ear::trim`.
+        self.trim.load(Acquire)
     }
 
     /// Has it no more.

@@ -105,6 +105,8 @@ pub struct State {
     wakes: BTreeSet<u64>,
     /// Broadcasts that were lost: too many waited for a process, or it died too often.
     pub lost: u64,
+    /// How often something has happened by which a process may be needed more or less.
+    pub moves: u64,
     /// What was ended by force, for a log: the kernel's number, and why.
     pub ended: Vec<(i32, EndReason)>,
 }
@@ -190,7 +192,18 @@ impl State {
         }
     }
 
+    /// A process is to give up memory. It hears beside its steps: it may not fetch these for long.
+    fn trim(&self, process: ProcessId, level: i32) {
+        if let Some(app) = self.running.get(&process).and_then(|it| it.app.as_ref()) {
+            // One that has just ended has given up all.
+            let _ = app.trim(level);
+        }
+    }
+
     fn carry_out(&mut self, effect: Effect, now: u64) {
+        if may_reorder(&effect) {
+            self.moves += 1;
+        }
         match effect {
             Effect::StartProcess {
                 process,
@@ -224,6 +237,7 @@ impl State {
                 payload,
                 outcome,
             } => self.tell_result(process, (number, standing), payload, outcome),
+            Effect::Trim { process, level } => self.trim(process, level),
             // There is no launcher.
             Effect::Home => {}
         }
@@ -243,6 +257,7 @@ impl State {
             | EndReason::NotAnswering
             | EndReason::ProviderDied
             | EndReason::Switched
+            | EndReason::Memory
             | EndReason::Unknown => self.send_again(left, now),
         }
     }
@@ -529,6 +544,7 @@ impl State {
         if !running.steps.is_empty() {
             running.tell();
         }
+        self.moves += 1;
         self.server.attached(process, pid, now);
     }
 
@@ -550,6 +566,7 @@ impl State {
         self.senders.forget(process);
         self.published.retain(|_, (home, _)| *home != process);
         self.connected.retain(|_, (client, ..)| *client != process);
+        self.moves += 1;
         self.server.died(process, how, now);
         self.send_again(left, now);
     }
@@ -638,7 +655,24 @@ impl State {
     }
 }
 
+/// Whether somebody may be needed more or less than before.
+fn may_reorder(effect: &Effect) -> bool {
+    match effect {
+        // One without order holds nobody: a storm of them changes nothing.
+        Effect::Broadcast { delivery, .. } => delivery.ordered.is_some(),
+        Effect::Trim { .. } | Effect::WakeAt(_) | Effect::Home | Effect::BroadcastResult { .. } => {
+            false
+        }
+        _ => true,
+    }
+}
+
 impl Running {
+    /// Whether it has not ended, by the kernel's word of this moment.
+    pub fn is_alive(&self) -> bool {
+        !self.pidfd.has_ended()
+    }
+
     fn kill(&self) {
         // One that has just ended is no fault.
         let _ = pidfd_send_signal(&self.pidfd, Signal::KILL);

@@ -9,6 +9,7 @@
 //! - [`Alarms`]: what is to be done at which time.
 //! - [`Broadcasts`]: who gets one, whose turn it is, and what stays.
 //! - [`Grants`]: single addresses that others may reach.
+//! - [`Memory`]: who is needed how much, and who ends when memory runs short.
 //! - [`Notices`]: notifications, and how long each stays.
 //! - [`PendingIntents`]: intents that others send in a package's name.
 //! - [`Server`]: all of them, so that no record outlives its package or process.
@@ -23,6 +24,7 @@ pub mod broadcasts;
 mod effect;
 pub mod grants;
 mod id;
+pub mod memory;
 pub mod notices;
 pub mod packages;
 pub mod pending;
@@ -41,6 +43,7 @@ pub use id::{
     ActivityId, BroadcastId, ConnectionId, Payload, PendingId, ProcessId, ProcessKey, ServiceId,
     TaskId,
 };
+pub use memory::Memory;
 pub use notices::Notices;
 pub use packages::Packages;
 pub use pending::PendingIntents;

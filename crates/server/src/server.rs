@@ -9,6 +9,7 @@ use intent::{Component, Intent};
 
 use crate::activities::{Home, Refused, Start, Started};
 use crate::grants::{Address, GrantRefused, Owner};
+use crate::memory::MemoryError;
 use crate::notices::Notices;
 use crate::packages::{
     Best, Candidate, Denied, Enabled, Found, InstallError, Installed, Kind, MATCH_DEFAULT_ONLY,
@@ -17,7 +18,7 @@ use crate::packages::{
 use crate::providers::{Acquired, Hold};
 use crate::services::{ServiceDeclaration, StartKind};
 use crate::{
-    Activities, ActivityId, Broadcasts, ConnectionId, Cx, Death, Effect, EndReason, Grants,
+    Activities, ActivityId, Broadcasts, ConnectionId, Cx, Death, Effect, EndReason, Grants, Memory,
     Packages, Payload, PendingIntents, ProcessId, ProcessKey, Processes, Providers, Services,
 };
 
@@ -84,6 +85,8 @@ pub struct Server {
     pub grants: Grants,
     /// What a person is to know.
     pub notices: Notices,
+    /// Who is needed how much.
+    pub memory: Memory,
     pub(crate) effects: Vec<Effect>,
 }
 
@@ -99,6 +102,7 @@ impl Default for Server {
             broadcasts: Broadcasts::default(),
             grants: Grants::default(),
             notices: Notices::default(),
+            memory: Memory::default(),
             effects: Vec::new(),
         }
     }
@@ -128,11 +132,22 @@ impl Server {
     /// [`InstallError`]; then nothing has changed.
     pub fn install(&mut self, candidate: Candidate, now: u64) -> Result<Installed, InstallError> {
         let name = candidate.manifest.package.clone();
+        self.admit_memory(&candidate.manifest)?;
         let installed = self.packages.install(candidate)?;
         if matches!(installed, Installed::Replaced(_)) {
             self.end_package(&name, EndReason::PackageGone, now);
         }
         Ok(installed)
+    }
+
+    /// Whether a real-time package's memory is there, beside what others have.
+    ///
+    /// # Errors
+    ///
+    /// [`MemoryError`]
+    pub fn admit_memory(&self, manifest: &apk::Manifest) -> Result<(), MemoryError> {
+        let others = self.packages.iter().map(|it| &it.manifest);
+        self.memory.claims.admit(manifest, others)
     }
 
     /// Takes a package away, with all that runs of it.
@@ -368,12 +383,13 @@ impl Server {
             going.extend(self.providers.process_died(id, &mut cx));
             self.services.process_died(id, &mut cx);
             self.notices.process_died(id);
+            self.memory.process_died(id);
             self.activities.process_died(id, &mut cx);
             self.broadcasts_without(id, now);
         }
     }
 
-    fn end_process(&mut self, process: ProcessId, why: EndReason, now: u64) {
+    pub(crate) fn end_process(&mut self, process: ProcessId, why: EndReason, now: u64) {
         self.effects.push(Effect::EndProcess { process, why });
         let how = match why {
             EndReason::StartLate | EndReason::NotAnswering => Death::Fault,
@@ -420,6 +436,7 @@ impl Server {
         self.pending.assert_consistent();
         self.grants.assert_consistent();
         self.notices.assert_consistent();
+        self.memory.assert_consistent(&self.processes);
         self.broadcasts.assert_consistent(&self.processes);
         let is_installed = |name: &str| self.packages.get(name).is_some();
         for (id, it) in self.processes.iter() {

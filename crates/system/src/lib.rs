@@ -9,6 +9,7 @@
 //! - [`bridge`]: the same commands for Android's `adb`, on a port of this machine.
 //! - `disk`, `logs`: packages, and lines of logs; `remains` and `sweeps`: what a package leaves
 //!   running.
+//! - `memory`: who ends when it runs short, and [`pressure`], by which the kernel says that it does.
 //! - [`Inside`]: a server for experiments.
 #![forbid(unsafe_code)]
 
@@ -20,6 +21,8 @@ mod disk;
 mod door;
 mod inside;
 mod logs;
+mod memory;
+pub mod pressure;
 pub mod protocol;
 mod remains;
 mod saver;

@@ -21,6 +21,8 @@ use sandbox::{
     OtherProcesses, RealTime, Report, Spec, State,
 };
 
+use server::memory::Importance;
+
 use crate::framework::Framework;
 use crate::java;
 use crate::jdk::Jdk;
@@ -31,8 +33,8 @@ use crate::run::confined::{INTERNET, OPEN_FILES_MAX, Sandbox, tell_missing};
 const TASKS_MAX: u64 = 1_024;
 /// Folders in folders of a package's data.
 const DEPTH_MAX: usize = 128;
-/// When memory runs out, an application ends before the server.
-const KILL_ORDER: i32 = 200;
+/// Until it has started, an application is as one in front: the server says more when it is there.
+const STARTING: Importance = Importance::Foreground;
 /// The rest of the server's environment is its user's.
 const ENVIRONMENT: [&str; 6] = [
     "PATH",
@@ -180,6 +182,7 @@ impl Bounds {
         let permissions = app.map(|it| it.manifest.uses_permissions.as_slice());
         let has_internet = permissions.is_some_and(|all| all.iter().any(|it| it == INTERNET));
         let granted = app.and_then(|it| self.real_time.get(&it.manifest.package));
+        let importance = granted.map_or(STARTING, |_| Importance::RealTime);
         let lacks = user.as_ref().err();
         Spec {
             lacks: lacks
@@ -207,7 +210,7 @@ impl Bounds {
                 open_files: Some(OPEN_FILES_MAX),
                 locked_bytes: None,
                 real_time_us: None,
-                kill_order: Some(KILL_ORDER),
+                kill_order: Some(importance.kill_order()),
             },
             group: None,
             disk: Some(Disk {

@@ -24,6 +24,7 @@ use std::time::Duration;
 use ::system::{Bridge, Limits, Options, open};
 use anyhow::{Context, Result};
 use rt::policy::Priority;
+use server::memory::parse_size;
 
 use self::confined::{Bounds, SCRATCH};
 use self::host::JavaHost;
@@ -65,9 +66,11 @@ pub(crate) struct Args {
     /// takes a file system with quotas of users (`mount -o usrquota`) for --state and for /tmp
     #[arg(long, value_name = "SIZE", value_parser = disk, default_value = "1G")]
     disk: u32,
-    /// Grant a package real-time policies up to a priority of 1 to 99; no other has any
-    #[arg(long, value_name = "PACKAGE=PRIORITY", value_parser = grant)]
-    realtime: Vec<(String, u8)>,
+    /// Grant a package real-time policies up to a priority of 1 to 99; no other has any. SIZE, such
+    /// as 256M, is the memory that it has in place of what its manifest declares by `takt.memory`;
+    /// one of both must say it
+    #[arg(long, value_name = "PACKAGE=PRIORITY[:SIZE]", value_parser = grant)]
+    realtime: Vec<RealTime>,
     /// An option of each application's machine, as `takt java` takes it: -Xmx256m; given once for
     /// each
     #[arg(long, value_name = "OPTION", allow_hyphen_values = true)]
@@ -88,12 +91,30 @@ fn disk(text: &str) -> Result<u32> {
     Ok(size)
 }
 
-fn grant(text: &str) -> Result<(String, u8), String> {
-    let parsed = text.split_once('=').and_then(|(package, priority)| {
-        let priority = Priority::new(priority.parse().ok()?)?;
-        Some((package.to_owned(), priority.get()))
+/// A real-time package.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct RealTime {
+    package: String,
+    priority: u8,
+    /// What a person says that it has; else its manifest does.
+    memory: Option<u64>,
+}
+
+fn grant(text: &str) -> Result<RealTime, String> {
+    let parsed = text.split_once('=').and_then(|(package, rest)| {
+        let (priority, size) = match rest.split_once(':') {
+            None => (rest, None),
+            Some((priority, size)) => (priority, Some(parse_size(size)?)),
+        };
+        Some(RealTime {
+            package: package.to_owned(),
+            priority: Priority::new(priority.parse().ok()?)?.get(),
+            memory: size,
+        })
     });
-    parsed.ok_or_else(|| "PACKAGE=PRIORITY is wanted, with a priority of 1 to 99".to_owned())
+    let wanted = "PACKAGE=PRIORITY or PACKAGE=PRIORITY:SIZE is wanted, with a priority of 1 to 99 \
+                  and a size such as 256M";
+    parsed.ok_or_else(|| wanted.to_owned())
 }
 
 /// Where the server and its commands meet.
@@ -161,7 +182,10 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     let bounds = Bounds {
         how: args.sandbox,
         state: state_folder(args.state.as_ref())?,
-        real_time: args.realtime.iter().cloned().collect(),
+        real_time: {
+            let all = args.realtime.iter();
+            all.map(|it| (it.package.clone(), it.priority)).collect()
+        },
         disk_bytes: u64::from(args.disk) << 20,
     };
     bounds.announce(&framework)?;
@@ -173,6 +197,10 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
             answer_ns: nanoseconds(args.anr),
         },
         framework: framework.manifest()?,
+        real_time: {
+            let all = args.realtime.iter();
+            all.map(|it| (it.package.clone(), it.memory)).collect()
+        },
     };
     let host = Arc::new(JavaHost::new(
         args.framework.clone(),

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package takt.server;
 
+import android.app.ActivityThread;
 import android.os.IBinder;
 import android.os.RemoteException;
 import android.util.Log;
@@ -111,6 +112,15 @@ final class SystemLink extends IApp.Stub {
     @Override
     public void provided(String component, boolean isThere) {
         providers.hear(component, isThere);
+    }
+
+    /** Its main thread hears of it when its turn comes, as on Android. */
+    @Override
+    public void trim(int level) {
+        ActivityThread thread = ActivityThread.currentActivityThread();
+        if (thread != null) {
+            thread.getApplicationThread().scheduleTrimMemory(level);
+        }
     }
 
     /** The application is bound: the server may ask for its components from now on. */

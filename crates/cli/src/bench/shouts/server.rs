@@ -60,6 +60,7 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
             answer_ns: PATIENCE_NS,
         },
         framework: manifest(FRAMEWORK),
+        real_time: Default::default(),
     };
     let daemon = open(&options, Arc::new(host))?;
     let inside = daemon.inside();

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Memory: large pages and the signs of shortage.
 
+use ::system::pressure;
+
 use crate::doctor::finding::Finding;
 use crate::doctor::machine::Machine;
 
@@ -38,13 +40,6 @@ pub(super) fn huge_pages(machine: &Machine) -> Finding {
     }
 }
 
-/// Shortage of 70 ms within a second: the warning that is early enough to act on. The kernel takes
-/// the last byte for the text's end, whatever it is.
-const TRIGGER: &[u8] = b"some 70000 1000000\0";
-
-/// Without CAP_SYS_RESOURCE kernels take windows of whole 2 s alone, or none.
-const TRIGGER_OF_ANYONE: &[u8] = b"some 140000 2000000\0";
-
 /// What the kernel says to triggers.
 enum Tried {
     Soon,
@@ -54,9 +49,9 @@ enum Tried {
 
 pub(super) fn pressure(machine: &Machine) -> Finding {
     const PATH: &str = "proc/pressure/memory";
-    let tried = || match machine.try_writing(PATH, TRIGGER) {
+    let tried = || match machine.try_writing(PATH, pressure::SOON) {
         Ok(()) => Tried::Soon,
-        Err(_) => match machine.try_writing(PATH, TRIGGER_OF_ANYONE) {
+        Err(_) => match machine.try_writing(PATH, pressure::LATE) {
             Ok(()) => Tried::Late,
             Err(error) => Tried::Refused(error),
         },
