@@ -15,11 +15,15 @@ use binder::{Call, CallError, Connection, Parcel, Process, Service, Side};
 use rt::clock::{Clock, Monotonic};
 use rt::policy::{Policy, Priority};
 use rt::sync::Event;
+use server::activities::Then;
 
 use crate::calls::{IApp, IAppProxy, IAppStub, ISystem, ISystemProxy, Receiver, Shout, Step, Wish};
 
 /// In which the server greets its process.
 const PATIENCE_NS: u64 = 20_000_000_000;
+
+/// `Service.START_NOT_STICKY`.
+const NOT_STICKY: i32 = 2;
 
 /// Why a process does not become one of the server's.
 #[derive(Debug, thiserror::Error)]
@@ -230,6 +234,43 @@ impl App {
         };
         let is_broadcast = |it: &Step| it.kind == ISystemProxy::STEP_BROADCAST;
         Ok(steps.into_iter().filter(is_broadcast).map(heard).collect())
+    }
+
+    /// Does what it is asked of activities and services, as one that has nothing to do in them; how
+    /// much that was.
+    ///
+    /// # Errors
+    ///
+    /// The server is gone.
+    pub fn oblige(&self) -> Answer<usize> {
+        let steps = self.system.steps()?;
+        for step in &steps {
+            let number = |index: usize| step.numbers.get(index).copied().unwrap_or(0);
+            match step.kind {
+                ISystemProxy::STEP_ACTIVITY => self.visit(number(0), number(5))?,
+                ISystemProxy::STEP_SERVICE => {
+                    let is_start = number(1) == i64::from(ISystemProxy::START);
+                    let start = i32::try_from(number(2)).unwrap_or(0);
+                    let start = if is_start { start } else { 0 };
+                    self.system.service_done(number(0), start, NOT_STICKY)?;
+                }
+                _ => {}
+            }
+        }
+        Ok(steps.len())
+    }
+
+    fn visit(&self, activity: i64, then: i64) -> Answer<()> {
+        let is = |it: Then| it as i64 == then;
+        match () {
+            () if is(Then::Resume) => {
+                self.system.tell(ISystemProxy::RESUMED, activity)?;
+                self.system.tell(ISystemProxy::IDLE, activity)
+            }
+            () if is(Then::Pause) => self.system.tell(ISystemProxy::PAUSED, activity),
+            () if is(Then::Stop) => self.system.stopped(activity, &Wish::default()),
+            () => Ok(()),
+        }
     }
 
     /// Waits until there may be something to fetch; false if there was nothing until then.

@@ -72,6 +72,9 @@ pub struct Options {
     pub socket: PathBuf,
     /// How long processes have.
     pub limits: Limits,
+    /// Whether it ends processes for memory, and tells the kernel their order: not in an experiment
+    /// that shows what becomes of them else.
+    pub keeps_memory: bool,
     /// Packages that a person has named as real-time ones, and what that person says of the memory
     /// that each has; else its manifest does.
     pub real_time: BTreeMap<String, Option<u64>>,
@@ -289,7 +292,10 @@ pub fn open(options: &Options, host: Arc<dyn Host>) -> Result<Daemon, SystemErro
     });
     let alarms = crate::alarms::begin(&shared);
     let alarms = alarms.map_err(|it| SystemError::Machine(it.to_string()))?;
-    crate::memory::begin(&shared).map_err(|it| SystemError::Machine(it.to_string()))?;
+    if options.keeps_memory {
+        let kept = crate::memory::begin(&shared);
+        kept.map_err(|it| SystemError::Machine(it.to_string()))?;
+    }
     let root = shared.binder.add(ISystemStub(Agent(Arc::clone(&shared))));
     shared.binder.set_root(Some(root));
     for (fd, number, hearing) in [
@@ -424,6 +430,7 @@ impl Daemon {
                 let heard = self
                     .bells
                     .add(template.socket(), TEMPLATE, Hearing::WhileReadable);
+                crate::memory::place_template(template.id());
                 self.template = Some(template);
                 if let Err(error) = heard {
                     self.end_template(&error.to_string());

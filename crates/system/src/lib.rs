@@ -38,4 +38,5 @@ pub use inside::Inside;
 pub use server::processes::Limits;
 
 pub use daemon::{App, Daemon, Grants, Host, Options, Prepared, SystemError, open};
+pub use memory::left as memory_left;
 pub use template::Entry;

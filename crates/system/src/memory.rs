@@ -35,6 +35,30 @@ const PRIORITY: Priority = Priority::new(1).expect("1 to 99");
 /// Of one shortage: each turn ends a process, or is the last.
 const ENDS_MAX: usize = server::processes::PROCESSES_MAX;
 
+/// The server's own `oom_score_adj`: it ends after the last real-time process.
+const OWN_ORDER: i32 = -950;
+/// The template's: what it is for goes on without it, more slowly.
+const TEMPLATE_ORDER: i32 = 50;
+
+/// A template is there: it does not have the server's place.
+pub(crate) fn place_template(pid: u32) {
+    // It is ours and has not been waited for.
+    let _ = std::fs::write(order_of(pid), TEMPLATE_ORDER.to_string());
+}
+
+fn order_of(pid: u32) -> String {
+    format!("/proc/{pid}/oom_score_adj")
+}
+
+/// Unless it is low enough: whoever has started the server may have given it a place.
+fn lower(pid: u32, order: i32) -> io::Result<()> {
+    let now = std::fs::read_to_string(order_of(pid))?;
+    match now.trim().parse::<i32>() {
+        Ok(now) if now <= order => Ok(()),
+        _ => std::fs::write(order_of(pid), order.to_string()),
+    }
+}
+
 /// Keeps watch until the program's end. Says what the kernel refuses.
 pub(crate) fn begin(shared: &Arc<Shared>) -> Result<(), SpawnError> {
     let trigger = Trigger::set();
@@ -44,6 +68,9 @@ pub(crate) fn begin(shared: &Arc<Shared>) -> Result<(), SpawnError> {
              processes then, in the same order"
         );
     }
+    // Its applications end with it, the real-time ones as well. Where it may not, it has the place
+    // that it was started with, which is before all applications that are none.
+    let _ = lower(std::process::id(), OWN_ORDER);
     let (shared, trigger) = (Arc::clone(shared), trigger.ok());
     let builder = Builder::new("memory").policy(Policy::ordinary());
     builder.spawn(move || watch(&shared, trigger)).map(drop)
@@ -136,7 +163,7 @@ fn has_memory(pid: i32) -> bool {
 }
 
 /// As the kernel reckons; none where it does not.
-pub(crate) fn left() -> Option<Left> {
+pub fn left() -> Option<Left> {
     let text = std::fs::read_to_string("/proc/meminfo").ok()?;
     let bytes = |name: &str| {
         let line = text.lines().find_map(|it| it.strip_prefix(name))?;
@@ -184,7 +211,7 @@ impl Orders {
 
 /// The file is opened before the process is looked at: so it is not another's of the same number.
 fn tell_order(shared: &Shared, process: ProcessId, pid: i32, order: i32) -> io::Result<()> {
-    let path = format!("/proc/{pid}/oom_score_adj");
+    let path = order_of(pid.unsigned_abs());
     let mut file = File::options().write(true).open(path)?;
     let is_it = shared.with(|it| it.running.get(&process).is_some_and(|it| it.is_alive()));
     match is_it {

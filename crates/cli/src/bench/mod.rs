@@ -14,6 +14,7 @@ mod intents;
 mod ipc;
 mod java;
 mod mixed;
+mod oom;
 mod rpc;
 mod scale;
 mod sched;
@@ -48,6 +49,13 @@ enum Experiment {
     Ipc(ipc::Args),
     Java(java::Args),
     Mixed(mixed::Args),
+    Oom(oom::Args),
+    /// A process of the experiment on memory
+    #[command(hide = true)]
+    OomApp(oom::app::Args),
+    /// The server of the experiment on memory
+    #[command(hide = true)]
+    OomServer(oom::server::Args),
     Rpc(rpc::Args),
     RpcScale(scale::Args),
     Sched(sched::Args),
@@ -88,6 +96,9 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
         Experiment::Ipc(args) => ipc::run(args),
         Experiment::Java(args) => java::run(args),
         Experiment::Mixed(args) => mixed::run(args),
+        Experiment::Oom(args) => oom::run(args),
+        Experiment::OomApp(args) => oom::app::run(args),
+        Experiment::OomServer(args) => oom::server::run(args),
         Experiment::Rpc(args) => rpc::run(args),
         Experiment::RpcScale(args) => scale::run(args),
         Experiment::Sched(args) => sched::run(args),

@@ -201,6 +201,7 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
             let all = args.realtime.iter();
             all.map(|it| (it.package.clone(), it.memory)).collect()
         },
+        keeps_memory: true,
     };
     let host = Arc::new(JavaHost::new(
         args.framework.clone(),

@@ -61,6 +61,7 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
         },
         framework: manifest(FRAMEWORK),
         real_time: Default::default(),
+        keeps_memory: true,
     };
     let daemon = open(&options, Arc::new(host))?;
     let inside = daemon.inside();
