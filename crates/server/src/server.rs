@@ -392,7 +392,8 @@ impl Server {
     pub(crate) fn end_process(&mut self, process: ProcessId, why: EndReason, now: u64) {
         self.effects.push(Effect::EndProcess { process, why });
         let how = match why {
-            EndReason::StartLate | EndReason::NotAnswering => Death::Fault,
+            // No fault of its own; but what starts again at once takes the same memory again.
+            EndReason::StartLate | EndReason::NotAnswering | EndReason::Memory => Death::Fault,
             _ => Death::Asked,
         };
         self.died(process, how, now);

@@ -294,7 +294,7 @@ fn each_hears_once_of_a_shortage_and_again_when_it_is_worse_or_stays() {
     assert_eq!(world.trims(LOW), [(cached, 60), (rt, 10)]);
 }
 
-/// It is no fault of its own: it does not wait longer than its service does.
+/// As what has failed: later each time, or the same memory would be taken again at once.
 #[test]
 fn what_ends_for_memory_starts_again_by_the_usual_rules() {
     let mut world = World::new();
@@ -310,7 +310,11 @@ fn what_ends_for_memory_starts_again_by_the_usual_rules() {
         uid: world.uid("p.1"),
         name: "p.1".to_owned(),
     };
-    assert_eq!(world.server.processes.faults(&key), 0);
+    assert_eq!(world.server.processes.faults(&key), 1);
+    // Who wants it waits for that, whoever it is.
+    world.now += 1;
+    world.start_service("p.1");
+    assert_eq!(world.order(), [], "it waits, and has no memory");
     const { assert!(RESTART_NS_MIN == BACK_OFF_NS_MIN) };
     world.now += RESTART_NS_MIN;
     world.server.tick(world.now);

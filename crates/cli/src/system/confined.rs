@@ -23,6 +23,7 @@ use sandbox::{
 
 use server::memory::Importance;
 
+use super::groups::Groups;
 use crate::framework::Framework;
 use crate::java;
 use crate::jdk::Jdk;
@@ -30,7 +31,7 @@ use crate::run::confined::{INTERNET, OPEN_FILES_MAX, Sandbox, tell_missing};
 
 /// Processes and threads of a package: several times what a large one has, and a thirtieth of what
 /// a small machine has.
-const TASKS_MAX: u64 = 1_024;
+pub(super) const TASKS_MAX: u64 = 1_024;
 /// Folders in folders of a package's data.
 const DEPTH_MAX: usize = 128;
 /// Until it has started, an application is as one in front: the server says more when it is there.
@@ -80,6 +81,8 @@ pub(super) struct Bounds {
     pub(super) real_time: BTreeMap<String, u8>,
     /// What each package may keep on disk.
     pub(super) disk_bytes: u64,
+    /// What real-time packages have their memory by.
+    pub(super) groups: Groups,
 }
 
 impl Bounds {
@@ -135,7 +138,13 @@ impl Bounds {
         };
         let places = places(framework)?;
         let user = user_of(app.process.uid, &places, &self.state);
-        let spec = self.spec(places, user, Some(app));
+        let mut spec = self.spec(places, user, Some(app));
+        if let Some(bytes) = app.memory {
+            match self.groups.of(&app.manifest.package, bytes) {
+                Ok(group) => spec.group = Some(group),
+                Err(why) => spec.lacks.push((Bound::Memory, why)),
+            }
+        }
         let mut made = Confinement::prepare(&spec, strictness)
             .context("refused: it cannot be confined (--sandbox)")?;
         let own = spec

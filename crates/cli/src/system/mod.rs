@@ -11,6 +11,7 @@ pub(crate) mod adb;
 pub(crate) mod am;
 pub(crate) mod app;
 mod confined;
+mod groups;
 mod host;
 mod show;
 mod speech;
@@ -27,6 +28,7 @@ use rt::policy::Priority;
 use server::memory::parse_size;
 
 use self::confined::{Bounds, SCRATCH};
+use self::groups::Groups;
 use self::host::JavaHost;
 use self::speech::Speech;
 use crate::framework::Framework;
@@ -71,6 +73,10 @@ pub(crate) struct Args {
     /// one of both must say it
     #[arg(long, value_name = "PACKAGE=PRIORITY[:SIZE]", value_parser = grant)]
     realtime: Vec<RealTime>,
+    /// The control group (cgroup v2) that those of real-time packages are made in, such as `/takt`,
+    /// without processes; if none is given, the server's own if it is alone there
+    #[arg(long, value_name = "GROUP")]
+    group: Option<String>,
     /// An option of each application's machine, as `takt java` takes it: -Xmx256m; given once for
     /// each
     #[arg(long, value_name = "OPTION", allow_hyphen_values = true)]
@@ -187,6 +193,7 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
             all.map(|it| (it.package.clone(), it.priority)).collect()
         },
         disk_bytes: u64::from(args.disk) << 20,
+        groups: Groups::at(args.group.as_deref()),
     };
     bounds.announce(&framework)?;
     let options = Options {
