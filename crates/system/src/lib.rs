@@ -9,7 +9,7 @@
 //! - [`bridge`]: the same commands for Android's `adb`, on a port of this machine.
 //! - `disk`, `logs`: packages, and lines of logs; `remains` and `sweeps`: what a package leaves
 //!   running.
-//! - `memory`: who ends when it runs short, and [`pressure`], by which the kernel says that it does.
+//! - `memory`: who ends when it runs short; [`pressure`]: the kernel says that it does.
 //! - [`Inside`]: a server for experiments.
 #![forbid(unsafe_code)]
 

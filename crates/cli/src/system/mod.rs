@@ -77,6 +77,10 @@ pub(crate) struct Args {
     /// without processes; if none is given, the server's own if it is alone there
     #[arg(long, value_name = "GROUP")]
     group: Option<String>,
+    /// The most that each application's heap may take, such as 256M; 2G if it is not said. Of a
+    /// real-time package it is at most half of what that declares by `takt.memory`
+    #[arg(long, value_name = "SIZE", value_parser = heap)]
+    heap: Option<u64>,
     /// An option of each application's machine, as `takt java` takes it: -Xmx256m; given once for
     /// each
     #[arg(long, value_name = "OPTION", allow_hyphen_values = true)]
@@ -95,6 +99,14 @@ fn disk(text: &str) -> Result<u32> {
     // The kernel takes nought for no limit.
     anyhow::ensure!(size > 0, "more than nothing is wanted");
     Ok(size)
+}
+
+/// Below that no application starts.
+const HEAP_BYTES_MIN: u64 = 16 << 20;
+
+fn heap(text: &str) -> Result<u64, String> {
+    let size = parse_size(text).filter(|it| *it >= HEAP_BYTES_MIN);
+    size.ok_or_else(|| "a size of at least 16M is wanted, such as 256M or 1G".to_owned())
 }
 
 /// A real-time package.
@@ -212,7 +224,7 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     };
     let host = Arc::new(JavaHost::new(
         args.framework.clone(),
-        args.java_option.clone(),
+        (args.heap, args.java_option.clone()),
         args.anr,
         bounds,
         // Options are for programs: a template's machine is the usual one.

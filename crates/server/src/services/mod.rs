@@ -19,6 +19,8 @@ use crate::{ConnectionId, Cx, Effect, Payload, ProcessId, ProcessKey, Question, 
 pub const SERVICES_MAX: usize = 256;
 /// Connections at once.
 pub const CONNECTIONS_MAX: usize = 1_024;
+/// Of all processes of one user: four users would have to conspire.
+pub const CONNECTIONS_PER_USER_MAX: usize = 256;
 /// Starts of one service that are not done yet.
 pub const STARTS_MAX: usize = 128;
 /// Different intents that one service is bound by.

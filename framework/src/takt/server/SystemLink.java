@@ -2,6 +2,7 @@
 package takt.server;
 
 import android.app.ActivityThread;
+import android.app.IApplicationThread;
 import android.os.IBinder;
 import android.os.RemoteException;
 import android.util.Log;
@@ -116,10 +117,11 @@ final class SystemLink extends IApp.Stub {
 
     /** Its main thread hears of it when its turn comes, as on Android. */
     @Override
-    public void trim(int level) {
+    public void trim(int level) throws RemoteException {
         ActivityThread thread = ActivityThread.currentActivityThread();
         if (thread != null) {
-            thread.getApplicationThread().scheduleTrimMemory(level);
+            IApplicationThread application = thread.getApplicationThread();
+            application.scheduleTrimMemory(level);
         }
     }
 

@@ -71,7 +71,7 @@ fn live(args: &Args) -> Result<()> {
         let builder = Builder::new("real time").policy(Policy::Fifo(PRIORITY));
         builder.spawn(move || {
             let _lock = lock;
-            take(&name, count)
+            take(&name, count);
         })?;
     } else {
         let builder = Builder::new("ordinary").policy(Policy::ordinary());

@@ -3,7 +3,7 @@
 
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::process::{Child, Command, Stdio};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, sync_channel};
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail, ensure};
@@ -18,6 +18,8 @@ const NEVER: &str = "-1000";
 const PAGE_BYTES: usize = 4 << 10;
 /// For one application to take its memory, or to end.
 const PATIENCE: Duration = Duration::from_secs(60);
+/// Lines that wait to be read: some for each application.
+const SAID_MAX: usize = 64;
 /// Nothing happens any more.
 const CALM: Duration = Duration::from_millis(1500);
 
@@ -127,7 +129,7 @@ pub(crate) fn trial(plan: &Plan) -> Result<Found> {
 fn converse(child: &mut Child, plan: &Plan) -> Result<Found> {
     let mut input = child.stdin.take().context("it has an input")?;
     let output = child.stdout.take().context("it has an output")?;
-    let (sender, heard) = channel();
+    let (sender, heard) = sync_channel(SAID_MAX);
     let listen = move || {
         for line in BufReader::new(output).lines() {
             let said = line.map(|it| serde_json::from_str::<Said>(&it));
