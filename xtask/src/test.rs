@@ -134,7 +134,14 @@ fn sandbox_in_lab() -> Result<()> {
             .args(["ext4", "crc32c_generic", "loop", "quota_v2"].map(|it| format!("--module={it}")))
             .arg("--")
             .arg(program)
-            .args(["group", "quota", "report", "lent", "local_sockets"]),
+            .args([
+                "group",
+                "ends_last",
+                "quota",
+                "report",
+                "lent",
+                "local_sockets",
+            ]),
     )
 }
 

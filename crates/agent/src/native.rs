@@ -7,17 +7,23 @@
 
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
+use std::sync::atomic::AtomicI32;
+use std::sync::atomic::Ordering::{Acquire, Release};
 
 use binder::stub::{Answer, Failure};
 use binder::{Binder, Call, CallError, Connection, Parcel, Process, Service, Side};
 use rt::clock::{Clock, Monotonic};
 use rt::policy::{Policy, Priority};
 use rt::sync::Event;
+use server::activities::Then;
 
 use crate::calls::{IApp, IAppProxy, IAppStub, ISystem, ISystemProxy, Receiver, Shout, Step, Wish};
 
 /// In which the server greets its process.
 const PATIENCE_NS: u64 = 20_000_000_000;
+
+/// `Service.START_NOT_STICKY`.
+const NOT_STICKY: i32 = 2;
 
 /// Why a process does not become one of the server's.
 #[derive(Debug, thiserror::Error)]
@@ -79,12 +85,14 @@ pub struct Heard {
 pub struct App {
     system: ISystemProxy,
     news: Arc<[Event; 2]>,
+    /// What it was asked to give up last.
+    trim: Arc<AtomicI32>,
     _connection: Connection,
     _process: Process,
 }
 
 /// What the server calls when there is something to fetch: it only says so.
-struct Ear(Arc<[Event; 2]>, Class);
+struct Ear(Arc<[Event; 2]>, Class, Arc<AtomicI32>);
 
 /// Hears how urgent what waits is.
 struct Hurried<F>(F);
@@ -105,6 +113,12 @@ impl IApp for Ear {
     fn provided(&self, _component: &str, _is_there: bool) -> Answer<()> {
         Ok(())
     }
+
+    fn trim(&self, level: i32) -> Answer<()> {
+        // Pairs with Acquire in `App::trim_level`.
+        self.2.store(level, Release);
+        Ok(())
+    }
 }
 
 impl<F: Fn(i32) + Send + Sync + 'static> IApp for Hurried<F> {
@@ -118,6 +132,10 @@ impl<F: Fn(i32) + Send + Sync + 'static> IApp for Hurried<F> {
     }
 
     fn provided(&self, _component: &str, _is_there: bool) -> Answer<()> {
+        Ok(())
+    }
+
+    fn trim(&self, _level: i32) -> Answer<()> {
         Ok(())
     }
 }
@@ -174,8 +192,9 @@ impl App {
         let root = connection.root().map_err(Failure::from)?;
         let system = ISystemProxy(root.ok_or(JoinError::Root)?);
         let news = Arc::new([Event::new(), Event::new()]);
+        let trim = Arc::new(AtomicI32::new(0));
         let ear = |class| {
-            let node = Brief(IAppStub(Ear(Arc::clone(&news), class)));
+            let node = Brief(IAppStub(Ear(Arc::clone(&news), class, Arc::clone(&trim))));
             IAppProxy(process.add(node))
         };
         system.attach(&ear(Class::Ordinary))?;
@@ -185,6 +204,7 @@ impl App {
         Ok(Self {
             system,
             news,
+            trim,
             _connection: connection,
             _process: process,
         })
@@ -202,6 +222,12 @@ impl App {
             actions: vec![action.to_owned()],
             ..Receiver::default()
         })
+    }
+
+    /// `ComponentCallbacks2.TRIM_MEMORY_…` that it was told last; nought if nothing.
+    pub fn trim_level(&self) -> i32 {
+        // Pairs with Release in `Ear::trim`.
+        self.trim.load(Acquire)
     }
 
     /// Has it no more.
@@ -249,6 +275,43 @@ impl App {
         };
         let is_broadcast = |it: &Step| it.kind == ISystemProxy::STEP_BROADCAST;
         Ok(steps.into_iter().filter(is_broadcast).map(heard).collect())
+    }
+
+    /// Does what it is asked of activities and services, as one that has nothing to do in them; how
+    /// much that was.
+    ///
+    /// # Errors
+    ///
+    /// The server is gone.
+    pub fn oblige(&self) -> Answer<usize> {
+        let steps = self.system.steps()?;
+        for step in &steps {
+            let number = |index: usize| step.numbers.get(index).copied().unwrap_or(0);
+            match step.kind {
+                ISystemProxy::STEP_ACTIVITY => self.visit(number(0), number(5))?,
+                ISystemProxy::STEP_SERVICE => {
+                    let is_start = number(1) == i64::from(ISystemProxy::START);
+                    let start = i32::try_from(number(2)).unwrap_or(0);
+                    let start = if is_start { start } else { 0 };
+                    self.system.service_done(number(0), start, NOT_STICKY)?;
+                }
+                _ => {}
+            }
+        }
+        Ok(steps.len())
+    }
+
+    fn visit(&self, activity: i64, then: i64) -> Answer<()> {
+        let is = |it: Then| it as i64 == then;
+        match () {
+            () if is(Then::Resume) => {
+                self.system.tell(ISystemProxy::RESUMED, activity)?;
+                self.system.tell(ISystemProxy::IDLE, activity)
+            }
+            () if is(Then::Pause) => self.system.tell(ISystemProxy::PAUSED, activity),
+            () if is(Then::Stop) => self.system.stopped(activity, &Wish::default()),
+            () => Ok(()),
+        }
     }
 
     /// Waits until there may be something to fetch; false if there was nothing until then.

@@ -490,6 +490,10 @@ mod tests {
         fn provided(&self, _component: &str, _is_there: bool) -> binder::stub::Answer<()> {
             Ok(())
         }
+
+        fn trim(&self, _level: i32) -> binder::stub::Answer<()> {
+            Ok(())
+        }
     }
 
     #[test]

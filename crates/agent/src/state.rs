@@ -107,6 +107,8 @@ pub struct State {
     pub lost: u64,
     /// The processors are to be held at another level, or at none.
     is_frequency_due: bool,
+    /// How often something has happened by which a process may be needed more or less.
+    pub moves: u64,
     /// What was ended by force, for a log: the kernel's number, and why.
     pub ended: Vec<(i32, EndReason)>,
 }
@@ -192,7 +194,18 @@ impl State {
         }
     }
 
+    /// A process is to give up memory. It hears beside its steps: it may not fetch these for long.
+    fn trim(&self, process: ProcessId, level: i32) {
+        if let Some(app) = self.running.get(&process).and_then(|it| it.app.as_ref()) {
+            // One that has just ended has given up all.
+            let _ = app.trim(level);
+        }
+    }
+
     fn carry_out(&mut self, effect: Effect, now: u64) {
+        if may_reorder(&effect) {
+            self.moves += 1;
+        }
         match effect {
             Effect::StartProcess {
                 process,
@@ -227,6 +240,7 @@ impl State {
                 outcome,
             } => self.tell_result(process, (number, standing), payload, outcome),
             Effect::Frequency => self.is_frequency_due = true,
+            Effect::Trim { process, level } => self.trim(process, level),
             // There is no launcher.
             Effect::Home => {}
         }
@@ -246,6 +260,7 @@ impl State {
             | EndReason::NotAnswering
             | EndReason::ProviderDied
             | EndReason::Switched
+            | EndReason::Memory
             | EndReason::Unknown => self.send_again(left, now),
         }
     }
@@ -535,6 +550,7 @@ impl State {
         if !running.steps.is_empty() {
             running.tell();
         }
+        self.moves += 1;
         self.server.attached(process, pid, now);
     }
 
@@ -559,6 +575,7 @@ impl State {
         self.senders.forget(process);
         self.published.retain(|_, (home, _)| *home != process);
         self.connected.retain(|_, (client, ..)| *client != process);
+        self.moves += 1;
         self.server.died(process, how, now);
         self.send_again(left, now);
     }
@@ -657,7 +674,24 @@ impl State {
     }
 }
 
+/// Whether somebody may be needed more or less than before.
+fn may_reorder(effect: &Effect) -> bool {
+    match effect {
+        // One without order holds nobody: a storm of them changes nothing.
+        Effect::Broadcast { delivery, .. } => delivery.ordered.is_some(),
+        Effect::Trim { .. } | Effect::WakeAt(_) | Effect::Home | Effect::BroadcastResult { .. } => {
+            false
+        }
+        _ => true,
+    }
+}
+
 impl Running {
+    /// Whether it has not ended, by the kernel's word of this moment.
+    pub fn is_alive(&self) -> bool {
+        !self.pidfd.has_ended()
+    }
+
     fn kill(&self) {
         // One that has just ended is no fault.
         let _ = pidfd_send_signal(&self.pidfd, Signal::KILL);

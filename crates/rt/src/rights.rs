@@ -9,6 +9,8 @@ pub enum Capability {
     SysNice,
     /// Any amount of locked memory.
     IpcLock,
+    /// Higher limits, and a later end when memory runs out.
+    SysResource,
 }
 
 impl Capability {
@@ -17,6 +19,7 @@ impl Capability {
         match self {
             Self::SysNice => "CAP_SYS_NICE",
             Self::IpcLock => "CAP_IPC_LOCK",
+            Self::SysResource => "CAP_SYS_RESOURCE",
         }
     }
 
@@ -25,6 +28,7 @@ impl Capability {
         let bit = match self {
             Self::SysNice => 23,
             Self::IpcLock => 14,
+            Self::SysResource => 24,
         };
         effective_set().is_some_and(|set| set & (1 << bit) != 0)
     }

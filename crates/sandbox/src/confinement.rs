@@ -81,8 +81,9 @@ impl Confinement {
         };
         for (step, errno) in made.trial().map_err(Error::Trial)?.into_iter().rev() {
             let steps = Arc::get_mut(&mut made.steps).expect("the trial's child is gone");
-            for bound in steps.remove(step).bounds() {
-                made.report.lose(*bound, &errno.to_string());
+            let step = steps.remove(step);
+            for bound in step.bounds() {
+                made.report.lose(*bound, &step.refusal(errno));
             }
         }
         // The trial's child asks nobody any more.

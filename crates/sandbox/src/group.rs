@@ -9,6 +9,9 @@ use std::path::{Path, PathBuf};
 /// Where systems mount cgroup v2.
 const ROOT: &str = "/sys/fs/cgroup";
 
+/// The group that a server moves to.
+const OWN: &str = "takt-server";
+
 /// Why there is no group.
 #[derive(Debug, thiserror::Error)]
 pub enum GroupError {
@@ -18,6 +21,11 @@ pub enum GroupError {
     /// The name leads out of its parent.
     #[error("'{0}' is no name of a group")]
     Name(String),
+    /// Groups can only be made where no process is.
+    #[error(
+        "other processes are in the control group {0}: groups are made where none is (--group)"
+    )]
+    Crowded(String),
     /// The kernel said no to one of its files.
     #[error("cannot write {path}: {source}")]
     Refused {
@@ -65,6 +73,8 @@ impl Group {
             let _ = std::fs::write(parent.join("cgroup.subtree_control"), controller);
         }
         let path = parent.join(name);
+        // One that somebody has left who was killed is empty.
+        let _ = std::fs::remove_dir(&path);
         std::fs::create_dir(&path).map_err(|source| GroupError::Refused {
             path: path.clone(),
             source,
@@ -94,6 +104,49 @@ impl Group {
             group.set("pids.max", tasks)?;
         }
         Ok(group)
+    }
+
+    /// Keeps so much memory for its processes: it is taken from them for nobody else.
+    pub fn reserve(&self, bytes: u64) -> Result<(), GroupError> {
+        self.set("memory.min", bytes)
+    }
+
+    /// The group of this process, as a place for others: the process moves to one of its own in it.
+    pub fn own_place() -> Result<String, GroupError> {
+        if !Self::is_offered() {
+            return Err(GroupError::NotThere);
+        }
+        let text = std::fs::read_to_string("/proc/self/cgroup").unwrap_or_default();
+        let own = text.lines().find_map(|it| it.strip_prefix("0::"));
+        let own = own.ok_or(GroupError::NotThere)?.to_owned();
+        if own == "/" {
+            return Ok(own);
+        }
+        let refused = |path: &Path, source| GroupError::Refused {
+            path: path.to_owned(),
+            source,
+        };
+        let place = Path::new(ROOT).join(own.trim_start_matches('/'));
+        let inner = place.join(OWN);
+        std::fs::create_dir(&inner)
+            .or_else(|it| match it.kind() {
+                io::ErrorKind::AlreadyExists => Ok(()),
+                _ => Err(it),
+            })
+            .map_err(|it| refused(&inner, it))?;
+        let move_to = |group: &Path| {
+            let members = group.join("cgroup.procs");
+            std::fs::write(&members, "0").map_err(|it| refused(&members, it))
+        };
+        move_to(&inner)?;
+        let left = std::fs::read_to_string(place.join("cgroup.procs"));
+        if left.is_ok_and(|it| it.is_empty()) {
+            return Ok(own);
+        }
+        move_to(&place)?;
+        // It was made for nothing, and is empty.
+        let _ = std::fs::remove_dir(&inner);
+        Err(GroupError::Crowded(own))
     }
 
     /// Where it lies.

@@ -2,6 +2,7 @@
 //! [`Spec`]: what an application may do. Without defaults: a forgotten field would be a hole.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use crate::disk::Disk;
 use crate::group::Group;
@@ -26,7 +27,7 @@ pub struct Spec {
     /// What it may use up.
     pub limits: Limits,
     /// Its control group (cgroup v2), if there is one.
-    pub group: Option<Group>,
+    pub group: Option<Arc<Group>>,
     /// What it may keep on disks; `None` asks for no bound.
     pub disk: Option<Disk>,
     /// What whoever made this knows to be missing, with the reason.

@@ -89,6 +89,16 @@ impl Step {
         }
     }
 
+    /// Why it fails, for a person.
+    pub(crate) fn refusal(&self, errno: Errno) -> String {
+        match self {
+            Self::KillOrder(order) if errno == Errno::ACCESS => {
+                format!("oom_score_adj {order} takes CAP_SYS_RESOURCE")
+            }
+            _ => errno.to_string(),
+        }
+    }
+
     /// What is told of a step that failed.
     pub(crate) fn failed(&self, errno: Errno) -> Error {
         let bound = self.bounds().first();

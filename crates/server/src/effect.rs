@@ -71,6 +71,13 @@ pub enum Effect {
         /// What the last receiver has left.
         outcome: Outcome,
     },
+    /// A process is to give up what it can do without.
+    Trim {
+        /// Which one.
+        process: ProcessId,
+        /// `ComponentCallbacks2.TRIM_MEMORY_…`.
+        level: i32,
+    },
     /// Call `tick` at this time, or later.
     WakeAt(u64),
     /// The processors are to be held at another level: `frequency.level()`.
@@ -96,6 +103,8 @@ pub enum EndReason {
     Unknown,
     /// A provider that it uses died.
     ProviderDied,
+    /// Memory has run short.
+    Memory,
 }
 
 /// What each room is given beside its own state.

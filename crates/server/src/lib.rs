@@ -10,6 +10,7 @@
 //! - [`Broadcasts`]: who gets one, whose turn it is, and what stays.
 //! - [`Frequency`]: at which level the processors are held, and for whom.
 //! - [`Grants`]: single addresses that others may reach.
+//! - [`Memory`]: who is needed how much, and who ends when memory runs short.
 //! - [`Notices`]: notifications, and how long each stays.
 //! - [`PendingIntents`]: intents that others send in a package's name.
 //! - [`Server`]: all of them, so that no record outlives its package or process.
@@ -25,6 +26,7 @@ mod effect;
 pub mod frequency;
 pub mod grants;
 mod id;
+pub mod memory;
 pub mod notices;
 pub mod packages;
 pub mod pending;
@@ -44,6 +46,7 @@ pub use id::{
     ActivityId, BroadcastId, ConnectionId, Payload, PendingId, ProcessId, ProcessKey, ServiceId,
     TaskId,
 };
+pub use memory::Memory;
 pub use notices::Notices;
 pub use packages::Packages;
 pub use pending::PendingIntents;

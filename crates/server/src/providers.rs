@@ -172,6 +172,14 @@ impl Providers {
         ending
     }
 
+    /// Who holds a provider fast or waits for one, and the process that it is in.
+    pub(crate) fn ties(&self) -> impl Iterator<Item = (ProcessId, ProcessId)> + '_ {
+        self.all.values().flat_map(|it| {
+            let clients = it.clients.keys().chain(&it.waiting);
+            clients.map(|client| (*client, it.process))
+        })
+    }
+
     /// How many somebody has asked for.
     pub fn len(&self) -> usize {
         self.all.len()

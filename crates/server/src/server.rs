@@ -10,6 +10,7 @@ use intent::{Component, Intent};
 use crate::activities::{Home, Refused, Start, Started};
 use crate::frequency::{Level, LockError};
 use crate::grants::{Address, GrantRefused, Owner};
+use crate::memory::MemoryError;
 use crate::notices::Notices;
 use crate::packages::{
     Best, Candidate, Denied, Enabled, Found, InstallError, Installed, Kind, MATCH_DEFAULT_ONLY,
@@ -19,7 +20,7 @@ use crate::providers::{Acquired, Hold};
 use crate::services::{ServiceDeclaration, StartKind};
 use crate::{
     Activities, ActivityId, Broadcasts, ConnectionId, Cx, Death, Effect, EndReason, Frequency,
-    Grants, Packages, Payload, PendingIntents, ProcessId, ProcessKey, Processes, Providers,
+    Grants, Memory, Packages, Payload, PendingIntents, ProcessId, ProcessKey, Processes, Providers,
     Services,
 };
 
@@ -88,6 +89,8 @@ pub struct Server {
     pub notices: Notices,
     /// What the processors run at.
     pub frequency: Frequency,
+    /// Who is needed how much.
+    pub memory: Memory,
     pub(crate) effects: Vec<Effect>,
 }
 
@@ -104,6 +107,7 @@ impl Default for Server {
             grants: Grants::default(),
             notices: Notices::default(),
             frequency: Frequency::default(),
+            memory: Memory::default(),
             effects: Vec::new(),
         }
     }
@@ -133,11 +137,22 @@ impl Server {
     /// [`InstallError`]; then nothing has changed.
     pub fn install(&mut self, candidate: Candidate, now: u64) -> Result<Installed, InstallError> {
         let name = candidate.manifest.package.clone();
+        self.admit_memory(&candidate.manifest)?;
         let installed = self.packages.install(candidate)?;
         if matches!(installed, Installed::Replaced(_)) {
             self.end_package(&name, EndReason::PackageGone, now);
         }
         Ok(installed)
+    }
+
+    /// Whether a real-time package's memory is there, beside what others have.
+    ///
+    /// # Errors
+    ///
+    /// [`MemoryError`]
+    pub fn admit_memory(&self, manifest: &apk::Manifest) -> Result<(), MemoryError> {
+        let others = self.packages.iter().map(|it| &it.manifest);
+        self.memory.claims.admit(manifest, others)
     }
 
     /// Takes a package away, with all that runs of it.
@@ -390,16 +405,18 @@ impl Server {
             going.extend(self.providers.process_died(id, &mut cx));
             self.services.process_died(id, &mut cx);
             self.notices.process_died(id);
+            self.memory.process_died(id);
             self.activities.process_died(id, &mut cx);
             self.frequency.process_died(id, &mut self.effects);
             self.broadcasts_without(id, now);
         }
     }
 
-    fn end_process(&mut self, process: ProcessId, why: EndReason, now: u64) {
+    pub(crate) fn end_process(&mut self, process: ProcessId, why: EndReason, now: u64) {
         self.effects.push(Effect::EndProcess { process, why });
         let how = match why {
-            EndReason::StartLate | EndReason::NotAnswering => Death::Fault,
+            // No fault of its own; but what starts again at once takes the same memory again.
+            EndReason::StartLate | EndReason::NotAnswering | EndReason::Memory => Death::Fault,
             _ => Death::Asked,
         };
         self.died(process, how, now);
@@ -444,6 +461,7 @@ impl Server {
         self.grants.assert_consistent();
         self.notices.assert_consistent();
         self.frequency.assert_consistent(&self.processes);
+        self.memory.assert_consistent(&self.processes);
         self.broadcasts.assert_consistent(&self.processes);
         let is_installed = |name: &str| self.packages.get(name).is_some();
         for (id, it) in self.processes.iter() {

@@ -30,10 +30,11 @@ use rt::sync::PiMutex;
 use rt::sys::Errno;
 use rt::thread::Builder;
 use rustix::process::{Resource, getrlimit, setrlimit};
+use server::memory::{Claims, MemoryError};
 use server::packages::{InstallError, Settings};
 use server::processes::Limits;
 use server::store::{Store, StoreError};
-use server::{Death, ProcessId, ProcessKey};
+use server::{Death, ProcessId, ProcessKey, Server};
 use timer::AlarmClock;
 
 use crate::disk::RealDisk;
@@ -72,6 +73,12 @@ pub struct Options {
     pub socket: PathBuf,
     /// How long processes have.
     pub limits: Limits,
+    /// Whether it ends processes for memory, and tells the kernel their order: not in an experiment
+    /// that shows what becomes of them else.
+    pub keeps_memory: bool,
+    /// Packages that a person has named as real-time ones, and what that person says of the memory
+    /// that each has; else its manifest does.
+    pub real_time: BTreeMap<String, Option<u64>>,
     /// What the framework's own package declares.
     pub framework: apk::Manifest,
     /// What real-time tasks of packages are judged by.
@@ -92,6 +99,8 @@ pub struct App<'a> {
     pub libraries: PathBuf,
     /// Its place for data.
     pub data: PathBuf,
+    /// What it may have of the machine's memory; none if it is an ordinary one.
+    pub memory: Option<u64>,
 }
 
 /// How packages are verified and processes made: an assembler's knowledge.
@@ -155,6 +164,9 @@ pub enum SystemError {
     /// A package that was installed is not what it was.
     #[error("{0} of {1} is not what was installed: {2}")]
     Package(String, PathBuf, String),
+    /// A real-time package's memory is not there.
+    #[error(transparent)]
+    Memory(#[from] MemoryError),
     /// No socket.
     #[error("cannot listen at {0}: {1}")]
     Socket(PathBuf, io::Error),
@@ -175,6 +187,8 @@ pub(crate) struct Shared {
     bell: Bell,
     pub(crate) machine: admission::Machine,
     pub(crate) frequencies: Frequencies,
+    /// Rings when a process may be needed more or less than before.
+    pub(crate) moved: Bell,
     pub(crate) binder: Process,
 }
 
@@ -187,9 +201,10 @@ impl Shared {
     /// One event: what it does, and what follows from it.
     pub(crate) fn with<T>(&self, event: impl FnOnce(&mut World) -> T) -> T {
         let mut world = self.world.lock();
-        let wake = world.next_wake();
+        let (wake, moves) = (world.next_wake(), world.moves);
         let outcome = event(&mut world);
         world.settle(Monotonic.now_ns());
+        let has_moved = world.moves != moves;
         let is_earlier = world
             .next_wake()
             .is_some_and(|it| wake.is_none_or(|was| it < was));
@@ -197,6 +212,9 @@ impl Shared {
         drop(world);
         if is_due {
             self.bell.ring();
+        }
+        if has_moved {
+            self.moved.ring();
         }
         outcome
     }
@@ -263,6 +281,7 @@ pub fn open(options: &Options, host: Arc<dyn Host>) -> Result<Daemon, SystemErro
     let (store, mut world) = restored(store, place)?;
     world.server.processes.limits = options.limits;
     world.server.packages.know_framework(&options.framework);
+    claim(&mut world.server, options.real_time.clone())?;
     let machine = |it: Errno| SystemError::Machine(it.to_string());
     let binder = Process::start(&binder::Options::new("system"));
     let binder = binder.map_err(|it| SystemError::Machine(it.to_string()))?;
@@ -279,10 +298,15 @@ pub fn open(options: &Options, host: Arc<dyn Host>) -> Result<Daemon, SystemErro
         bell: Bell::new().map_err(machine)?,
         machine: options.machine,
         frequencies: frequencies(),
+        moved: Bell::new().map_err(machine)?,
         binder,
     });
     let alarms = crate::alarms::begin(&shared);
     let alarms = alarms.map_err(|it| SystemError::Machine(it.to_string()))?;
+    if options.keeps_memory {
+        let kept = crate::memory::begin(&shared);
+        kept.map_err(|it| SystemError::Machine(it.to_string()))?;
+    }
     let root = shared.binder.add(ISystemStub(Agent(Arc::clone(&shared))));
     shared.binder.set_root(Some(root));
     for (fd, number, hearing) in [
@@ -315,6 +339,14 @@ fn frequencies() -> Frequencies {
         Err(error) => eprintln!("takt system: the frequency's limits: {error}"),
     }
     Frequencies::new(cpufreq)
+}
+
+/// Packages that are there must fit as those that come.
+fn claim(server: &mut Server, real_time: BTreeMap<String, Option<u64>>) -> Result<(), MemoryError> {
+    let machine = crate::memory::left().map_or(u64::MAX, |it| it.total);
+    server.memory.claims = Claims::new(machine, real_time);
+    let mut all = server.packages.iter();
+    all.try_for_each(|it| server.admit_memory(&it.manifest))
 }
 
 /// Shells begin with 1,024 files, and let programs raise that.
@@ -420,6 +452,7 @@ impl Daemon {
                 let heard = self
                     .bells
                     .add(template.socket(), TEMPLATE, Hearing::WhileReadable);
+                crate::memory::place_template(template.id());
                 self.template = Some(template);
                 if let Err(error) = heard {
                     self.end_template(&error.to_string());
@@ -511,10 +544,11 @@ impl Daemon {
 
     fn spawn(&mut self, start: &Start) -> Result<Kept, String> {
         let package = self.shared.with(|it| {
-            let package = it.server.packages.get(&start.package);
-            package.map(|it| (it.manifest.clone(), it.settings.clone()))
+            let package = it.server.packages.get(&start.package)?;
+            let memory = it.server.memory.claims.of(&package.manifest);
+            Some((package.manifest.clone(), package.settings.clone(), memory))
         });
-        let (manifest, settings) = package.ok_or("its package is gone")?;
+        let (manifest, settings, memory) = package.ok_or("its package is gone")?;
         let place = &self.shared.place;
         let prepared = self.shared.host.start(&App {
             manifest: &manifest,
@@ -523,6 +557,7 @@ impl Daemon {
             code: place.code(&settings.code),
             libraries: place.libraries(&settings.code),
             data: place.data(&settings.name),
+            memory: memory.map_err(|it| it.to_string())?,
         })?;
         let Prepared {
             command,

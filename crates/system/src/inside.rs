@@ -46,6 +46,38 @@ impl Inside {
         })
     }
 
+    /// Starts an activity, or a service, as a person does.
+    ///
+    /// # Errors
+    ///
+    /// Why not, in words.
+    pub fn start(&self, package: &str, class: &str, is_service: bool) -> Result<(), String> {
+        let intention = Intention {
+            component: Some((package.to_owned(), class.to_owned())),
+            ..Intention::default()
+        };
+        let request = match is_service {
+            true => Request::StartService(intention),
+            false => Request::StartActivity(intention),
+        };
+        verbs::carry_out(&self.0, request, None, |_| true).map(drop)
+    }
+
+    /// Packages with a process of the kernel's.
+    pub fn running(&self) -> Vec<String> {
+        self.0.with(|it| {
+            let all = it.server.processes.iter();
+            let own = all.filter(|(id, _)| it.running.contains_key(id));
+            own.map(|(_, its)| its.package.clone()).collect()
+        })
+    }
+
+    /// Whether the log of a package says this.
+    pub fn has_said(&self, package: &str, text: &str) -> bool {
+        let (lines, _) = self.0.with(|it| it.logs.since(0, Some(package)));
+        lines.iter().any(|it| it.text.contains(text))
+    }
+
     /// Sends a broadcast as a person does, to one receiver of a manifest: its process starts.
     ///
     /// # Errors

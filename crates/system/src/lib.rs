@@ -10,6 +10,7 @@
 //! - `disk`, `logs`: packages, and lines of logs; `remains` and `sweeps`: what a package leaves
 //!   running.
 //! - [`tasks`]: real-time tasks of manifests, and whether they fit.
+//! - `memory`: who ends when it runs short; [`pressure`]: the kernel says that it does.
 //! - [`Inside`]: a server for experiments.
 #![forbid(unsafe_code)]
 
@@ -21,6 +22,8 @@ mod disk;
 mod door;
 mod inside;
 mod logs;
+mod memory;
+pub mod pressure;
 pub mod protocol;
 mod remains;
 mod saver;
@@ -37,4 +40,5 @@ pub use inside::Inside;
 pub use server::processes::Limits;
 
 pub use daemon::{App, Daemon, Grants, Host, Options, Prepared, SystemError, open};
+pub use memory::left as memory_left;
 pub use template::Entry;

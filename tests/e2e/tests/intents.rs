@@ -73,8 +73,8 @@ fn heard(world: &World) -> String {
 #[test]
 fn an_urgent_broadcast_passes_an_ordinary_step_that_does_not_end() {
     let world = held(&[
-        "--realtime=org.example.hearing=60",
-        "--realtime=org.example.calling=40",
+        "--realtime=org.example.hearing=60:512M",
+        "--realtime=org.example.calling=40:512M",
     ]);
     for package in [HEARING, CALLING] {
         let row = world.process(package).expect("it runs");
@@ -87,7 +87,7 @@ fn an_urgent_broadcast_passes_an_ordinary_step_that_does_not_end() {
 /// Who may have no real-time threads fetches all by its ordinary one, the urgent first.
 #[test]
 fn without_real_time_an_urgent_broadcast_waits_for_the_step_and_goes_before_the_rest() {
-    let world = held(&["--realtime=org.example.calling=40"]);
+    let world = held(&["--realtime=org.example.calling=40:512M"]);
     std::fs::write(world.data(HEARING).join("end"), "").expect("it is there");
     let expected = "held, nothing came, urgent at 0, ordinary at 0";
     assert_eq!(heard(&world), expected);
@@ -111,7 +111,7 @@ fn channels(options: &[&str]) -> (World, String) {
 /// priority, or at its sender's.
 #[test]
 fn real_time_receivers_run_as_declared_and_their_channel_drops_the_least_urgent() {
-    let (world, said) = channels(&["--realtime=org.example.channels=60"]);
+    let (world, said) = channels(&["--realtime=org.example.channels=60:512M"]);
     let heard = "hold 35 at 30 cleaned 0, e 40 at 30 cleaned 1, b 30 at 30 cleaned 2";
     assert_eq!(said, format!("{heard}, f 20 at 20, g 40 at 40, end 7"));
     let log = world.log(CHANNELS, "Takt").join("\n");

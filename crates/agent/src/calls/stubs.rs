@@ -9,6 +9,8 @@ pub trait IApp: Send + Sync + 'static {
     fn hurry(&self, priority: i32) -> ::binder::stub::Answer<()>;
     /// Code 3: nobody waits.
     fn provided(&self, component: &str, is_there: bool) -> ::binder::stub::Answer<()>;
+    /// Code 4: nobody waits.
+    fn trim(&self, level: i32) -> ::binder::stub::Answer<()>;
 }
 
 /// Whoever does `takt.system.IApp`, here or in another process.
@@ -37,6 +39,12 @@ impl IApp for IAppProxy {
         aidl.write(&component)?;
         aidl.write(&is_there)?;
         aidl.send(&self.0, 3)
+    }
+
+    fn trim(&self, level: i32) -> ::binder::stub::Answer<()> {
+        let mut aidl = ::binder::stub::Outgoing::new(Self::DESCRIPTOR)?;
+        aidl.write(&level)?;
+        aidl.send(&self.0, 4)
     }
 }
 
@@ -99,6 +107,16 @@ impl<T: IApp> IAppStub<T> {
         IApp::provided(&self.0, &arg0, arg1)?;
         Ok(())
     }
+
+    fn serve_trim(
+        &self,
+        data: &mut ::binder::Parcel,
+        _reply: &mut ::binder::Parcel,
+    ) -> ::binder::stub::Answer<()> {
+        let arg0: i32 = ::binder::stub::Read::read(data)?;
+        IApp::trim(&self.0, arg0)?;
+        Ok(())
+    }
 }
 
 impl<T: IApp> ::binder::Service for IAppStub<T> {
@@ -117,6 +135,7 @@ impl<T: IApp> ::binder::Service for IAppStub<T> {
             1 => Self::serve_look,
             2 => Self::serve_hurry,
             3 => Self::serve_provided,
+            4 => Self::serve_trim,
             _ => return Err(::binder::CallError::UnknownTransaction),
         };
         let both = (data, reply);

@@ -15,6 +15,7 @@ mod intents;
 mod ipc;
 mod java;
 mod mixed;
+mod oom;
 mod rpc;
 mod scale;
 mod sched;
@@ -58,6 +59,13 @@ enum Experiment {
     Java(java::Args),
     LocalIntents(intents::local::Args),
     Mixed(mixed::Args),
+    Oom(oom::Args),
+    /// A process of the experiment on memory
+    #[command(hide = true)]
+    OomApp(oom::app::Args),
+    /// The server of the experiment on memory
+    #[command(hide = true)]
+    OomServer(oom::server::Args),
     Rpc(rpc::Args),
     RpcScale(scale::Args),
     Sched(sched::Args),
@@ -113,6 +121,9 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
         Experiment::Java(args) => java::run(args),
         Experiment::LocalIntents(args) => intents::local::run(args),
         Experiment::Mixed(args) => mixed::run(args),
+        Experiment::Oom(args) => oom::run(args),
+        Experiment::OomApp(args) => oom::app::run(args),
+        Experiment::OomServer(args) => oom::server::run(args),
         Experiment::Rpc(args) => rpc::run(args),
         Experiment::RpcScale(args) => scale::run(args),
         Experiment::Sched(args) => sched::run(args),

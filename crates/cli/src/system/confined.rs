@@ -21,6 +21,9 @@ use sandbox::{
     OtherProcesses, RealTime, Report, Spec, State,
 };
 
+use server::memory::Importance;
+
+use super::groups::Groups;
 use crate::framework::Framework;
 use crate::java;
 use crate::jdk::Jdk;
@@ -28,11 +31,11 @@ use crate::run::confined::{INTERNET, OPEN_FILES_MAX, Sandbox, tell_missing};
 
 /// Processes and threads of a package: several times what a large one has, and a thirtieth of what
 /// a small machine has.
-const TASKS_MAX: u64 = 1_024;
+pub(super) const TASKS_MAX: u64 = 1_024;
 /// Folders in folders of a package's data.
 const DEPTH_MAX: usize = 128;
-/// When memory runs out, an application ends before the server.
-const KILL_ORDER: i32 = 200;
+/// Until it has started, an application is as one in front: the server says more when it is there.
+const STARTING: Importance = Importance::Foreground;
 /// The rest of the server's environment is its user's.
 const ENVIRONMENT: [&str; 6] = [
     "PATH",
@@ -78,6 +81,8 @@ pub(super) struct Bounds {
     pub(super) real_time: BTreeMap<String, u8>,
     /// What each package may keep on disk.
     pub(super) disk_bytes: u64,
+    /// What real-time packages have their memory by.
+    pub(super) groups: Groups,
 }
 
 impl Bounds {
@@ -133,7 +138,13 @@ impl Bounds {
         };
         let places = places(framework)?;
         let user = user_of(app.process.uid, &places, &self.state);
-        let spec = self.spec(places, user, Some(app));
+        let mut spec = self.spec(places, user, Some(app));
+        if let Some(bytes) = app.memory {
+            match self.groups.of(&app.manifest.package, bytes) {
+                Ok(group) => spec.group = Some(group),
+                Err(why) => spec.lacks.push((Bound::Memory, why)),
+            }
+        }
         let mut made = Confinement::prepare(&spec, strictness)
             .context("refused: it cannot be confined (--sandbox)")?;
         let own = spec
@@ -180,6 +191,7 @@ impl Bounds {
         let permissions = app.map(|it| it.manifest.uses_permissions.as_slice());
         let has_internet = permissions.is_some_and(|all| all.iter().any(|it| it == INTERNET));
         let granted = app.and_then(|it| self.real_time.get(&it.manifest.package));
+        let importance = granted.map_or(STARTING, |_| Importance::RealTime);
         let lacks = user.as_ref().err();
         Spec {
             lacks: lacks
@@ -207,7 +219,7 @@ impl Bounds {
                 open_files: Some(OPEN_FILES_MAX),
                 locked_bytes: None,
                 real_time_us: None,
-                kill_order: Some(KILL_ORDER),
+                kill_order: Some(importance.kill_order()),
             },
             group: None,
             disk: Some(Disk {

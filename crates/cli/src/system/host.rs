@@ -27,6 +27,8 @@ pub(super) struct JavaHost {
     /// This program, whose child is `takt app`.
     own: PathBuf,
     framework: Option<PathBuf>,
+    /// The most that each heap may take, if that is not the machine's own bound.
+    heap: Option<u64>,
     /// Of each process's machine.
     java_options: Vec<String>,
     /// What each process's own watchdog allows.
@@ -39,7 +41,7 @@ pub(super) struct JavaHost {
 impl JavaHost {
     pub(super) fn new(
         framework: Option<PathBuf>,
-        java_options: Vec<String>,
+        (heap, java_options): (Option<u64>, Vec<String>),
         answer: Duration,
         bounds: Bounds,
         has_template: bool,
@@ -49,6 +51,7 @@ impl JavaHost {
         Ok(Self {
             own,
             framework,
+            heap,
             java_options,
             answer,
             bounds,
@@ -64,7 +67,10 @@ impl JavaHost {
         let android_id = self.android_id(app)?;
         let description = description(app, &framework, android_id, self.answer, granted)?;
         let description = Sealed::handed("run.json", &description)?;
-        let mut command = self.command();
+        // The machine itself has the other half: its code, its threads, what is read.
+        let most = app.memory.map(|it| it / 2);
+        let heap = self.heap.into_iter().chain(most).min();
+        let mut command = self.command(heap);
         let mut fds = vec![description.try_clone()?];
         // It is read there by its descriptor, and the log takes this place.
         command.stdout(Stdio::from(description));
@@ -83,12 +89,15 @@ impl JavaHost {
         })
     }
 
-    fn command(&self) -> Command {
+    fn command(&self, heap: Option<u64>) -> Command {
         let mut command = Command::new(&self.own);
         command.arg("app");
         command.arg(format!("--parent={}", std::process::id()));
         if let Some(place) = &self.framework {
             command.arg("--framework").arg(place);
+        }
+        if let Some(bytes) = heap {
+            command.arg(format!("--java-option=-Xmx{bytes}"));
         }
         for option in &self.java_options {
             command.arg(format!("--java-option={option}"));
@@ -146,7 +155,7 @@ impl Host for JavaHost {
         if !self.has_template {
             return Ok(None);
         }
-        let mut command = self.command();
+        let mut command = self.command(self.heap);
         command.arg("--template").stdout(Stdio::null());
         clear(&mut command);
         // It keeps nothing; a copy has a home of its own.

@@ -11,6 +11,7 @@ pub(crate) mod adb;
 pub(crate) mod am;
 pub(crate) mod app;
 mod confined;
+mod groups;
 mod host;
 mod show;
 mod speech;
@@ -24,8 +25,10 @@ use std::time::Duration;
 use ::system::{Bridge, Limits, Options, open, tasks};
 use anyhow::{Context, Result};
 use rt::policy::Priority;
+use server::memory::parse_size;
 
 use self::confined::{Bounds, SCRATCH};
+use self::groups::Groups;
 use self::host::JavaHost;
 use self::speech::Speech;
 use crate::admit::here;
@@ -66,9 +69,6 @@ pub(crate) struct Args {
     /// takes a file system with quotas of users (`mount -o usrquota`) for --state and for /tmp
     #[arg(long, value_name = "SIZE", value_parser = disk, default_value = "1G")]
     disk: u32,
-    /// Grant a package real-time policies up to a priority of 1 to 99; no other has any
-    #[arg(long, value_name = "PACKAGE=PRIORITY", value_parser = grant)]
-    realtime: Vec<(String, u8)>,
     /// How many processors real-time tasks may use, for the judgement at `takt install` [default:
     /// all that this process may use]
     #[arg(long, value_parser = clap::value_parser!(u32).range(1..=4096))]
@@ -76,6 +76,19 @@ pub(crate) struct Args {
     /// How late the machine itself starts a release, in µs (`takt latency`), for the same
     #[arg(long, default_value_t = tasks::WAKE_US)]
     wake_us: u32,
+    /// Grant a package real-time policies up to a priority of 1 to 99; no other has any. SIZE, such
+    /// as 256M, is the memory that it has in place of what its manifest declares by `takt.memory`;
+    /// one of both must say it
+    #[arg(long, value_name = "PACKAGE=PRIORITY[:SIZE]", value_parser = grant)]
+    realtime: Vec<RealTime>,
+    /// The control group (cgroup v2) that those of real-time packages are made in, such as `/takt`,
+    /// without processes; if none is given, the server's own if it is alone there
+    #[arg(long, value_name = "GROUP")]
+    group: Option<String>,
+    /// The most that each application's heap may take, such as 256M; 2G if it is not said. Of a
+    /// real-time package it is at most half of what that declares by `takt.memory`
+    #[arg(long, value_name = "SIZE", value_parser = heap)]
+    heap: Option<u64>,
     /// An option of each application's machine, as `takt java` takes it: -Xmx256m; given once for
     /// each
     #[arg(long, value_name = "OPTION", allow_hyphen_values = true)]
@@ -96,12 +109,38 @@ fn disk(text: &str) -> Result<u32> {
     Ok(size)
 }
 
-fn grant(text: &str) -> Result<(String, u8), String> {
-    let parsed = text.split_once('=').and_then(|(package, priority)| {
-        let priority = Priority::new(priority.parse().ok()?)?;
-        Some((package.to_owned(), priority.get()))
+/// Below that no application starts.
+const HEAP_BYTES_MIN: u64 = 16 << 20;
+
+fn heap(text: &str) -> Result<u64, String> {
+    let size = parse_size(text).filter(|it| *it >= HEAP_BYTES_MIN);
+    size.ok_or_else(|| "a size of at least 16M is wanted, such as 256M or 1G".to_owned())
+}
+
+/// A real-time package.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct RealTime {
+    package: String,
+    priority: u8,
+    /// What a person says that it has; else its manifest does.
+    memory: Option<u64>,
+}
+
+fn grant(text: &str) -> Result<RealTime, String> {
+    let parsed = text.split_once('=').and_then(|(package, rest)| {
+        let (priority, size) = match rest.split_once(':') {
+            None => (rest, None),
+            Some((priority, size)) => (priority, Some(parse_size(size)?)),
+        };
+        Some(RealTime {
+            package: package.to_owned(),
+            priority: Priority::new(priority.parse().ok()?)?.get(),
+            memory: size,
+        })
     });
-    parsed.ok_or_else(|| "PACKAGE=PRIORITY is wanted, with a priority of 1 to 99".to_owned())
+    let wanted = "PACKAGE=PRIORITY or PACKAGE=PRIORITY:SIZE is wanted, with a priority of 1 to 99 \
+                  and a size such as 256M";
+    parsed.ok_or_else(|| wanted.to_owned())
 }
 
 /// Where the server and its commands meet.
@@ -169,8 +208,12 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     let bounds = Bounds {
         how: args.sandbox,
         state: state_folder(args.state.as_ref())?,
-        real_time: args.realtime.iter().cloned().collect(),
+        real_time: {
+            let all = args.realtime.iter();
+            all.map(|it| (it.package.clone(), it.priority)).collect()
+        },
         disk_bytes: u64::from(args.disk) << 20,
+        groups: Groups::at(args.group.as_deref()),
     };
     bounds.announce(&framework)?;
     let options = Options {
@@ -183,10 +226,15 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
         framework: framework.manifest()?,
         machine: tasks::machine(args.processors.unwrap_or_else(here), args.wake_us)
             .map_err(anyhow::Error::msg)?,
+        real_time: {
+            let all = args.realtime.iter();
+            all.map(|it| (it.package.clone(), it.memory)).collect()
+        },
+        keeps_memory: true,
     };
     let host = Arc::new(JavaHost::new(
         args.framework.clone(),
-        args.java_option.clone(),
+        (args.heap, args.java_option.clone()),
         args.anr,
         bounds,
         // Options are for programs: a template's machine is the usual one.

@@ -501,7 +501,9 @@ fn a_group_bounds_memory_and_tasks() {
     let confined = |words: &[&str]| {
         let mut spec = folder.spec();
         spec.limits.tasks = None;
-        spec.group = Some(make(Some(64 << 20), Some(20)).unwrap());
+        let group = make(Some(64 << 20), Some(20)).unwrap();
+        group.reserve(8 << 20).unwrap();
+        spec.group = Some(group.into());
         run(spec, words)
     };
     let memory = confined(&["memory"]);
@@ -511,6 +513,52 @@ fn a_group_bounds_memory_and_tasks() {
     let path = make(None, None).unwrap().path().to_owned();
     assert!(!path.exists(), "a group goes with its value");
     assert!(sandbox::Group::make("", "../out", None, None).is_err());
+}
+
+/// A process alone in its group makes room there for others; one that is not is told so.
+#[test]
+fn a_group_of_its_own_is_a_place_for_others() {
+    if !sandbox::Group::is_offered() || !is_root() {
+        return;
+    }
+    let own = || {
+        let text = std::fs::read_to_string("/proc/self/cgroup").unwrap();
+        let own = text.lines().find_map(|it| it.strip_prefix("0::"));
+        own.unwrap().to_owned()
+    };
+    let was = own();
+    let place = match sandbox::Group::own_place() {
+        Ok(place) => place,
+        // Who started the tests is there as well.
+        Err(error) => {
+            assert!(error.to_string().contains("other processes are in"));
+            assert_eq!(own(), was, "it stays");
+            return;
+        }
+    };
+    assert_eq!(place, was);
+    let group = sandbox::Group::make(&place, "takt-test-place", Some(64 << 20), None);
+    assert!(group.unwrap().path().exists());
+}
+
+/// Below the place that this process has it takes a right, which not everybody has.
+#[test]
+fn who_ends_last_is_so_by_right_or_is_named() {
+    let folder = Folder::new(25);
+    let mut spec = folder.spec();
+    spec.limits.kill_order = Some(-900);
+    let made = Confinement::prepare(&spec, Strictness::Best).unwrap();
+    let all = rustix::thread::capabilities(None).unwrap();
+    let may = all
+        .effective
+        .contains(rustix::thread::CapabilitySet::SYS_RESOURCE);
+    let report = made.report();
+    assert_eq!(report.holds(Bound::KillOrder), may, "{report}");
+    if !may {
+        let text = report.to_string();
+        let why = "oom_score_adj -900 takes CAP_SYS_RESOURCE";
+        assert!(text.contains(why), "{text}");
+    }
 }
 
 /// On a file system with quotas of users, which is made here: in the lab. Where there are none, the

@@ -290,6 +290,11 @@ impl Broadcasts {
             .collect()
     }
 
+    /// Processes where a receiver has an ordered one's turn.
+    pub(crate) fn with_turns(&self) -> impl Iterator<Item = ProcessId> + '_ {
+        self.at.keys().copied()
+    }
+
     /// How many receivers, ordered and sticky broadcasts there are.
     pub fn counts(&self) -> (usize, usize, usize) {
         (self.registered.len(), self.ordered.len(), self.sticky.len())

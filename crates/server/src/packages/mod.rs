@@ -144,6 +144,9 @@ pub enum InstallError {
     /// The bound is reached.
     #[error("there is no room for {0}: {1}")]
     Full(String, &'static str),
+    /// It is a real-time package, and its memory is not there.
+    #[error(transparent)]
+    Memory(#[from] crate::memory::MemoryError),
 }
 
 /// What came of an install.

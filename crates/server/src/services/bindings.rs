@@ -4,7 +4,8 @@
 use intent::Intent;
 
 use super::{
-    BINDINGS_MAX, CONNECTIONS_MAX, Full, ServiceDeclaration, ServiceStep, Services, answer, ask,
+    BINDINGS_MAX, CONNECTIONS_MAX, CONNECTIONS_PER_USER_MAX, Full, ServiceDeclaration, ServiceStep,
+    Services, answer, ask,
 };
 use crate::{ConnectionId, Cx, Effect, Payload, ProcessId, ServiceId};
 
@@ -45,6 +46,15 @@ impl Services {
     ) -> Result<ConnectionId, Full> {
         if self.connections.len() >= CONNECTIONS_MAX {
             return Err(Full("connections"));
+        }
+        let user = |id: ProcessId| Some(cx.processes.get(id)?.key.uid);
+        let own = user(client);
+        let of_user = self
+            .connections
+            .values()
+            .filter(|it| user(it.client) == own);
+        if of_user.count() >= CONNECTIONS_PER_USER_MAX {
+            return Err(Full("connections of one user"));
         }
         let (intent, payload) = by;
         let id = self.record(declaration)?;

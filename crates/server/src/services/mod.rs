@@ -19,6 +19,8 @@ use crate::{ConnectionId, Cx, Effect, Payload, ProcessId, ProcessKey, Question, 
 pub const SERVICES_MAX: usize = 256;
 /// Connections at once.
 pub const CONNECTIONS_MAX: usize = 1_024;
+/// Of all processes of one user: four users would have to conspire.
+pub const CONNECTIONS_PER_USER_MAX: usize = 256;
 /// Starts of one service that are not done yet.
 pub const STARTS_MAX: usize = 128;
 /// Different intents that one service is bound by.
@@ -162,6 +164,11 @@ pub struct Service {
 }
 
 impl Service {
+    /// Calls of it are on their way.
+    pub fn is_called(&self) -> bool {
+        self.executing > 0
+    }
+
     /// It starts again at this time, because its process died.
     pub fn restart_at(&self) -> Option<u64> {
         self.restart_at
@@ -426,6 +433,13 @@ impl Services {
     /// All, by number.
     pub fn iter(&self) -> impl Iterator<Item = (ServiceId, &Service)> {
         self.all.iter().map(|(id, service)| (*id, service))
+    }
+
+    /// Who is bound, and the process that it is bound to.
+    pub(crate) fn ties(&self) -> impl Iterator<Item = (ProcessId, ProcessId)> + '_ {
+        let home = |it: &Connection| self.all.get(&it.service)?.process;
+        let all = self.connections.values();
+        all.filter_map(move |it| Some((it.client, home(it)?)))
     }
 
     /// What is named by starts and bindings, and not gone.

@@ -11,4 +11,7 @@ interface IApp {
 
     /** A provider that was acquired is there, or could not be made. */
     oneway void provided(String component, boolean isThere);
+
+    /** Memory is short: what ComponentCallbacks2.onTrimMemory says of this level. */
+    oneway void trim(int level);
 }

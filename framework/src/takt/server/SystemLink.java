@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package takt.server;
 
+import android.app.ActivityThread;
+import android.app.IApplicationThread;
 import android.os.IBinder;
 import android.os.RemoteException;
 import android.util.Log;
@@ -130,6 +132,16 @@ final class SystemLink extends IApp.Stub {
     @Override
     public void provided(String component, boolean isThere) {
         providers.hear(component, isThere);
+    }
+
+    /** Its main thread hears of it when its turn comes, as on Android. */
+    @Override
+    public void trim(int level) throws RemoteException {
+        ActivityThread thread = ActivityThread.currentActivityThread();
+        if (thread != null) {
+            IApplicationThread application = thread.getApplicationThread();
+            application.scheduleTrimMemory(level);
+        }
     }
 
     /**

@@ -112,7 +112,8 @@ impl Guests {
         }
     }
 
-    fn job(&self, words: &[String], transport: Transport) -> Result<Job> {
+    /// The guest of a window.
+    pub(crate) fn job(&self, words: &[String], transport: Transport) -> Result<Job> {
         let own = std::env::current_exe().context("cannot find this program's own file")?;
         let mut command: Vec<OsString> = vec![own.into()];
         command.extend(words.iter().map(OsString::from));

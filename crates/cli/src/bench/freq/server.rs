@@ -49,6 +49,8 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
         },
         framework: Manifest::new(FRAMEWORK),
         machine: tasks::machine(1, tasks::WAKE_US).map_err(|it| anyhow!(it))?,
+        real_time: Default::default(),
+        keeps_memory: true,
     };
     let host = OwnHost {
         plan: args.plan.clone(),

@@ -58,6 +58,8 @@ const CONTROL: &str = "org.example.mixed.control";
 const PANEL: &str = "org.example.mixed.panel";
 const HOG: &str = "org.example.mixed.hog";
 const PRIORITY: u8 = 80;
+/// Of the control task: a heap of 128 MB, the machine and the framework.
+const MEMORY: &str = "512M";
 /// How often the hog is started again: a person's word does not wait for its back-off.
 const AGAIN_NS: u64 = 1_000_000_000;
 
@@ -212,7 +214,7 @@ fn faults_in_lab(outcome: &Outcome) -> Vec<String> {
 }
 
 fn measure(args: &Args) -> Result<Outcome> {
-    let mut options = vec![format!("--realtime={CONTROL}={PRIORITY}")];
+    let mut options = vec![format!("--realtime={CONTROL}={PRIORITY}:{MEMORY}")];
     if guest::time_base() == TimeBase::Virtual {
         options.extend(lab::options()?);
     }

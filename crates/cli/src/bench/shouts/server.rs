@@ -61,6 +61,8 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
         },
         framework: manifest(FRAMEWORK),
         machine: tasks::machine(1, tasks::WAKE_US).map_err(|it| anyhow!(it))?,
+        real_time: Default::default(),
+        keeps_memory: true,
     };
     let daemon = open(&options, Arc::new(host))?;
     let inside = daemon.inside();

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Memory: large pages and the signs of shortage.
 
+use ::system::pressure;
+use rt::rights::Capability;
+
 use crate::doctor::finding::Finding;
 use crate::doctor::machine::Machine;
 
@@ -38,13 +41,6 @@ pub(super) fn huge_pages(machine: &Machine) -> Finding {
     }
 }
 
-/// Shortage of 70 ms within a second: the warning that is early enough to act on. The kernel takes
-/// the last byte for the text's end, whatever it is.
-const TRIGGER: &[u8] = b"some 70000 1000000\0";
-
-/// Without CAP_SYS_RESOURCE kernels take windows of whole 2 s alone, or none.
-const TRIGGER_OF_ANYONE: &[u8] = b"some 140000 2000000\0";
-
 /// What the kernel says to triggers.
 enum Tried {
     Soon,
@@ -54,9 +50,9 @@ enum Tried {
 
 pub(super) fn pressure(machine: &Machine) -> Finding {
     const PATH: &str = "proc/pressure/memory";
-    let tried = || match machine.try_writing(PATH, TRIGGER) {
+    let tried = || match machine.try_writing(PATH, pressure::SOON) {
         Ok(()) => Tried::Soon,
-        Err(_) => match machine.try_writing(PATH, TRIGGER_OF_ANYONE) {
+        Err(_) => match machine.try_writing(PATH, pressure::LATE) {
             Ok(()) => Tried::Late,
             Err(error) => Tried::Refused(error),
         },
@@ -68,10 +64,34 @@ pub(super) fn pressure(machine: &Machine) -> Finding {
     }
 }
 
+/// Whether the kernel itself spares real-time packages when it ends processes for memory.
+pub(super) fn order() -> Finding {
+    judge_order(Capability::SysResource.is_held())
+}
+
+fn judge_order(may_lower: bool) -> Finding {
+    const NAME: &str = "kill order";
+    match may_lower {
+        true => Finding::fit(
+            NAME,
+            "CAP_SYS_RESOURCE is there",
+            "the kernel ends ordinary packages before real-time ones",
+        ),
+        false => Finding::remark(
+            NAME,
+            "CAP_SYS_RESOURCE is missing",
+            "where the kernel itself ends processes for memory, a real-time package (`takt system \
+             --realtime`) has the server's place and may be the first",
+        )
+        .mend(RIGHT),
+    }
+}
+
+const RIGHT: &str = "run with CAP_SYS_RESOURCE (a container's root may lack it)";
+
 /// `tried`: where the kernel has PSI.
 fn judge_pressure(tried: Option<Tried>) -> Finding {
     const NAME: &str = "memory pressure";
-    const RIGHT: &str = "run with CAP_SYS_RESOURCE (a container's root may lack it)";
     match tried {
         Some(Tried::Soon) => Finding::fit(NAME, "PSI", "shortage shows before it hurts"),
         Some(Tried::Late) => Finding::remark(
@@ -117,6 +137,12 @@ mod tests {
         assert!(!late.found.contains("refused"), "{}", late.found);
         let none = judge_pressure(None);
         assert_eq!((none.state, &*none.found), (State::Remark, "no PSI"));
+    }
+
+    #[test]
+    fn who_cannot_lower_the_order_is_told_what_that_means() {
+        assert_eq!(judge_order(true).state, State::Fit);
+        assert_eq!(judge_order(false).state, State::Remark);
     }
 
     #[test]

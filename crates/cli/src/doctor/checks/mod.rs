@@ -31,6 +31,7 @@ pub(super) fn all(machine: &Machine) -> Vec<Finding> {
     ];
     if machine.is_here() {
         findings.extend(rights::all(machine));
+        findings.push(memory::order());
         findings.extend([
             tools::jdk(),
             tools::qemu(),
