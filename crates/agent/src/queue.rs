@@ -496,6 +496,57 @@ mod tests {
         }
     }
 
+    /// Keeps what it is to give up.
+    struct Trimmed(Arc<AtomicU64>);
+
+    impl IApp for Trimmed {
+        fn look(&self) -> binder::stub::Answer<()> {
+            Ok(())
+        }
+
+        fn provided(&self, _component: &str, _is_there: bool) -> binder::stub::Answer<()> {
+            Ok(())
+        }
+
+        fn trim(&self, level: i32) -> binder::stub::Answer<()> {
+            self.0.store(u64::from(level.unsigned_abs()), SeqCst);
+            Ok(())
+        }
+    }
+
+    /// It need not fetch anything for that. Then it ends, and what it has not fetched waits for the
+    /// next one.
+    #[test]
+    fn a_process_hears_of_a_shortage_and_is_ended_for_it() {
+        const TRIM_MEMORY_COMPLETE: u64 = 80;
+        let mut world = World::new();
+        world.send(0, false);
+        let first = world.begin();
+        let process = binder::Process::start(&binder::Options::new("app"));
+        let process = process.expect("there is room");
+        let heard = Arc::<AtomicU64>::default();
+        let node = IAppStub(Trimmed(Arc::clone(&heard)));
+        world.state.attached(first, IAppProxy(process.add(node)), 0);
+        let nothing = server::memory::Left {
+            available: 0,
+            total: 1 << 30,
+        };
+        assert!(world.state.server.tell_of_shortage(nothing, world.now));
+        world.state.settle(world.now);
+        let until = Monotonic.now_ns() + 10_000_000_000;
+        while heard.load(SeqCst) == 0 && Monotonic.now_ns() < until {
+            Monotonic.sleep_until(Monotonic.now_ns() + 1_000_000);
+        }
+        assert_eq!(heard.load(SeqCst), TRIM_MEMORY_COMPLETE);
+        let ended = world.state.server.end_for_memory(nothing, world.now);
+        assert_eq!(ended.map(|it| it.process), Some(first));
+        world.state.settle(world.now);
+        assert!(world.state.next_start().is_none(), "not at once");
+        world.die(first);
+        let second = world.begin();
+        assert_eq!(world.fetch(second), of_manifest(0..1));
+    }
+
     #[test]
     fn the_real_time_thread_of_a_process_takes_what_is_urgent_alone() {
         let mut world = World::new();
