@@ -491,6 +491,10 @@ mod tests {
             Ok(())
         }
 
+        fn hurry(&self, _priority: i32) -> Answer<()> {
+            Ok(())
+        }
+
         fn trim(&self, _level: i32) -> binder::stub::Answer<()> {
             Ok(())
         }

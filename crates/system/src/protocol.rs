@@ -37,6 +37,13 @@ pub enum Request {
         /// Its name.
         package: String,
     },
+    /// A package's processes are to give up memory.
+    TrimMemory {
+        /// Its name.
+        package: String,
+        /// `ComponentCallbacks2.TRIM_MEMORY_…`.
+        level: i32,
+    },
     /// What processes have said.
     Logs {
         /// Of this package alone.

@@ -63,6 +63,7 @@ pub(crate) fn carry_out(
         Request::StartService(wish) => start_service(shared, &wish),
         Request::Broadcast(wish) => broadcast(shared, &wish),
         Request::ForceStop { package } => force_stop(shared, &package),
+        Request::TrimMemory { package, level } => trim(shared, &package, level),
         Request::Logs { package, follow } => match follow {
             true => follow_logs(shared, package.as_deref(), part),
             false => logs(shared, package.as_deref(), part),
@@ -192,6 +193,13 @@ fn uninstall(shared: &Shared, package: &str) -> Outcome {
 fn force_stop(shared: &Shared, package: &str) -> Outcome {
     let ended = stopped(shared, package)?;
     Ok(format!("stopped {package}: {ended} processes ended"))
+}
+
+fn trim(shared: &Shared, package: &str, level: i32) -> Outcome {
+    match shared.with(|it| it.server.trim(package, level)) {
+        0 => Err(format!("no process of {package} runs")),
+        count => Ok(format!("{count} processes of {package} are told")),
+    }
 }
 
 /// Ends all that runs of a package, and waits until it is gone.

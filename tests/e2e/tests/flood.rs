@@ -34,9 +34,14 @@ fn what_is_beyond_a_packages_share_is_refused_by_name_and_others_go_on() {
         let line = said.get(what).copied().unwrap_or_default();
         assert!(line.starts_with(taken) && line.contains(names), "{said:?}");
     }
+    // As when memory runs short.
+    world.said(&["am", "send-trim-memory", FLOOD, "COMPLETE"]);
+    world.await_line(FLOOD, "Flood", "gives up 80");
     world.said(&["am", "startservice", "-n", "org.example.hearing/.Hearing"]);
     world.await_line(LIFE, "Hearing", "ready");
     world.said(&["am", "force-stop", FLOOD]);
+    let trim = ["am", "send-trim-memory", FLOOD, "MODERATE"];
+    assert_eq!(world.run(&trim).code, 1, "no process of it runs");
     assert!(world.said(&["dumpsys"]).contains("\nalarms: 0\n"));
 }
 

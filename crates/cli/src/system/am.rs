@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! `takt am`: starts activities and services, sends broadcasts, and ends packages.
+//! `takt am`: starts activities and services, sends broadcasts, ends packages, and
+//! has them give up memory.
 
 use std::process::ExitCode;
 
@@ -49,6 +50,30 @@ pub(super) enum Verb {
         /// Its name
         package: String,
     },
+    /// Tells a package's processes to give up memory, as when it runs short (`onTrimMemory`)
+    ///
+    /// Exit code: 0 told, 1 no process of it runs, 2 no server.
+    #[command(after_help = "Example:\n  takt am send-trim-memory org.example.heartbeat COMPLETE")]
+    SendTrimMemory {
+        /// Its name
+        package: String,
+        /// How much
+        #[arg(value_enum, ignore_case = true)]
+        level: Level,
+    },
+}
+
+/// The numbers of `ComponentCallbacks2.TRIM_MEMORY_…`.
+#[derive(Clone, Copy, clap::ValueEnum)]
+#[value(rename_all = "SCREAMING_SNAKE_CASE")]
+pub(super) enum Level {
+    RunningModerate = 5,
+    RunningLow = 10,
+    RunningCritical = 15,
+    Hidden = 20,
+    Background = 40,
+    Moderate = 60,
+    Complete = 80,
 }
 
 /// An intent.
@@ -124,6 +149,10 @@ impl Verb {
                 let package = package.clone();
                 Request::ForceStop { package }
             }
+            Self::SendTrimMemory { package, level } => Request::TrimMemory {
+                package: package.clone(),
+                level: *level as i32,
+            },
         }
     }
 }

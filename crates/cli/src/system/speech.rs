@@ -295,6 +295,10 @@ mod tests {
             ("dumpsys", "\"Dump\""),
             ("am force-stop p.q", r#"{"ForceStop":{"package":"p.q"}}"#),
             (
+                "am send-trim-memory p.q COMPLETE",
+                r#"{"TrimMemory":{"package":"p.q","level":80}}"#,
+            ),
+            (
                 "cmd activity force-stop 'p.q'",
                 r#"{"ForceStop":{"package":"p.q"}}"#,
             ),

@@ -14,6 +14,7 @@ mod importance;
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
+use crate::processes::ProcessState;
 use crate::{Effect, EndReason, ProcessId, Server};
 
 pub use claims::{Claims, DECLARATION, MemoryError, RESERVED_SHARE, parse_size};
@@ -167,6 +168,16 @@ impl Server {
             }
         }
         victim(&standings, shortage).is_some()
+    }
+
+    /// A person's word, whatever is left: a package's processes are to give up memory. How many.
+    pub fn trim(&mut self, package: &str, level: i32) -> usize {
+        let all = self.processes.iter();
+        let own = all.filter(|(_, it)| it.package == package && it.state == ProcessState::Running);
+        let own: Vec<ProcessId> = own.map(|(id, _)| id).collect();
+        let told = own.iter().map(|&process| Effect::Trim { process, level });
+        self.effects.extend(told);
+        own.len()
     }
 
     /// It has stayed so: ends the one that is missed least, and says which it was. Nobody ends for

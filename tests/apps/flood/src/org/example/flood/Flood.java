@@ -42,6 +42,11 @@ public final class Flood extends Service {
         return START_NOT_STICKY;
     }
 
+    @Override
+    public void onTrimMemory(int level) {
+        Log.i("Flood", "gives up " + level);
+    }
+
     /** A receiver of its own. */
     private static final class Nothing extends BroadcastReceiver {
         @Override
