@@ -491,10 +491,6 @@ mod tests {
             Ok(())
         }
 
-        fn hurry(&self, _priority: i32) -> Answer<()> {
-            Ok(())
-        }
-
         fn trim(&self, _level: i32) -> binder::stub::Answer<()> {
             Ok(())
         }
@@ -509,6 +505,10 @@ mod tests {
         }
 
         fn provided(&self, _component: &str, _is_there: bool) -> binder::stub::Answer<()> {
+            Ok(())
+        }
+
+        fn hurry(&self, _priority: i32) -> binder::stub::Answer<()> {
             Ok(())
         }
 
