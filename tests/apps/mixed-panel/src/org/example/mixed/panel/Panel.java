@@ -20,8 +20,8 @@ import android.os.SystemClock;
 import android.util.Log;
 
 /**
- * Asks the control application: a hundred times a second by message, half as often by broadcast, and
- * half as often as that by an alarm's broadcast.
+ * Asks the control application: a hundred times a second by message, half as often by broadcast,
+ * and half as often as that by an alarm's broadcast.
  */
 public final class Panel extends Service implements ServiceConnection {
     private static final long PERIOD_MILLIS = 10;
