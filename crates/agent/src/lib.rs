@@ -34,4 +34,4 @@ pub use calls::{Agent, ISystemStub, Keeper, Whole, Wish};
 pub use contents::Contents;
 pub use frequency::Frequencies;
 pub use hosted::{HostError, Hosted};
-pub use state::{NotSent, Running, Start, State};
+pub use state::{NotSent, Running, Start, State, Totals};

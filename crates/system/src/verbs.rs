@@ -9,8 +9,8 @@ use std::os::fd::OwnedFd;
 use std::sync::atomic::AtomicUsize;
 use std::sync::atomic::Ordering::{AcqRel, Acquire};
 
-use agent::Wish;
 use agent::payloads::flat;
+use agent::{Totals, Wish};
 use apk::Apk;
 use intent::{Component, Intent};
 use rt::clock::{Clock, Monotonic};
@@ -26,7 +26,9 @@ use server::{Notices, ProcessKey, Server};
 use crate::bridge::keys;
 use crate::daemon::Shared;
 use crate::disk::PACKAGE_BYTES_MAX;
-use crate::protocol::{Answer, Intention, ProcessRow, Request, RunState, TEXT_BYTES_MAX};
+use crate::protocol::{
+    Answer, Intention, LedgerRow, ProcessRow, Request, RunState, TEXT_BYTES_MAX,
+};
 use crate::tasks::{Judgement, judge};
 use crate::world::World;
 
@@ -360,6 +362,7 @@ fn rows(state: &World) -> Vec<ProcessRow> {
         real_time_threads: None,
         policies: Vec::new(),
         real_time_max: None,
+        ledger: None,
         sandbox: None,
     };
     for (id, it) in processes.iter() {
@@ -375,6 +378,7 @@ fn rows(state: &World) -> Vec<ProcessRow> {
             pid,
             state: run,
             restart_in_ms,
+            ledger: running.and_then(|it| it.totals()).map(ledger_row),
             sandbox: bounds.and_then(|it| it.sandbox.clone()),
             real_time_max: bounds.and_then(|it| it.granted).map(|it| it.get().into()),
             ..row(&it.key, &it.package)
@@ -396,6 +400,15 @@ fn rows(state: &World) -> Vec<ProcessRow> {
         }
     }
     rows
+}
+
+fn ledger_row(of: Totals) -> LedgerRow {
+    LedgerRow {
+        releases: of.releases,
+        skipped: of.skipped,
+        deadline_misses: of.deadline_misses,
+        cost_overruns: of.cost_overruns,
+    }
 }
 
 /// Memory and threads, as /proc has them; nothing of a process that has gone.

@@ -23,6 +23,7 @@ mod stubs {
     include!("stubs.rs");
 }
 
+use std::os::fd::OwnedFd;
 use std::sync::Arc;
 
 use binder::Binder;
@@ -170,6 +171,17 @@ impl<K: Keeper> ISystem for Agent<K> {
         self.with(|it| {
             it.state.attached_urgent(it.process, app.clone());
             Ok(())
+        })
+    }
+
+    fn attach_ledger(&self, page: &Arc<OwnedFd>) -> Answer<()> {
+        let page = page.try_clone();
+        self.with(|it| {
+            let page = page.map_err(|error| full(&error))?;
+            let attached = it.state.attached_ledger(it.process, page);
+            attached.map_err(|error| {
+                Exception::new(Exception::ILLEGAL_ARGUMENT, error.to_string()).into()
+            })
         })
     }
 

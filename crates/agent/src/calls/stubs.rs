@@ -277,6 +277,8 @@ pub trait ISystem: Send + Sync + 'static {
     fn unlock_frequency(&self) -> ::binder::stub::Answer<bool>;
     /// Code 65.
     fn locked_frequency(&self) -> ::binder::stub::Answer<i32>;
+    /// Code 66.
+    fn attach_ledger(&self, page: &::std::sync::Arc<::std::os::fd::OwnedFd>) -> ::binder::stub::Answer<()>;
 }
 
 /// Whoever does `takt.system.ISystem`, here or in another process.
@@ -846,6 +848,13 @@ impl ISystem for ISystemProxy {
         let mut aidl = ::binder::stub::Outgoing::new(Self::DESCRIPTOR)?;
         aidl.call(&self.0, 65)?;
         aidl.read()
+    }
+
+    fn attach_ledger(&self, page: &::std::sync::Arc<::std::os::fd::OwnedFd>) -> ::binder::stub::Answer<()> {
+        let mut aidl = ::binder::stub::Outgoing::new(Self::DESCRIPTOR)?;
+        aidl.write(&page)?;
+        aidl.call(&self.0, 66)?;
+        Ok(())
     }
 }
 
@@ -1611,6 +1620,16 @@ impl<T: ISystem> ISystemStub<T> {
         ::binder::stub::Write::write(&result, reply)?;
         Ok(())
     }
+
+    fn serve_attach_ledger(
+        &self,
+        data: &mut ::binder::Parcel,
+        _reply: &mut ::binder::Parcel,
+    ) -> ::binder::stub::Answer<()> {
+        let arg0: ::std::sync::Arc<::std::os::fd::OwnedFd> = ::binder::stub::Read::read(data)?;
+        ISystem::attach_ledger(&self.0, &arg0)?;
+        Ok(())
+    }
 }
 
 impl<T: ISystem> ::binder::Service for ISystemStub<T> {
@@ -1691,6 +1710,7 @@ impl<T: ISystem> ::binder::Service for ISystemStub<T> {
             63 => Self::serve_lock_frequency,
             64 => Self::serve_unlock_frequency,
             65 => Self::serve_locked_frequency,
+            66 => Self::serve_attach_ledger,
             _ => return Err(::binder::CallError::UnknownTransaction),
         };
         let both = (data, reply);

@@ -253,4 +253,10 @@ interface ISystem {
 
     /** The level that is held for any process; -1 if none is. */
     int lockedFrequency();
+
+    /**
+     * A page that says what the process's real-time threads have done together: releases, skipped ones, missed
+     * deadlines and costs overrun, 8 bytes each. The server reads it for a person.
+     */
+    void attachLedger(in ParcelFileDescriptor page);
 }

@@ -4,9 +4,12 @@ package takt.server;
 import android.app.ActivityThread;
 import android.app.IApplicationThread;
 import android.os.IBinder;
+import android.os.ParcelFileDescriptor;
 import android.os.RemoteException;
 import android.util.Log;
+import java.io.IOException;
 import takt.framework.Neighbours;
+import takt.framework.RealtimeThread;
 import takt.system.IApp;
 import takt.system.ISystem;
 import takt.system.Step;
@@ -151,10 +154,25 @@ final class SystemLink extends IApp.Stub {
     void attach(int grantedPriority) {
         try {
             system.asBinder().linkToDeath(SystemLink::end, 0);
+            attachLedger();
             system.attach(this);
             UrgentSteps.begin(system, broadcasts, grantedPriority);
         } catch (RemoteException e) {
             end();
+        }
+    }
+
+    /** The server shows a person what real-time threads have done. */
+    private void attachLedger() throws RemoteException {
+        int page = RealtimeThread.ledgerPage();
+        if (page < 0) {
+            return;
+        }
+        try (ParcelFileDescriptor given = ParcelFileDescriptor.adoptFd(page)) {
+            system.attachLedger(given);
+        } catch (IOException e) {
+            // It is not written to.
+            Log.w(TAG, "a page was not closed", e);
         }
     }
 
