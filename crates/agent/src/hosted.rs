@@ -15,6 +15,7 @@ use rt::peer::PidFd;
 use rt::sync::PiMutex;
 use rt::sys::Errno;
 use server::activities::Home;
+use server::jobs::Conditions;
 use server::packages::{Enabled, FIRST_UID, InstallError, SDK, Settings};
 use server::{Activities, ProcessKey};
 
@@ -81,6 +82,41 @@ impl Hosted {
             let (services, mut cx) = state.server.services(now);
             services.end_all(&mut cx);
         });
+    }
+}
+
+/// What jobs wait for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct JobsWait {
+    /// When somebody is to look at them again.
+    pub due_ns: Option<u64>,
+    /// Some wait for what the machine has.
+    pub for_conditions: bool,
+    /// None is there, and none runs.
+    pub for_nothing: bool,
+}
+
+impl Hosted {
+    /// Is a job there, or does one run?
+    pub fn has_jobs(&self) -> bool {
+        self.state.lock().server.jobs.counts() != (0, 0)
+    }
+
+    /// Looks at jobs: time has passed, and this is what the machine has, if somebody has looked.
+    pub fn look_at_jobs(&self, conditions: Option<Conditions>) -> JobsWait {
+        self.with(|state| {
+            let now = Monotonic.now_ns();
+            if let Some(conditions) = conditions {
+                state.conditions_are(conditions, now);
+            }
+            let (jobs, mut cx) = state.server.jobs(now);
+            jobs.tick(&mut cx);
+            JobsWait {
+                due_ns: jobs.due(),
+                for_conditions: jobs.wants_conditions(),
+                for_nothing: jobs.counts() == (0, 0),
+            }
+        })
     }
 }
 

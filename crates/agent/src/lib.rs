@@ -30,5 +30,5 @@ mod state;
 pub use alarms::{Alarms, Times};
 pub use calls::{Agent, ISystemStub, Keeper, Whole, Wish};
 pub use contents::Contents;
-pub use hosted::{HostError, Hosted};
+pub use hosted::{HostError, Hosted, JobsWait};
 pub use state::{NotSent, Running, Start, State};

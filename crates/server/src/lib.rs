@@ -7,6 +7,7 @@
 //! - [`Services`]: started, bound, in front, started again.
 //! - [`Providers`]: who holds what an authority names.
 //! - [`Alarms`]: what is to be done at which time.
+//! - [`Jobs`]: what is done once its time has come and its conditions hold.
 //! - [`Broadcasts`]: who gets one, whose turn it is, and what stays.
 //! - [`Grants`]: single addresses that others may reach.
 //! - [`Notices`]: notifications, and how long each stays.
@@ -23,6 +24,7 @@ pub mod broadcasts;
 mod effect;
 pub mod grants;
 mod id;
+pub mod jobs;
 pub mod notices;
 pub mod packages;
 pub mod pending;
@@ -38,9 +40,10 @@ pub use broadcasts::Broadcasts;
 pub use effect::{Cx, Effect, EndReason};
 pub use grants::Grants;
 pub use id::{
-    ActivityId, BroadcastId, ConnectionId, Payload, PendingId, ProcessId, ProcessKey, ServiceId,
-    TaskId,
+    ActivityId, BroadcastId, ConnectionId, Payload, PendingId, ProcessId, ProcessKey, RunId,
+    ServiceId, TaskId,
 };
+pub use jobs::Jobs;
 pub use notices::Notices;
 pub use packages::Packages;
 pub use pending::PendingIntents;

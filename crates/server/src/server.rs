@@ -17,7 +17,7 @@ use crate::packages::{
 use crate::providers::{Acquired, Hold};
 use crate::services::{ServiceDeclaration, StartKind};
 use crate::{
-    Activities, ActivityId, Broadcasts, ConnectionId, Cx, Death, Effect, EndReason, Grants,
+    Activities, ActivityId, Broadcasts, ConnectionId, Cx, Death, Effect, EndReason, Grants, Jobs,
     Packages, Payload, PendingIntents, ProcessId, ProcessKey, Processes, Providers, Services,
 };
 
@@ -78,6 +78,8 @@ pub struct Server {
     pub providers: Providers,
     /// What others send.
     pub pending: PendingIntents,
+    /// What is done later.
+    pub jobs: Jobs,
     /// What goes to many.
     pub broadcasts: Broadcasts,
     /// Single addresses that others may reach.
@@ -96,6 +98,7 @@ impl Default for Server {
             services: Services::default(),
             providers: Providers::default(),
             pending: PendingIntents::default(),
+            jobs: Jobs::default(),
             broadcasts: Broadcasts::default(),
             grants: Grants::default(),
             notices: Notices::default(),
@@ -117,6 +120,7 @@ impl Server {
         activities
             .chain(self.services.payloads())
             .chain(pending)
+            .chain(self.jobs.payloads())
             .chain(self.broadcasts.payloads())
             .collect()
     }
@@ -131,12 +135,14 @@ impl Server {
         let installed = self.packages.install(candidate)?;
         if matches!(installed, Installed::Replaced(_)) {
             self.end_package(&name, EndReason::PackageGone, now);
+            self.keep_jobs(&name, now);
         }
         Ok(installed)
     }
 
     /// Takes a package away, with all that runs of it.
     pub fn uninstall(&mut self, name: &str, now: u64) -> Option<Settings> {
+        self.end_jobs(name, now);
         self.end_package(name, EndReason::PackageGone, now);
         if let Some(package) = self.packages.get(name) {
             let uid = package.settings.uid;
@@ -149,6 +155,7 @@ impl Server {
     /// Ends all that runs of a package. False if it is not installed.
     pub fn force_stop(&mut self, name: &str, now: u64) -> bool {
         let is_there = self.packages.get(name).is_some();
+        self.end_jobs(name, now);
         self.end_package(name, EndReason::ForceStop, now);
         is_there
     }
@@ -163,6 +170,9 @@ impl Server {
         now: u64,
     ) -> bool {
         let is_there = self.packages.set_enabled(name, class, state);
+        if is_there {
+            self.keep_jobs(name, now);
+        }
         if is_there && !are_kept {
             self.end_processes(name, EndReason::Switched, now);
         }
@@ -335,6 +345,7 @@ impl Server {
         self.providers.process_attached(process, &mut cx);
         self.services.process_attached(process, &mut cx);
         self.activities.process_attached(&mut cx);
+        self.jobs.process_attached(process, &mut cx);
         true
     }
 
@@ -369,6 +380,7 @@ impl Server {
             self.services.process_died(id, &mut cx);
             self.notices.process_died(id);
             self.activities.process_died(id, &mut cx);
+            self.jobs.process_died(id, &mut cx);
             self.broadcasts_without(id, now);
         }
     }
@@ -389,6 +401,8 @@ impl Server {
         }
         let (services, mut cx) = self.services(now);
         services.tick(&mut cx);
+        let (jobs, mut cx) = self.jobs(now);
+        jobs.tick(&mut cx);
     }
 
     /// The activities, with what they are given.
@@ -421,6 +435,7 @@ impl Server {
         self.grants.assert_consistent();
         self.notices.assert_consistent();
         self.broadcasts.assert_consistent(&self.processes);
+        self.jobs.assert_consistent(&self.processes);
         let is_installed = |name: &str| self.packages.get(name).is_some();
         for (id, it) in self.processes.iter() {
             assert!(is_installed(&it.package), "{id:?} without its package");

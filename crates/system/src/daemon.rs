@@ -38,6 +38,7 @@ use timer::AlarmClock;
 use crate::disk::RealDisk;
 use crate::door::Door;
 use crate::inside::Inside;
+use crate::jobs::Looks;
 use crate::protocol::BoundRow;
 use crate::remains::{adopt_orphans, end_all_of};
 use crate::saver::Saver;
@@ -165,6 +166,7 @@ pub(crate) struct Shared {
     world: PiMutex<World>,
     pub(crate) store: PiMutex<Store<RealDisk>>,
     pub(crate) saver: Saver,
+    pub(crate) looks: Looks,
     pub(crate) host: Arc<dyn Host>,
     /// The store's folder, for paths.
     pub(crate) place: Place,
@@ -182,13 +184,13 @@ impl Shared {
     /// One event: what it does, and what follows from it.
     pub(crate) fn with<T>(&self, event: impl FnOnce(&mut World) -> T) -> T {
         let mut world = self.world.lock();
-        let wake = world.next_wake();
+        let (wake, jobs) = (world.next_wake(), world.jobs_stand());
         let outcome = event(&mut world);
         world.settle(Monotonic.now_ns());
         let is_earlier = world
             .next_wake()
             .is_some_and(|it| wake.is_none_or(|was| it < was));
-        let is_due = world.has_starts() || is_earlier;
+        let is_due = world.has_starts() || is_earlier || world.jobs_stand() != jobs;
         drop(world);
         if is_due {
             self.bell.ring();
@@ -227,6 +229,8 @@ pub struct Daemon {
     alarms: Arc<AlarmClock>,
     template: Option<Template>,
     template_again: Again,
+    /// Jobs that are kept had changed so often when the last change was told.
+    kept_jobs: u64,
     /// The door is not heard until then.
     shut_until: Option<u64>,
 }
@@ -265,6 +269,7 @@ pub fn open(options: &Options, host: Arc<dyn Host>) -> Result<Daemon, SystemErro
         world: PiMutex::new(world),
         store: PiMutex::new(store),
         saver: Saver::default(),
+        looks: Looks::default(),
         host,
         place: Place::new(place),
         bell: Bell::new().map_err(machine)?,
@@ -291,6 +296,7 @@ pub fn open(options: &Options, host: Arc<dyn Host>) -> Result<Daemon, SystemErro
         alarms,
         template: None,
         template_again: Again::default(),
+        kept_jobs: 0,
         shut_until: None,
     })
 }
@@ -330,6 +336,10 @@ fn restored(
         restored.map_err(fault)?;
     }
     world.server.restore_grants(store.grants());
+    let left_out = world.restore_jobs(store.jobs(), Monotonic.now_ns());
+    if left_out > 0 {
+        eprintln!("takt system: {left_out} persisted jobs are not taken up again");
+    }
     if rt::process::uid() == 0 {
         // A server that was killed took its applications with it, and not what they had started.
         for package in world.server.packages.iter() {
@@ -384,7 +394,17 @@ impl Daemon {
                 self.template_again.at = None;
                 self.begin_template();
             }
+            self.look_at_jobs();
             self.start_all();
+        }
+    }
+
+    /// Those that are kept go to the disk, and those that wait for what there is want a look.
+    fn look_at_jobs(&mut self) {
+        Looks::begin(&self.shared);
+        let kept = self.shared.with(|it| it.server.jobs.kept_changes());
+        if std::mem::replace(&mut self.kept_jobs, kept) != kept {
+            Saver::changed(&self.shared);
         }
     }
 

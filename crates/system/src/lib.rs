@@ -9,6 +9,7 @@
 //! - [`bridge`]: the same commands for Android's `adb`, on a port of this machine.
 //! - `disk`, `logs`: packages, and lines of logs; `remains` and `sweeps`: what a package leaves
 //!   running.
+//! - `jobs`: what the machine has that jobs wait for.
 //! - [`Inside`]: a server for experiments.
 #![forbid(unsafe_code)]
 
@@ -19,6 +20,7 @@ pub mod daemon;
 mod disk;
 mod door;
 mod inside;
+mod jobs;
 mod logs;
 pub mod protocol;
 mod remains;
