@@ -262,7 +262,10 @@ impl Jobs {
             (End::Interrupted, _) => {}
             (End::Done, Some(period)) => {
                 job.failures = 0;
-                let late = now.saturating_sub(job.period_end_ns) / period.interval_ns;
+                // The first period whose last part begins after this. So one that was late is that
+                // of the period in which it has ended.
+                let begun = now.saturating_add(period.flex_ns);
+                let late = begun.saturating_sub(job.period_end_ns) / period.interval_ns;
                 let more = period.interval_ns.saturating_mul(late + 1);
                 job.period_end_ns = job.period_end_ns.saturating_add(more);
                 job.earliest_ns = job.period_end_ns - period.flex_ns;

@@ -7,6 +7,7 @@ import android.app.job.JobWorkItem;
 import android.content.ComponentName;
 import android.content.Intent;
 import android.content.pm.ParceledListSlice;
+import android.net.NetworkRequest;
 import android.os.RemoteException;
 import android.util.Log;
 import java.util.ArrayList;
@@ -117,24 +118,27 @@ final class Jobs implements Served {
         int needs = info.isRequireCharging() ? ISystem.NEEDS_CHARGING : 0;
         needs |= info.isRequireBatteryNotLow() ? ISystem.NEEDS_BATTERY_NOT_LOW : 0;
         needs |= info.isRequireStorageNotLow() ? ISystem.NEEDS_STORAGE_NOT_LOW : 0;
-        if (info.getRequiredNetwork() == null) {
+        NetworkRequest network = info.getRequiredNetwork();
+        if (network == null) {
             return needs;
         }
-        int type = info.getNetworkType();
-        if (!info.getRequiredNetwork().equals(ofType(type))) {
-            throw unsupported("JobInfo.Builder.setRequiredNetwork with " + info.getRequiredNetwork());
+        if (network.equals(ofType(JobInfo.NETWORK_TYPE_ANY))) {
+            return needs | ISystem.NEEDS_NETWORK;
         }
-        return needs | switch (type) {
-            case JobInfo.NETWORK_TYPE_ANY -> ISystem.NEEDS_NETWORK;
-            case JobInfo.NETWORK_TYPE_UNMETERED -> ISystem.NEEDS_UNMETERED;
-            case JobInfo.NETWORK_TYPE_NOT_ROAMING -> ISystem.NEEDS_NOT_ROAMING;
-            default -> throw unsupported("JobInfo.NETWORK_TYPE_CELLULAR");
-        };
+        if (network.equals(ofType(JobInfo.NETWORK_TYPE_UNMETERED))) {
+            return needs | ISystem.NEEDS_UNMETERED;
+        }
+        if (network.equals(ofType(JobInfo.NETWORK_TYPE_NOT_ROAMING))) {
+            return needs | ISystem.NEEDS_NOT_ROAMING;
+        }
+        throw unsupported(network.equals(ofType(JobInfo.NETWORK_TYPE_CELLULAR)) ? "JobInfo.NETWORK_TYPE_CELLULAR"
+                : "JobInfo.Builder.setRequiredNetwork with " + network);
     }
 
     /** What {@code setRequiredNetworkType} asks for. */
-    private static Object ofType(int type) {
-        return new JobInfo.Builder(0, new ComponentName("", "")).setRequiredNetworkType(type).build().getRequiredNetwork();
+    private static NetworkRequest ofType(int type) {
+        return new JobInfo.Builder(0, new ComponentName("", "")).setRequiredNetworkType(type).build()
+                .getRequiredNetwork();
     }
 
     private static UnsupportedOperationException unsupported(String what) {
