@@ -258,6 +258,11 @@ pub fn open(options: &Options, host: Arc<dyn Host>) -> Result<Daemon, SystemErro
     let (store, mut world) = restored(store, place)?;
     world.server.processes.limits = options.limits;
     world.server.packages.know_framework(&options.framework);
+    // Their packages' permissions are known now.
+    let left_out = world.restore_jobs(store.jobs(), Monotonic.now_ns());
+    if left_out > 0 {
+        eprintln!("takt system: {left_out} persisted jobs are not taken up again");
+    }
     let machine = |it: Errno| SystemError::Machine(it.to_string());
     let binder = Process::start(&binder::Options::new("system"));
     let binder = binder.map_err(|it| SystemError::Machine(it.to_string()))?;
@@ -336,10 +341,6 @@ fn restored(
         restored.map_err(fault)?;
     }
     world.server.restore_grants(store.grants());
-    let left_out = world.restore_jobs(store.jobs(), Monotonic.now_ns());
-    if left_out > 0 {
-        eprintln!("takt system: {left_out} persisted jobs are not taken up again");
-    }
     if rt::process::uid() == 0 {
         // A server that was killed took its applications with it, and not what they had started.
         for package in world.server.packages.iter() {

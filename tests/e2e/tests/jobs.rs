@@ -9,7 +9,7 @@ use e2e::world::{World, is_root};
 
 const JOBS: &str = "org.example.jobs";
 
-const SAID: [&str; 18] = [
+const SAID: [&str; 22] = [
     "at once 1",
     "later 1",
     "pending null -2",
@@ -24,10 +24,16 @@ const SAID: [&str; 18] = [
     "work 9, item a for the 1., item b for the 1., item c for the 1.",
     "in all 2, here 1",
     "at once 10 of other",
-    "IllegalArgumentException",
-    "IllegalArgumentException",
-    "UnsupportedOperationException",
-    "UnsupportedOperationException",
+    "IllegalArgumentException: Scheduled service org.example.jobs/org.example.jobs.Open does not \
+     require android.permission.BIND_JOB_SERVICE permission",
+    "IllegalArgumentException: No such service org.example.jobs/None",
+    "UnsupportedOperationException: JobInfo.Builder.setRequiresDeviceIdle (a machine is never idle \
+     here) is not supported by Takt yet",
+    "UnsupportedOperationException: JobInfo.NETWORK_TYPE_CELLULAR is not supported by Takt yet",
+    "IllegalStateException: Apps may not schedule more than 150 distinct jobs",
+    "scheduled 150",
+    "then 0",
+    "done",
 ];
 
 fn check(said: &[String]) {

@@ -67,18 +67,24 @@ pub struct Asked {
     pub kept: Option<KeptBytes>,
 }
 
+/// As `ComponentName.flattenToString` has it.
+fn flat(name: &Component) -> String {
+    format!("{}/{}", name.package, name.class)
+}
+
 /// Why a job is not taken.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum JobRefused {
     /// There is no such service.
-    #[error("No such service {0:?}")]
+    #[error("No such service {}", flat(.0))]
     NoService(Component),
     /// It is another package's.
     #[error("uid {0} cannot schedule job in {1}")]
     NotOwn(u32, String),
     /// Anybody could call it.
     #[error(
-        "Scheduled service {0:?} does not require android.permission.BIND_JOB_SERVICE permission"
+        "Scheduled service {} does not require android.permission.BIND_JOB_SERVICE permission",
+        flat(.0)
     )]
     NotGuarded(Component),
     /// It is to be kept, by a package that does not hear of a start.

@@ -83,6 +83,10 @@ final class JobRuns {
         /** What was handed out of its work and is not done. */
         private final Set<Integer> handed = new HashSet<>();
         private IJobService service;
+        /** onStartJob has returned. */
+        private boolean hasStarted;
+        /** It is to stop, once it has. */
+        private boolean isStopping;
         private boolean isOver;
 
         Run(long number, JobInfo info, String space, boolean isOverdue) {
@@ -127,18 +131,25 @@ final class JobRuns {
         }
 
         void stop(int reason, int internal) throws RemoteException {
-            IJobService found;
-            synchronized (this) {
-                found = service;
-            }
-            if (found == null) {
-                // It has not begun: now it does not.
-                end(ISystem.JOB_STOPPED, true);
-                return;
-            }
+            boolean isBegun;
+            boolean isNow;
             parameters.setStopReason(reason, internal, JobParameters.getInternalReasonCodeDescription(internal));
+            synchronized (this) {
+                isStopping = true;
+                isBegun = service != null;
+                isNow = hasStarted;
+            }
+            if (isNow) {
+                askToStop();
+            } else if (!isBegun) {
+                // Now it does not.
+                end(ISystem.JOB_STOPPED, true);
+            }
+        }
+
+        private void askToStop() throws RemoteException {
             process.watchdog.ask(this, "executing " + name() + " onStopJob");
-            found.stopJob(parameters);
+            service.stopJob(parameters);
         }
 
         private String name() {
@@ -171,10 +182,17 @@ final class JobRuns {
         }
 
         void goesOn() throws RemoteException {
+            boolean isToStop;
             synchronized (this) {
                 if (isOver) {
                     return;
                 }
+                hasStarted = true;
+                isToStop = isStopping;
+            }
+            if (isToStop) {
+                askToStop();
+                return;
             }
             link.in(() -> {
                 system.jobTold(number, ISystem.JOB_STARTED, true);

@@ -94,14 +94,14 @@ final class Jobs implements Served {
         job.isKept = info.isPersisted();
         job.whole = Wishes.kept(info);
         if (link.isHosted() && (HostedServer.hiddenConditions(disk()) & job.needs) != 0) {
-            throw unsupported("a condition that the sandbox of takt run hides: takt system sees it; " + info);
+            throw unsupported("a job's condition that the sandbox of takt run hides (takt system sees it)");
         }
         return job;
     }
 
     private static void refuse(JobInfo info) {
         if (info.isRequireDeviceIdle()) {
-            throw unsupported("JobInfo.Builder.setRequiresDeviceIdle: a machine is never idle here");
+            throw unsupported("JobInfo.Builder.setRequiresDeviceIdle (a machine is never idle here)");
         }
         if (info.getTriggerContentUris() != null) {
             throw unsupported("JobInfo.Builder.addTriggerContentUri");

@@ -84,6 +84,7 @@ public final class Planner extends Service implements Runnable {
     private void once() throws InterruptedException {
         schedule(job(1, "at once"));
         say(next());
+        awaitEnd(1);
         schedule(job(1, "later"));
         say(next());
         awaitEnd(1);
@@ -104,6 +105,7 @@ public final class Planner extends Service implements Runnable {
         say("waits " + scheduler.getPendingJobReason(2) + ", known " + found.getMinLatencyMillis());
         String heard = next();
         say(heard + ", early " + (SystemClock.elapsedRealtime() < start + SOON_MILLIS));
+        awaitEnd(2);
     }
 
     private void periodic() throws InterruptedException {
@@ -132,6 +134,7 @@ public final class Planner extends Service implements Runnable {
         scheduler.cancel(5);
         schedule(job(6, "at once").setMinimumLatency(SOON_MILLIS));
         say(next());
+        awaitEnd(6);
         schedule(job(7, "until stopped"));
         say(next() + ", reason " + scheduler.getPendingJobReason(7));
         scheduler.cancel(7);
@@ -144,6 +147,7 @@ public final class Planner extends Service implements Runnable {
         String heard = next();
         Log.i("Network", heard);
         say(heard.replace(" overdue", ""));
+        awaitEnd(8);
     }
 
     private void work() throws InterruptedException {
