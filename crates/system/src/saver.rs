@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! [`Saver`]: writes what packages switch, and grants and jobs that they keep, on a thread of its
-//! own. So nobody's call waits for the disk; what came while it wrote is written with the next turn.
+//! own. So nobody's call waits for the disk; what came while it wrote is written with the next
+//! turn.
 
 use std::sync::Arc;
 

@@ -2,9 +2,9 @@
 //! `JobScheduler`: what packages have done once its time has come and its conditions hold.
 //!
 //! A job waits, is ready, runs in its service's process, and ends: for good, until its next period,
-//! or until a failure is waited off. [`Terms`] say what is asked for, `runs` what runs, [`Work`] what is
-//! handed to one job bit by bit, [`kept`] what comes again with the next server. `rules` says who
-//! may schedule what.
+//! or until a failure is waited off. [`Terms`] say what is asked for, `runs` what runs, [`Work`]
+//! what is handed to one job bit by bit, [`kept`] what comes again with the next server. `rules`
+//! says who may schedule what.
 //!
 //! Whoever has a clock calls `tick` at [`Jobs::due`]. Whoever sees the machine says which
 //! conditions hold, while [`Jobs::wants_conditions`].

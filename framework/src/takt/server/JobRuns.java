@@ -238,7 +238,7 @@ final class JobRuns {
         }
     }
 
-    /** What a job's service says of it: each has one of its own, so numbers of jobs tell nothing. */
+    /** What a job's service says of it. Each run has one, so the job's own number tells nothing. */
     private static final class Answers {
         private final Run run;
 
