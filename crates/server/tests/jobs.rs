@@ -10,9 +10,9 @@ use apk::ComponentKind;
 use fastrand::Rng;
 use intent::Component;
 use server::jobs::{
-    Asked, BACK_OFF_NS_MAX, BackOff, Conditions, JOBS_PER_UID_MAX, JobKey, JobRefused, JobStep,
-    KEPT_BYTES_MAX, KEPT_PER_UID_MAX, KeptBytes, LEAST_NS, Period, RUN_NS_MAX, RUNNING_PER_UID_MAX,
-    StopReason, Terms, Told, WORK_MAX, Waits,
+    Asked, BACK_OFF_NS_MAX, BYTES_PER_UID_MAX, BackOff, Conditions, JOBS_PER_UID_MAX, JobKey,
+    JobRefused, JobStep, KEPT_BYTES_MAX, KEPT_PER_UID_MAX, KeptBytes, LEAST_NS, Period, RUN_NS_MAX,
+    RUNNING_PER_UID_MAX, StopReason, Terms, Told, WORK_MAX, Waits,
 };
 use server::{Death, Effect, Payload, ProcessId, RunId, Server};
 use world::{component, manifest, signed};
@@ -98,6 +98,7 @@ impl World {
             },
             service: service.expect("it may"),
             payload: Payload(id.unsigned_abs().into()),
+            bytes: 100,
             terms,
             kept: None,
         }
@@ -438,7 +439,7 @@ fn work_is_handed_out_again_until_it_is_done() {
         let asked = world.asked(1, plain());
         let is_same = world.server.jobs.find(&asked.key).is_some();
         let (jobs, mut cx) = world.server.jobs(world.now);
-        jobs.enqueue(asked, (Payload(payload), is_same), WALL, &mut cx)
+        jobs.enqueue(asked, ((Payload(payload), 10), is_same), WALL, &mut cx)
     };
     add(&mut world, 10).unwrap();
     let run = world.one();
@@ -499,6 +500,12 @@ fn what_is_refused_says_why() {
     let more = world.asked(-1, plain());
     assert_eq!(world.add(more), Err(JobRefused::OfUid));
     world.schedule(0, later(2 * SECOND));
+    let mut large = world.asked(0, plain());
+    // All others have 100 each.
+    large.bytes = BYTES_PER_UID_MAX - 100 * (JOBS_PER_UID_MAX - 1) + 1;
+    assert_eq!(world.add(large.clone()), Err(JobRefused::Bytes));
+    large.bytes -= 1;
+    assert_eq!(world.add(large), Ok(()));
     let mut server = Server::default();
     install(&mut server, "p.one", 1, 0);
     let ask = |needs, is_kept| server.job_service(UID, &name("p.one"), needs, is_kept);
@@ -644,13 +651,14 @@ impl Script {
             key,
             service,
             payload,
+            bytes: 100,
             terms,
             kept: (self.rng.u8(..4) == 0).then(|| kept(4)).flatten(),
         };
         let has_work = self.rng.u8(..4) == 0;
         let (jobs, mut cx) = self.server.jobs(self.now);
         let taken = match has_work {
-            true => jobs.enqueue(asked, (payload, false), WALL, &mut cx),
+            true => jobs.enqueue(asked, ((payload, 10), false), WALL, &mut cx),
             false => jobs.schedule(asked, WALL, &mut cx),
         };
         taken.expect("there is room");

@@ -12,7 +12,7 @@ use server::{Payload, ProcessId, RunId};
 
 use super::alarms::nanos;
 use super::{Event, ISystemProxy, Job, Step, Whole, Wish, Work, full, security};
-use crate::payloads::{component, flat};
+use crate::payloads::{component, flat, size};
 use crate::state::State;
 
 fn unfit(text: &str) -> Failure {
@@ -28,7 +28,11 @@ fn refused(error: &JobRefused) -> Failure {
         | JobRefused::TooLarge(_)
         | JobRefused::Space(_) => unfit(&error.to_string()),
         JobRefused::NoNetwork(_) => security(error),
-        JobRefused::OfUid | JobRefused::OfAll | JobRefused::Kept | JobRefused::Work => full(error),
+        JobRefused::OfUid
+        | JobRefused::OfAll
+        | JobRefused::Kept
+        | JobRefused::Bytes
+        | JobRefused::Work => full(error),
     }
 }
 
@@ -92,11 +96,13 @@ impl Event<'_> {
         let key = self.job_key(job.space.as_deref(), job.id);
         let is_same = self.is_scheduled(&key, &service, terms, job);
         let payload = self.keep(&job.whole)?;
-        let work = work.map(|it| self.keep(it)).transpose()?;
+        let work = work.map(|it| Ok::<_, Failure>((self.keep(it)?, size(it))));
+        let work = work.transpose()?;
         let asked = Asked {
             key,
             service,
             payload,
+            bytes: size(&job.whole),
             terms,
             kept,
         };

@@ -137,11 +137,12 @@ impl Jobs {
             key,
             service,
             payload,
+            bytes: kept.bytes.len(),
             terms,
             kept: Some(kept.bytes.clone()),
         };
         let is_there = self.find(&asked.key).is_some();
-        if !kept.is_readable() || is_there || self.look_for_room(&asked).is_err() {
+        if !kept.is_readable() || is_there || self.look_for_room(&asked, 0).is_err() {
             return false;
         }
         let (now, ahead) = (cx.now, wall_ns.saturating_sub(cx.now));

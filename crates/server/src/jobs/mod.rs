@@ -38,6 +38,8 @@ use crate::{Cx, Payload, RunId};
 pub const JOBS_MAX: usize = 4_096;
 /// Of one user, as on Android.
 pub const JOBS_PER_UID_MAX: usize = 150;
+/// Bytes of one user's jobs and their work: a sixteenth of what is kept of all intents.
+pub const BYTES_PER_UID_MAX: usize = 2 << 20;
 /// Bytes of a namespace.
 pub const SPACE_BYTES_MAX: usize = 256;
 
@@ -61,6 +63,8 @@ pub struct Asked {
     pub service: ServiceDeclaration,
     /// The rest, as its package has it.
     pub payload: Payload,
+    /// How large that is.
+    pub bytes: usize,
     /// When and how.
     pub terms: Terms,
     /// For one that comes again with the next server: the rest, in bytes.
@@ -114,6 +118,9 @@ pub enum JobRefused {
     /// A name that is too long.
     #[error("a namespace of {0} bytes: at most {SPACE_BYTES_MAX}")]
     Space(usize),
+    /// The user's jobs and their work are too large together.
+    #[error("jobs and work of the package have {BYTES_PER_UID_MAX} bytes already")]
+    Bytes,
     /// Too much work waits for one job.
     #[error("{WORK_MAX} items of work of the job wait already")]
     Work,
@@ -204,7 +211,7 @@ impl Jobs {
         wall_ns: u64,
         cx: &mut Cx<'_>,
     ) -> Result<(), JobRefused> {
-        self.look_for_room(&asked)?;
+        self.look_for_room(&asked, 0)?;
         self.replace(asked, wall_ns, cx);
         self.begin_ready(cx);
         Ok(())
@@ -218,11 +225,11 @@ impl Jobs {
     pub fn enqueue(
         &mut self,
         asked: Asked,
-        (work, is_same): (Payload, bool),
+        (work, is_same): ((Payload, usize), bool),
         wall_ns: u64,
         cx: &mut Cx<'_>,
     ) -> Result<(), JobRefused> {
-        self.look_for_room(&asked)?;
+        self.look_for_room(&asked, work.1)?;
         let old = self.by_key.get(&asked.key).copied();
         let is_full = |it: &u64| self.all.get(it).is_some_and(|it| it.work.is_full());
         if old.as_ref().is_some_and(is_full) {
@@ -239,7 +246,7 @@ impl Jobs {
         Ok(())
     }
 
-    fn look_for_room(&self, asked: &Asked) -> Result<(), JobRefused> {
+    fn look_for_room(&self, asked: &Asked, more: usize) -> Result<(), JobRefused> {
         let key = &asked.key;
         let space = key.space.as_ref().map_or(0, String::len);
         if space > SPACE_BYTES_MAX {
@@ -252,6 +259,12 @@ impl Jobs {
         let own = || self.of_uid(key.uid);
         if old.is_none() && own().count() >= JOBS_PER_UID_MAX {
             return Err(JobRefused::OfUid);
+        }
+        // Work of the one before stays.
+        let all: usize = own().map(|it| it.asked.bytes + it.work.bytes()).sum();
+        let replaced = old.map_or(0, |it| it.asked.bytes);
+        if all - replaced + asked.bytes + more > BYTES_PER_UID_MAX {
+            return Err(JobRefused::Bytes);
         }
         let Some(bytes) = &asked.kept else {
             return Ok(());
@@ -555,10 +568,14 @@ impl Jobs {
             if let Some(id) = job.run {
                 assert_eq!(self.runs[&id].job, Some(*number), "they know each other");
             }
-            *of_uids.entry(job.asked.key.uid).or_insert(0) += 1;
+            let (count, bytes) = of_uids.entry(job.asked.key.uid).or_insert((0, 0));
+            *count += 1;
+            *bytes += job.asked.bytes + job.work.bytes();
             job.work.assert_consistent();
         }
-        assert!(of_uids.values().all(|it| *it <= JOBS_PER_UID_MAX));
+        for (count, bytes) in of_uids.into_values() {
+            assert!(count <= JOBS_PER_UID_MAX && bytes <= BYTES_PER_UID_MAX);
+        }
         let kept = self.all.values().filter(|it| it.asked.kept.is_some());
         assert!(kept.count() <= KEPT_MAX);
         let places = self.all.values().filter_map(|it| it.place);

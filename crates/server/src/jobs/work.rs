@@ -15,6 +15,8 @@ pub struct Work {
     pub id: i32,
     /// What it is.
     pub payload: Payload,
+    /// How large that is.
+    pub bytes: usize,
     /// How often it was handed out.
     pub deliveries: i32,
 }
@@ -32,11 +34,12 @@ impl WorkQueue {
         self.waiting.len() + self.handed.len() >= WORK_MAX
     }
 
-    pub(super) fn push(&mut self, payload: Payload) {
+    pub(super) fn push(&mut self, (payload, bytes): (Payload, usize)) {
         self.last = self.last.wrapping_add(1).max(1);
         self.waiting.push_back(Work {
             id: self.last,
             payload,
+            bytes,
             deliveries: 0,
         });
     }
@@ -66,6 +69,12 @@ impl WorkQueue {
         for work in std::mem::take(&mut self.handed).into_iter().rev() {
             self.waiting.push_front(work);
         }
+    }
+
+    /// Of all that is not done.
+    pub(super) fn bytes(&self) -> usize {
+        let all = self.waiting.iter().chain(&self.handed);
+        all.map(|it| it.bytes).sum()
     }
 
     pub(super) fn payloads(&self) -> impl Iterator<Item = Payload> + '_ {
