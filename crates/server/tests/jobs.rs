@@ -20,7 +20,7 @@ use world::{component, manifest, signed};
 const SECOND: u64 = 1_000_000_000;
 const WALL: u64 = 1_700_000_000 * SECOND;
 const UID: u32 = 10_000;
-const SCRIPTS: u64 = 300;
+const SCRIPTS: u64 = 100;
 const EVENTS: usize = 200;
 const SEED: u64 = 2_300;
 
