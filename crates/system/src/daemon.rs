@@ -369,6 +369,8 @@ impl Daemon {
     /// Runs until a signal asks it to stop. All processes end with it.
     pub fn run(mut self) {
         self.begin_template();
+        // What was restored may wait for what there is.
+        self.look_at_jobs();
         loop {
             let wake = self.shared.with(|it| it.next_wake());
             let others = [self.shut_until, self.template_again.at];

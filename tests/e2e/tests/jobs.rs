@@ -60,8 +60,12 @@ fn without_a_network_a_job_waits_for_its_deadline() {
     let mut command = Command::new("unshare");
     command.arg("--net").arg(e2e::takt_path()).arg("run");
     command.arg(package).arg("--data").arg(data.path());
-    let run = Run::of(command.args(["--service", ".Planner"]));
-    assert_eq!(said(&run.stderr, "Network"), ["at once 8 overdue"]);
+    command.args(["--service", ".Later", "--extra", "how=network"]);
+    let run = Run::of(&mut command);
+    // It waits for a network.
+    assert_eq!(said(&run.stderr, "Later"), ["reason 6", "scheduled 1"]);
+    assert_eq!(said(&run.stderr, "Worker"), ["at once 8 overdue"]);
+    assert_eq!(run.code, 0);
 }
 
 fn kill(pid: u64) {

@@ -5,6 +5,7 @@ import android.app.Activity;
 import android.app.ActivityManager;
 import android.app.ActivityThread;
 import android.app.ApplicationErrorReport;
+import android.app.ApplicationExitInfo;
 import android.app.IActivityManager;
 import android.app.IActivityTaskManager;
 import android.app.IAlarmManager;
@@ -18,6 +19,7 @@ import android.content.IContentService;
 import android.content.Intent;
 import android.content.pm.IPackageManager;
 import android.content.pm.PackageManager;
+import android.content.pm.ParceledListSlice;
 import android.content.pm.ProviderInfo;
 import android.content.pm.ProviderInfoList;
 import android.content.res.CompatibilityInfo;
@@ -192,6 +194,12 @@ public final class AppProcess {
     /** The same, for a device among several: there is one. */
     public int checkPermissionForDevice(String permission, int pid, int uid, int device) throws RemoteException {
         return checkPermission(permission, pid, uid);
+    }
+
+    /** How earlier processes have ended is not remembered; androidx.work asks for it. */
+    public ParceledListSlice<ApplicationExitInfo> getHistoricalProcessExitReasons(String packageName, int pid,
+            int count, int user) {
+        return ParceledListSlice.emptyList();
     }
 
     /** Nobody clicks at random. */

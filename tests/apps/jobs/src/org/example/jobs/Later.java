@@ -13,15 +13,31 @@ import android.util.Log;
 public final class Later extends Service {
     private static final long LATE_MILLIS = 2_500;
     private static final long FAR_MILLIS = 3_600_000;
+    private static final long SOON_MILLIS = 600;
+
+    private JobScheduler scheduler;
+
+    private JobInfo.Builder job(int id) {
+        return new JobInfo.Builder(id, new ComponentName(this, Worker.class));
+    }
+
+    private void schedule(JobInfo.Builder job) {
+        scheduler.schedule(job.build());
+    }
 
     @Override
     public int onStartCommand(Intent intent, int flags, int id) {
-        JobScheduler scheduler = getSystemService(JobScheduler.class);
-        ComponentName worker = new ComponentName(this, Worker.class);
-        boolean isKept = "kept".equals(intent.getStringExtra("how"));
-        scheduler.schedule(new JobInfo.Builder(20, worker).setMinimumLatency(LATE_MILLIS).setPersisted(isKept).build());
-        scheduler.schedule(new JobInfo.Builder(21, worker).setMinimumLatency(FAR_MILLIS).build());
+        scheduler = getSystemService(JobScheduler.class);
+        String how = intent.getStringExtra("how");
+        if (how.equals("network")) {
+            schedule(job(8).setRequiredNetworkType(JobInfo.NETWORK_TYPE_ANY).setOverrideDeadline(SOON_MILLIS));
+            Log.i("Later", "reason " + scheduler.getPendingJobReason(8));
+        } else {
+            schedule(job(20).setMinimumLatency(LATE_MILLIS).setPersisted(how.equals("kept")));
+            schedule(job(21).setMinimumLatency(FAR_MILLIS));
+        }
         Log.i("Later", "scheduled " + scheduler.getAllPendingJobs().size());
+        stopSelf();
         return START_NOT_STICKY;
     }
 

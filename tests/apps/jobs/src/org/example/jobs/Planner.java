@@ -144,9 +144,7 @@ public final class Planner extends Service implements Runnable {
     /** Whether there is a network or not, it comes. */
     private void deadline() throws InterruptedException {
         schedule(job(8, "at once").setRequiredNetworkType(JobInfo.NETWORK_TYPE_ANY).setOverrideDeadline(2 * SOON_MILLIS));
-        String heard = next();
-        Log.i("Network", heard);
-        say(heard.replace(" overdue", ""));
+        say(next().replace(" overdue", ""));
         awaitEnd(8);
     }
 
