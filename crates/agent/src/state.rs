@@ -249,6 +249,7 @@ impl State {
             Effect::WakeAt(at) => {
                 self.wakes.insert(at.next_multiple_of(WAKE_NS));
             }
+            Effect::Job { process, run, step } => self.run_job(process, run, step),
             Effect::Provider { process, step } => self.contents.tell(process, &step),
             Effect::Broadcast { process, delivery } => self.deliver(process, delivery),
             Effect::BroadcastResult {
@@ -370,7 +371,7 @@ impl State {
         self.push(process, step);
     }
 
-    fn name(&self, step: &mut Step, payload: Payload) {
+    pub(crate) fn name(&self, step: &mut Step, payload: Payload) {
         if let Some(stored) = self.payloads.get(payload) {
             step.named.push(payload.0.cast_signed());
             step.wishes.push(stored.wish.clone());
@@ -433,7 +434,7 @@ impl State {
         self.push(process, (step, standing));
     }
 
-    fn push(&mut self, process: ProcessId, waiting: impl Into<Waiting>) {
+    pub(crate) fn push(&mut self, process: ProcessId, waiting: impl Into<Waiting>) {
         let waiting = waiting.into();
         let Some(running) = self.running.get_mut(&process) else {
             // What is for a process that nobody wants any more is gone with it.
@@ -644,7 +645,8 @@ impl State {
 
     /// When there is something to do again.
     pub fn next_wake(&self) -> Option<u64> {
-        self.wakes.first().copied()
+        let own = self.wakes.first().copied();
+        own.into_iter().chain(self.server.jobs.due()).min()
     }
 
     /// Time has passed.

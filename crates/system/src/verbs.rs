@@ -17,11 +17,12 @@ use rt::clock::{Clock, Monotonic};
 use rt::policy::{Policy, Tid};
 use rustix::fs::{SealFlags, fcntl_get_seals};
 use server::broadcasts::{Sender, Shout};
+use server::jobs::Waits;
 use server::packages::{Best, Candidate, Grant, Installed, Kind};
 use server::processes::ProcessState;
 use server::services::StartKind;
 use server::store::Store;
-use server::{Notices, ProcessKey, Server};
+use server::{Jobs, Notices, ProcessKey, Server};
 
 use crate::bridge::keys;
 use crate::daemon::Shared;
@@ -558,6 +559,35 @@ fn frequency(server: &Server) -> String {
     )
 }
 
+fn dump_jobs(jobs: &Jobs, text: &mut String) {
+    let (now, (count, running)) = (Monotonic.now_ns(), jobs.counts());
+    // Nothing fails that is written to a text.
+    let _ = writeln!(text, "jobs: {count}, {running} of them run");
+    for it in jobs.iter() {
+        let key = &it.asked.key;
+        let space = key
+            .space
+            .as_deref()
+            .map_or(String::new(), |it| format!(" of {it:?}"));
+        let waits = match jobs.waits(it, now) {
+            Waits::Runs => "runs".to_owned(),
+            Waits::Time => format!("waits {} ms", (it.earliest_ns - now) / 1_000_000),
+            Waits::Place => "waits for a place".to_owned(),
+            Waits::Conditions(lacks) => format!("waits for {}", lacks.words().join(", ")),
+        };
+        let kept = match it.asked.kept {
+            Some(_) => ", persisted",
+            None => "",
+        };
+        let (name, failures) = (flat(&it.asked.service.component), it.failures);
+        let _ = writeln!(
+            text,
+            "  job {}{space} {name}: {waits}, {failures} failures{kept}",
+            key.id
+        );
+    }
+}
+
 fn dumped(state: &World) -> String {
     let mut text = String::new();
     let server = &state.server;
@@ -606,6 +636,7 @@ fn dumped(state: &World) -> String {
             id.0
         );
     }
+    dump_jobs(&server.jobs, &mut text);
     dump_notices(&server.notices, &mut text);
     let _ = writeln!(text, "frequency: {}", frequency(server));
     let ((payloads, bytes), (lines, dropped)) = (state.payloads.counts(), state.logs.counts());

@@ -105,7 +105,11 @@ fn what_is_late_and_what_overruns_shows_in_ps() {
     world.install("pulse");
     let start = ["am", "startservice", "-n", "org.example.pulse/.Pulse"];
     world.said(&[&start[..], &["--es", "slow", "7"]].concat());
-    let ledger = || world.process("org.example.pulse").map(|it| it["ledger"].clone());
+    let ledger = || {
+        world
+            .process("org.example.pulse")
+            .map(|it| it["ledger"].clone())
+    };
     let count = |name: &str| ledger().and_then(|it| it[name].as_u64()).unwrap_or(0);
     world.await_true("it is late", || count("deadline_misses") > 0);
     world.await_true("it overran", || count("cost_overruns") > 0);

@@ -46,6 +46,7 @@ final class SystemLink extends IApp.Stub {
     private SystemServices services;
     private SystemBroadcasts broadcasts;
     private SystemSenders senders;
+    private JobRuns jobs;
     private Contents contents;
     private OtherProviders providers;
 
@@ -126,6 +127,11 @@ final class SystemLink extends IApp.Stub {
         this.senders = senders;
     }
 
+    /** Who does jobs. */
+    void serve(JobRuns jobs) {
+        this.jobs = jobs;
+    }
+
     /** Who hears of other packages' data. */
     void serve(Contents contents, OtherProviders providers) {
         this.contents = contents;
@@ -195,6 +201,7 @@ final class SystemLink extends IApp.Stub {
                     case ISystem.STEP_BROADCAST -> broadcasts.carryOut(step);
                     case ISystem.STEP_RESULT -> broadcasts.carryOutResult(step);
                     case ISystem.STEP_CHANGE -> contents.carryOut(step);
+                    case ISystem.STEP_JOB -> jobs.carryOut(step);
                     case ISystem.STEP_CANCELLED -> senders.carryOut(step);
                     default -> services.carryOut(step);
                 }
