@@ -622,7 +622,15 @@ fn dumped(state: &World) -> String {
         for id in &task.activities {
             if let Some(record) = server.activities.get(*id) {
                 let name = flat(&record.declaration.component);
-                let _ = writeln!(text, "    activity {} {name} {:?}", id.0, record.state);
+                let saved = match record.saved {
+                    Some(_) => ", saved",
+                    None => "",
+                };
+                let _ = writeln!(
+                    text,
+                    "    activity {} {name} {:?}{saved}",
+                    id.0, record.state
+                );
             }
         }
     }

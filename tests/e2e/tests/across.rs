@@ -157,6 +157,10 @@ fn what_an_activity_saved_outlives_its_process() {
         world.said(&["am", "start", "-n", "org.example.taker/.Above"]);
         expected.push("stopped");
         has_said(&expected);
+        // Behind onStop, by the same thread.
+        world.await_true("the server keeps it", || {
+            world.said(&["dumpsys"]).contains(".Counter Stopped, saved")
+        });
         assert_eq!(kill(world.pid(TAKER)), 0);
         expected.extend(["knows .Counter", made]);
         has_said(&expected);
