@@ -588,6 +588,32 @@ fn dump_jobs(jobs: &Jobs, text: &mut String) {
     }
 }
 
+fn dump_tasks(server: &Server, text: &mut String) {
+    // Nothing fails that is written to a text.
+    let _ = writeln!(
+        text,
+        "tasks, from the back: {}",
+        server.activities.tasks().len()
+    );
+    for task in server.activities.tasks() {
+        let _ = writeln!(text, "  task {} {:?}", task.id.0, task.affinity);
+        for id in &task.activities {
+            if let Some(record) = server.activities.get(*id) {
+                let name = flat(&record.declaration.component);
+                let saved = match record.saved {
+                    Some(_) => ", saved",
+                    None => "",
+                };
+                let _ = writeln!(
+                    text,
+                    "    activity {} {name} {:?}{saved}",
+                    id.0, record.state
+                );
+            }
+        }
+    }
+}
+
 fn dumped(state: &World) -> String {
     let mut text = String::new();
     let server = &state.server;
@@ -612,28 +638,7 @@ fn dumped(state: &World) -> String {
             it.name, it.package, it.state, it.pid, it.faults
         );
     }
-    let _ = writeln!(
-        text,
-        "tasks, from the back: {}",
-        server.activities.tasks().len()
-    );
-    for task in server.activities.tasks() {
-        let _ = writeln!(text, "  task {} {:?}", task.id.0, task.affinity);
-        for id in &task.activities {
-            if let Some(record) = server.activities.get(*id) {
-                let name = flat(&record.declaration.component);
-                let saved = match record.saved {
-                    Some(_) => ", saved",
-                    None => "",
-                };
-                let _ = writeln!(
-                    text,
-                    "    activity {} {name} {:?}{saved}",
-                    id.0, record.state
-                );
-            }
-        }
-    }
+    dump_tasks(server, &mut text);
     let _ = writeln!(text, "services: {}", server.services.len());
     for (id, it) in server.services.iter() {
         let name = flat(&it.declaration.component);
