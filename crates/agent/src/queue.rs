@@ -543,7 +543,7 @@ mod tests {
         }
         assert_eq!(heard.load(SeqCst), TRIM_MEMORY_COMPLETE);
         let ended = world.state.server.end_for_memory(nothing, world.now);
-        assert_eq!(ended.map(|it| it.process), Some(first));
+        assert_eq!(ended.map(|(_, it)| it.process), Some(first));
         world.state.settle(world.now);
         assert!(world.state.next_start().is_none(), "not at once");
         world.die(first);

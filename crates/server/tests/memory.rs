@@ -145,7 +145,7 @@ impl World {
         self.now += 1;
         let ended = self.server.end_for_memory(left, self.now);
         self.server.assert_consistent();
-        ended.map(|it| it.importance)
+        ended.map(|(_, it)| it.importance)
     }
 
     fn trims(&mut self, left: Left) -> Vec<(ProcessId, i32)> {

@@ -142,16 +142,8 @@ fn relieve(shared: &Shared) {
 fn end_one(shared: &Shared) -> Option<(String, Option<i32>, Left, Standing)> {
     let left = left()?;
     shared.with(|it| {
-        // Its record goes with it.
-        let names: BTreeMap<ProcessId, String> = it
-            .server
-            .processes
-            .iter()
-            .map(|(id, its)| (id, its.key.name.clone()))
-            .collect();
-        let ended = it.server.end_for_memory(left, Monotonic.now_ns())?;
+        let (name, ended) = it.server.end_for_memory(left, Monotonic.now_ns())?;
         let pid = it.running.get(&ended.process).map(|it| it.pid);
-        let name = names.get(&ended.process).cloned()?;
         Some((name, pid, left, ended))
     })
 }

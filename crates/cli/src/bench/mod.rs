@@ -15,6 +15,7 @@ mod intents;
 mod ipc;
 mod java;
 mod mixed;
+mod native;
 mod oom;
 mod rpc;
 mod scale;
@@ -49,7 +50,7 @@ enum Experiment {
     FreqApp(freq::app::Args),
     /// The server of `freq`
     #[command(hide = true)]
-    FreqServer(freq::server::Args),
+    FreqServer(native::ServerArgs),
     Gc(gc::Args),
     Handler(handler::Args),
     Input(input::Args),
@@ -65,7 +66,7 @@ enum Experiment {
     OomApp(oom::app::Args),
     /// The server of the experiment on memory
     #[command(hide = true)]
-    OomServer(oom::server::Args),
+    OomServer(native::ServerArgs),
     Rpc(rpc::Args),
     RpcScale(scale::Args),
     Sched(sched::Args),
@@ -77,7 +78,7 @@ enum Experiment {
     ShoutsApp(shouts::app::Args),
     /// The server of the experiments on broadcasts
     #[command(hide = true)]
-    ShoutsServer(shouts::server::Args),
+    ShoutsServer(native::ServerArgs),
     Stall(stall::Args),
     Start(start::Args),
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! `takt am`: starts activities and services, sends broadcasts, ends packages, and
-//! has them give up memory.
+//! `takt am`: starts activities and services, sends broadcasts, ends packages, and has them give
+//! up memory.
 
 use std::process::ExitCode;
 

@@ -25,7 +25,6 @@ use std::time::Duration;
 use ::system::{Bridge, Limits, Options, open, tasks};
 use anyhow::{Context, Result};
 use rt::policy::Priority;
-use server::memory::parse_size;
 
 use self::confined::{Bounds, SCRATCH};
 use self::groups::Groups;
@@ -34,6 +33,7 @@ use self::speech::Speech;
 use crate::admit::here;
 use crate::framework::Framework;
 use crate::run::confined::Sandbox;
+use crate::size::mebibytes;
 
 /// Runs the system server, which several applications share
 ///
@@ -103,7 +103,7 @@ pub(crate) struct Args {
 }
 
 fn disk(text: &str) -> Result<u32> {
-    let size = crate::size::mebibytes(text)?;
+    let size = mebibytes(text)?;
     // The kernel takes nought for no limit.
     anyhow::ensure!(size > 0, "more than nothing is wanted");
     Ok(size)
@@ -112,9 +112,14 @@ fn disk(text: &str) -> Result<u32> {
 /// Below that no application starts.
 const HEAP_BYTES_MIN: u64 = 16 << 20;
 
-fn heap(text: &str) -> Result<u64, String> {
-    let size = parse_size(text).filter(|it| *it >= HEAP_BYTES_MIN);
-    size.ok_or_else(|| "a size of at least 16M is wanted, such as 256M or 1G".to_owned())
+fn heap(text: &str) -> Result<u64> {
+    let size = bytes(text)?;
+    anyhow::ensure!(size >= HEAP_BYTES_MIN, "at least 16M is wanted");
+    Ok(size)
+}
+
+fn bytes(text: &str) -> Result<u64> {
+    Ok(u64::from(mebibytes(text)?) << 20)
 }
 
 /// A real-time package.
@@ -130,7 +135,10 @@ fn grant(text: &str) -> Result<RealTime, String> {
     let parsed = text.split_once('=').and_then(|(package, rest)| {
         let (priority, size) = match rest.split_once(':') {
             None => (rest, None),
-            Some((priority, size)) => (priority, Some(parse_size(size)?)),
+            Some((priority, size)) => {
+                let size = bytes(size).ok().filter(|it| *it > 0)?;
+                (priority, Some(size))
+            }
         };
         Some(RealTime {
             package: package.to_owned(),

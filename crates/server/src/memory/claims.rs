@@ -121,7 +121,7 @@ impl Claims {
 }
 
 /// Bytes: a number, with K, M or G for more of them. Nought is no size.
-pub fn parse_size(text: &str) -> Option<u64> {
+fn parse_size(text: &str) -> Option<u64> {
     let text = text.trim();
     let (digits, shift) = match text.char_indices().next_back()? {
         (at, 'K' | 'k') => (&text[..at], 10),

@@ -17,7 +17,7 @@ use std::collections::BTreeMap;
 use crate::processes::ProcessState;
 use crate::{Effect, EndReason, ProcessId, Server};
 
-pub use claims::{Claims, DECLARATION, MemoryError, RESERVED_SHARE, parse_size};
+pub use claims::{Claims, DECLARATION, MemoryError, RESERVED_SHARE};
 pub use importance::Importance;
 
 /// Below a quarter of the machine, processes hear of it when the kernel says that threads wait for
@@ -180,13 +180,15 @@ impl Server {
         own.len()
     }
 
-    /// It has stayed so: ends the one that is missed least, and says which it was. Nobody ends for
-    /// memory that is there, and no real-time process for any.
-    pub fn end_for_memory(&mut self, left: Left, now: u64) -> Option<Standing> {
+    /// It has stayed so: ends the one that is missed least, and says its name and which it was.
+    /// Nobody ends for memory that is there, and no real-time process for any.
+    pub fn end_for_memory(&mut self, left: Left, now: u64) -> Option<(String, Standing)> {
         let standings = self.standings(now);
         let victim = victim(&standings, left.shortage()?)?;
+        // Its record goes with it.
+        let name = self.processes.get(victim.process)?.key.name.clone();
         self.end_process(victim.process, EndReason::Memory, now);
-        Some(victim)
+        Some((name, victim))
     }
 }
 

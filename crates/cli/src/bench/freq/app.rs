@@ -12,9 +12,9 @@ use rt::memory::{LockScope, ProcessLock};
 use rt::policy::Policy;
 use rt::thread::Builder;
 
-use super::server::say;
 use super::states::{Limits, States};
 use super::{Lock, Part, Plan, Row, Said};
+use crate::bench::native::say;
 
 /// The thesis's periods, in µs.
 const PERIODS_US: [u64; 8] = [

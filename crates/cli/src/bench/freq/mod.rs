@@ -10,7 +10,7 @@ pub(crate) mod server;
 mod states;
 
 use std::io::{BufRead as _, BufReader};
-use std::process::{Child, ChildStdin, Command, ExitCode, Stdio};
+use std::process::{Child, ChildStdin, ExitCode};
 
 use anyhow::{Context, Result, bail, ensure};
 use report::Table;
@@ -19,6 +19,7 @@ use rt::frequency::Cpufreq;
 use serde::{Deserialize, Serialize};
 
 use self::states::{Limits, States};
+use super::native;
 use crate::guest;
 
 /// Until limits that are to come back have: the server hears of a death at once.
@@ -181,15 +182,7 @@ struct Spoken {
 impl Spoken {
     fn begin(plan: Plan) -> Result<Self> {
         let place = tempfile::tempdir().context("cannot make a directory for the server")?;
-        let own = std::env::current_exe().context("cannot find this program's own file")?;
-        let mut server = Command::new(own)
-            .args(["bench", "freq-server", "--parent"])
-            .arg(std::process::id().to_string())
-            .arg("--place")
-            .arg(place.path())
-            .arg(serde_json::to_string(&plan)?)
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
+        let mut server = native::command("freq-server", place.path(), &plan)?
             .spawn()
             .context("cannot start the server")?;
         let output = server.stdout.take().context("it has an output")?;

@@ -11,8 +11,9 @@ use rt::memory::{LockScope, ProcessLock};
 use rt::policy::{Policy, Priority};
 use rt::thread::Builder;
 
-use super::server::{REAL_TIME, say};
+use super::server::REAL_TIME;
 use super::trial::{Plan, Said};
+use crate::bench::native::say;
 
 /// Of one array, as the thesis has it.
 const ARRAY_BYTES: usize = 1 << 20;

@@ -1,16 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The server's process: crate `system` as `takt system` has it, with native programs in place of
-//! Java's. It starts them as it is told, and says who has ended.
+//! The server's process: it starts applications as it is told, and says who has ended.
 
 use std::collections::BTreeSet;
-use std::io::{BufRead as _, Write as _};
+use std::io::BufRead as _;
 use std::path::PathBuf;
 use std::process::{Command, ExitCode};
 use std::sync::Arc;
 
-use ::system::{App, Host, Inside, Limits, Options, Prepared, open, tasks};
+use ::system::{App, Inside, Options, open};
 use anyhow::{Context, Result, anyhow};
-use apk::{Apk, Application, Component, ComponentKind, Manifest};
+use apk::ComponentKind;
 use rt::clock::{Clock, Monotonic};
 use rt::policy::Policy;
 use rt::thread::Builder;
@@ -19,15 +18,21 @@ use sandbox::{
     RealTime, Spec, Strictness,
 };
 use server::memory::Importance;
-use server::packages::{Candidate, FRAMEWORK, Grant as Granted, SDK};
 
 use super::trial::{Class, Ended, Plan, Said};
+use crate::bench::native::{self, ServerArgs, candidate, say};
 
 /// The package that is a real-time one.
 pub(super) const REAL_TIME: &str = "takt.bench.realtime";
 const ACTIVITY: &str = "Front";
 const SERVICE: &str = "Worker";
 const RECEIVER: &str = "Begin";
+/// One of each kind that a process is started by.
+const COMPONENTS: [(ComponentKind, &str); 3] = [
+    (ComponentKind::Activity, ACTIVITY),
+    (ComponentKind::Service, SERVICE),
+    (ComponentKind::Receiver, RECEIVER),
+];
 /// What the real-time one has: more than it takes.
 const MEMORY: u64 = 64 << 20;
 const PRIORITY: u8 = 80;
@@ -38,49 +43,22 @@ const LOOK_NS: u64 = 1_000_000;
 /// What the server's log says of one that it has ended.
 const BY_SERVER: &str = "takt system ends this process: Memory";
 
-/// The server of one trial; the experiment starts it.
-#[derive(clap::Args)]
-pub(crate) struct Args {
-    /// The process that asked for it
-    #[arg(long)]
-    parent: u32,
-    /// Where it keeps what it keeps
-    #[arg(long)]
-    place: PathBuf,
-    /// As JSON
-    plan: String,
-}
-
 /// Serves until its input ends.
-pub(crate) fn run(args: &Args) -> Result<ExitCode> {
-    rt::process::die_with_parent(args.parent).context("whom to serve has gone")?;
-    let plan: Plan = serde_json::from_str(&args.plan)?;
-    let host = NativeHost {
-        plan: args.plan.clone(),
-        is_protected: plan.is_protected,
-    };
+pub(crate) fn run(args: &ServerArgs) -> Result<ExitCode> {
+    let plan: Plan = args.begin()?;
+    let is_protected = plan.is_protected;
+    let host = args.host("oom-app", move |app, command| {
+        confine(app, is_protected, command)
+    });
     let options = Options {
-        state: args.place.join("state"),
-        socket: args.place.join("socket"),
-        limits: Limits {
-            start_ns: PATIENCE_NS,
-            answer_ns: PATIENCE_NS,
-        },
-        framework: manifest(FRAMEWORK),
-        machine: tasks::machine(1, tasks::WAKE_US).map_err(|it| anyhow!(it))?,
         real_time: [(REAL_TIME.to_owned(), Some(MEMORY))].into(),
-        keeps_memory: plan.is_protected,
+        keeps_memory: is_protected,
+        ..args.options(PATIENCE_NS)?
     };
     let daemon = open(&options, Arc::new(host))?;
     let inside = daemon.inside();
     for member in &plan.members {
-        inside.install(Candidate {
-            manifest: manifest(&member.package),
-            signers: ["bench".to_owned()].into(),
-            code: String::new(),
-            dangerous: Granted::Granted,
-            is_system: false,
-        })?;
+        inside.install(candidate(native::manifest(&member.package, &COMPONENTS)))?;
     }
     Builder::new("control")
         .policy(Policy::ordinary())
@@ -137,107 +115,48 @@ fn watch(inside: &Inside) {
     }
 }
 
-/// One line, to who started the server.
-pub(super) fn say(said: &Said) -> Result<()> {
-    let mut line = serde_json::to_vec(said)?;
-    line.push(b'\n');
-    Ok(std::io::stdout().write_all(&line)?)
+/// As `takt system` has it, where that counts: who ends first.
+fn confine(app: &App<'_>, is_protected: bool, command: &mut Command) -> Result<(), String> {
+    let own = std::env::current_exe().map_err(|it| it.to_string())?;
+    command.arg(&app.manifest.package);
+    let made = Confinement::prepare(&spec(app, is_protected, own), Strictness::Best);
+    made.map_err(|it| it.to_string())?.confine(command);
+    Ok(())
 }
 
-/// This program again, for each process.
-struct NativeHost {
-    plan: String,
-    is_protected: bool,
-}
-
-impl NativeHost {
-    /// As `takt system` has it, where that counts: who ends first.
-    fn spec(&self, app: &App<'_>, own: PathBuf) -> Spec {
-        let is_real_time = app.memory.is_some();
-        let importance = match is_real_time {
-            true => Importance::RealTime,
-            false => Importance::Foreground,
-        };
-        let mut files = Grant::system();
-        files.push(Grant::new(own, Access::Run));
-        Spec {
-            identity: Some(Identity {
-                uid: app.process.uid,
-                gid: app.process.uid,
-            }),
-            files,
-            network: Network::None,
-            local_sockets: LocalSockets::Refused,
-            other_processes: OtherProcesses::Listed,
-            real_time: match is_real_time {
-                true => RealTime::UpTo(PRIORITY),
-                false => RealTime::FromOutside,
-            },
-            limits: Bounds {
-                tasks: None,
-                open_files: None,
-                locked_bytes: None,
-                real_time_us: None,
-                kill_order: Some(match self.is_protected {
-                    true => importance.kill_order(),
-                    false => 0,
-                }),
-            },
-            group: None,
-            disk: None,
-            lacks: Vec::new(),
-        }
-    }
-}
-
-impl Host for NativeHost {
-    fn abi(&self) -> &str {
-        crate::apk::HOST_ABI
-    }
-
-    fn verify(&self, _package: &Apk<'_>) -> Result<Vec<String>, String> {
-        Err("experiments install no file".to_owned())
-    }
-
-    fn start(&self, app: &App<'_>) -> Result<Prepared, String> {
-        let own = std::env::current_exe().map_err(|it| it.to_string())?;
-        let mut command = Command::new(&own);
-        command.args(["bench", "oom-app", "--parent"]);
-        command.arg(std::process::id().to_string());
-        command.args([&app.manifest.package, &self.plan]);
-        let made = Confinement::prepare(&self.spec(app, own), Strictness::Best);
-        made.map_err(|it| it.to_string())?.confine(&mut command);
-        Ok(Prepared {
-            command,
-            sandbox: None,
-            grants: None,
-            entry: None,
-        })
-    }
-
-    fn template(&self) -> Result<Option<Command>, String> {
-        Ok(None)
-    }
-}
-
-/// A package with one component of each kind that a process is started by.
-fn manifest(package: &str) -> Manifest {
-    let exported = |kind, class| Component {
-        is_exported: true,
-        ..Component::new(kind, class)
+fn spec(app: &App<'_>, is_protected: bool, own: PathBuf) -> Spec {
+    let is_real_time = app.memory.is_some();
+    let importance = match is_real_time {
+        true => Importance::RealTime,
+        false => Importance::Foreground,
     };
-    Manifest {
-        target_sdk: SDK,
-        application: Application {
-            has_code: true,
-            is_enabled: true,
-            components: vec![
-                exported(ComponentKind::Activity, ACTIVITY),
-                exported(ComponentKind::Service, SERVICE),
-                exported(ComponentKind::Receiver, RECEIVER),
-            ],
-            ..Application::default()
+    let mut files = Grant::system();
+    files.push(Grant::new(own, Access::Run));
+    Spec {
+        identity: Some(Identity {
+            uid: app.process.uid,
+            gid: app.process.uid,
+        }),
+        files,
+        network: Network::None,
+        local_sockets: LocalSockets::Refused,
+        other_processes: OtherProcesses::Listed,
+        real_time: match is_real_time {
+            true => RealTime::UpTo(PRIORITY),
+            false => RealTime::FromOutside,
         },
-        ..Manifest::new(package)
+        limits: Bounds {
+            tasks: None,
+            open_files: None,
+            locked_bytes: None,
+            real_time_us: None,
+            kill_order: Some(match is_protected {
+                true => importance.kill_order(),
+                false => 0,
+            }),
+        },
+        group: None,
+        disk: None,
+        lacks: Vec::new(),
     }
 }

@@ -2,7 +2,7 @@
 //! One trial: a server with memory for some of its applications, which begin one after the other.
 
 use std::io::{BufRead as _, BufReader, Write as _};
-use std::process::{Child, Command, Stdio};
+use std::process::Child;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, sync_channel};
 use std::time::Duration;
 
@@ -10,6 +10,8 @@ use anyhow::{Context, Result, bail, ensure};
 use rt::policy::Policy;
 use rt::thread::Builder;
 use serde::{Deserialize, Serialize};
+
+use crate::bench::native;
 
 /// What is left for the server and the applications: enough for one that takes 30 MiB, not for two.
 const ROOM_BYTES: u64 = 64 << 20;
@@ -109,13 +111,7 @@ impl Ballast {
 /// One trial, from the server's beginning to its end.
 pub(crate) fn trial(plan: &Plan) -> Result<Found> {
     let place = tempfile::tempdir().context("cannot make a directory for the server")?;
-    let own = std::env::current_exe().context("cannot find this program's own file")?;
-    let mut command = Command::new(own);
-    command.args(["bench", "oom-server", "--parent"]);
-    command.arg(std::process::id().to_string());
-    command.arg("--place").arg(place.path());
-    command.arg(serde_json::to_string(plan)?);
-    command.stdin(Stdio::piped()).stdout(Stdio::piped());
+    let mut command = native::command("oom-server", place.path(), plan)?;
     let mut child = command.spawn().context("cannot start the server")?;
     // Nothing else was started by it, and it is to have the place of any program.
     std::fs::write(format!("/proc/{}/oom_score_adj", child.id()), "0")?;

@@ -15,8 +15,9 @@ use rt::policy::{Policy, Priority};
 use rt::recorder::Recorder;
 use rt::thread::{Builder, Thread};
 
-use super::server::{CROWD, EAR, URGENT, say};
+use super::server::{CROWD, EAR, URGENT};
 use super::{Plan, Said, Times, What};
+use crate::bench::native::say;
 
 /// What all broadcasts are, and those that stay.
 const NEWS: &str = "takt.bench.NEWS";

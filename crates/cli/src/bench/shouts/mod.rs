@@ -11,12 +11,14 @@ mod races;
 pub(crate) mod server;
 
 use std::io::{BufRead as _, BufReader, Write as _};
-use std::process::{Child, Command, Stdio};
+use std::process::Child;
 
 use anyhow::{Context, Result, ensure};
 use serde::{Deserialize, Serialize};
 
 pub(crate) use races::Races;
+
+use crate::bench::native;
 
 /// What is to be done in one window.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -84,13 +86,7 @@ pub(crate) struct Window {
 /// One window, from the server's beginning to its end.
 pub(crate) fn window(plan: &Plan) -> Result<Window> {
     let place = tempfile::tempdir().context("cannot make a directory for the server")?;
-    let own = std::env::current_exe().context("cannot find this program's own file")?;
-    let mut command = Command::new(own);
-    command.args(["bench", "shouts-server", "--parent"]);
-    command.arg(std::process::id().to_string());
-    command.arg("--place").arg(place.path());
-    command.arg(serde_json::to_string(plan)?);
-    command.stdin(Stdio::piped()).stdout(Stdio::piped());
+    let mut command = native::command("shouts-server", place.path(), plan)?;
     let mut child = command.spawn().context("cannot start the server")?;
     let outcome = converse(&mut child, plan);
     // One that was heard to its end has ended.

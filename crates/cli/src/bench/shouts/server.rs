@@ -1,23 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The server's process: crate `system` as `takt system` has it, with [`NativeHost`] in place of
-//! Java's.
+//! The server's process: it has the others begin, and says what it has seen of them.
 
-use std::io::{BufRead as _, Read as _, Write as _};
-use std::path::PathBuf;
-use std::process::{Command, ExitCode};
+use std::io::{BufRead as _, Read as _};
+use std::process::ExitCode;
 use std::sync::Arc;
 
-use ::system::{App, Host, Inside, Limits, Options, Prepared, open, tasks};
-use anyhow::{Context, Result, anyhow};
-use apk::{Apk, Application, Component, ComponentKind, Manifest, Permission};
+use ::system::{Inside, Options, open};
+use anyhow::{Result, anyhow};
+use apk::{ComponentKind, Manifest, Permission};
 use rt::clock::{Clock, Monotonic};
 use rt::memory::{LockScope, ProcessLock};
 use rt::policy::Policy;
 use rt::thread::Builder;
 use server::broadcasts::{BROADCAST_STICKY, Order};
-use server::packages::{Candidate, FRAMEWORK, Grant, SDK};
+use server::packages::FRAMEWORK;
 
 use super::{Plan, Races, Said, What};
+use crate::bench::native::{self, ServerArgs, candidate, say};
 
 /// The packages: who receives, who sends ordinary broadcasts, and who urgent ones.
 pub(super) const EAR: &str = "takt.bench.ear";
@@ -31,49 +30,28 @@ const CALM_NS: u64 = 300_000_000;
 /// Comings and goings that are written down: three rounds of ten thousand races have some 100,000.
 const JOURNAL: usize = 1 << 18;
 
-/// The server of one window; the experiments on broadcasts start it.
-#[derive(clap::Args)]
-pub(crate) struct Args {
-    /// The process that asked for it
-    #[arg(long)]
-    parent: u32,
-    /// Where it keeps what it keeps
-    #[arg(long)]
-    place: PathBuf,
-    /// As JSON
-    plan: String,
-}
-
 /// Serves until its input ends.
-pub(crate) fn run(args: &Args) -> Result<ExitCode> {
-    rt::process::die_with_parent(args.parent).context("whom to serve has gone")?;
-    let plan: Plan = serde_json::from_str(&args.plan)?;
+pub(crate) fn run(args: &ServerArgs) -> Result<ExitCode> {
+    let plan: Plan = args.begin()?;
     let _memory = ProcessLock::acquire(LockScope::All)?;
-    let host = NativeHost {
-        plan: args.plan.clone(),
-    };
+    let host = args.host("shouts-app", |app, command| {
+        command.arg(&app.manifest.package);
+        Ok(())
+    });
     let options = Options {
-        state: args.place.join("state"),
-        socket: args.place.join("socket"),
-        limits: Limits {
-            start_ns: PATIENCE_NS,
-            answer_ns: PATIENCE_NS,
+        framework: Manifest {
+            permissions: vec![Permission {
+                name: BROADCAST_STICKY.to_owned(),
+                level: 0,
+            }],
+            ..manifest(FRAMEWORK)
         },
-        framework: manifest(FRAMEWORK),
-        machine: tasks::machine(1, tasks::WAKE_US).map_err(|it| anyhow!(it))?,
-        real_time: Default::default(),
-        keeps_memory: true,
+        ..args.options(PATIENCE_NS)?
     };
     let daemon = open(&options, Arc::new(host))?;
     let inside = daemon.inside();
     for package in [EAR, CROWD, URGENT] {
-        inside.install(Candidate {
-            manifest: manifest(package),
-            signers: ["bench".to_owned()].into(),
-            code: String::new(),
-            dangerous: Grant::Granted,
-            is_system: false,
-        })?;
+        inside.install(candidate(manifest(package)))?;
     }
     if plan.is_first_come {
         inside.set_order(Order::FirstCome);
@@ -116,67 +94,10 @@ fn control(inside: &Inside, plan: &Plan) -> Result<()> {
     })
 }
 
-/// One line, to who started the server.
-pub(super) fn say(said: &Said) -> Result<()> {
-    let mut line = serde_json::to_vec(said)?;
-    line.push(b'\n');
-    Ok(std::io::stdout().write_all(&line)?)
-}
-
-/// This program again, for each process.
-struct NativeHost {
-    plan: String,
-}
-
-impl Host for NativeHost {
-    fn abi(&self) -> &str {
-        crate::apk::HOST_ABI
-    }
-
-    fn verify(&self, _package: &Apk<'_>) -> Result<Vec<String>, String> {
-        Err("experiments install no file".to_owned())
-    }
-
-    fn start(&self, app: &App<'_>) -> Result<Prepared, String> {
-        let own = std::env::current_exe().map_err(|it| it.to_string())?;
-        let mut command = Command::new(own);
-        command.args(["bench", "shouts-app", "--parent"]);
-        command.arg(std::process::id().to_string());
-        command.args([&app.manifest.package, &self.plan]);
-        Ok(Prepared {
-            command,
-            sandbox: None,
-            grants: None,
-            entry: None,
-        })
-    }
-
-    fn template(&self) -> Result<Option<Command>, String> {
-        Ok(None)
-    }
-}
-
-/// A package that may send sticky broadcasts, with one receiver; the framework's defines that.
+/// A package that may send sticky broadcasts, with one receiver.
 fn manifest(package: &str) -> Manifest {
-    let begin = Component {
-        is_exported: true,
-        ..Component::new(ComponentKind::Receiver, CLASS)
-    };
-    let sticky = Permission {
-        name: BROADCAST_STICKY.to_owned(),
-        level: 0,
-    };
-    let is_framework = package == FRAMEWORK;
     Manifest {
-        target_sdk: SDK,
         uses_permissions: vec![BROADCAST_STICKY.to_owned()],
-        permissions: is_framework.then_some(sticky).into_iter().collect(),
-        application: Application {
-            has_code: true,
-            is_enabled: true,
-            components: vec![begin],
-            ..Application::default()
-        },
-        ..Manifest::new(package)
+        ..native::manifest(package, &[(ComponentKind::Receiver, CLASS)])
     }
 }
