@@ -16,6 +16,7 @@ use rt::peer::PidFd;
 use rt::sync::PiMutex;
 use rt::sys::Errno;
 use server::activities::Home;
+use server::jobs::Conditions;
 use server::packages::{Enabled, FIRST_UID, InstallError, SDK, Settings};
 use server::{Activities, ProcessKey};
 
@@ -89,6 +90,41 @@ impl Hosted {
             services.end_all(&mut cx);
         });
         self.frequencies.end();
+    }
+}
+
+/// What jobs wait for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct JobsWait {
+    /// When somebody is to look at them again.
+    pub due_ns: Option<u64>,
+    /// Some wait for what the machine has.
+    pub for_conditions: bool,
+    /// None is there, and none runs.
+    pub for_nothing: bool,
+}
+
+impl Hosted {
+    /// Is a job there, or does one run?
+    pub fn has_jobs(&self) -> bool {
+        self.state.lock().server.jobs.counts() != (0, 0)
+    }
+
+    /// Looks at jobs: time has passed, and this is what the machine has, if somebody has looked.
+    pub fn look_at_jobs(&self, conditions: Option<Conditions>) -> JobsWait {
+        self.with(|state| {
+            let now = Monotonic.now_ns();
+            if let Some(conditions) = conditions {
+                state.conditions_are(conditions, now);
+            }
+            let (jobs, mut cx) = state.server.jobs(now);
+            jobs.tick(&mut cx);
+            JobsWait {
+                due_ns: jobs.due(),
+                for_conditions: jobs.wants_conditions(),
+                for_nothing: jobs.counts() == (0, 0),
+            }
+        })
     }
 }
 
@@ -170,7 +206,7 @@ mod tests {
     use server::frequency::LOCK_FREQUENCY;
 
     use super::*;
-    use crate::calls::{ISystem as _, ISystemProxy, Receiver, Shout, Step, Wish};
+    use crate::calls::{ISystem as _, ISystemProxy, Job, Receiver, Shout, Step, Wish};
 
     /// As `takt run` describes a package: an activity with an alias, and a service and a receiver
     /// that name processes of their own.
@@ -191,6 +227,11 @@ mod tests {
          "is_exported": false, "launch": {"mode": 0, "document_mode": 0, "has_no_history": false,
          "told_changes": 3}, "authorities": [], "init_order": 0, "intent_filters": [],
          "meta_data": [], "extensions": []},
+        {"kind": "service", "name": "p.Job", "is_enabled": true, "is_exported": false,
+         "permission": "android.permission.BIND_JOB_SERVICE",
+         "launch": {"mode": 0, "document_mode": 0, "has_no_history": false, "told_changes": 3},
+         "authorities": [], "init_order": 0, "intent_filters": [], "meta_data": [],
+         "extensions": []},
         {"kind": "receiver", "name": "p.Ear", "process": ":ear", "is_enabled": true,
          "is_exported": false, "launch": {"mode": 0, "document_mode": 0, "has_no_history": false,
          "told_changes": 3}, "authorities": [], "init_order": 0, "intent_filters": [
@@ -314,6 +355,73 @@ mod tests {
         };
         assert_eq!(send("x.ASKED"), [7, 0]);
         assert!(send("x.OTHER").is_empty());
+    }
+
+    fn job(id: i32) -> Job {
+        Job {
+            id,
+            service: "p/.Job".to_owned(),
+            deadline: -1,
+            ..Job::default()
+        }
+    }
+
+    #[test]
+    fn a_job_is_a_step_and_hands_out_its_work() {
+        let it = Alone::new();
+        assert!(!it.hosted.has_jobs());
+        it.system.schedule(&job(3), None).unwrap();
+        let steps = it.steps();
+        assert_eq!((steps.len(), steps[0].kind), (1, ISystemProxy::STEP_JOB));
+        let [run, what, is_overdue] = steps[0].numbers[..] else {
+            panic!("{steps:?}");
+        };
+        assert_eq!((what, is_overdue), (ISystemProxy::START_JOB.into(), 0));
+        assert_eq!(
+            it.system.job_waits(None, 3).unwrap(),
+            ISystemProxy::WAITS_RUNS
+        );
+        // The same job: its run takes the work. Another's number changes nothing.
+        it.system.schedule(&job(3), Some(&act())).unwrap();
+        assert!(it.steps().is_empty() && it.system.dequeue_work(run + 1).unwrap().is_none());
+        let work = it.system.dequeue_work(run).unwrap().expect("work");
+        assert_eq!(work.whole.action.as_deref(), Some("act"));
+        assert!(it.system.complete_work(run, work.id).unwrap());
+        assert!(it.system.dequeue_work(run).unwrap().is_none());
+        assert!(!it.hosted.has_jobs(), "that was the job");
+    }
+
+    #[test]
+    fn a_job_that_waits_is_looked_at_when_it_is_due() {
+        let it = Alone::new();
+        let later = Job {
+            needs: ISystemProxy::NEEDS_NETWORK,
+            ..job(1)
+        };
+        it.system.schedule(&job(2), Some(&act())).unwrap();
+        let refused = it.system.schedule(&later, None);
+        assert!(refused.is_err(), "without INTERNET");
+        let later = Job {
+            needs: ISystemProxy::NEEDS_CHARGING,
+            ..job(1)
+        };
+        it.system.schedule(&later, None).unwrap();
+        assert_eq!(it.steps().len(), 1);
+        let waits = it.hosted.look_at_jobs(None);
+        assert!(waits.for_conditions && it.steps().is_empty());
+        it.hosted.look_at_jobs(Some(Conditions::CHARGING));
+        assert_eq!(it.steps().len(), 1);
+        it.system.cancel_jobs(false, None).unwrap();
+        let stops = it.steps();
+        let is_stop = |it: &Step| it.numbers[1] == i64::from(ISystemProxy::STOP_JOB);
+        assert!(stops.len() == 2 && stops.iter().all(is_stop), "{stops:?}");
+        assert!(it.system.jobs_in(None).unwrap().is_empty() && it.hosted.has_jobs());
+        for it_runs in stops {
+            let run = it_runs.numbers[0];
+            let stopped = ISystemProxy::JOB_STOPPED;
+            it.system.job_told(run, stopped, true).unwrap();
+        }
+        assert!(!it.hosted.has_jobs());
     }
 
     #[test]

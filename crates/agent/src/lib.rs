@@ -33,5 +33,5 @@ pub use alarms::{Alarms, Times};
 pub use calls::{Agent, ISystemStub, Keeper, Whole, Wish};
 pub use contents::Contents;
 pub use frequency::Frequencies;
-pub use hosted::{HostError, Hosted};
-pub use state::{NotSent, Running, Start, State};
+pub use hosted::{HostError, Hosted, JobsWait};
+pub use state::{NotSent, Running, Start, State, Totals};

@@ -20,6 +20,11 @@ impl Place {
         Self(root.to_owned())
     }
 
+    /// This folder.
+    pub fn root(&self) -> &Path {
+        &self.0
+    }
+
     /// A package.
     pub fn code(&self, code: &str) -> PathBuf {
         self.0.join(CODE).join(code)

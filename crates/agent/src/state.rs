@@ -3,9 +3,13 @@
 //! covers it; [`State::settle`] carries effects out, and waits for nobody.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
+use std::os::fd::OwnedFd;
+use std::sync::atomic::Ordering::Relaxed;
 
 use binder::Binder;
+use rt::memory::page_bytes;
 use rt::peer::PidFd;
+use rt::shared::{Memfd, SharedError, View};
 use rustix::process::{Signal, pidfd_send_signal};
 use server::activities::Visit;
 use server::broadcasts::{
@@ -72,7 +76,22 @@ pub struct Running {
     app: Option<IAppProxy>,
     /// Its real-time thread, which hears of urgent steps.
     urgent: Option<IAppProxy>,
+    /// What its real-time threads do, if it says so.
+    ledger: Option<View>,
     steps: Queue,
+}
+
+/// What a process says that its real-time threads have done together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Totals {
+    /// Releases.
+    pub releases: u64,
+    /// Those that were skipped.
+    pub skipped: u64,
+    /// Those that were done behind their deadline.
+    pub deadline_misses: u64,
+    /// Those that computed longer than was declared.
+    pub cost_overruns: u64,
 }
 
 /// See the module.
@@ -230,6 +249,7 @@ impl State {
             Effect::WakeAt(at) => {
                 self.wakes.insert(at.next_multiple_of(WAKE_NS));
             }
+            Effect::Job { process, run, step } => self.run_job(process, run, step),
             Effect::Provider { process, step } => self.contents.tell(process, &step),
             Effect::Broadcast { process, delivery } => self.deliver(process, delivery),
             Effect::BroadcastResult {
@@ -351,7 +371,7 @@ impl State {
         self.push(process, step);
     }
 
-    fn name(&self, step: &mut Step, payload: Payload) {
+    pub(crate) fn name(&self, step: &mut Step, payload: Payload) {
         if let Some(stored) = self.payloads.get(payload) {
             step.named.push(payload.0.cast_signed());
             step.wishes.push(stored.wish.clone());
@@ -414,7 +434,7 @@ impl State {
         self.push(process, (step, standing));
     }
 
-    fn push(&mut self, process: ProcessId, waiting: impl Into<Waiting>) {
+    pub(crate) fn push(&mut self, process: ProcessId, waiting: impl Into<Waiting>) {
         let waiting = waiting.into();
         let Some(running) = self.running.get_mut(&process) else {
             // What is for a process that nobody wants any more is gone with it.
@@ -531,6 +551,7 @@ impl State {
             pidfd,
             app: None,
             urgent: None,
+            ledger: None,
             steps: self.early.remove(&process).unwrap_or_default(),
         };
         if self.server.processes.get(process).is_none() {
@@ -563,6 +584,23 @@ impl State {
                 running.tell_of(urgent, Waits::default());
             }
         }
+    }
+
+    /// A process says what its real-time threads do, by a page. Another one replaces it.
+    ///
+    /// # Errors
+    ///
+    /// It is no sealed file of one page.
+    pub(crate) fn attached_ledger(
+        &mut self,
+        process: ProcessId,
+        page: OwnedFd,
+    ) -> Result<(), SharedError> {
+        let view = Memfd::adopt(page, page_bytes())?.map_to_read()?;
+        if let Some(running) = self.running.get_mut(&process) {
+            running.ledger = Some(view);
+        }
+        Ok(())
     }
 
     /// A process is gone. If the state machine has ended it, [`Self::end`] has looked at its queue.
@@ -607,7 +645,8 @@ impl State {
 
     /// When there is something to do again.
     pub fn next_wake(&self) -> Option<u64> {
-        self.wakes.first().copied()
+        let own = self.wakes.first().copied();
+        own.into_iter().chain(self.server.jobs.due()).min()
     }
 
     /// Time has passed.
@@ -687,6 +726,18 @@ fn may_reorder(effect: &Effect) -> bool {
 }
 
 impl Running {
+    /// What it says of its real-time threads; none if it says nothing.
+    pub fn totals(&self) -> Option<Totals> {
+        let view = self.ledger.as_ref()?;
+        let word = |index: usize| view.load_long(index * 8, Relaxed);
+        Some(Totals {
+            releases: word(0),
+            skipped: word(1),
+            deadline_misses: word(2),
+            cost_overruns: word(3),
+        })
+    }
+
     /// Whether it has not ended, by the kernel's word of this moment.
     pub fn is_alive(&self) -> bool {
         !self.pidfd.has_ended()

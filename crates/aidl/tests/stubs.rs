@@ -45,8 +45,8 @@ fn the_stubs_are_those_that_are_kept() {
     }
     let system = crates.join("../framework/aidl/takt/system");
     let names = [
-        "IApp", "ISystem", "Kept", "Notice", "Outcome", "Receiver", "Shout", "Step", "Timed",
-        "Whole", "Wish",
+        "IApp", "ISystem", "Job", "Kept", "Notice", "Outcome", "Receiver", "Shout", "Step",
+        "Timed", "Whole", "Wish", "Work",
     ];
     let files = names.map(|it| system.join(format!("{it}.aidl")));
     let files: Vec<&Path> = files.iter().map(|it| it.as_path()).collect();

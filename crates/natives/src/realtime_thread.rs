@@ -11,6 +11,7 @@ use rt::peer::{PidFd, Urgency};
 use rt::policy::{Policy, Tid};
 
 use crate::env::Env;
+use crate::template;
 
 /// Linux's real-time priorities.
 pub(crate) const PRIORITY_MAX: jint = 99;
@@ -75,6 +76,11 @@ thread_local! {
     static SENDS_AS: Cell<SendsAs> = const { Cell::new(SendsAs::Known(0)) };
     /// What a thread's messages count as at most: it acts for somebody less urgent.
     static SENDS_AT_MOST: Cell<jint> = const { Cell::new(PRIORITY_MAX) };
+}
+
+#[unsafe(no_mangle)]
+extern "system" fn Java_takt_framework_RealtimeThread_ledgerPage(_: Env, _: jclass) -> jint {
+    template::ledger_page().unwrap_or(-1)
 }
 
 #[unsafe(no_mangle)]

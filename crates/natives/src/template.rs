@@ -52,12 +52,28 @@ fn function(name: &str) -> Option<*mut c_void> {
 
 /// Whether this process may be copied, and starts no thread until then.
 pub(crate) fn is_template() -> bool {
-    let Some(found) = function("Takt_isTemplate") else {
-        return false;
-    };
-    // SAFETY: the machine's function of this name takes nothing and gives a byte.
-    let is_template: extern "C" fn() -> u8 = unsafe { core::mem::transmute(found) };
-    is_template() != 0
+    number(Question::IsTemplate).is_some_and(|it| it != 0)
+}
+
+/// A page of what the process's real-time threads have done; only Takt's own machine has it.
+pub(crate) fn ledger_page() -> Option<RawFd> {
+    number(Question::LedgerPage).filter(|it| *it >= 0)
+}
+
+/// What Takt's machine answers by a number.
+enum Question {
+    IsTemplate,
+    LedgerPage,
+}
+
+fn number(question: Question) -> Option<i32> {
+    let found = function(match question {
+        Question::IsTemplate => "Takt_isTemplate",
+        Question::LedgerPage => "Takt_ledgerPage",
+    })?;
+    // SAFETY: the machine's functions of these names take nothing and give a number.
+    let ask: extern "C" fn() -> i32 = unsafe { core::mem::transmute(found) };
+    Some(ask())
 }
 
 impl Machine {

@@ -3,9 +3,10 @@
 
 use crate::activities::Visit;
 use crate::broadcasts::{Delivery, Outcome, Standing};
+use crate::jobs::JobStep;
 use crate::providers::ProviderStep;
 use crate::services::ServiceStep;
-use crate::{ActivityId, Payload, ProcessId, ProcessKey, ServiceId};
+use crate::{ActivityId, Payload, ProcessId, ProcessKey, RunId, ServiceId};
 
 /// One thing to do.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -43,6 +44,15 @@ pub enum Effect {
         service: ServiceId,
         /// What is asked of it.
         step: ServiceStep,
+    },
+    /// One call for a run of a job.
+    Job {
+        /// The process that it runs in.
+        process: ProcessId,
+        /// Which one.
+        run: RunId,
+        /// What is asked of it.
+        step: JobStep,
     },
     /// One call about a provider.
     Provider {

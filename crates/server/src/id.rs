@@ -32,6 +32,10 @@ number!(
     ConnectionId
 );
 number!(
+    /// A run of a job.
+    RunId
+);
+number!(
     /// A `PendingIntent`.
     PendingId
 );

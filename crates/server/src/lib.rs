@@ -7,6 +7,7 @@
 //! - [`Services`]: started, bound, in front, started again.
 //! - [`Providers`]: who holds what an authority names.
 //! - [`Alarms`]: what is to be done at which time.
+//! - [`Jobs`]: what is done once its time has come and its conditions hold.
 //! - [`Broadcasts`]: who gets one, whose turn it is, and what stays.
 //! - [`Frequency`]: at which level the processors are held, and for whom.
 //! - [`Grants`]: single addresses that others may reach.
@@ -26,6 +27,7 @@ mod effect;
 pub mod frequency;
 pub mod grants;
 mod id;
+pub mod jobs;
 pub mod memory;
 pub mod notices;
 pub mod packages;
@@ -43,9 +45,10 @@ pub use effect::{Cx, Effect, EndReason};
 pub use frequency::Frequency;
 pub use grants::Grants;
 pub use id::{
-    ActivityId, BroadcastId, ConnectionId, Payload, PendingId, ProcessId, ProcessKey, ServiceId,
-    TaskId,
+    ActivityId, BroadcastId, ConnectionId, Payload, PendingId, ProcessId, ProcessKey, RunId,
+    ServiceId, TaskId,
 };
+pub use jobs::Jobs;
 pub use memory::Memory;
 pub use notices::Notices;
 pub use packages::Packages;

@@ -82,6 +82,8 @@ pub enum Question {
     Foreground(u64),
     /// An ordered broadcast whose turn is there.
     Broadcast(u64),
+    /// A run of a job is to start or to stop.
+    Job(u64),
 }
 
 /// How it ended.

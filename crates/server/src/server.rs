@@ -20,8 +20,8 @@ use crate::providers::{Acquired, Hold};
 use crate::services::{ServiceDeclaration, StartKind};
 use crate::{
     Activities, ActivityId, Broadcasts, ConnectionId, Cx, Death, Effect, EndReason, Frequency,
-    Grants, Memory, Packages, Payload, PendingIntents, ProcessId, ProcessKey, Processes, Providers,
-    Services,
+    Grants, Jobs, Memory, Packages, Payload, PendingIntents, ProcessId, ProcessKey, Processes,
+    Providers, Services,
 };
 
 /// Why something is not started.
@@ -81,6 +81,8 @@ pub struct Server {
     pub providers: Providers,
     /// What others send.
     pub pending: PendingIntents,
+    /// What is done later.
+    pub jobs: Jobs,
     /// What goes to many.
     pub broadcasts: Broadcasts,
     /// Single addresses that others may reach.
@@ -103,6 +105,7 @@ impl Default for Server {
             services: Services::default(),
             providers: Providers::default(),
             pending: PendingIntents::default(),
+            jobs: Jobs::default(),
             broadcasts: Broadcasts::default(),
             grants: Grants::default(),
             notices: Notices::default(),
@@ -126,6 +129,7 @@ impl Server {
         activities
             .chain(self.services.payloads())
             .chain(pending)
+            .chain(self.jobs.payloads())
             .chain(self.broadcasts.payloads())
             .collect()
     }
@@ -141,6 +145,7 @@ impl Server {
         let installed = self.packages.install(candidate)?;
         if matches!(installed, Installed::Replaced(_)) {
             self.end_package(&name, EndReason::PackageGone, now);
+            self.keep_jobs(&name, now);
         }
         Ok(installed)
     }
@@ -157,6 +162,7 @@ impl Server {
 
     /// Takes a package away, with all that runs of it.
     pub fn uninstall(&mut self, name: &str, now: u64) -> Option<Settings> {
+        self.end_jobs(name, now);
         self.end_package(name, EndReason::PackageGone, now);
         if let Some(package) = self.packages.get(name) {
             let uid = package.settings.uid;
@@ -169,6 +175,7 @@ impl Server {
     /// Ends all that runs of a package. False if it is not installed.
     pub fn force_stop(&mut self, name: &str, now: u64) -> bool {
         let is_there = self.packages.get(name).is_some();
+        self.end_jobs(name, now);
         self.end_package(name, EndReason::ForceStop, now);
         is_there
     }
@@ -183,6 +190,9 @@ impl Server {
         now: u64,
     ) -> bool {
         let is_there = self.packages.set_enabled(name, class, state);
+        if is_there {
+            self.keep_jobs(name, now);
+        }
         if is_there && !are_kept {
             self.end_processes(name, EndReason::Switched, now);
         }
@@ -372,6 +382,7 @@ impl Server {
         self.providers.process_attached(process, &mut cx);
         self.services.process_attached(process, &mut cx);
         self.activities.process_attached(&mut cx);
+        self.jobs.process_attached(process, &mut cx);
         true
     }
 
@@ -407,7 +418,8 @@ impl Server {
             self.notices.process_died(id);
             self.memory.process_died(id);
             self.activities.process_died(id, &mut cx);
-            self.frequency.process_died(id, &mut self.effects);
+            self.frequency.process_died(id, cx.effects);
+            self.jobs.process_died(id, &mut cx);
             self.broadcasts_without(id, now);
         }
     }
@@ -429,6 +441,8 @@ impl Server {
         }
         let (services, mut cx) = self.services(now);
         services.tick(&mut cx);
+        let (jobs, mut cx) = self.jobs(now);
+        jobs.tick(&mut cx);
     }
 
     /// The activities, with what they are given.
@@ -463,6 +477,7 @@ impl Server {
         self.frequency.assert_consistent(&self.processes);
         self.memory.assert_consistent(&self.processes);
         self.broadcasts.assert_consistent(&self.processes);
+        self.jobs.assert_consistent(&self.processes);
         let is_installed = |name: &str| self.packages.get(name).is_some();
         for (id, it) in self.processes.iter() {
             assert!(is_installed(&it.package), "{id:?} without its package");

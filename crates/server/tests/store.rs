@@ -4,6 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use server::grants::KeptGrant;
+use server::jobs::KeptJob;
 use server::packages::{Enabled, Settings};
 use server::store::simulated::SimulatedDisk;
 use server::store::{Disk, Store, StoreError};
@@ -12,23 +13,30 @@ const SEED: u64 = 22;
 /// Crashes differ in what they leave, so each step is tried so often.
 const TRIES: u64 = 24;
 
-/// Packages with version and code, and who keeps a grant of whose.
-type Model = (BTreeMap<String, (u64, Vec<u8>)>, BTreeSet<(String, String)>);
+/// Packages with version and code, who keeps a grant of whose, and who has a job.
+type Model = (
+    BTreeMap<String, (u64, Vec<u8>)>,
+    BTreeSet<(String, String)>,
+    BTreeSet<String>,
+);
 
 #[derive(Clone, Copy, Debug)]
 enum Change {
     Install(&'static str, u64),
     Switch(&'static str),
     Lend(&'static str, &'static str),
+    Plan(&'static str),
     Remove(&'static str),
 }
 
-const SCRIPT: [Change; 11] = [
+const SCRIPT: [Change; 13] = [
     Change::Install("p.one", 1),
     Change::Install("p.two", 1),
     Change::Install("p.one", 2),
     Change::Lend("p.two", "p.one"),
     Change::Switch("p.two"),
+    Change::Plan("p.one"),
+    Change::Plan("p.two"),
     Change::Lend("p.two", "p.two"),
     Change::Remove("p.one"),
     Change::Install("p.one", 3),
@@ -57,6 +65,16 @@ fn settings(name: &str, version: u64, code: String) -> Settings {
     }
 }
 
+fn job(package: &str) -> KeptJob {
+    let text = format!(
+        r#"{{"package": "{package}", "space": null, "id": 7, "class": "Worker", "terms":
+        {{"latency_ns": 5, "deadline_ns": null, "period": null, "back_off": {{"first_ns": 1,
+        "is_linear": true}}, "needs": 1, "priority": 300, "is_expedited": false}},
+        "earliest_ns": 8, "latest_ns": 9, "period_end_ns": 0, "sdk": 35, "bytes": "00ff"}}"#
+    );
+    serde_json::from_str(&text).expect("a job")
+}
+
 fn apply(store: &mut Store<SimulatedDisk>, change: Change) -> Result<(), StoreError> {
     match change {
         Change::Install(name, version) => {
@@ -81,12 +99,17 @@ fn apply(store: &mut Store<SimulatedDisk>, change: Change) -> Result<(), StoreEr
             });
             store.put_grants(grants)
         }
+        Change::Plan(package) => {
+            let mut jobs = store.jobs().to_vec();
+            jobs.push(job(package));
+            store.put_jobs(jobs)
+        }
         Change::Remove(name) => store.remove(name),
     }
 }
 
 fn model(changes: &[Change]) -> Model {
-    let (mut model, mut grants) = Model::default();
+    let (mut model, mut grants, mut jobs) = Model::default();
     for change in changes {
         match *change {
             Change::Install(name, version) => {
@@ -96,13 +119,17 @@ fn model(changes: &[Change]) -> Model {
             Change::Lend(holder, provider) => {
                 grants.insert((holder.to_owned(), provider.to_owned()));
             }
+            Change::Plan(package) => {
+                jobs.insert(package.to_owned());
+            }
             Change::Remove(name) => {
                 model.remove(name);
+                jobs.remove(name);
                 grants.retain(|(holder, provider)| holder != name && provider != name);
             }
         }
     }
-    (model, grants)
+    (model, grants, jobs)
 }
 
 fn kept(store: &mut Store<SimulatedDisk>) -> Model {
@@ -114,7 +141,11 @@ fn kept(store: &mut Store<SimulatedDisk>) -> Model {
     }
     let grants = store.grants().iter();
     let grants = grants.map(|it| (it.holder.clone(), it.provider.clone()));
-    (packages, grants.collect())
+    let jobs = store.jobs().iter().inspect(|it| {
+        assert_eq!(**it, job(&it.package), "whole");
+    });
+    let jobs = jobs.map(|it| it.package.clone());
+    (packages, grants.collect(), jobs.collect())
 }
 
 /// Steps of the whole script, without a crash.

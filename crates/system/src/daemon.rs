@@ -40,6 +40,7 @@ use timer::AlarmClock;
 use crate::disk::RealDisk;
 use crate::door::Door;
 use crate::inside::Inside;
+use crate::jobs::Looks;
 use crate::protocol::BoundRow;
 use crate::remains::{adopt_orphans, end_all_of};
 use crate::saver::Saver;
@@ -180,6 +181,7 @@ pub(crate) struct Shared {
     world: PiMutex<World>,
     pub(crate) store: PiMutex<Store<RealDisk>>,
     pub(crate) saver: Saver,
+    pub(crate) looks: Looks,
     pub(crate) host: Arc<dyn Host>,
     /// The store's folder, for paths.
     pub(crate) place: Place,
@@ -201,14 +203,15 @@ impl Shared {
     /// One event: what it does, and what follows from it.
     pub(crate) fn with<T>(&self, event: impl FnOnce(&mut World) -> T) -> T {
         let mut world = self.world.lock();
-        let (wake, moves) = (world.next_wake(), world.moves);
+        let (wake, moves, jobs) = (world.next_wake(), world.moves, world.jobs_stand());
         let outcome = event(&mut world);
         world.settle(Monotonic.now_ns());
         let has_moved = world.moves != moves;
         let is_earlier = world
             .next_wake()
             .is_some_and(|it| wake.is_none_or(|was| it < was));
-        let is_due = world.has_starts() || world.is_frequency_due() || is_earlier;
+        let has_work = world.has_starts() || world.is_frequency_due();
+        let is_due = has_work || is_earlier || world.jobs_stand() != jobs;
         drop(world);
         if is_due {
             self.bell.ring();
@@ -254,6 +257,8 @@ pub struct Daemon {
     alarms: Arc<AlarmClock>,
     template: Option<Template>,
     template_again: Again,
+    /// Jobs that are kept had changed so often when the last change was told.
+    kept_jobs: u64,
     /// The door is not heard until then.
     shut_until: Option<u64>,
 }
@@ -282,6 +287,11 @@ pub fn open(options: &Options, host: Arc<dyn Host>) -> Result<Daemon, SystemErro
     world.server.processes.limits = options.limits;
     world.server.packages.know_framework(&options.framework);
     claim(&mut world.server, options.real_time.clone())?;
+    // Their packages' permissions are known now.
+    let left_out = world.restore_jobs(store.jobs(), Monotonic.now_ns());
+    if left_out > 0 {
+        eprintln!("takt system: {left_out} persisted jobs are not taken up again");
+    }
     let machine = |it: Errno| SystemError::Machine(it.to_string());
     let binder = Process::start(&binder::Options::new("system"));
     let binder = binder.map_err(|it| SystemError::Machine(it.to_string()))?;
@@ -293,6 +303,7 @@ pub fn open(options: &Options, host: Arc<dyn Host>) -> Result<Daemon, SystemErro
         world: PiMutex::new(world),
         store: PiMutex::new(store),
         saver: Saver::default(),
+        looks: Looks::default(),
         host,
         place: Place::new(place),
         bell: Bell::new().map_err(machine)?,
@@ -326,6 +337,7 @@ pub fn open(options: &Options, host: Arc<dyn Host>) -> Result<Daemon, SystemErro
         alarms,
         template: None,
         template_again: Again::default(),
+        kept_jobs: 0,
         shut_until: None,
     })
 }
@@ -412,6 +424,8 @@ impl Daemon {
     /// Runs until a signal asks it to stop. All processes end with it.
     pub fn run(mut self) {
         self.begin_template();
+        // What was restored may wait for what there is.
+        self.look_at_jobs();
         loop {
             let wake = self.shared.with(|it| it.next_wake());
             let others = [self.shut_until, self.template_again.at];
@@ -438,7 +452,17 @@ impl Daemon {
                 self.template_again.at = None;
                 self.begin_template();
             }
+            self.look_at_jobs();
             self.start_all();
+        }
+    }
+
+    /// Those that are kept go to the disk, and those that wait for what there is want a look.
+    fn look_at_jobs(&mut self) {
+        Looks::begin(&self.shared);
+        let kept = self.shared.with(|it| it.server.jobs.kept_changes());
+        if std::mem::replace(&mut self.kept_jobs, kept) != kept {
+            Saver::changed(&self.shared);
         }
     }
 

@@ -11,6 +11,7 @@
 //!   running.
 //! - [`tasks`]: real-time tasks of manifests, and whether they fit.
 //! - `memory`: who ends when it runs short; [`pressure`]: the kernel says that it does.
+//! - `jobs`: what the machine has that jobs wait for.
 //! - [`Inside`]: a server for experiments.
 #![forbid(unsafe_code)]
 
@@ -21,6 +22,7 @@ pub mod daemon;
 mod disk;
 mod door;
 mod inside;
+mod jobs;
 mod logs;
 mod memory;
 pub mod pressure;

@@ -145,8 +145,23 @@ pub struct ProcessRow {
     /// The priority up to which the kernel or the server grants its threads such policies; 0 for
     /// none.
     pub real_time_max: Option<u32>,
+    /// What it says that its real-time threads have done; none if it says nothing.
+    pub ledger: Option<LedgerRow>,
     /// What its sandbox bounds; none if it runs without one, or does not run.
     pub sandbox: Option<Vec<BoundRow>>,
+}
+
+/// What all real-time threads of a process have done together, by its own word.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LedgerRow {
+    /// Releases.
+    pub releases: u64,
+    /// Those that were skipped.
+    pub skipped: u64,
+    /// Those that were done behind their deadline.
+    pub deadline_misses: u64,
+    /// Those that computed longer than was declared.
+    pub cost_overruns: u64,
 }
 
 /// One thing that a sandbox bounds.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-//! [`Saver`]: writes what packages switch, and grants that they keep, on a thread of its own. So
-//! nobody's call waits for the disk; what came while it wrote is written with the next turn.
+//! [`Saver`]: writes what packages switch, and grants and jobs that they keep, on a thread of its
+//! own. So nobody's call waits for the disk; what came while it wrote is written with the next
+//! turn.
 
 use std::sync::Arc;
 
@@ -62,9 +63,10 @@ fn write(shared: &Shared) {
 /// What is installed as the store has it, and differs, is put; what is not there is being
 /// installed, or gone.
 fn write_once(shared: &Shared, store: &mut Store<RealDisk>) -> Result<(), StoreError> {
-    let (settings, grants) = shared.with(|it| {
+    let (settings, grants, jobs) = shared.with(|it| {
         let all = it.server.packages.iter().map(|it| it.settings.clone());
-        (all.collect::<Vec<_>>(), it.server.kept_grants())
+        let (grants, jobs) = (it.server.kept_grants(), it.server.jobs.kept());
+        (all.collect::<Vec<_>>(), grants, jobs)
     });
     for it in settings {
         let kept = store.packages().find(|kept| kept.name == it.name);
@@ -72,5 +74,6 @@ fn write_once(shared: &Shared, store: &mut Store<RealDisk>) -> Result<(), StoreE
             store.put(&it)?;
         }
     }
-    store.put_grants(grants)
+    store.put_grants(grants)?;
+    store.put_jobs(jobs)
 }

@@ -9,24 +9,27 @@ use std::os::fd::OwnedFd;
 use std::sync::atomic::AtomicUsize;
 use std::sync::atomic::Ordering::{AcqRel, Acquire};
 
-use agent::Wish;
 use agent::payloads::flat;
+use agent::{Totals, Wish};
 use apk::Apk;
 use intent::{Component, Intent};
 use rt::clock::{Clock, Monotonic};
 use rt::policy::{Policy, Tid};
 use rustix::fs::{SealFlags, fcntl_get_seals};
 use server::broadcasts::{Sender, Shout};
+use server::jobs::Waits;
 use server::packages::{Best, Candidate, Grant, Installed, Kind};
 use server::processes::ProcessState;
 use server::services::StartKind;
 use server::store::Store;
-use server::{Notices, ProcessKey, Server};
+use server::{Jobs, Notices, ProcessKey, Server};
 
 use crate::bridge::keys;
 use crate::daemon::Shared;
 use crate::disk::PACKAGE_BYTES_MAX;
-use crate::protocol::{Answer, Intention, ProcessRow, Request, RunState, TEXT_BYTES_MAX};
+use crate::protocol::{
+    Answer, Intention, LedgerRow, ProcessRow, Request, RunState, TEXT_BYTES_MAX,
+};
 use crate::tasks::{Judgement, judge};
 use crate::world::World;
 
@@ -360,6 +363,7 @@ fn rows(state: &World) -> Vec<ProcessRow> {
         real_time_threads: None,
         policies: Vec::new(),
         real_time_max: None,
+        ledger: None,
         sandbox: None,
     };
     for (id, it) in processes.iter() {
@@ -375,6 +379,7 @@ fn rows(state: &World) -> Vec<ProcessRow> {
             pid,
             state: run,
             restart_in_ms,
+            ledger: running.and_then(|it| it.totals()).map(ledger_row),
             sandbox: bounds.and_then(|it| it.sandbox.clone()),
             real_time_max: bounds.and_then(|it| it.granted).map(|it| it.get().into()),
             ..row(&it.key, &it.package)
@@ -396,6 +401,15 @@ fn rows(state: &World) -> Vec<ProcessRow> {
         }
     }
     rows
+}
+
+fn ledger_row(of: Totals) -> LedgerRow {
+    LedgerRow {
+        releases: of.releases,
+        skipped: of.skipped,
+        deadline_misses: of.deadline_misses,
+        cost_overruns: of.cost_overruns,
+    }
 }
 
 /// Memory and threads, as /proc has them; nothing of a process that has gone.
@@ -545,6 +559,35 @@ fn frequency(server: &Server) -> String {
     )
 }
 
+fn dump_jobs(jobs: &Jobs, text: &mut String) {
+    let (now, (count, running)) = (Monotonic.now_ns(), jobs.counts());
+    // Nothing fails that is written to a text.
+    let _ = writeln!(text, "jobs: {count}, {running} of them run");
+    for it in jobs.iter() {
+        let key = &it.asked.key;
+        let space = key
+            .space
+            .as_deref()
+            .map_or(String::new(), |it| format!(" of {it:?}"));
+        let waits = match jobs.waits(it, now) {
+            Waits::Runs => "runs".to_owned(),
+            Waits::Time => format!("waits {} ms", (it.earliest_ns - now) / 1_000_000),
+            Waits::Place => "waits for a place".to_owned(),
+            Waits::Conditions(lacks) => format!("waits for {}", lacks.words().join(", ")),
+        };
+        let kept = match it.asked.kept {
+            Some(_) => ", persisted",
+            None => "",
+        };
+        let (name, failures) = (flat(&it.asked.service.component), it.failures);
+        let _ = writeln!(
+            text,
+            "  job {}{space} {name}: {waits}, {failures} failures{kept}",
+            key.id
+        );
+    }
+}
+
 fn dump_tasks(server: &Server, text: &mut String) {
     // Nothing fails that is written to a text.
     let _ = writeln!(
@@ -606,6 +649,7 @@ fn dumped(state: &World) -> String {
             id.0
         );
     }
+    dump_jobs(&server.jobs, &mut text);
     dump_notices(&server.notices, &mut text);
     let _ = writeln!(text, "frequency: {}", frequency(server));
     let ((payloads, bytes), (lines, dropped)) = (state.payloads.counts(), state.logs.counts());

@@ -41,6 +41,12 @@ impl World {
         }
     }
 
+    /// What the loop has to look at when it changes.
+    pub(crate) fn jobs_stand(&self) -> (u64, u64) {
+        let jobs = &self.server.jobs;
+        (jobs.kept_changes(), jobs.wishes())
+    }
+
     /// A process of the kernel's is there; it has not attached.
     pub(crate) fn began(
         &mut self,

@@ -7,8 +7,12 @@
 //! waits for nobody less urgent than the class's most urgent alarm: the rest of one delivery, and
 //! the lock, which inherits and is held for O(log n).
 //!
+//! [`machine`] says what jobs wait for beside their time.
+//!
 //! Here is no Java, and nothing is delivered: who waits does that.
 #![forbid(unsafe_code)]
+
+pub mod machine;
 
 use rt::clock::{Clock as _, ClockChanges, Monotonic, since_start_ns, wall_ns};
 use rt::policy::{Policy, Priority, Tid};

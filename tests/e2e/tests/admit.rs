@@ -96,3 +96,24 @@ fn an_install_that_breaks_deadlines_is_refused_unless_it_is_forced() {
     let bound = format!("{name} on processor 0: 2050.000 of 10000.000 µs");
     assert!(fits.code == 0 && fits.stdout.contains(&bound), "{fits:#?}");
 }
+
+/// Its seventh release computes longer than it has declared, and past its deadline: `takt ps` says
+/// so while it runs.
+#[test]
+fn what_is_late_and_what_overruns_shows_in_ps() {
+    let world = World::begin();
+    world.install("pulse");
+    let start = ["am", "startservice", "-n", "org.example.pulse/.Pulse"];
+    world.said(&[&start[..], &["--es", "slow", "7"]].concat());
+    let ledger = || {
+        world
+            .process("org.example.pulse")
+            .map(|it| it["ledger"].clone())
+    };
+    let count = |name: &str| ledger().and_then(|it| it[name].as_u64()).unwrap_or(0);
+    world.await_true("it is late", || count("deadline_misses") > 0);
+    world.await_true("it overran", || count("cost_overruns") > 0);
+    assert!(count("releases") >= 7);
+    let text = world.said(&["ps"]);
+    assert!(text.contains("MISSED OVERRUNS"), "{text}");
+}

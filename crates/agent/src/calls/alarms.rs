@@ -19,7 +19,7 @@ const TIME_CHANGED: &str = "android.intent.action.TIME_SET";
 const REPLACE_PENDING: i32 = 0x2000_0000;
 
 /// Negative times are over.
-fn nanos(millis: i64) -> u64 {
+pub(super) fn nanos(millis: i64) -> u64 {
     let millis = millis.max(0).cast_unsigned();
     millis.saturating_mul(NANOS_PER_MILLI)
 }

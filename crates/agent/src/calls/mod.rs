@@ -9,6 +9,7 @@ mod alarms;
 mod broadcasts;
 mod frequency;
 mod grants;
+mod jobs;
 mod notices;
 mod packages;
 mod pending;
@@ -23,6 +24,7 @@ mod stubs {
     include!("stubs.rs");
 }
 
+use std::os::fd::OwnedFd;
 use std::sync::Arc;
 
 use binder::Binder;
@@ -36,8 +38,8 @@ use server::{ActivityId, ConnectionId, Payload, ProcessId, ServiceId};
 pub(crate) use broadcasts::FOREGROUND;
 use pending::Sending;
 pub(crate) use stubs::{
-    IApp, IAppProxy, IAppStub, ISystem, ISystemProxy, Kept, Notice, Outcome, Receiver, Shout, Step,
-    Timed,
+    IApp, IAppProxy, IAppStub, ISystem, ISystemProxy, Job, Kept, Notice, Outcome, Receiver, Shout,
+    Step, Timed, Work,
 };
 pub use stubs::{ISystemStub, Whole, Wish};
 
@@ -170,6 +172,17 @@ impl<K: Keeper> ISystem for Agent<K> {
         self.with(|it| {
             it.state.attached_urgent(it.process, app.clone());
             Ok(())
+        })
+    }
+
+    fn attach_ledger(&self, page: &Arc<OwnedFd>) -> Answer<()> {
+        let page = page.try_clone();
+        self.with(|it| {
+            let page = page.map_err(|error| full(&error))?;
+            let attached = it.state.attached_ledger(it.process, page);
+            attached.map_err(|error| {
+                Exception::new(Exception::ILLEGAL_ARGUMENT, error.to_string()).into()
+            })
         })
     }
 
@@ -521,5 +534,54 @@ impl<K: Keeper> ISystem for Agent<K> {
             it.state.senders.unwatch(pending, by);
             Ok(())
         })
+    }
+
+    fn schedule(&self, job: &Job, work: Option<&Wish>) -> Answer<()> {
+        self.with(|it| it.schedule(job, work))
+    }
+
+    fn cancel_job(&self, space: Option<&str>, id: i32) -> Answer<()> {
+        self.with(|it| {
+            it.cancel_job(space, id);
+            Ok(())
+        })
+    }
+
+    fn cancel_jobs(&self, is_of_space: bool, space: Option<&str>) -> Answer<()> {
+        self.with(|it| {
+            it.cancel_jobs(is_of_space.then_some(space));
+            Ok(())
+        })
+    }
+
+    fn job_spaces(&self) -> Answer<Vec<String>> {
+        self.with(|it| Ok(it.job_spaces()))
+    }
+
+    fn jobs_in(&self, space: Option<&str>) -> Answer<Vec<i32>> {
+        self.with(|it| Ok(it.jobs_in(space)))
+    }
+
+    fn job_whole(&self, space: Option<&str>, id: i32) -> Answer<Option<Wish>> {
+        self.with(|it| Ok(it.job_whole(space, id)))
+    }
+
+    fn job_waits(&self, space: Option<&str>, id: i32) -> Answer<i32> {
+        self.with(|it| Ok(it.job_waits(space, id)))
+    }
+
+    fn job_told(&self, run: i64, what: i32, is: bool) -> Answer<()> {
+        self.with(|it| {
+            it.job_told(run, what, is);
+            Ok(())
+        })
+    }
+
+    fn dequeue_work(&self, run: i64) -> Answer<Option<Work>> {
+        self.with(|it| Ok(it.dequeue_work(run)))
+    }
+
+    fn complete_work(&self, run: i64, id: i32) -> Answer<bool> {
+        self.with(|it| Ok(it.complete_work(run, id)))
     }
 }

@@ -277,6 +277,28 @@ pub trait ISystem: Send + Sync + 'static {
     fn unlock_frequency(&self) -> ::binder::stub::Answer<bool>;
     /// Code 65.
     fn locked_frequency(&self) -> ::binder::stub::Answer<i32>;
+    /// Code 66.
+    fn attach_ledger(&self, page: &::std::sync::Arc<::std::os::fd::OwnedFd>) -> ::binder::stub::Answer<()>;
+    /// Code 67.
+    fn schedule(&self, job: &Job, work: Option<&Wish>) -> ::binder::stub::Answer<()>;
+    /// Code 68.
+    fn cancel_job(&self, space: Option<&str>, id: i32) -> ::binder::stub::Answer<()>;
+    /// Code 69.
+    fn cancel_jobs(&self, is_of_space: bool, space: Option<&str>) -> ::binder::stub::Answer<()>;
+    /// Code 70.
+    fn job_spaces(&self) -> ::binder::stub::Answer<Vec<String>>;
+    /// Code 71.
+    fn jobs_in(&self, space: Option<&str>) -> ::binder::stub::Answer<Vec<i32>>;
+    /// Code 72.
+    fn job_whole(&self, space: Option<&str>, id: i32) -> ::binder::stub::Answer<Option<Wish>>;
+    /// Code 73.
+    fn job_waits(&self, space: Option<&str>, id: i32) -> ::binder::stub::Answer<i32>;
+    /// Code 74.
+    fn job_told(&self, run: i64, what: i32, is: bool) -> ::binder::stub::Answer<()>;
+    /// Code 75.
+    fn dequeue_work(&self, run: i64) -> ::binder::stub::Answer<Option<Work>>;
+    /// Code 76.
+    fn complete_work(&self, run: i64, id: i32) -> ::binder::stub::Answer<bool>;
 }
 
 /// Whoever does `takt.system.ISystem`, here or in another process.
@@ -298,6 +320,8 @@ impl ISystemProxy {
     pub const STEP_CHANGE: i32 = 4;
     /// `STEP_CANCELLED`.
     pub const STEP_CANCELLED: i32 = 5;
+    /// `STEP_JOB`.
+    pub const STEP_JOB: i32 = 6;
     /// `RESUMED`.
     pub const RESUMED: i32 = 0;
     /// `PAUSED`.
@@ -340,6 +364,36 @@ impl ISystemProxy {
     pub const RECEIVERS: i32 = 2;
     /// `PROVIDERS`.
     pub const PROVIDERS: i32 = 3;
+    /// `START_JOB`.
+    pub const START_JOB: i32 = 0;
+    /// `STOP_JOB`.
+    pub const STOP_JOB: i32 = 1;
+    /// `JOB_STARTED`.
+    pub const JOB_STARTED: i32 = 0;
+    /// `JOB_STOPPED`.
+    pub const JOB_STOPPED: i32 = 1;
+    /// `JOB_FINISHED`.
+    pub const JOB_FINISHED: i32 = 2;
+    /// `NEEDS_NETWORK`.
+    pub const NEEDS_NETWORK: i32 = 1;
+    /// `NEEDS_UNMETERED`.
+    pub const NEEDS_UNMETERED: i32 = 2;
+    /// `NEEDS_NOT_ROAMING`.
+    pub const NEEDS_NOT_ROAMING: i32 = 4;
+    /// `NEEDS_CHARGING`.
+    pub const NEEDS_CHARGING: i32 = 8;
+    /// `NEEDS_BATTERY_NOT_LOW`.
+    pub const NEEDS_BATTERY_NOT_LOW: i32 = 16;
+    /// `NEEDS_STORAGE_NOT_LOW`.
+    pub const NEEDS_STORAGE_NOT_LOW: i32 = 32;
+    /// `WAITS_NOT_THERE`.
+    pub const WAITS_NOT_THERE: i32 = -1;
+    /// `WAITS_RUNS`.
+    pub const WAITS_RUNS: i32 = -2;
+    /// `WAITS_TIME`.
+    pub const WAITS_TIME: i32 = -3;
+    /// `WAITS_PLACE`.
+    pub const WAITS_PLACE: i32 = -4;
 }
 
 impl ISystem for ISystemProxy {
@@ -845,6 +899,90 @@ impl ISystem for ISystemProxy {
     fn locked_frequency(&self) -> ::binder::stub::Answer<i32> {
         let mut aidl = ::binder::stub::Outgoing::new(Self::DESCRIPTOR)?;
         aidl.call(&self.0, 65)?;
+        aidl.read()
+    }
+
+    fn attach_ledger(&self, page: &::std::sync::Arc<::std::os::fd::OwnedFd>) -> ::binder::stub::Answer<()> {
+        let mut aidl = ::binder::stub::Outgoing::new(Self::DESCRIPTOR)?;
+        aidl.write(&page)?;
+        aidl.call(&self.0, 66)?;
+        Ok(())
+    }
+
+    fn schedule(&self, job: &Job, work: Option<&Wish>) -> ::binder::stub::Answer<()> {
+        let mut aidl = ::binder::stub::Outgoing::new(Self::DESCRIPTOR)?;
+        aidl.write(&job)?;
+        aidl.write(&work)?;
+        aidl.call(&self.0, 67)?;
+        Ok(())
+    }
+
+    fn cancel_job(&self, space: Option<&str>, id: i32) -> ::binder::stub::Answer<()> {
+        let mut aidl = ::binder::stub::Outgoing::new(Self::DESCRIPTOR)?;
+        aidl.write(&space)?;
+        aidl.write(&id)?;
+        aidl.call(&self.0, 68)?;
+        Ok(())
+    }
+
+    fn cancel_jobs(&self, is_of_space: bool, space: Option<&str>) -> ::binder::stub::Answer<()> {
+        let mut aidl = ::binder::stub::Outgoing::new(Self::DESCRIPTOR)?;
+        aidl.write(&is_of_space)?;
+        aidl.write(&space)?;
+        aidl.call(&self.0, 69)?;
+        Ok(())
+    }
+
+    fn job_spaces(&self) -> ::binder::stub::Answer<Vec<String>> {
+        let mut aidl = ::binder::stub::Outgoing::new(Self::DESCRIPTOR)?;
+        aidl.call(&self.0, 70)?;
+        aidl.read()
+    }
+
+    fn jobs_in(&self, space: Option<&str>) -> ::binder::stub::Answer<Vec<i32>> {
+        let mut aidl = ::binder::stub::Outgoing::new(Self::DESCRIPTOR)?;
+        aidl.write(&space)?;
+        aidl.call(&self.0, 71)?;
+        aidl.read()
+    }
+
+    fn job_whole(&self, space: Option<&str>, id: i32) -> ::binder::stub::Answer<Option<Wish>> {
+        let mut aidl = ::binder::stub::Outgoing::new(Self::DESCRIPTOR)?;
+        aidl.write(&space)?;
+        aidl.write(&id)?;
+        aidl.call(&self.0, 72)?;
+        aidl.read()
+    }
+
+    fn job_waits(&self, space: Option<&str>, id: i32) -> ::binder::stub::Answer<i32> {
+        let mut aidl = ::binder::stub::Outgoing::new(Self::DESCRIPTOR)?;
+        aidl.write(&space)?;
+        aidl.write(&id)?;
+        aidl.call(&self.0, 73)?;
+        aidl.read()
+    }
+
+    fn job_told(&self, run: i64, what: i32, is: bool) -> ::binder::stub::Answer<()> {
+        let mut aidl = ::binder::stub::Outgoing::new(Self::DESCRIPTOR)?;
+        aidl.write(&run)?;
+        aidl.write(&what)?;
+        aidl.write(&is)?;
+        aidl.call(&self.0, 74)?;
+        Ok(())
+    }
+
+    fn dequeue_work(&self, run: i64) -> ::binder::stub::Answer<Option<Work>> {
+        let mut aidl = ::binder::stub::Outgoing::new(Self::DESCRIPTOR)?;
+        aidl.write(&run)?;
+        aidl.call(&self.0, 75)?;
+        aidl.read()
+    }
+
+    fn complete_work(&self, run: i64, id: i32) -> ::binder::stub::Answer<bool> {
+        let mut aidl = ::binder::stub::Outgoing::new(Self::DESCRIPTOR)?;
+        aidl.write(&run)?;
+        aidl.write(&id)?;
+        aidl.call(&self.0, 76)?;
         aidl.read()
     }
 }
@@ -1611,6 +1749,129 @@ impl<T: ISystem> ISystemStub<T> {
         ::binder::stub::Write::write(&result, reply)?;
         Ok(())
     }
+
+    fn serve_attach_ledger(
+        &self,
+        data: &mut ::binder::Parcel,
+        _reply: &mut ::binder::Parcel,
+    ) -> ::binder::stub::Answer<()> {
+        let arg0: ::std::sync::Arc<::std::os::fd::OwnedFd> = ::binder::stub::Read::read(data)?;
+        ISystem::attach_ledger(&self.0, &arg0)?;
+        Ok(())
+    }
+
+    fn serve_schedule(
+        &self,
+        data: &mut ::binder::Parcel,
+        _reply: &mut ::binder::Parcel,
+    ) -> ::binder::stub::Answer<()> {
+        let arg0: Job = ::binder::stub::Read::read(data)?;
+        let arg1: Option<Wish> = ::binder::stub::Read::read(data)?;
+        ISystem::schedule(&self.0, &arg0, arg1.as_ref())?;
+        Ok(())
+    }
+
+    fn serve_cancel_job(
+        &self,
+        data: &mut ::binder::Parcel,
+        _reply: &mut ::binder::Parcel,
+    ) -> ::binder::stub::Answer<()> {
+        let arg0: Option<String> = ::binder::stub::Read::read(data)?;
+        let arg1: i32 = ::binder::stub::Read::read(data)?;
+        ISystem::cancel_job(&self.0, arg0.as_deref(), arg1)?;
+        Ok(())
+    }
+
+    fn serve_cancel_jobs(
+        &self,
+        data: &mut ::binder::Parcel,
+        _reply: &mut ::binder::Parcel,
+    ) -> ::binder::stub::Answer<()> {
+        let arg0: bool = ::binder::stub::Read::read(data)?;
+        let arg1: Option<String> = ::binder::stub::Read::read(data)?;
+        ISystem::cancel_jobs(&self.0, arg0, arg1.as_deref())?;
+        Ok(())
+    }
+
+    fn serve_job_spaces(
+        &self,
+        _data: &mut ::binder::Parcel,
+        reply: &mut ::binder::Parcel,
+    ) -> ::binder::stub::Answer<()> {
+        let result = ISystem::job_spaces(&self.0)?;
+        ::binder::stub::Write::write(&result, reply)?;
+        Ok(())
+    }
+
+    fn serve_jobs_in(
+        &self,
+        data: &mut ::binder::Parcel,
+        reply: &mut ::binder::Parcel,
+    ) -> ::binder::stub::Answer<()> {
+        let arg0: Option<String> = ::binder::stub::Read::read(data)?;
+        let result = ISystem::jobs_in(&self.0, arg0.as_deref())?;
+        ::binder::stub::Write::write(&result, reply)?;
+        Ok(())
+    }
+
+    fn serve_job_whole(
+        &self,
+        data: &mut ::binder::Parcel,
+        reply: &mut ::binder::Parcel,
+    ) -> ::binder::stub::Answer<()> {
+        let arg0: Option<String> = ::binder::stub::Read::read(data)?;
+        let arg1: i32 = ::binder::stub::Read::read(data)?;
+        let result = ISystem::job_whole(&self.0, arg0.as_deref(), arg1)?;
+        ::binder::stub::Write::write(&result, reply)?;
+        Ok(())
+    }
+
+    fn serve_job_waits(
+        &self,
+        data: &mut ::binder::Parcel,
+        reply: &mut ::binder::Parcel,
+    ) -> ::binder::stub::Answer<()> {
+        let arg0: Option<String> = ::binder::stub::Read::read(data)?;
+        let arg1: i32 = ::binder::stub::Read::read(data)?;
+        let result = ISystem::job_waits(&self.0, arg0.as_deref(), arg1)?;
+        ::binder::stub::Write::write(&result, reply)?;
+        Ok(())
+    }
+
+    fn serve_job_told(
+        &self,
+        data: &mut ::binder::Parcel,
+        _reply: &mut ::binder::Parcel,
+    ) -> ::binder::stub::Answer<()> {
+        let arg0: i64 = ::binder::stub::Read::read(data)?;
+        let arg1: i32 = ::binder::stub::Read::read(data)?;
+        let arg2: bool = ::binder::stub::Read::read(data)?;
+        ISystem::job_told(&self.0, arg0, arg1, arg2)?;
+        Ok(())
+    }
+
+    fn serve_dequeue_work(
+        &self,
+        data: &mut ::binder::Parcel,
+        reply: &mut ::binder::Parcel,
+    ) -> ::binder::stub::Answer<()> {
+        let arg0: i64 = ::binder::stub::Read::read(data)?;
+        let result = ISystem::dequeue_work(&self.0, arg0)?;
+        ::binder::stub::Write::write(&result, reply)?;
+        Ok(())
+    }
+
+    fn serve_complete_work(
+        &self,
+        data: &mut ::binder::Parcel,
+        reply: &mut ::binder::Parcel,
+    ) -> ::binder::stub::Answer<()> {
+        let arg0: i64 = ::binder::stub::Read::read(data)?;
+        let arg1: i32 = ::binder::stub::Read::read(data)?;
+        let result = ISystem::complete_work(&self.0, arg0, arg1)?;
+        ::binder::stub::Write::write(&result, reply)?;
+        Ok(())
+    }
 }
 
 impl<T: ISystem> ::binder::Service for ISystemStub<T> {
@@ -1691,6 +1952,17 @@ impl<T: ISystem> ::binder::Service for ISystemStub<T> {
             63 => Self::serve_lock_frequency,
             64 => Self::serve_unlock_frequency,
             65 => Self::serve_locked_frequency,
+            66 => Self::serve_attach_ledger,
+            67 => Self::serve_schedule,
+            68 => Self::serve_cancel_job,
+            69 => Self::serve_cancel_jobs,
+            70 => Self::serve_job_spaces,
+            71 => Self::serve_jobs_in,
+            72 => Self::serve_job_whole,
+            73 => Self::serve_job_waits,
+            74 => Self::serve_job_told,
+            75 => Self::serve_dequeue_work,
+            76 => Self::serve_complete_work,
             _ => return Err(::binder::CallError::UnknownTransaction),
         };
         let both = (data, reply);
@@ -1699,6 +1971,84 @@ impl<T: ISystem> ::binder::Service for ISystemStub<T> {
         })
     }
 }
+
+/// `takt.system.Job`.
+#[derive(Clone, Debug, Default)]
+pub struct Job {
+    /// `space`.
+    pub space: Option<String>,
+    /// `id`.
+    pub id: i32,
+    /// `service`.
+    pub service: String,
+    /// `latency`.
+    pub latency: i64,
+    /// `deadline`.
+    pub deadline: i64,
+    /// `interval`.
+    pub interval: i64,
+    /// `flex`.
+    pub flex: i64,
+    /// `backOff`.
+    pub back_off: i64,
+    /// `isLinear`.
+    pub is_linear: bool,
+    /// `needs`.
+    pub needs: i32,
+    /// `priority`.
+    pub priority: i32,
+    /// `isExpedited`.
+    pub is_expedited: bool,
+    /// `isKept`.
+    pub is_kept: bool,
+    /// `whole`.
+    pub whole: Wish,
+}
+
+impl ::binder::stub::Parcelable for Job {
+    fn write_content(&self, parcel: &mut ::binder::Parcel) -> Result<(), ::binder::CallError> {
+        ::binder::stub::write_fields(parcel, |_parcel| {
+            ::binder::stub::Write::write(&self.space, _parcel)?;
+            ::binder::stub::Write::write(&self.id, _parcel)?;
+            ::binder::stub::Write::write(&self.service, _parcel)?;
+            ::binder::stub::Write::write(&self.latency, _parcel)?;
+            ::binder::stub::Write::write(&self.deadline, _parcel)?;
+            ::binder::stub::Write::write(&self.interval, _parcel)?;
+            ::binder::stub::Write::write(&self.flex, _parcel)?;
+            ::binder::stub::Write::write(&self.back_off, _parcel)?;
+            ::binder::stub::Write::write(&self.is_linear, _parcel)?;
+            ::binder::stub::Write::write(&self.needs, _parcel)?;
+            ::binder::stub::Write::write(&self.priority, _parcel)?;
+            ::binder::stub::Write::write(&self.is_expedited, _parcel)?;
+            ::binder::stub::Write::write(&self.is_kept, _parcel)?;
+            ::binder::stub::Write::write(&self.whole, _parcel)?;
+            Ok(())
+        })
+    }
+
+    fn read_content(parcel: &mut ::binder::Parcel) -> Result<Self, ::binder::CallError> {
+        let mut found = Self::default();
+        let fields = ::binder::stub::Fields::begin(parcel)?;
+        fields.read(parcel, &mut found.space)?;
+        fields.read(parcel, &mut found.id)?;
+        fields.read(parcel, &mut found.service)?;
+        fields.read(parcel, &mut found.latency)?;
+        fields.read(parcel, &mut found.deadline)?;
+        fields.read(parcel, &mut found.interval)?;
+        fields.read(parcel, &mut found.flex)?;
+        fields.read(parcel, &mut found.back_off)?;
+        fields.read(parcel, &mut found.is_linear)?;
+        fields.read(parcel, &mut found.needs)?;
+        fields.read(parcel, &mut found.priority)?;
+        fields.read(parcel, &mut found.is_expedited)?;
+        fields.read(parcel, &mut found.is_kept)?;
+        fields.read(parcel, &mut found.whole)?;
+        fields.end(parcel);
+        Ok(found)
+    }
+}
+
+::binder::parcelable!(Job);
 
 /// `takt.system.Kept`.
 #[derive(Clone, Debug, Default)]
@@ -2161,3 +2511,37 @@ impl ::binder::stub::Parcelable for Wish {
 }
 
 ::binder::parcelable!(Wish);
+
+/// `takt.system.Work`.
+#[derive(Clone, Debug, Default)]
+pub struct Work {
+    /// `id`.
+    pub id: i32,
+    /// `deliveries`.
+    pub deliveries: i32,
+    /// `whole`.
+    pub whole: Wish,
+}
+
+impl ::binder::stub::Parcelable for Work {
+    fn write_content(&self, parcel: &mut ::binder::Parcel) -> Result<(), ::binder::CallError> {
+        ::binder::stub::write_fields(parcel, |_parcel| {
+            ::binder::stub::Write::write(&self.id, _parcel)?;
+            ::binder::stub::Write::write(&self.deliveries, _parcel)?;
+            ::binder::stub::Write::write(&self.whole, _parcel)?;
+            Ok(())
+        })
+    }
+
+    fn read_content(parcel: &mut ::binder::Parcel) -> Result<Self, ::binder::CallError> {
+        let mut found = Self::default();
+        let fields = ::binder::stub::Fields::begin(parcel)?;
+        fields.read(parcel, &mut found.id)?;
+        fields.read(parcel, &mut found.deliveries)?;
+        fields.read(parcel, &mut found.whole)?;
+        fields.end(parcel);
+        Ok(found)
+    }
+}
+
+::binder::parcelable!(Work);

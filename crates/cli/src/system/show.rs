@@ -223,7 +223,7 @@ impl Show for Table {
             return format!("{text}\n");
         }
         let mut text = format!(
-            "{:<32} {:<9} {:>7} {:>6} {:>8} {:>9} {:>7} {:>9} {:>7} {:>8}\n",
+            "{:<32} {:<9} {:>7} {:>6} {:>8} {:>9} {:>7} {:>9} {:>7} {:>9} {:>7} {:>8} {:>8}\n",
             "PROCESS",
             "STATE",
             "PID",
@@ -233,6 +233,9 @@ impl Show for Table {
             "THREADS",
             "REAL-TIME",
             "GRANTED",
+            "RELEASES",
+            "MISSED",
+            "OVERRUNS",
             "SANDBOX"
         );
         for it in &processes {
@@ -262,7 +265,7 @@ fn line(it: &ProcessRow) -> String {
     };
     let number = |it: Option<u64>| it.map_or_else(|| "-".to_owned(), |it| it.to_string());
     format!(
-        "{:<32} {:<9} {:>7} {:>6} {:>8} {:>9} {:>7} {:>9} {:>7} {:>8}",
+        "{:<32} {:<9} {:>7} {:>6} {:>8} {:>9} {:>7} {:>9} {:>7} {:>9} {:>7} {:>8} {:>8}",
         it.name,
         state,
         number(it.pid.map(u64::from)),
@@ -272,6 +275,9 @@ fn line(it: &ProcessRow) -> String {
         number(it.threads.map(u64::from)),
         number(it.real_time_threads.map(u64::from)),
         number(it.real_time_max.map(u64::from)),
+        number(it.ledger.map(|it| it.releases)),
+        number(it.ledger.map(|it| it.deadline_misses)),
+        number(it.ledger.map(|it| it.cost_overruns)),
         sandbox
     )
 }

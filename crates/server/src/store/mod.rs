@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What is kept over a kill −9: the settings of packages, where their code and data lie, and grants
-//! of addresses.
+//! What is kept over a kill −9: the settings of packages, where their code and data lie, grants of
+//! addresses, and jobs that are persisted.
 //!
 //! A change is one snapshot, written beside the old one, made durable, and renamed over it: that
 //! rename is when it happens. What lies around it is tidied up by who opens the store next. Only
@@ -13,6 +13,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::{Deserialize, Serialize};
 
 use crate::grants::KeptGrant;
+use crate::jobs::KeptJob;
 use crate::packages::Settings;
 
 /// The snapshot.
@@ -115,6 +116,8 @@ struct State {
     /// Snapshots of before there were any have none.
     #[serde(default)]
     grants: Vec<KeptGrant>,
+    #[serde(default)]
+    jobs: Vec<KeptJob>,
 }
 
 /// The store.
@@ -220,6 +223,7 @@ impl<D: Disk> Store<D> {
         next.packages.remove(package);
         let is_its = |it: &KeptGrant| it.holder == package || it.provider == package;
         next.grants.retain(|it| !is_its(it));
+        next.jobs.retain(|it| it.package != package);
         self.commit(next)?;
         self.tidy()
     }
@@ -240,6 +244,25 @@ impl<D: Disk> Store<D> {
         }
         let mut next = self.state.clone();
         next.grants = grants;
+        self.commit(next)
+    }
+
+    /// Jobs that come again with the next server.
+    pub fn jobs(&self) -> &[KeptJob] {
+        &self.state.jobs
+    }
+
+    /// These are kept, and no others. When this returns, it is so.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError`]
+    pub fn put_jobs(&mut self, jobs: Vec<KeptJob>) -> Result<(), StoreError> {
+        if jobs == self.state.jobs {
+            return Ok(());
+        }
+        let mut next = self.state.clone();
+        next.jobs = jobs;
         self.commit(next)
     }
 

@@ -39,8 +39,8 @@ const REFUSED: i32 = -1;
 
 /// Whether this process may be copied: no thread starts in it.
 #[unsafe(no_mangle)]
-extern "C" fn Takt_isTemplate() -> u8 {
-    u8::from(held::are_held())
+extern "C" fn Takt_isTemplate() -> i32 {
+    i32::from(held::are_held())
 }
 
 /// Has a method's code in place before its first call, so that copies share its tables: 1 if it was

@@ -15,6 +15,7 @@ use rt::sync::PiMutex;
 use crate::classes::class::{Class, Method};
 use crate::console;
 use crate::threads::thread::Thread;
+use crate::threads::totals::{self, Total};
 
 /// Names kept per kind; more are counted.
 pub(crate) const NAMES_MAX: usize = 256;
@@ -308,6 +309,7 @@ impl Ledger {
     /// A release that was due at `due_ns`, if that counts, is worked on from now.
     pub(crate) fn begin_work(&self, due_ns: Option<u64>, now_ns: u64) {
         let count = self.releases.fetch_add(1, Ordering::Relaxed);
+        totals::add(Total::Releases, 1);
         self.woken_ns.store(now_ns, Ordering::Relaxed);
         let mut times = self.times.lock();
         if count == 1 {
@@ -323,8 +325,10 @@ impl Ledger {
     pub(crate) fn end_work(&self, due_ns: u64, now_ns: u64, is_over_cost: bool) {
         self.machine.close_release(due_ns);
         let woken_ns = self.woken_ns.load(Ordering::Relaxed);
-        self.cost_overruns
-            .fetch_add(u64::from(is_over_cost), Ordering::Relaxed);
+        if is_over_cost {
+            self.cost_overruns.fetch_add(1, Ordering::Relaxed);
+            totals::add(Total::CostOverruns, 1);
+        }
         let mut times = self.times.lock();
         times.usage_last = usage();
         if let Some(recorder) = &mut times.work {
@@ -334,10 +338,12 @@ impl Ledger {
 
     pub(crate) fn miss_deadline(&self) {
         self.deadline_misses.fetch_add(1, Ordering::Relaxed);
+        totals::add(Total::DeadlineMisses, 1);
     }
 
     pub(crate) fn skip(&self, count: u64) {
         self.skipped.fetch_add(count, Ordering::Relaxed);
+        totals::add(Total::Skipped, count);
     }
 
     pub(crate) fn pass_barrier(&self) {

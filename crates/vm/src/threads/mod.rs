@@ -14,5 +14,6 @@ pub(crate) mod noted_locks;
 pub(crate) mod real_time;
 pub(crate) mod saved;
 pub(crate) mod thread;
+pub(crate) mod totals;
 pub(crate) mod unwind;
 pub(crate) mod waiting;

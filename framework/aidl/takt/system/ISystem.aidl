@@ -2,6 +2,7 @@
 package takt.system;
 
 import takt.system.IApp;
+import takt.system.Job;
 import takt.system.Kept;
 import takt.system.Notice;
 import takt.system.Outcome;
@@ -10,6 +11,7 @@ import takt.system.Shout;
 import takt.system.Step;
 import takt.system.Timed;
 import takt.system.Wish;
+import takt.system.Work;
 
 /** What the server answers to an application's process. It knows who calls. */
 interface ISystem {
@@ -28,6 +30,11 @@ interface ISystem {
     const int STEP_CHANGE = 4;
     /** A PendingIntent has ended: the number is the watcher's own of it. */
     const int STEP_CANCELLED = 5;
+    /**
+     * A run of a job: numbers are the run's own, and what is asked. To start it, whether its deadline is over follows;
+     * to stop it, JobParameters.STOP_REASON_* and what Android itself tells apart.
+     */
+    const int STEP_JOB = 6;
 
     /** What an activity's process says of it, and what it asks for. */
     const int RESUMED = 0;
@@ -253,4 +260,61 @@ interface ISystem {
 
     /** The level that is held for any process; -1 if none is. */
     int lockedFrequency();
+
+    /**
+     * A page that says what the process's real-time threads have done together: releases, skipped ones, missed
+     * deadlines and costs overrun, 8 bytes each. The server reads it for a person.
+     */
+    void attachLedger(in ParcelFileDescriptor page);
+
+    /** What is asked of a run, and what its process says of it. */
+    const int START_JOB = 0;
+    const int STOP_JOB = 1;
+    const int JOB_STARTED = 0;
+    const int JOB_STOPPED = 1;
+    const int JOB_FINISHED = 2;
+
+    /** What a job needs. */
+    const int NEEDS_NETWORK = 1;
+    const int NEEDS_UNMETERED = 2;
+    const int NEEDS_NOT_ROAMING = 4;
+    const int NEEDS_CHARGING = 8;
+    const int NEEDS_BATTERY_NOT_LOW = 16;
+    const int NEEDS_STORAGE_NOT_LOW = 32;
+
+    /** What a job waits for, if not for some of that. */
+    const int WAITS_NOT_THERE = -1;
+    const int WAITS_RUNS = -2;
+    const int WAITS_TIME = -3;
+    const int WAITS_PLACE = -4;
+
+    /** Schedules a job in the place of another of its name; with work, adds that to the one that is there. */
+    void schedule(in Job job, in @nullable Wish work);
+
+    /** Takes a job back. */
+    void cancelJob(@nullable String space, int id);
+
+    /** Takes all of the package back, or of one namespace. */
+    void cancelJobs(boolean isOfSpace, @nullable String space);
+
+    /** The namespaces in which the package has jobs; the one without a name is empty. */
+    String[] jobSpaces();
+
+    /** The numbers of the package's jobs in a namespace. */
+    int[] jobsIn(@nullable String space);
+
+    /** A job's rest, as its package has it; null if it is not there. */
+    @nullable Wish jobWhole(@nullable String space, int id);
+
+    /** What a job waits for: WAITS_*, or what it needs. */
+    int jobWaits(@nullable String space, int id);
+
+    /** A run of this process has started, stopped or finished: whether it goes on, or is to come again. */
+    void jobTold(long run, int what, boolean is);
+
+    /** Takes the next piece of a run's work; null if that was all. */
+    @nullable Work dequeueWork(long run);
+
+    /** A piece of a run's work is done; false if it was not handed out. */
+    boolean completeWork(long run, int id);
 }

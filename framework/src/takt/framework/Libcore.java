@@ -53,7 +53,25 @@ public final class Libcore {
     /** ActivityThread.H.RELAUNCH_ACTIVITY. */
     private static final int RELAUNCH_ACTIVITY = 160;
 
+    /** LEAST_NS of the server's jobs. */
+    private static final long JOB_LEAST_MILLIS = 100;
+
     private Libcore() {}
+
+    /** The shortest period of a job, as the server has it. */
+    public static long getMinPeriodMillis() {
+        return JOB_LEAST_MILLIS;
+    }
+
+    /** The shortest last part of a period. */
+    public static long getMinFlexMillis() {
+        return 1;
+    }
+
+    /** The shortest first wait after a failure. */
+    public static long getMinBackoffMillis() {
+        return JOB_LEAST_MILLIS;
+    }
 
     /** A preference of the screen's clock: the JDK's DateFormat goes by the locale. */
     public static void set24HourTimePref(Boolean is24Hour) {}

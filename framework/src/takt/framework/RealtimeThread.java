@@ -19,6 +19,12 @@ public final class RealtimeThread {
     public static native boolean setPriority(int thread, int priority);
 
     /**
+     * A descriptor of the page in which the machine counts what all real-time threads do; -1 on
+     * another machine, or if there is none to be had. The caller closes it.
+     */
+    public static native int ledgerPage();
+
+    /**
      * What the calling thread sends from here on counts as sent at this priority, unless its own is
      * higher; 0 ends it. Its scheduling stays as it is. For who acts for others. Answers what held
      * before.

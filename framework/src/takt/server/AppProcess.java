@@ -5,18 +5,21 @@ import android.app.Activity;
 import android.app.ActivityManager;
 import android.app.ActivityThread;
 import android.app.ApplicationErrorReport;
+import android.app.ApplicationExitInfo;
 import android.app.IActivityManager;
 import android.app.IActivityTaskManager;
 import android.app.IAlarmManager;
 import android.app.IApplicationThread;
 import android.app.INotificationManager;
 import android.app.IUriGrantsManager;
+import android.app.job.IJobScheduler;
 import android.content.ContentResolver;
 import android.content.Context;
 import android.content.IContentService;
 import android.content.Intent;
 import android.content.pm.IPackageManager;
 import android.content.pm.PackageManager;
+import android.content.pm.ParceledListSlice;
 import android.content.pm.ProviderInfo;
 import android.content.pm.ProviderInfoList;
 import android.content.res.CompatibilityInfo;
@@ -45,7 +48,7 @@ import takt.system.ISystem;
  * The one application process, as the system server keeps it: the part of IActivityManager that
  * binds, watches and ends it. What its components do is in {@link Activities}, {@link
  * SystemServices}, {@link SystemBroadcasts} and {@link Providers}; what comes later in {@link
- * Alarms}.
+ * Alarms} and {@link Jobs}.
  */
 public final class AppProcess {
     static final int STATE = ActivityManager.PROCESS_STATE_TOP;
@@ -82,6 +85,7 @@ public final class AppProcess {
     private final SystemBroadcasts broadcasts;
     private final SystemSenders senders;
     private final Alarms alarms;
+    private final Jobs jobs;
     private final OtherPackages others;
     private IApplicationThread thread;
     private boolean isStarted;
@@ -100,6 +104,8 @@ public final class AppProcess {
         senders = new SystemSenders(this, link, broadcasts);
         link.serve(activities, services, broadcasts, senders);
         alarms = new Alarms(this, senders);
+        jobs = new Jobs(this, link, services);
+        link.serve(jobs.runs());
     }
 
     /**
@@ -119,6 +125,7 @@ public final class AppProcess {
                 process.services, process.broadcasts, providers, process.senders, grants));
         ServiceRegistry.add("uri_grants", LocalInterface.binder(IUriGrantsManager.class, grants));
         ServiceRegistry.add(Context.ALARM_SERVICE, LocalInterface.binder(IAlarmManager.class, process.alarms));
+        ServiceRegistry.add(Context.JOB_SCHEDULER_SERVICE, LocalInterface.binder(IJobScheduler.class, process.jobs));
         ServiceRegistry.add(Context.ACTIVITY_TASK_SERVICE,
                 LocalInterface.binder(IActivityTaskManager.class, process.activities));
         ServiceRegistry.add("package", LocalInterface.binder(IPackageManager.class, new Packages(installed, process.others)));
@@ -187,6 +194,12 @@ public final class AppProcess {
     /** The same, for a device among several: there is one. */
     public int checkPermissionForDevice(String permission, int pid, int uid, int device) throws RemoteException {
         return checkPermission(permission, pid, uid);
+    }
+
+    /** How earlier processes have ended is not remembered; androidx.work asks for it. */
+    public ParceledListSlice<ApplicationExitInfo> getHistoricalProcessExitReasons(String packageName, int pid,
+            int count, int user) {
+        return ParceledListSlice.emptyList();
     }
 
     /** Nobody clicks at random. */
@@ -313,7 +326,8 @@ public final class AppProcess {
 
     /** Tells the owner when no component is left. */
     void lookForEnd() {
-        if (activities.isIdle() && services.isIdle() && broadcasts.isIdle() && alarms.isIdle()) {
+        if (activities.isIdle() && services.isIdle() && broadcasts.isIdle() && alarms.isIdle()
+                && jobs.isIdle()) {
             owner.onIdle();
         }
     }

@@ -24,4 +24,16 @@ final class HostedServer {
 
     /** Ends all components: activities from the front, then services, the last made first. */
     static native void endAll();
+
+    /**
+     * Looks at jobs, and at what the machine has if one waits for that: in how many ms somebody is
+     * to look again; 0 if only another event changes something, below nought if no job is there.
+     */
+    static native long lookAtJobs(String disk);
+
+    /** What of that cannot be read in this process: ISystem.NEEDS_*. */
+    static native int hiddenConditions(String disk);
+
+    /** Is a job there, or does one run? */
+    static native boolean hasJobs();
 }

@@ -18,7 +18,6 @@ final class NamedServices {
             Map.entry("game", "android.app.IGameManagerService"),
             Map.entry("input", "android.hardware.input.IInputManager"),
             Map.entry("input_method", "com.android.internal.view.IInputMethodManager"),
-            Map.entry("jobscheduler", "android.app.job.IJobScheduler"),
             Map.entry("launcherapps", "android.content.pm.ILauncherApps"),
             Map.entry("media_router", "android.media.IMediaRouterService"),
             Map.entry("media_session", "android.media.session.ISessionManager"),

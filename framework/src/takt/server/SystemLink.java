@@ -4,9 +4,12 @@ package takt.server;
 import android.app.ActivityThread;
 import android.app.IApplicationThread;
 import android.os.IBinder;
+import android.os.ParcelFileDescriptor;
 import android.os.RemoteException;
 import android.util.Log;
+import java.io.IOException;
 import takt.framework.Neighbours;
+import takt.framework.RealtimeThread;
 import takt.system.IApp;
 import takt.system.ISystem;
 import takt.system.Step;
@@ -43,6 +46,7 @@ final class SystemLink extends IApp.Stub {
     private SystemServices services;
     private SystemBroadcasts broadcasts;
     private SystemSenders senders;
+    private JobRuns jobs;
     private Contents contents;
     private OtherProviders providers;
 
@@ -123,6 +127,11 @@ final class SystemLink extends IApp.Stub {
         this.senders = senders;
     }
 
+    /** Who does jobs. */
+    void serve(JobRuns jobs) {
+        this.jobs = jobs;
+    }
+
     /** Who hears of other packages' data. */
     void serve(Contents contents, OtherProviders providers) {
         this.contents = contents;
@@ -151,10 +160,25 @@ final class SystemLink extends IApp.Stub {
     void attach(int grantedPriority) {
         try {
             system.asBinder().linkToDeath(SystemLink::end, 0);
+            attachLedger();
             system.attach(this);
             UrgentSteps.begin(system, broadcasts, grantedPriority);
         } catch (RemoteException e) {
             end();
+        }
+    }
+
+    /** The server shows a person what real-time threads have done. */
+    private void attachLedger() throws RemoteException {
+        int page = RealtimeThread.ledgerPage();
+        if (page < 0) {
+            return;
+        }
+        try (ParcelFileDescriptor given = ParcelFileDescriptor.adoptFd(page)) {
+            system.attachLedger(given);
+        } catch (IOException e) {
+            // It is not written to.
+            Log.w(TAG, "a page was not closed", e);
         }
     }
 
@@ -177,6 +201,7 @@ final class SystemLink extends IApp.Stub {
                     case ISystem.STEP_BROADCAST -> broadcasts.carryOut(step);
                     case ISystem.STEP_RESULT -> broadcasts.carryOutResult(step);
                     case ISystem.STEP_CHANGE -> contents.carryOut(step);
+                    case ISystem.STEP_JOB -> jobs.carryOut(step);
                     case ISystem.STEP_CANCELLED -> senders.carryOut(step);
                     default -> services.carryOut(step);
                 }

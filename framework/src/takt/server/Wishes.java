@@ -10,6 +10,7 @@ import android.os.Bundle;
 import android.os.IBinder;
 import android.os.Parcel;
 import android.os.ParcelFileDescriptor;
+import android.os.Parcelable;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
@@ -35,6 +36,24 @@ final class Wishes {
             parcel.recycle();
         }
         return wish;
+    }
+
+    /** What the server keeps of something without a look at it. */
+    static Wish kept(Parcelable it) {
+        Wish wish = none();
+        Parcel parcel = Parcel.obtain();
+        try {
+            it.writeToParcel(parcel, 0);
+            wish.whole = taken(parcel);
+        } finally {
+            parcel.recycle();
+        }
+        return wish;
+    }
+
+    /** That, as it was. */
+    static <T> T read(Wish wish, Parcelable.Creator<T> creator) {
+        return whole(wish.whole, creator);
     }
 
     /** That of a Bundle, as an intent that has nothing else. */
@@ -138,8 +157,12 @@ final class Wishes {
         return intent;
     }
 
-    /** What another process has sent: its objects come back to their places among its bytes. */
     private static Intent whole(Whole whole) {
+        return whole(whole, Intent.CREATOR);
+    }
+
+    /** What another process has sent: its objects come back to their places among its bytes. */
+    private static <T> T whole(Whole whole, Parcelable.Creator<T> creator) {
         Parcel parcel = Parcel.obtain();
         try {
             parcel.unmarshall(whole.bytes, 0, whole.bytes.length);
@@ -153,7 +176,7 @@ final class Wishes {
                 parcel.writeFileDescriptor(file.getFileDescriptor());
             }
             parcel.setDataPosition(0);
-            return Intent.CREATOR.createFromParcel(parcel);
+            return creator.createFromParcel(parcel);
         } finally {
             parcel.recycle();
         }
