@@ -566,6 +566,40 @@ fn what_is_kept_comes_again_at_its_time() {
     assert_eq!(many, Some((last, JobRefused::Kept)));
 }
 
+#[test]
+fn what_is_kept_goes_on_where_it_was_after_a_run() {
+    let mut world = World::new();
+    let period = Period {
+        interval_ns: 100 * SECOND,
+        flex_ns: 20 * SECOND,
+    };
+    let terms = Terms {
+        period: Some(period),
+        ..plain()
+    };
+    let asked = Asked {
+        kept: kept(3),
+        ..world.asked(1, terms)
+    };
+    world.add(asked).unwrap();
+    let begun = world.now;
+    world.wait(80 * SECOND);
+    let run = world.one();
+    let before = world.server.jobs.kept_changes();
+    world.finish(run, false);
+    assert!(world.server.jobs.kept_changes() > before, "it is written");
+    let kept = world.server.jobs.kept();
+    // The next server begins at once: the next run is that of the next period.
+    let mut next = World::new();
+    next.now = world.now;
+    let wall = WALL + world.now;
+    let is_taken = next
+        .server
+        .restore_job(&kept[0], Payload(1), wall, next.now);
+    assert!(is_taken);
+    assert_eq!(next.server.jobs.due(), Some(begun + 180 * SECOND));
+}
+
 /// Random events of three packages, and what is known of runs beside the room.
 struct Script {
     server: Server,

@@ -275,6 +275,8 @@ impl Jobs {
                 return;
             }
         }
+        // The next server has it at its next time, not at once.
+        self.kept_changes += u64::from(job.asked.kept.is_some());
         self.plan(number, now);
     }
 
