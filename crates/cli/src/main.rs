@@ -10,6 +10,7 @@ mod compile;
 mod dex;
 mod doctor;
 mod framework;
+mod frequency;
 mod guest;
 mod java;
 mod jdk;
@@ -68,6 +69,8 @@ enum Command {
     #[command(hide = true)]
     App(system::app::Args),
     #[command(hide = true)]
+    GiveBackFrequency(frequency::Args),
+    #[command(hide = true)]
     Load(load::Args),
 }
 
@@ -100,6 +103,7 @@ fn run(command: Command) -> Result<ExitCode> {
         Command::Dex(args) => dex::run(&args),
         Command::Doctor(args) => doctor::run(&args),
         Command::Dumpsys(args) => system::verbs::dumpsys(&args),
+        Command::GiveBackFrequency(args) => frequency::run(&args),
         Command::Install(args) => system::verbs::install(&args),
         Command::Java(args) => java::run(&args),
         Command::Lab(args) => lab::run(args),

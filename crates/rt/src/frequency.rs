@@ -104,6 +104,11 @@ impl Cpufreq {
         }
     }
 
+    /// Has the machine a frequency to hold?
+    pub fn is_there(&self) -> bool {
+        self.names().is_ok()
+    }
+
     /// What is held, in percent of the way from the least to the greatest frequency.
     pub fn held(&self) -> Option<u8> {
         self.held.as_ref().map(|it| it.percent)

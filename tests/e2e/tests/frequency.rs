@@ -43,6 +43,12 @@ const RUN: &str = r#"
 begin
 "$TAKT" run "$APPS/holder.apk" --data "$PLACE/data2" --sandbox none --service .Holder --until-started
 limits over
+"$TAKT" run "$APPS/holder.apk" --data "$PLACE/data3" --sandbox none --service .Holder 2> "$PLACE/log" &
+holder=$!
+await '[ "$(cat "$policy/scaling_min_freq")" = 2362000 ]'
+kill -9 $holder
+await '[ "$(cat "$policy/scaling_max_freq")" = 2112000 ]'
+limits killed
 "#;
 
 const SYSTEM: &str = r#"
@@ -69,9 +75,9 @@ hold
 kill -9 $server
 wait $server || true
 rm "$TAKT_SYSTEM"
+await '[ "$(cat "$policy/scaling_max_freq")" = 2112000 ]'
 limits "server killed"
 serve
-limits "next server"
 hold
 kill $server
 wait $server || true
@@ -129,7 +135,10 @@ fn an_application_holds_what_the_machine_has_and_is_refused_what_it_has_not() {
         );
     }
     assert_eq!(without[6], "still: -1");
-    assert_eq!(text(&output.stdout), "over: 903000 2112000\n");
+    assert_eq!(
+        text(&output.stdout),
+        "over: 903000 2112000\nkilled: 903000 2112000\n"
+    );
 }
 
 #[test]
@@ -144,8 +153,7 @@ fn under_the_server_it_is_given_back_by_whatever_end() {
         "held: 2362000 2362000",
         "frequency: held at 100 percent by org.example.holder 1 times",
         "task killed: 903000 2112000",
-        "server killed: 2362000 2362000",
-        "next server: 903000 2112000",
+        "server killed: 903000 2112000",
         "server ended: 903000 2112000",
     ];
     assert_eq!(lines, expected, "{output:#?}");

@@ -25,6 +25,7 @@ use clap::ValueEnum;
 use rt::frequency::Cpufreq;
 use screen::Display;
 use serde::Serialize;
+use server::frequency::LOCK_FREQUENCY;
 
 use self::confined::{Needs, Sandbox};
 use self::folder::{DataFolder, Owner};
@@ -33,6 +34,7 @@ use self::script::{Script, Step};
 pub(crate) use self::sealed::Sealed;
 use crate::apk::HOST_ABI;
 use crate::framework::{Framework, Front};
+use crate::frequency;
 use crate::java;
 use crate::jdk::Jdk;
 
@@ -352,6 +354,10 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
         granted_priority: 0,
     };
     let description = Sealed::of("run.json", &serde_json::to_vec(&run)?)?;
+    let asked = &manifest.uses_permissions;
+    if args.sandbox == Sandbox::None && asked.iter().any(|it| it == LOCK_FREQUENCY) {
+        frequency::give_back_at_end();
+    }
     let mut command = command(args, &framework, &description.path())?;
     let needs = needs(args, &framework, &data, manifest)?;
     confined::confine(&mut command, args.sandbox, needs)?;

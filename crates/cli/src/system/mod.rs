@@ -32,6 +32,7 @@ use self::host::JavaHost;
 use self::speech::Speech;
 use crate::admit::here;
 use crate::framework::Framework;
+use crate::frequency;
 use crate::run::confined::Sandbox;
 use crate::size::mebibytes;
 
@@ -224,6 +225,7 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
         groups: Groups::at(args.group.as_deref()),
     };
     bounds.announce(&framework)?;
+    frequency::give_back_at_end();
     let options = Options {
         state: bounds.state.clone(),
         socket: args.endpoint.path()?,
