@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Ten random FIFO sets that are admitted, run by threads of this kernel: none misses a deadline.
+//! Twelve random sets that are admitted, of FIFO tasks, of DEADLINE tasks and of both, run by
+//! threads of this kernel: none misses a deadline.
 //! It wants a guest of one processor whose time is its own (`takt lab --deterministic`).
 
 #[allow(dead_code, reason = "the simulation uses the rest")]
@@ -11,14 +12,16 @@ use std::sync::atomic::Ordering::Relaxed;
 
 use admission::{Machine, Policy, Task, admit};
 use rt::clock::{Clock, Monotonic};
-use rt::policy::{self, Priority};
+use rt::policy::{self, Priority, Reservation};
 use rt::thread::Builder;
 
 use crate::sets::{HYPERPERIOD, Kind, Set};
 
-const SETS: usize = 10;
+const SETS: [(Kind, usize); 3] = [(Kind::Fifo, 4), (Kind::Deadline, 4), (Kind::Both, 4)];
 /// What the machine may take from a release: its own work at each switch and tick.
 const WAKE_NS: u64 = 200_000;
+/// A reservation is larger than the work by that: the kernel counts its ticks to whom they hit.
+const SPARE_NS: u64 = 100_000;
 const ROUNDS: u64 = 5;
 const AHEAD_NS: u64 = 20_000_000;
 
@@ -47,17 +50,26 @@ fn run(task: &Task, begin_ns: u64) -> u64 {
     missed
 }
 
+fn policy_of(task: &Task) -> policy::Policy {
+    match task.policy {
+        Policy::Fifo { priority, .. } => {
+            policy::Policy::Fifo(Priority::new(priority).expect("1 to 99"))
+        }
+        Policy::Deadline => policy::Policy::Deadline(Reservation {
+            runtime_ns: task.runtime_ns + SPARE_NS,
+            deadline_ns: task.deadline_ns,
+            period_ns: task.period_ns,
+        }),
+    }
+}
+
 fn missed(tasks: &[Task]) -> u64 {
     let missed = Arc::new(AtomicU64::new(0));
     let begin_ns = Monotonic.now_ns() + AHEAD_NS;
     let mut threads = Vec::new();
     for task in tasks {
-        let Policy::Fifo { priority, .. } = task.policy else {
-            unreachable!("FIFO tasks only");
-        };
-        let priority = Priority::new(priority).expect("1 to 99");
         let (task, missed) = (task.clone(), Arc::clone(&missed));
-        let builder = Builder::new(task.name.clone()).policy(policy::Policy::Fifo(priority));
+        let builder = Builder::new(task.name.clone()).policy(policy_of(&task));
         let body = move || _ = missed.fetch_add(run(&task, begin_ns), Relaxed);
         threads.push(builder.spawn(body).expect("the right to real time"));
     }
@@ -65,40 +77,51 @@ fn missed(tasks: &[Task]) -> u64 {
     missed.load(Relaxed)
 }
 
+/// A set of both kinds may have tasks of one alone.
+fn is_of(kind: Kind, tasks: &[Task]) -> bool {
+    let deadlines = tasks
+        .iter()
+        .filter(|it| it.policy == Policy::Deadline)
+        .count();
+    kind != Kind::Both || (1..tasks.len()).contains(&deadlines)
+}
+
 #[test]
 #[ignore = "for a guest: xtask's stage `admission in the lab`"]
-fn ten_sets_that_are_admitted_miss_no_deadline_and_one_that_is_refused_does() {
+fn sets_that_are_admitted_miss_no_deadline_and_one_that_is_refused_does() {
     std::fs::write("/proc/sys/kernel/sched_rt_runtime_us", "-1").expect("a guest's root");
     let machine = Machine {
         processors: 1,
         wake_ns: WAKE_NS,
         throttle: None,
     };
-    let mut ran = 0;
-    for seed in 0.. {
-        let set = Set::of(Kind::Fifo, seed);
-        let is_other = set.machine.processors > 1 || set.tasks.len() < 2;
-        if is_other || admit(&machine, &set.tasks).is_err() {
-            continue;
-        }
-        assert_eq!(missed(&set.tasks), 0, "seed {seed}: {set:#?}");
-        ran += 1;
-        if ran == SETS {
-            break;
+    for (kind, count) in SETS {
+        let sets = (0..).map(|seed| (seed, Set::of(kind, seed)));
+        let is_fit = |(_, it): &(u64, Set)| {
+            it.machine.processors == 1
+                && it.tasks.len() > 1
+                && admit(&machine, &it.tasks).is_ok()
+                && is_of(kind, &it.tasks)
+        };
+        for (seed, set) in sets.filter(is_fit).take(count) {
+            assert_eq!(missed(&set.tasks), 0, "{kind:?}, seed {seed}: {set:#?}");
         }
     }
-    let of = |name: &str, priority| Task {
+    let of = |name: &str, policy| Task {
         name: name.to_owned(),
-        policy: Policy::Fifo {
-            priority,
-            processor: None,
-        },
+        policy,
         runtime_ns: 3_000_000,
         deadline_ns: 5_000_000,
         period_ns: 10_000_000,
         blocking_ns: 0,
     };
-    let late = [of("first", 60), of("second", 50)];
-    assert!(admit(&machine, &late).is_err());
-    assert!(missed(&late) > 0, "a miss would not be seen");
+    let fifo = |priority| Policy::Fifo {
+        priority,
+        processor: None,
+    };
+    for late in [[fifo(60), fifo(50)], [Policy::Deadline, Policy::Deadline]] {
+        let late = late.map(|policy| of("late", policy));
+        assert!(admit(&machine, &late).is_err());
+        assert!(missed(&late) > 0, "a miss would not be seen");
+    }
 }
