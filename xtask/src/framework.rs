@@ -10,6 +10,7 @@ use anyhow::{Context, Result, bail};
 use crate::api;
 use crate::apps::Apps;
 use crate::code;
+use crate::fonts;
 use crate::inputs::Inputs;
 use crate::stage::{command, takt, target_dir};
 
@@ -39,7 +40,6 @@ const SUPPORT: [&str; 4] = [
     "android/support/v4/content/LocalBroadcastManager$BroadcastRecord.class",
     "android/support/v4/content/LocalBroadcastManager$ReceiverRecord.class",
 ];
-const FONTS: &str = "framework/fonts/fonts.xml";
 const PRELOAD: &str = "framework/preload.txt";
 /// Interfaces of tests, and which parcelables of AOSP's they name.
 const AIDL: &str = "framework/test/aidl";
@@ -150,6 +150,7 @@ impl Built {
     fn inputs(&self, out: &Path, natives: &Path) -> Result<Inputs> {
         // This program holds the steps.
         let own = std::env::current_exe()?;
+        let wanted = fonts::note(out)?;
         let folders = ["framework", "crates/vm/java", "examples", "tests/apps"];
         let files = [
             natives,
@@ -158,6 +159,7 @@ impl Built {
             &self.support,
             &self.junit,
             &own,
+            &wanted,
         ];
         let inputs: Vec<&Path> = folders.iter().map(Path::new).chain(files).collect();
         Inputs::of(out, &inputs)
@@ -309,15 +311,9 @@ impl Built {
         Ok(())
     }
 
-    /// AOSP's native library for hosts, ICU's data, and the fonts that our list names.
+    /// AOSP's native library for hosts, ICU's data, and fonts.
     fn unpack_host(&self, host: &Path) -> Result<()> {
-        let list = std::fs::read_to_string(FONTS)?;
-        let names = list.split(['<', '>']).filter(|it| it.ends_with(".ttf"));
-        let fonts: Vec<String> = names.map(|it| format!("fonts/{it}")).collect();
-        let mut jar = Command::new("jar");
-        jar.arg("--extract").arg("--file").arg(&self.fonts);
-        command(jar.args(fonts).current_dir(host))?;
-        std::fs::copy(FONTS, host.join("fonts/fonts.xml"))?;
+        fonts::unpack(&self.fonts, host)?;
         let mut jar = Command::new("jar");
         jar.arg("--extract").arg("--file").arg(&self.android);
         command(jar.args(HOST_FILES).current_dir(host))?;

@@ -11,6 +11,7 @@ mod api;
 mod apps;
 mod code;
 mod demo;
+mod fonts;
 mod framework;
 mod fuzz;
 mod inputs;
