@@ -104,7 +104,7 @@ fn run(takt: &Path, words: &str, option: &str, (store, data): (&Path, &Path)) ->
     // Confined, an application could not write to a store that is not its user's.
     let words = words
         .replace("APPS", &apps.to_string_lossy())
-        .replace("run ", "run --sandbox none ");
+        .replace("run ", "run --sandbox none --anr 100s ");
     let store = store.display();
     let options = format!("-Xtakt:no-code-library -Xtakt:code-cache={store} {option}");
     let output = Command::new(takt)
