@@ -10,6 +10,8 @@ mod file;
 mod mixer;
 mod null;
 mod pacer;
+mod pipewire;
+mod queue;
 mod resample;
 
 use std::path::PathBuf;
@@ -173,8 +175,8 @@ const CAPACITY_MAX: u32 = 1 << 18;
 const RATES: std::ops::RangeInclusive<u32> = 8_000..=192_000;
 const CHANNELS_MAX: u32 = 16;
 
-/// Which device: `null`, `file:PATH`, `file-fast:PATH`, `alsa:NAME`, or `mix:` and one of them;
-/// `,burst=FRAMES` may follow.
+/// Which device: `null`, `file:PATH`, `file-fast:PATH`, `alsa:NAME`, `pipewire`, `pipewire:SINK`, or
+/// `mix:` and one of them; `,burst=FRAMES` may follow.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Backend {
     kind: Kind,
@@ -190,6 +192,10 @@ enum Kind {
     },
     Alsa {
         name: String,
+    },
+    /// A sink of PipeWire's, or its default one.
+    PipeWire {
+        sink: Option<String>,
     },
     /// Shared by the streams of this process.
     Mixed(Box<Backend>),
@@ -226,6 +232,10 @@ impl Backend {
         };
         let kind = match name.split_once(':') {
             None if name == "null" => Kind::Null,
+            None if name == "pipewire" => Kind::PipeWire { sink: None },
+            Some(("pipewire", sink)) if is_word(sink) => Kind::PipeWire {
+                sink: Some(sink.into()),
+            },
             Some(("file", path)) if !path.is_empty() => file(path, true),
             Some(("file-fast", path)) if !path.is_empty() => file(path, false),
             Some(("alsa", name)) if !name.is_empty() => Kind::Alsa { name: name.into() },
@@ -255,7 +265,11 @@ impl Backend {
                 self.plan(wanted),
                 wanted,
             )?),
-            Kind::Mixed(of) => Box::new(mixer::Part::open(of, &self.plan(wanted), wanted)?),
+            Kind::Mixed(of) => Box::new(mixer::open(of, &self.plan(wanted), wanted)?),
+            Kind::PipeWire { sink } => {
+                let plan = self.plan(wanted);
+                Box::new(pipewire::open(sink.as_deref(), &plan, wanted)?)
+            }
             Kind::Alsa { name } => Box::new(alsa::Alsa::open(name, &self.plan(wanted), wanted)?),
         })
     }
@@ -278,6 +292,11 @@ impl Backend {
     }
 }
 
+/// A name without an end in its middle, as C's texts have it.
+fn is_word(text: &str) -> bool {
+    !text.is_empty() && !text.contains('\0')
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -290,6 +309,8 @@ mod tests {
             "file:a,b.wav",
             "file-fast:/x.wav,burst=32",
             "alsa:hw:0,0",
+            "pipewire",
+            "pipewire:some-sink,burst=256",
             "alsa:hw:0,0,burst=64",
             "mix:alsa:hw:0,0,burst=64",
         ] {
@@ -302,6 +323,7 @@ mod tests {
             "mix:",
             "mix:mix:null",
             "alsa",
+            "pipewire:",
             "null,burst=4",
             "null,burst=x",
         ] {
