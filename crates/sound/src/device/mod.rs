@@ -175,7 +175,7 @@ const CAPACITY_MAX: u32 = 1 << 18;
 const RATES: std::ops::RangeInclusive<u32> = 8_000..=192_000;
 const CHANNELS_MAX: u32 = 16;
 
-/// Which device: `null`, `file:PATH`, `file-fast:PATH`, `alsa:NAME`, `pipewire`, `pipewire:SINK`, or
+/// Which device: `null`, `file:PATH`, `file-fast:PATH`, `alsa:NAME`, `pipewire`, `pipewire:SINK`,
 /// `mix:` and one of them; `,burst=FRAMES` may follow.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Backend {
