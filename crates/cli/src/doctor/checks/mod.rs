@@ -28,6 +28,7 @@ pub(super) fn all(machine: &Machine) -> Vec<Finding> {
         memory::huge_pages(machine),
         memory::pressure(machine),
         sound::cards(machine),
+        sound::servers(machine),
     ];
     if machine.is_here() {
         findings.extend(rights::all(machine));

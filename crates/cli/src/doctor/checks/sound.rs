@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Cards that play, and who has them.
+//! Cards that play, and who has them; sound servers.
 
 use crate::doctor::finding::Finding;
 use crate::doctor::machine::Machine;
 
 const CARDS: &str = "proc/asound";
+const USERS: &str = "run/user";
 
 /// The kernel's own list. A card's smallest burst stands nowhere there: a stream that opens the
 /// card gets it, and says so.
@@ -18,6 +19,28 @@ pub(super) fn cards(machine: &Machine) -> Finding {
     let why = "libaaudio takes one for itself (TAKT_SOUND=alsa:hw:CARD,DEVICE); the smallest burst \
                is not asked: `AAudioStream_getFramesPerBurst` says it of an open stream";
     Finding::fit(NAME, outputs.join("; "), why)
+}
+
+/// PipeWire's doors: one for each user who has it.
+pub(super) fn servers(machine: &Machine) -> Finding {
+    const NAME: &str = "sound servers";
+    let users = machine.names(USERS).into_iter();
+    let has_door = |it: &String| {
+        let names = machine.names(&format!("{USERS}/{it}"));
+        names.iter().any(|it| it == "pipewire-0")
+    };
+    let doors: Vec<String> = users
+        .filter(has_door)
+        .map(|it| format!("user {it}"))
+        .collect();
+    match doors.is_empty() {
+        true => Finding::fit(NAME, "no PipeWire", "TAKT_SOUND=pipewire is refused"),
+        false => Finding::fit(
+            NAME,
+            format!("PipeWire of {}", doors.join(", ")),
+            "libaaudio plays there beside others (TAKT_SOUND=pipewire), by XDG_RUNTIME_DIR",
+        ),
+    }
 }
 
 /// `hw:0,0 Dummy, free`, each.
@@ -68,11 +91,15 @@ mod tests {
         let root = tempfile::tempdir().unwrap();
         let machine = Machine::at(root.path());
         assert_eq!(cards(&machine).found, "no card that plays");
+        assert_eq!(servers(&machine).found, "no PipeWire");
         let write = |path: &str, text: &str| {
             let path = root.path().join(path);
             std::fs::create_dir_all(path.parent().unwrap()).unwrap();
             std::fs::write(path, text).unwrap();
         };
+        write("run/user/1000/pipewire-0", "");
+        write("run/user/1001/bus", "");
+        assert_eq!(servers(&machine).found, "PipeWire of user 1000");
         write("proc/asound/card0/id", "Dummy\n");
         write("proc/asound/card0/pcm0p/sub0/status", "closed\n");
         write("proc/asound/card0/pcm0c/sub0/status", "closed\n");
