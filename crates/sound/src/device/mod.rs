@@ -10,6 +10,7 @@ mod file;
 mod mixer;
 mod null;
 mod pacer;
+#[cfg(feature = "pipewire")]
 mod pipewire;
 mod queue;
 mod resample;
@@ -266,9 +267,15 @@ impl Backend {
                 wanted,
             )?),
             Kind::Mixed(of) => Box::new(mixer::open(of, &self.plan(wanted), wanted)?),
+            #[cfg(feature = "pipewire")]
             Kind::PipeWire { sink } => {
                 let plan = self.plan(wanted);
                 Box::new(pipewire::open(sink.as_deref(), &plan, wanted)?)
+            }
+            #[cfg(not(feature = "pipewire"))]
+            Kind::PipeWire { .. } => {
+                let why = "pipewire: not supported in this program; libaaudio has it";
+                return Err(DeviceError::Unavailable(why.to_owned()));
             }
             Kind::Alsa { name } => Box::new(alsa::Alsa::open(name, &self.plan(wanted), wanted)?),
         })
