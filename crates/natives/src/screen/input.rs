@@ -5,6 +5,7 @@
 //!
 //! Lock order: [`READERS`]' alone.
 
+use std::ffi::CStr;
 use std::os::fd::IntoRawFd;
 
 use jni_sys::{jboolean, jclass, jint, jlong, jlongArray, jobject, jstring, jvalue};
@@ -177,6 +178,29 @@ fn next(reader: &mut Reader) -> Option<Taken> {
         }
     }
     None
+}
+
+const SOURCE: &CStr = c"(Ltakt/framework/InputSource;)V";
+
+/// Of our own MessageQueue: AOSP's, which takt.screen is built against, has no such method.
+#[unsafe(no_mangle)]
+extern "system" fn Java_takt_screen_Native_listen(
+    env: Env,
+    _: jclass,
+    queue: jobject,
+    source: jobject,
+) {
+    env.call_void(queue, c"addInputSource", SOURCE, &[jvalue { l: source }]);
+}
+
+#[unsafe(no_mangle)]
+extern "system" fn Java_takt_screen_Native_unlisten(
+    env: Env,
+    _: jclass,
+    queue: jobject,
+    source: jobject,
+) {
+    env.call_void(queue, c"removeInputSource", SOURCE, &[jvalue { l: source }]);
 }
 
 /// A descriptor of the file that the looper listens to, for the caller; -1 if it is woken.

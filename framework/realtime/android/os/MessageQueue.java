@@ -11,6 +11,7 @@ import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
 import takt.framework.Cleaner;
+import takt.framework.InputSource;
 import takt.framework.RealtimeThread;
 
 /**
@@ -727,20 +728,6 @@ public final class MessageQueue {
     public interface IdleHandler {
         /** Runs; says whether it wants to run again. */
         boolean queueIdle();
-    }
-
-    /**
-     * What a looper takes beside its messages, in bounded time and without waiting. Who adds to it
-     * wakes the looper if it had nothing.
-     */
-    public interface InputSource {
-        int NOTHING = 0;
-        int SOME = 1;
-        /** There may be more than it brings in one look. */
-        int MORE = 2;
-
-        /** On the looper's thread. */
-        int take();
     }
 
     /** As AOSP's. */

@@ -28,6 +28,7 @@ import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.Consumer;
+import takt.framework.InputSource;
 
 /**
  * Brings the display's beats and the windows' input to the loopers that asked for them. Natives of
@@ -45,7 +46,7 @@ final class Events {
             Handler handler) {}
 
     /** What an InputEventReceiver reads: its looper's own. */
-    private static final class Input implements MessageQueue.InputSource {
+    private static final class Input implements InputSource {
         /** Messages of one look: those of a whole ring. */
         private static final int TAKEN_MAX = 64;
 
@@ -80,7 +81,7 @@ final class Events {
 
         void begin(int descriptor) {
             if (descriptor < 0) {
-                queue.addInputSource(this);
+                Native.listen(queue, this);
                 return;
             }
             file = ParcelFileDescriptor.adoptFd(descriptor);
@@ -92,7 +93,7 @@ final class Events {
 
         void end() {
             if (file == null) {
-                queue.removeInputSource(this);
+                Native.unlisten(queue, this);
                 return;
             }
             queue.removeOnFileDescriptorEventListener(file.getFileDescriptor());

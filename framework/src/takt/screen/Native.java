@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 package takt.screen;
 
+import android.os.MessageQueue;
 import android.view.InputChannel;
 import android.view.SurfaceControl;
+import takt.framework.InputSource;
 import takt.framework.Natives;
 
 /** The display, whose state is in Rust: crates/screen behind crates/natives/src/screen. */
@@ -67,6 +69,11 @@ final class Native {
 
     /** The kind of the next event, or zero after a second without one. */
     static native int await(long[] out);
+
+    /** The looper asks the source from now on; our MessageQueue does, which AOSP's does not. */
+    static native void listen(MessageQueue queue, InputSource source);
+
+    static native void unlisten(MessageQueue queue, InputSource source);
 
     /** What the looper that reads a channel listens to, for the caller; -1: it is woken. */
     static native int inputFile(long channel);
