@@ -245,15 +245,11 @@ fn text(rows: &[Row]) -> String {
     let names = best[0].stages.iter().map(|it| it.name);
     let head: Vec<&str> = ["best run, µs"].into_iter().chain(names).collect();
     let mut table = Table::new(head);
-    let columns: [(&str, fn(&Stage) -> u64); 3] = [
-        ("p50", |it| it.p50_ns),
-        ("p99", |it| it.p99_ns),
-        ("max", |it| it.max_ns),
-    ];
-    for (figure, of) in columns {
+    for (place, figure) in ["p50", "p99", "max"].into_iter().enumerate() {
         for row in &best {
             let first = format!("{}, {figure}", row.channel.name());
-            let figures = row.stages.iter().map(|it| micros(of(it)));
+            let figures = row.stages.iter();
+            let figures = figures.map(|it| micros([it.p50_ns, it.p99_ns, it.max_ns][place]));
             table.row([first].into_iter().chain(figures));
         }
     }

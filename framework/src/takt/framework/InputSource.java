@@ -2,8 +2,8 @@
 package takt.framework;
 
 /**
- * What a looper takes beside its messages, in bounded time and without waiting. Who adds to it wakes
- * the looper if it had nothing. Our MessageQueue asks it, which AOSP's does not.
+ * What a looper takes beside its messages, in bounded time and without waiting. Who adds to it
+ * wakes the looper if it had nothing. Our MessageQueue asks it, which AOSP's does not.
  */
 public interface InputSource {
     int NOTHING = 0;
