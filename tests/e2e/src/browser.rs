@@ -133,7 +133,7 @@ impl Browser {
     }
 
     /// Fingers at these places, as DevTools has it: `touchStart` and `touchMove` name all that are
-    /// down, `touchEnd` those that stay.
+    /// down, `touchEnd` those that go up, or none for all.
     pub fn fingers(&mut self, kind: &str, all: &[(u32, u32, u32)]) {
         let points: Vec<Value> = all
             .iter()
