@@ -280,6 +280,8 @@ fn loom() -> Result<()> {
                 "heap",
                 "--package",
                 "binder",
+                "--package",
+                "screen",
                 "--lib",
             ])
             .args(["--release", "--locked", "--quiet", "--target-dir"])

@@ -109,6 +109,24 @@ impl Scheduling for Looper {
     }
 }
 
+/// Wakes one queue's looper, as long as there is one.
+#[derive(Clone)]
+pub(crate) struct Waker(Weak<OwnedFd>);
+
+impl Waker {
+    /// It looks at what there is before it sleeps again.
+    pub(crate) fn wake(&self) {
+        let Some(event) = self.0.upgrade() else {
+            return;
+        };
+        let one = 1u64;
+        // SAFETY:
+        // 1. The descriptor is open; eight bytes are ours to read. No counter comes near 2^64,
+        //    where the call would block.
+        unsafe { libc::write(event.as_raw_fd(), (&raw const one).cast(), 8) };
+    }
+}
+
 impl Queue {
     fn new() -> std::io::Result<Self> {
         // SAFETY:
@@ -135,14 +153,12 @@ impl Queue {
     }
 
     fn wake(&self) {
-        let Some(event) = self.wakers.upgrade() else {
-            return;
-        };
-        let one = 1u64;
-        // SAFETY:
-        // 1. The descriptor is open; eight bytes are ours to read. No counter comes near 2^64,
-        //    where the call would block.
-        unsafe { libc::write(event.as_raw_fd(), (&raw const one).cast(), 8) };
+        self.waker().wake();
+    }
+
+    /// What wakes the looper, for threads that Java does not know.
+    pub(crate) fn waker(&self) -> Waker {
+        Waker(Weak::clone(&self.wakers))
     }
 
     /// Until woken, or for a time (none: for ever). A signal ends it early, as AOSP's. By the

@@ -6,13 +6,14 @@ use std::collections::VecDeque;
 use rt::shared::SharedError;
 
 use crate::buffers::Frame;
-use crate::channel::{Channel, ChannelId, Input, Message, POINTERS_MAX, Pointer, Pointers, Touch};
+use crate::channel::{Carrier, Channel, ChannelId, Input, POINTERS_MAX, Pointer, Pointers};
+use crate::channel::{Reader, Touch, Unsent};
 use crate::display::{Display, SIDE_MAX};
 use crate::geometry::Rect;
 use crate::layers::{self, Change, LayerId, LayerKind, Layers, Owner, Side};
 use crate::picture::Picture;
 use crate::placement::{Frames, Wish};
-use crate::vsync::{Tick, Vsync};
+use crate::vsync::Vsync;
 use crate::window::{Window, WindowId, WindowKind};
 
 /// Windows of one display: an application that opens more has lost count.
@@ -39,6 +40,9 @@ pub enum Refusal {
     /// The window does not read its input.
     #[error("the window does not read its input: its channel is full")]
     Full,
+    /// The window wrote nonsense into its channel.
+    #[error("the window's input channel is broken: its application wrote what is no count")]
+    Broken,
     /// There are too many layers, or layers of layers.
     #[error("there are too many layers")]
     TooManyLayers,
@@ -51,15 +55,6 @@ pub enum Refusal {
     /// The system gives no memory.
     #[error("{0}")]
     Memory(SharedError),
-}
-
-/// What an application hears.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Event {
-    /// A beat of the display.
-    Vsync(Tick),
-    /// A channel has messages.
-    Input(ChannelId),
 }
 
 /// Fingers that are down: all of their touches go to one window.
@@ -112,7 +107,8 @@ pub struct Screen {
     vsync: Vsync,
     focus: Option<WindowId>,
     gesture: Option<Gesture>,
-    /// Channels that an application must be told of, once each.
+    carrier: Carrier,
+    /// Channels whose loopers must be woken, once each.
     told: VecDeque<ChannelId>,
     key_down_ns: u64,
     names: u32,
@@ -123,8 +119,14 @@ pub struct Screen {
 impl Screen {
     /// A display without windows.
     pub fn new(display: Display) -> Self {
+        Self::carried_by(display, Carrier::Ring)
+    }
+
+    /// The same, with input carried to windows by this.
+    pub fn carried_by(display: Display, carrier: Carrier) -> Self {
         Self {
             display,
+            carrier,
             windows: Vec::with_capacity(WINDOWS_MAX),
             layers: Layers::default(),
             vsync: Vsync::new(display.refresh_hz),
@@ -172,12 +174,15 @@ impl Screen {
             return Err(Refusal::TooManyWindows);
         }
         let place = self.place_of(kind)?;
+        let channel = ChannelId(self.names + 1);
+        let channel = has_input.then(|| Channel::new(channel, self.carrier));
+        let channel = channel.transpose().map_err(Refusal::Memory)?;
         self.names += 1;
         let id = WindowId(self.names);
         let window = Window {
             id,
             kind,
-            channel: has_input.then_some(Channel::new(ChannelId(self.names))),
+            channel,
             frames: Frames::default(),
             insets: Rect::default(),
             flags: 0,
@@ -397,8 +402,10 @@ impl Screen {
         };
         let index = gesture.insert(finger, place);
         let index = index.ok_or(Refusal::TooManyFingers)?;
+        // One that the window does not hear of is not down.
+        let window = self.send_touch(&gesture, touch, index, now_ns)?;
         self.gesture = Some(gesture);
-        self.send_touch(&gesture, touch, index, now_ns)
+        Ok(window)
     }
 
     fn send_touch(
@@ -501,62 +508,63 @@ impl Screen {
             .channel
             .as_mut()
             .ok_or(Refusal::NoTarget)?;
-        if !channel.send(input, now_ns) {
-            return Err(Refusal::Full);
-        }
+        let sent = channel.send(input, now_ns);
+        let wakes = sent.map_err(|it| match it {
+            Unsent::Full => Refusal::Full,
+            Unsent::Broken => Refusal::Broken,
+        })?;
         let id = channel.id;
-        if !self.told.contains(&id) {
-            self.told.push_back(id);
-        }
+        self.tell(id, wakes);
         Ok(())
     }
 
-    /// The next thing that an application must hear at this time.
-    pub fn next_event(&mut self, now_ns: u64) -> Option<Event> {
-        if let Some(channel) = self.told.pop_front() {
-            return Some(Event::Input(channel));
+    fn tell(&mut self, id: ChannelId, wakes: bool) {
+        if wakes && !self.told.contains(&id) {
+            self.told.push_back(id);
         }
-        Some(Event::Vsync(self.vsync.next(now_ns)?))
     }
 
-    /// Is there something to hear, whatever the time?
-    pub fn has_event(&self) -> bool {
-        !self.told.is_empty()
+    /// A channel whose looper must be woken.
+    pub fn next_told(&mut self) -> Option<ChannelId> {
+        self.told.pop_front()
     }
 
-    /// The channel's next message; the window finishes it.
-    pub fn take(&mut self, id: ChannelId) -> Option<Message> {
-        self.channel(id)?.take()
+    /// The window's end of a channel; none if it has that already.
+    pub fn open_reader(&mut self, id: ChannelId) -> Option<Reader> {
+        self.channel(id)?.take_reader()
     }
 
-    /// A window has done with a message; false if it was not open.
-    pub fn finish(&mut self, id: ChannelId, sequence: u32) -> bool {
-        self.channel(id).is_some_and(|it| it.finish(sequence))
+    /// The window reads no longer. Another receiver may.
+    pub fn give_back(&mut self, reader: Reader) {
+        if let Some(channel) = self.channel(reader.id()) {
+            channel.give_back(reader);
+        }
     }
 
-    /// Has a channel messages that nobody took?
-    pub fn has_input(&self, id: ChannelId) -> bool {
-        let mut channels = self.windows.iter().filter_map(|it| it.channel.as_ref());
-        channels.any(|it| it.id == id && it.has_waiting())
+    /// A reader says that there is room: what waits is sent.
+    pub fn hear(&mut self, id: ChannelId) {
+        let wakes = self.channel(id).is_some_and(Channel::flush);
+        self.tell(id, wakes);
     }
 
     /// A window with input from before this time that is not finished.
-    pub fn overdue(&self, before_ns: u64) -> Option<WindowId> {
-        let is_late = |it: &&Window| {
-            let oldest = it.channel.as_ref().and_then(Channel::oldest_ns);
+    pub fn overdue(&mut self, before_ns: u64) -> Option<WindowId> {
+        let is_late = |it: &mut Window| {
+            let oldest = it.channel.as_mut().and_then(Channel::oldest_ns);
             oldest.is_some_and(|at_ns| at_ns < before_ns)
         };
-        Some(self.windows.iter().find(is_late)?.id)
+        let mut windows = self.windows.iter_mut();
+        windows.find_map(|it| is_late(it).then_some(it.id))
     }
 
     /// Is nothing on its way? No beat is asked for, all input is finished, and every visible window
     /// is drawn.
-    pub fn is_quiet(&self) -> bool {
-        let is_done = |it: &Window| {
+    pub fn is_quiet(&mut self) -> bool {
+        let is_done = |it: &mut Window| {
             let has_drawn = !it.is_visible || it.has_frame();
-            has_drawn && it.channel.as_ref().is_none_or(Channel::is_quiet)
+            has_drawn && it.channel.as_mut().is_none_or(Channel::is_quiet)
         };
-        self.vsync.is_quiet() && self.windows.iter().all(is_done)
+        self.vsync.is_quiet() && self.windows.iter_mut().all(is_done)
     }
 
     /// Does any window show something?

@@ -2,8 +2,8 @@
 //! The state machine: who lies above whom, who has the focus, where touches go, what is seen.
 
 use screen::{
-    ChannelId, Display, Event, FingerId, Input, Message, Picture, Rect, Refusal, Screen, Touch,
-    WindowId, WindowKind, Wish,
+    ChannelId, Display, FingerId, Input, Picture, Rect, Refusal, Screen, Touch, WindowId,
+    WindowKind, Wish,
 };
 
 const DISPLAY: Display = Display {
@@ -56,14 +56,16 @@ fn channel(screen: &Screen, id: WindowId) -> ChannelId {
 /// What waits for a window, all of it finished.
 fn drain(screen: &mut Screen, id: WindowId) -> Vec<Input> {
     let channel = channel(screen, id);
+    let mut reader = screen.open_reader(channel).expect("nobody reads it");
     let mut inputs = Vec::new();
-    while let Some(Message {
-        sequence, input, ..
-    }) = screen.take(channel)
-    {
-        screen.finish(channel, sequence);
-        inputs.push(input);
+    while let Some(taken) = reader.take().expect("as it was sent") {
+        reader.finish(taken.message.sequence);
+        inputs.push(taken.message.input);
+        if taken.tells {
+            screen.hear(channel);
+        }
     }
+    screen.give_back(reader);
     inputs
 }
 
@@ -223,8 +225,9 @@ fn a_full_channel_keeps_the_order_and_the_latest_move() {
     for x in 0..400 {
         screen.touch(Touch::Move, x as f32, 0.0, 6).expect("moved");
     }
-    assert_eq!(screen.touch(Touch::Up, 0.0, 0.0, 7), Err(Refusal::Full));
-    let all = heard(&mut screen, window);
+    screen.touch(Touch::Up, 0.0, 0.0, 7).expect("an end");
+    let mut all = heard(&mut screen, window);
+    assert_eq!(all.pop().map(|it| it.0), Some(Touch::Up));
     let places: Vec<f32> = all[1..].iter().map(|it| it.2[0].1).collect();
     assert!(
         places.is_sorted() && places.last() == Some(&399.0),
@@ -301,17 +304,23 @@ fn input_that_is_not_finished_is_overdue() {
     let activity = shown(&mut screen, WindowKind::Application, &whole());
     fill(&mut screen, activity, [0; 4]);
     drain(&mut screen, activity);
-    while screen.next_event(1).is_some() {}
+    while screen.next_told().is_some() {}
     assert!(screen.is_quiet());
     screen.key(4, 0, true, 100).expect("a key");
     let id = channel(&screen, activity);
-    assert_eq!(screen.next_event(100), Some(Event::Input(id)));
-    assert_eq!(screen.next_event(100), None, "told once");
-    let message = screen.take(id).expect("a message");
-    assert!(!screen.is_quiet());
-    assert_eq!(screen.overdue(100), None);
-    assert_eq!(screen.overdue(101), Some(activity));
-    assert!(screen.finish(id, message.sequence) && screen.is_quiet());
+    assert_eq!(screen.next_told(), Some(id));
+    screen.key(4, 0, false, 101).expect("a key");
+    assert_eq!(screen.next_told(), None, "its looper is awake already");
+    let mut reader = screen.open_reader(id).expect("nobody reads it");
+    assert!(screen.open_reader(id).is_none(), "one reader");
+    for at_ns in [100, 101] {
+        let message = reader.take().expect("as sent").expect("a message").message;
+        assert!(!screen.is_quiet());
+        assert_eq!(screen.overdue(at_ns), None);
+        assert_eq!(screen.overdue(at_ns + 1), Some(activity));
+        reader.finish(message.sequence);
+    }
+    assert!(screen.is_quiet());
     assert_eq!(screen.overdue(u64::MAX), None);
 }
 
@@ -360,10 +369,13 @@ fn random_calls_keep_the_rules() {
                     }
                 }
                 _ => {
-                    if let Some(Event::Input(channel)) = screen.next_event(now_ns)
-                        && let Some(message) = screen.take(channel)
+                    if let Some(channel) = screen.next_told()
+                        && let Some(mut reader) = screen.open_reader(channel)
                     {
-                        screen.finish(channel, message.sequence);
+                        if let Ok(Some(taken)) = reader.take() {
+                            reader.finish(taken.message.sequence);
+                        }
+                        screen.give_back(reader);
                     }
                 }
             }

@@ -132,6 +132,17 @@ impl Browser {
         }
     }
 
+    /// Fingers at these places, as DevTools has it: `touchStart` and `touchMove` name all that are
+    /// down, `touchEnd` those that go up, or none for all.
+    pub fn fingers(&mut self, kind: &str, all: &[(u32, u32, u32)]) {
+        let points: Vec<Value> = all
+            .iter()
+            .map(|(id, x, y)| json!({"id": id, "x": x, "y": y}))
+            .collect();
+        let event = json!({"type": kind, "touchPoints": points});
+        self.call("Input.dispatchTouchEvent", event);
+    }
+
     /// The wheel turns there, so many pixels down.
     pub fn wheel(&mut self, x: u32, y: u32, down: i32) {
         let event = json!({ "type": "mouseWheel", "x": x, "y": y, "deltaX": 0, "deltaY": down });

@@ -87,6 +87,25 @@ fn views_with_surfaces_lie_below_and_above_their_window() {
     }
 }
 
+/// `lockHardwareCanvas`: the canvas is AOSP's that records, so it says that it is accelerated; its
+/// renderer draws in software, and what was posted last is shown.
+#[test]
+fn a_hardware_canvas_is_drawn_by_the_renderer_and_shown() {
+    for way in WAYS {
+        let folder = tempfile::tempdir().expect("a temporary directory");
+        let file = folder.path().join("drawn");
+        let shot = format!("--screenshot={}", file.display());
+        let run = run(way, "surfaces", &["--key=W", &shot]);
+        assert_eq!(run.code, 0, "{run:#?}");
+        let said = said(&run.stderr, "Surfaces");
+        let hardware = said.iter().filter(|it| it.starts_with("hardware"));
+        assert!(hardware.eq(&["hardware true 300x200"; 2]), "{run:#?}");
+        for (x, y, wanted) in [(150, 150, GREEN), (210, 110, YELLOW), (5, 100, GREEN)] {
+            assert_eq!(colour(&file, x, y), wanted, "{x},{y}: {way:?}");
+        }
+    }
+}
+
 /// A view in the window whose frames an application draws, by the view and by a Surface of its own.
 #[test]
 fn a_texture_view_shows_what_was_drawn_elsewhere() {

@@ -118,3 +118,36 @@ fn a_form_in_a_browser_does_what_a_person_does() {
         "the token is in the log"
     );
 }
+
+/// Two fingers of a touch screen are one gesture of the application's, with a number each.
+#[test]
+fn several_fingers_in_a_browser_are_one_gesture() {
+    let data = tempfile::tempdir().expect("a temporary directory");
+    let mut run = command(Way::Takt, "widgets", data.path());
+    let mut application = Application::start(run.arg("--screen=web"));
+    application.await_line("the display's address is in ");
+    let address = address(data.path());
+    application.await_line("focus true");
+    let mut browser = Browser::open(&address, 900, 700);
+    browser.await_true("document.body.dataset.updates >= 1");
+
+    let at = |x, y| (x, BAR + y);
+    let finger = |id, (x, y)| (id, x, y);
+    let first = finger(0, at(500, 60));
+    browser.fingers("touchStart", &[first]);
+    browser.fingers("touchStart", &[first, finger(1, at(700, 90))]);
+    application.await_line("fingers ACTION_POINTER_DOWN(1) 0@500,60 1@700,90");
+    browser.fingers("touchMove", &[first, finger(1, at(720, 95))]);
+    application.await_line("fingers ACTION_MOVE 0@500,60 1@720,95");
+    browser.fingers("touchEnd", &[first]);
+    application.await_line("fingers ACTION_POINTER_UP(0) 0@500,60 1@720,95");
+    browser.fingers(
+        "touchStart",
+        &[finger(1, at(720, 95)), finger(2, at(400, 50))],
+    );
+    application.await_line("fingers ACTION_POINTER_DOWN(0) 0@400,50 1@720,95");
+    browser.fingers("touchEnd", &[]);
+    application.await_line("fingers ACTION_POINTER_UP(");
+    application.interrupt();
+    application.await_end();
+}

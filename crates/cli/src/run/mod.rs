@@ -108,6 +108,9 @@ pub(crate) struct Args {
     /// The display: its size in pixels, and its density in dots an inch
     #[arg(long, value_name = "WIDTHxHEIGHT[@DPI]", default_value = "800x480")]
     display: Display,
+    /// Bring input to windows by a socket pair, as stock Android does: for `takt bench input`
+    #[arg(long, hide = true)]
+    input_by_socket: bool,
     #[command(flatten)]
     script: Script,
 }
@@ -177,6 +180,7 @@ struct Size {
     width: u32,
     height: u32,
     density: u32,
+    input_by_socket: bool,
 }
 
 impl Args {
@@ -346,6 +350,7 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
             width: args.display.width,
             height: args.display.height,
             density: args.display.density,
+            input_by_socket: args.input_by_socket,
         }),
         script: args.script.steps()?,
         shown: args.screen.and_then(|it| Shown::of(it, &data)),

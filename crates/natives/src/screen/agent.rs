@@ -7,8 +7,7 @@ use jni_sys::{
     jboolean, jclass, jfloat, jfloatArray, jint, jintArray, jlong, jlongArray, jobject, jstring,
     jvalue,
 };
-use screen::{BackEnd, ChannelId, Display, Event, Input, Message, POINTERS_MAX, PictureFile};
-use screen::{Rect, Touch, WindowKind, Wish};
+use screen::{BackEnd, Carrier, Display, PictureFile, Rect, Touch, WindowKind, Wish};
 
 use super::{SHOWN, change, native_object, now_ns, open, or_throw, state, state_or_throw, window};
 use crate::env::Env;
@@ -20,12 +19,6 @@ const MEDIA: jint = 2;
 /// Kinds of events.
 const NOTHING: jint = 0;
 const VSYNC: jint = 1;
-const INPUT: jint = 2;
-/// Kinds of input.
-const FOCUS: jlong = 0;
-const TOUCH: jlong = 1;
-const KEY: jlong = 2;
-const SCROLL: jlong = 3;
 /// So long a thread waits for an event before it comes back without one.
 const WAIT_NS: u64 = 1_000_000_000;
 
@@ -36,6 +29,7 @@ extern "system" fn Java_takt_screen_Native_open(
     width: jint,
     height: jint,
     density: jint,
+    is_socket_pair: jboolean,
 ) {
     let display = Display {
         width: width.cast_unsigned(),
@@ -43,7 +37,11 @@ extern "system" fn Java_takt_screen_Native_open(
         density: density.cast_unsigned(),
         ..Display::PANEL
     };
-    if !open(display) {
+    let carrier = match is_socket_pair {
+        true => Carrier::SocketPair,
+        false => Carrier::Ring,
+    };
+    if !open(display, carrier) {
         let text = "there is a display already";
         env.throw("java/lang/IllegalStateException", text);
     }
@@ -193,8 +191,8 @@ extern "system" fn Java_takt_screen_Native_giveChannel(
     env.call_void(channel, c"setNativeInputChannel", c"(J)V", &arguments);
 }
 
-/// The kind of an event; `out` gets for a beat its receiver, time and number, for input its
-/// channel. Nothing after a while without one.
+/// The kind of an event; `out` gets for a beat its receiver, time and number. Nothing after a while
+/// without one.
 #[unsafe(no_mangle)]
 extern "system" fn Java_takt_screen_Native_await(env: Env, _: jclass, out: jlongArray) -> jint {
     let Some(shown) = SHOWN.get() else {
@@ -204,7 +202,7 @@ extern "system" fn Java_takt_screen_Native_await(env: Env, _: jclass, out: jlong
     let mut state = shown.state.lock();
     let event = loop {
         let now_ns = now_ns();
-        if let Some(event) = state.screen.next_event(now_ns) {
+        if let Some(event) = state.screen.vsync().next(now_ns) {
             break Some(event);
         }
         if now_ns >= until_ns {
@@ -215,100 +213,12 @@ extern "system" fn Java_takt_screen_Native_await(env: Env, _: jclass, out: jlong
     };
     drop(state);
     match event {
-        Some(Event::Vsync(tick)) => {
+        Some(tick) => {
             let numbers = [tick.receiver, tick.at_ns, tick.number];
             env.write_longs(out, &numbers.map(u64::cast_signed));
             VSYNC
         }
-        Some(Event::Input(channel)) => {
-            env.write_longs(out, &[jlong::from(channel.0)]);
-            INPUT
-        }
         None => NOTHING,
-    }
-}
-
-/// A channel's next message: its number, time, kind, and what belongs to the kind. Coordinates are
-/// the bits of floats.
-#[unsafe(no_mangle)]
-extern "system" fn Java_takt_screen_Native_take(
-    env: Env,
-    _: jclass,
-    channel: jlong,
-    out: jlongArray,
-) -> jboolean {
-    let taken = state_or_throw(env).and_then(|mut it| {
-        let message = it.screen.take(ChannelId(channel as u32))?;
-        if let Some(measure) = &mut it.measure {
-            measure.taken(message.at_ns);
-        }
-        Some(message)
-    });
-    match taken {
-        Some(message) => {
-            env.write_longs(out, &numbers_of(&message));
-            true
-        }
-        None => false,
-    }
-}
-
-/// How many numbers a message has at most: what all have, then three for each finger.
-const NUMBERS: usize = 8 + 3 * POINTERS_MAX;
-
-fn numbers_of(message: &Message) -> [jlong; NUMBERS] {
-    let bits = |it: f32| jlong::from(it.to_bits());
-    let mut numbers = [0; NUMBERS];
-    numbers[0] = message.sequence.into();
-    numbers[1] = message.at_ns.cast_signed();
-    let (kind, rest) = match message.input {
-        Input::Focus(has) => (FOCUS, [has.into(), 0, 0, 0, 0]),
-        Input::Touch {
-            touch,
-            index,
-            pointers,
-            corner,
-            down_ns,
-        } => {
-            let pointers = pointers.as_slice();
-            for (pointer, out) in pointers.iter().zip(numbers[8..].chunks_exact_mut(3)) {
-                out.copy_from_slice(&[pointer.id.into(), bits(pointer.x), bits(pointer.y)]);
-            }
-            let action = touch as jlong | jlong::from(index_of(touch, index)) << 8;
-            let (left, top) = (bits(corner.0), bits(corner.1));
-            let count = pointers.len() as jlong;
-            (TOUCH, [action, down_ns.cast_signed(), left, top, count])
-        }
-        Input::Scroll {
-            place,
-            corner,
-            right,
-            up,
-        } => {
-            numbers[8..10].copy_from_slice(&[bits(place.0), bits(place.1)]);
-            let (left, top) = (bits(corner.0), bits(corner.1));
-            (SCROLL, [bits(right), bits(up), left, top, 0])
-        }
-        Input::Key {
-            code,
-            meta,
-            is_down,
-            down_ns,
-        } => {
-            let down_ns = down_ns.cast_signed();
-            (KEY, [code.into(), is_down.into(), down_ns, meta.into(), 0])
-        }
-    };
-    numbers[2] = kind;
-    numbers[3..8].copy_from_slice(&rest);
-    numbers
-}
-
-/// Only a finger beside others has its place in the action.
-fn index_of(touch: Touch, index: u8) -> u8 {
-    match touch {
-        Touch::PointerDown | Touch::PointerUp => index,
-        _ => 0,
     }
 }
 
@@ -352,7 +262,7 @@ extern "system" fn Java_takt_screen_Native_key(
 
 #[unsafe(no_mangle)]
 extern "system" fn Java_takt_screen_Native_isQuiet(_: Env, _: jclass) -> jboolean {
-    state().is_some_and(|it| it.screen.is_quiet())
+    state().is_some_and(|mut it| it.screen.is_quiet())
 }
 
 #[unsafe(no_mangle)]
@@ -371,7 +281,7 @@ extern "system" fn Java_takt_screen_Native_focus(_: Env, _: jclass) -> jint {
 #[unsafe(no_mangle)]
 extern "system" fn Java_takt_screen_Native_overdue(_: Env, _: jclass, millis: jlong) -> jint {
     let before_ns = now_ns().saturating_sub(millis.cast_unsigned().saturating_mul(1_000_000));
-    let overdue = state().and_then(|it| it.screen.overdue(before_ns));
+    let overdue = state().and_then(|mut it| it.screen.overdue(before_ns));
     overdue.map_or(0, |it| it.0.cast_signed())
 }
 

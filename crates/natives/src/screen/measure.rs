@@ -3,10 +3,11 @@
 //! asked for; every store of it is made beforehand.
 
 use std::fmt::Write as _;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use jni_sys::{jclass, jint, jstring};
 
-use super::{change, now_ns};
+use super::{change, now_ns, state};
 use crate::env::Env;
 use crate::system_clock;
 
@@ -34,6 +35,20 @@ pub(super) struct Measure {
     posted: usize,
     frames: Vec<u64>,
     is_full: bool,
+}
+
+/// Does anybody measure? Who takes and finishes input takes the display's lock for that alone.
+static IS_MEASURED: AtomicBool = AtomicBool::new(false);
+
+/// Runs if this is measured.
+pub(super) fn while_measured(run: impl FnOnce(&mut Measure)) {
+    // The lock orders what is kept: who sees this late misses an input of no measurement.
+    if !IS_MEASURED.load(Ordering::Relaxed) {
+        return;
+    }
+    if let Some(measure) = state().as_mut().and_then(|it| it.measure.as_mut()) {
+        run(measure);
+    }
 }
 
 fn processor_ns() -> u64 {
@@ -123,7 +138,10 @@ impl Measure {
 /// Measures from now on.
 #[unsafe(no_mangle)]
 extern "system" fn Java_takt_screen_Native_measure(env: Env, _: jclass) {
-    change(env, |state| state.measure = Some(Measure::new()));
+    change(env, |state| {
+        state.measure = Some(Measure::new());
+        IS_MEASURED.store(true, Ordering::Relaxed); // Read as in `while_measured`.
+    });
 }
 
 /// How many inputs have a frame after them.
@@ -138,7 +156,11 @@ extern "system" fn Java_takt_screen_Native_measuredCount(env: Env, _: jclass) ->
 /// Ends it, and writes its lines; null, or why they are not there.
 #[unsafe(no_mangle)]
 extern "system" fn Java_takt_screen_Native_measured(env: Env, _: jclass, path: jstring) -> jstring {
-    let measure = change(env, |state| state.measure.take()).flatten();
+    let measure = change(env, |state| {
+        IS_MEASURED.store(false, Ordering::Relaxed); // Read as in `while_measured`.
+        state.measure.take()
+    });
+    let measure = measure.flatten();
     let path = env.text(path).unwrap_or_default();
     let outcome = match measure {
         None => Err("nothing was measured".to_owned()),

@@ -13,6 +13,7 @@ mod buffer_queue;
 mod input;
 mod local;
 mod measure;
+mod numbers;
 mod overlay;
 mod render_thread;
 mod renderer;
@@ -30,7 +31,7 @@ use std::sync::atomic::{AtomicPtr, Ordering};
 use jni_sys::{jint, jlong, jobject};
 use rt::clock::{Clock as _, Monotonic};
 use rt::sync::{PiCondvar, PiMutex, PiMutexGuard};
-use screen::{Display, Frame, LayerId, Refusal, Screen, WindowId};
+use screen::{Carrier, Display, Frame, LayerId, Refusal, Screen, WindowId};
 
 use crate::env::{Env, Global};
 
@@ -101,9 +102,9 @@ struct Shown {
 
 static SHOWN: OnceLock<Shown> = OnceLock::new();
 
-fn open(display: Display) -> bool {
+fn open(display: Display, carrier: Carrier) -> bool {
     let state = State {
-        screen: Screen::new(display),
+        screen: Screen::carried_by(display, carrier),
         outlets: Vec::new(),
         numbers: 0,
         measure: None,
@@ -142,11 +143,17 @@ fn change_quietly<R>(run: impl FnOnce(&mut State) -> R) -> Option<R> {
     let mut state = shown.state.lock();
     let before = state.screen.revision();
     let answer = run(&mut state);
-    if state.screen.has_event() || !state.screen.vsync().is_quiet() {
+    if !state.screen.vsync().is_quiet() {
         shown.changed.notify_all(&state);
     }
     if state.screen.revision() != before {
         shown.pictured.notify_all(&state);
+    }
+    // The display's lock is not held while loopers are woken: they may have to run at once.
+    while let Some(channel) = state.screen.next_told() {
+        drop(state);
+        input::wake(channel);
+        state = shown.state.lock();
     }
     Some(answer)
 }

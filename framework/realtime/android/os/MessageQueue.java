@@ -6,10 +6,12 @@ import android.util.Printer;
 import android.util.proto.ProtoOutputStream;
 import java.io.FileDescriptor;
 import java.util.ArrayList;
+import java.util.List;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
 import takt.framework.Cleaner;
+import takt.framework.InputSource;
 import takt.framework.RealtimeThread;
 
 /**
@@ -85,12 +87,17 @@ public final class MessageQueue {
 
     private final FileWatches files = new FileWatches();
 
+    /** Replaced as a whole, by the holder of this object's lock. */
+    private volatile InputSource[] inputs = {};
+
     // The looper's own.
     private final int basePriority;
     private int looperPriority;
     /** Where the announcements stood before the last search: see {@code rt::sync::boost}. */
     private int look;
     private boolean isClosed;
+    /** A source has more than it brings in one look. */
+    private boolean isInputLeft;
 
     /** Lives as long as this object: senders hold no lock. */
     private final long nativeQueue;
@@ -263,10 +270,12 @@ public final class MessageQueue {
         long untilNanos = 0;
         // Before each message and after each wait, as AOSP's.
         boolean looksAtFiles = files.isWatching();
+        boolean looksAtInputs = inputs.length > 0;
         while (true) {
             if (untilNanos != 0) {
                 Binder.flushPendingCommands();
                 looksAtFiles = sleep(untilNanos);
+                looksAtInputs = inputs.length > 0;
                 untilNanos = 0;
             }
             beginLook();
@@ -277,6 +286,15 @@ public final class MessageQueue {
                     if (runAt(due.priority)) {
                         return urgent.take(due);
                     }
+                    continue;
+                }
+            }
+            if (looksAtInputs) {
+                if (!isOrdinaryNext()) {
+                    continue;
+                }
+                looksAtInputs = false;
+                if (takeInputs()) {
                     continue;
                 }
             }
@@ -316,6 +334,10 @@ public final class MessageQueue {
                 }
                 if (idleCount < 0 && ordinary.sorted.isIdleAt(nowNanos)) {
                     idleCount = prepareIdleHandlers();
+                }
+                if (idleCount <= 0 && isInputLeft) {
+                    looksAtInputs = true;
+                    continue;
                 }
                 if (idleCount <= 0) {
                     untilNanos = fallAsleep();
@@ -511,6 +533,41 @@ public final class MessageQueue {
         if (rest.get() != AWAKE) {
             nativeWake(nativeQueue);
         }
+    }
+
+    /**
+     * Asks the source before each message and whenever the looper was woken, until it is removed.
+     * Extends AOSP's interface.
+     */
+    public void addInputSource(InputSource source) {
+        synchronized (this) {
+            ArrayList<InputSource> all = new ArrayList<>(List.of(inputs));
+            all.add(source);
+            inputs = all.toArray(new InputSource[0]);
+        }
+        // What it has was told to nobody.
+        nativeWake(nativeQueue);
+    }
+
+    /** Asks it no longer. */
+    public void removeInputSource(InputSource source) {
+        synchronized (this) {
+            ArrayList<InputSource> all = new ArrayList<>(List.of(inputs));
+            all.remove(source);
+            inputs = all.toArray(new InputSource[0]);
+        }
+    }
+
+    /** True if any has run something. */
+    private boolean takeInputs() {
+        boolean isAny = false;
+        isInputLeft = false;
+        for (InputSource source : inputs) {
+            int outcome = source.take();
+            isAny |= outcome != InputSource.NOTHING;
+            isInputLeft |= outcome == InputSource.MORE;
+        }
+        return isAny;
     }
 
     void quit(boolean isSafe) {

@@ -1,11 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 package takt.screen;
 
+import static android.os.MessageQueue.OnFileDescriptorEventListener.EVENT_ERROR;
+import static android.os.MessageQueue.OnFileDescriptorEventListener.EVENT_INPUT;
+
 import android.os.Binder;
 import android.os.Handler;
 import android.os.IBinder;
 import android.os.Looper;
 import android.os.MessageQueue;
+import android.os.ParcelFileDescriptor;
 import android.view.DisplayEventReceiver;
 import android.view.DisplayEventReceiver.VsyncEventData;
 import android.view.Display;
@@ -15,6 +19,8 @@ import android.view.InputEventReceiver;
 import android.view.KeyCharacterMap;
 import android.view.KeyEvent;
 import android.view.MotionEvent;
+import java.io.IOException;
+import java.io.UncheckedIOException;
 import java.lang.ref.WeakReference;
 import java.lang.reflect.InvocationTargetException;
 import java.lang.reflect.Method;
@@ -22,6 +28,7 @@ import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.Consumer;
+import takt.framework.InputSource;
 
 /**
  * Brings the display's beats and the windows' input to the loopers that asked for them. Natives of
@@ -38,7 +45,65 @@ final class Events {
     private record Beat(WeakReference<DisplayEventReceiver> receiver, WeakReference<VsyncEventData> data,
             Handler handler) {}
 
-    private record Input(WeakReference<InputEventReceiver> receiver, Handler handler) {}
+    /** What an InputEventReceiver reads: its looper's own. */
+    private static final class Input implements InputSource {
+        /** Messages of one look: those of a whole ring. */
+        private static final int TAKEN_MAX = 64;
+
+        final long channel;
+        final WeakReference<InputEventReceiver> receiver;
+        final MessageQueue queue;
+        /** The channel's, if it is a socket. */
+        ParcelFileDescriptor file;
+        private final long[] numbers = new long[Native.NUMBERS];
+
+        Input(long channel, WeakReference<InputEventReceiver> receiver, MessageQueue queue) {
+            this.channel = channel;
+            this.receiver = receiver;
+            this.queue = queue;
+        }
+
+        @Override
+        public int take() {
+            for (int count = 0; count < TAKEN_MAX; count++) {
+                if (INPUTS.get(channel) != this || !Native.take(channel, numbers)) {
+                    return count == 0 ? NOTHING : SOME;
+                }
+                InputEventReceiver reader = receiver.get();
+                if (reader == null) {
+                    removeInput(channel);
+                    return SOME;
+                }
+                deliver(reader, numbers);
+            }
+            return MORE;
+        }
+
+        void begin(int descriptor) {
+            if (descriptor < 0) {
+                Native.listen(queue, this);
+                return;
+            }
+            file = ParcelFileDescriptor.adoptFd(descriptor);
+            queue.addOnFileDescriptorEventListener(file.getFileDescriptor(), EVENT_INPUT, (its, events) -> {
+                take();
+                return (events & EVENT_ERROR) != 0 ? 0 : EVENT_INPUT;
+            });
+        }
+
+        void end() {
+            if (file == null) {
+                Native.unlisten(queue, this);
+                return;
+            }
+            queue.removeOnFileDescriptorEventListener(file.getFileDescriptor());
+            try {
+                file.close();
+            } catch (IOException e) {
+                throw new UncheckedIOException(e);
+            }
+        }
+    }
 
     private Events() {}
 
@@ -52,10 +117,8 @@ final class Events {
     private static void run(long answerMillis, Consumer<String> stuck) {
         long[] numbers = new long[Native.NUMBERS];
         while (Native.overdue(answerMillis) == 0) {
-            switch (Native.await(numbers)) {
-                case Native.VSYNC -> beat(numbers[0], numbers[1], numbers[2]);
-                case Native.INPUT -> input(numbers[0]);
-                default -> { }
+            if (Native.await(numbers) == Native.VSYNC) {
+                beat(numbers[0], numbers[1], numbers[2]);
             }
         }
         stuck.accept("input of a window");
@@ -108,17 +171,23 @@ final class Events {
         return data;
     }
 
-    /** An InputEventReceiver reads a channel. */
+    /** An InputEventReceiver reads a channel: what was sent before as well. */
     static void addInput(long channel, WeakReference<InputEventReceiver> receiver, MessageQueue queue) {
-        INPUTS.put(channel, new Input(receiver, handlerOf(queue)));
-        // What was sent before: the focus.
-        input(channel);
+        Input input = new Input(channel, receiver, queue);
+        Input before = INPUTS.put(channel, input);
+        if (before != null) {
+            before.end();
+        }
+        input.begin(Native.inputFile(channel));
     }
 
     /** It reads it no longer. */
     static void removeInput(long channel) {
-        INPUTS.remove(channel);
         TOKENS.remove(channel);
+        Input input = INPUTS.remove(channel);
+        if (input != null) {
+            input.end();
+        }
     }
 
     /** What stands for a channel. */
@@ -126,28 +195,13 @@ final class Events {
         return TOKENS.computeIfAbsent(channel, it -> new Binder());
     }
 
-    private static void input(long channel) {
-        Input input = INPUTS.get(channel);
-        if (input != null) {
-            input.handler.post(() -> deliver(channel, input));
-        }
-    }
-
-    private static void deliver(long channel, Input input) {
-        long[] numbers = new long[Native.NUMBERS];
-        while (INPUTS.get(channel) == input && Native.take(channel, numbers)) {
-            InputEventReceiver receiver = input.receiver.get();
-            if (receiver == null) {
-                INPUTS.remove(channel);
-                return;
-            }
-            switch ((int) numbers[2]) {
-                case Native.FOCUS -> receiver.onFocusEvent(numbers[3] != 0);
-                case Native.TOUCH -> dispatch(receiver, numbers, touch(numbers));
-                case Native.KEY -> dispatch(receiver, numbers, key(numbers));
-                case Native.SCROLL -> dispatch(receiver, numbers, scroll(numbers));
-                default -> throw new IllegalStateException("input of kind " + numbers[2]);
-            }
+    private static void deliver(InputEventReceiver receiver, long[] numbers) {
+        switch ((int) numbers[2]) {
+            case Native.FOCUS -> receiver.onFocusEvent(numbers[3] != 0);
+            case Native.TOUCH -> dispatch(receiver, numbers, touch(numbers));
+            case Native.KEY -> dispatch(receiver, numbers, key(numbers));
+            case Native.SCROLL -> dispatch(receiver, numbers, scroll(numbers));
+            default -> throw new IllegalStateException("input of kind " + numbers[2]);
         }
     }
 
@@ -243,7 +297,7 @@ final class Events {
             return Handler.createAsync(main);
         }
         throw new UnsupportedOperationException(
-                "a receiver of display or input events for another thread's looper is not supported by Takt yet");
+                "a receiver of display events for another thread's looper is not supported by Takt yet");
     }
 
     private static float bits(long number) {

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 package takt.screen;
 
+import android.os.MessageQueue;
 import android.view.InputChannel;
 import android.view.SurfaceControl;
+import takt.framework.InputSource;
 import takt.framework.Natives;
 
 /** The display, whose state is in Rust: crates/screen behind crates/natives/src/screen. */
@@ -14,7 +16,6 @@ final class Native {
     static final int SYSTEM = 3;
     /** Kinds of events: {@link #await}. */
     static final int VSYNC = 1;
-    static final int INPUT = 2;
     /** Kinds of input: {@link #take}. */
     static final int FOCUS = 0;
     static final int TOUCH = 1;
@@ -36,8 +37,11 @@ final class Native {
 
     private Native() {}
 
-    /** Once, before everything else. */
-    static native void open(int width, int height, int density);
+    /**
+     * Once, before everything else. Input goes by a socket pair, as stock Android has it, or by a
+     * ring in shared memory.
+     */
+    static native void open(int width, int height, int density, boolean isSocketPair);
 
     /** Width, height, density, frames a second. */
     static native void display(int[] out);
@@ -65,6 +69,14 @@ final class Native {
 
     /** The kind of the next event, or zero after a second without one. */
     static native int await(long[] out);
+
+    /** The looper asks the source from now on; our MessageQueue does, which AOSP's does not. */
+    static native void listen(MessageQueue queue, InputSource source);
+
+    static native void unlisten(MessageQueue queue, InputSource source);
+
+    /** What the looper that reads a channel listens to, for the caller; -1: it is woken. */
+    static native int inputFile(long channel);
 
     /** False if a channel has no message. */
     static native boolean take(long channel, long[] out);

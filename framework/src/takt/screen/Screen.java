@@ -68,7 +68,8 @@ public final class Screen {
             return null;
         }
         Screen.changed = changed;
-        Native.open(display.optInt("width"), display.optInt("height"), display.optInt("density"));
+        Native.open(display.optInt("width"), display.optInt("height"), display.optInt("density"),
+                display.optBoolean("input_by_socket"));
         String fault = Remote.open(run);
         if (fault != null) {
             return fault;

@@ -77,6 +77,7 @@ public final class Shown extends Activity {
             case KeyEvent.KEYCODE_H -> below.setVisibility(View.INVISIBLE);
             case KeyEvent.KEYCODE_S -> below.setVisibility(View.VISIBLE);
             case KeyEvent.KEYCODE_D -> drawPart();
+            case KeyEvent.KEYCODE_W -> drawByRenderer();
             case KeyEvent.KEYCODE_G -> drawOnWhatIsGone();
             case KeyEvent.KEYCODE_X -> drawBySurface();
             case KeyEvent.KEYCODE_T -> renderThread();
@@ -96,6 +97,21 @@ public final class Shown extends Activity {
         Log.i(TAG, "dirty " + dirty.toShortString());
         canvas.drawColor(Color.GREEN);
         holder.unlockCanvasAndPost(canvas);
+    }
+
+    /** A canvas that AOSP's renderer draws, twice: all of it is drawn anew each time. */
+    private void drawByRenderer() {
+        SurfaceHolder holder = below.getHolder();
+        for (int colour : new int[] {Color.BLUE, Color.GREEN}) {
+            Canvas canvas = holder.lockHardwareCanvas();
+            Log.i(TAG, "hardware " + canvas.isHardwareAccelerated() + " " + canvas.getWidth() + "x"
+                    + canvas.getHeight());
+            canvas.drawColor(colour);
+            Paint paint = new Paint();
+            paint.setColor(Color.YELLOW);
+            canvas.drawRect(200, 100, 220, 120, paint);
+            holder.unlockCanvasAndPost(canvas);
+        }
     }
 
     /** As Android answers when a surface is no longer there. */

@@ -4,6 +4,7 @@ package org.example.widgets;
 import android.app.Activity;
 import android.os.Bundle;
 import android.util.Log;
+import android.view.MotionEvent;
 import android.view.View;
 import android.widget.ArrayAdapter;
 import android.widget.Button;
@@ -56,6 +57,21 @@ public final class Form extends Activity {
     @Override
     public void onWindowFocusChanged(boolean hasFocus) {
         Log.i(TAG, "focus " + hasFocus);
+    }
+
+    /** Several fingers stand in the log: which moved how, and where each is. */
+    @Override
+    public boolean dispatchTouchEvent(MotionEvent event) {
+        if (event.getPointerCount() > 1) {
+            StringBuilder line = new StringBuilder("fingers ");
+            line.append(MotionEvent.actionToString(event.getAction()));
+            for (int index = 0; index < event.getPointerCount(); index++) {
+                line.append(' ').append(event.getPointerId(index)).append('@');
+                line.append((int) event.getX(index)).append(',').append((int) event.getY(index));
+            }
+            Log.i(TAG, line.toString());
+        }
+        return super.dispatchTouchEvent(event);
     }
 
     private int id(String kind, String name) {
