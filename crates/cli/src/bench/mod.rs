@@ -17,6 +17,8 @@ mod java;
 mod mixed;
 mod native;
 mod oom;
+mod panel;
+mod prepared;
 mod rpc;
 mod scale;
 mod sched;
@@ -67,6 +69,7 @@ enum Experiment {
     /// The server of the experiment on memory
     #[command(hide = true)]
     OomServer(native::ServerArgs),
+    Panel(panel::Args),
     Rpc(rpc::Args),
     RpcScale(scale::Args),
     Sched(sched::Args),
@@ -125,6 +128,7 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
         Experiment::Oom(args) => oom::run(args),
         Experiment::OomApp(args) => oom::app::run(args),
         Experiment::OomServer(args) => oom::server::run(args),
+        Experiment::Panel(args) => panel::run(args),
         Experiment::Rpc(args) => rpc::run(args),
         Experiment::RpcScale(args) => scale::run(args),
         Experiment::Sched(args) => sched::run(args),
