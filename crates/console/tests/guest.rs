@@ -136,7 +136,7 @@ impl Stage for Wall {
     }
 
     fn say(&self, text: &str) {
-        println!("{text}");
+        eprintln!("{text}");
     }
 }
 
