@@ -26,6 +26,7 @@ mod shouts;
 mod stall;
 mod start;
 mod steal;
+mod superpages;
 mod world;
 
 use std::process::ExitCode;
@@ -84,6 +85,7 @@ enum Experiment {
     ShoutsServer(native::ServerArgs),
     Stall(stall::Args),
     Start(start::Args),
+    Superpages(superpages::Args),
 }
 
 /// Says what was to be shown and was not; with `--check` that decides the exit code.
@@ -137,5 +139,6 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
         Experiment::ShoutsServer(args) => shouts::server::run(args),
         Experiment::Stall(args) => stall::run(args),
         Experiment::Start(args) => start::run(args),
+        Experiment::Superpages(args) => superpages::run(args),
     }
 }

@@ -24,8 +24,8 @@ use crate::guest;
 ///
 /// The package examples/panel has a task of FIFO 80 at 1 kHz. It runs in a process without a window
 /// first (`alone`). Then it runs beside AOSP's views, which are drawn in software: with the list at
-/// rest (`at-rest`), and while it scrolls at each beat of the display (`scrolling`). A native thread
-/// of FIFO 80 is released half a period beside it all the time.
+/// rest (`at-rest`), and while it scrolls at each beat of the display (`scrolling`). A native
+/// thread of FIFO 80 is released half a period beside it all the time.
 #[derive(clap::Args)]
 #[command(after_help = "Example:\n  takt bench panel --seconds 3")]
 pub(crate) struct Args {
