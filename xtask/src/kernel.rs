@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //! `cargo xtask kernel`: modules for the lab's kernels, in target/kernel. The extended Binder
-//! driver is for PREEMPT_RT, the virtual cpufreq driver for both.
+//! driver and a graphics card without a monitor (vkms) are for PREEMPT_RT, the virtual cpufreq
+//! driver for both.
 //!
-//! The first is Debian's source, patched; the second is our own. `tools/setup.d/31-kernel` has
-//! fetched the headers and that source.
+//! The first is Debian's source, patched; vkms is Debian's source, which Debian does not build; the
+//! cpufreq driver is our own. `tools/setup.d/31-kernel` has fetched the headers and that source.
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -46,6 +47,7 @@ const STANDARD: Flavour = Flavour {
 /// All of them.
 pub(crate) fn build_all() -> Result<()> {
     build()?;
+    vkms()?;
     frequency()
 }
 
@@ -65,7 +67,7 @@ pub(crate) fn frequency() -> Result<()> {
         for name in ["Kbuild", "takt_cpufreq.c"] {
             std::fs::copy(Path::new(FREQUENCY).join(name), place.join(name))?;
         }
-        make(&place, &debian, flavour)?;
+        make(&place, &debian, flavour, &[])?;
         inputs.end()?;
         println!("kernel: {}", module.display());
     }
@@ -117,7 +119,33 @@ pub(crate) fn build() -> Result<PathBuf> {
         )?;
     }
     std::fs::copy(Path::new(OURS).join("Kbuild"), place.join("Kbuild"))?;
-    make(&place, &debian, RT)?;
+    make(&place, &debian, RT, &[])?;
+    inputs.end()?;
+    println!("kernel: {}", module.display());
+    Ok(module)
+}
+
+/// A graphics card that shows nothing and has a beat, as Debian's source has it.
+pub(crate) fn vkms() -> Result<PathBuf> {
+    let place = target_dir()?.join("kernel/vkms");
+    let module = place.join("vkms.ko");
+    let debian = fetched(RT)?;
+    let source = debian.join("vkms");
+    if !source.is_dir() {
+        bail!("the source of vkms is not fetched: run `make setup`");
+    }
+    let (_, own) = headers(&debian, RT)?;
+    let inputs = Inputs::of(&place, &[&source, &own.join(".config")])?;
+    if inputs.are_built() && module.is_file() {
+        println!("kernel: {}: there", module.display());
+        return Ok(module);
+    }
+    begin(&place)?;
+    for entry in std::fs::read_dir(&source)? {
+        let entry = entry?;
+        std::fs::copy(entry.path(), place.join(entry.file_name()))?;
+    }
+    make(&place, &debian, RT, &["CONFIG_DRM_VKMS=m"])?;
     inputs.end()?;
     println!("kernel: {}", module.display());
     Ok(module)
@@ -178,7 +206,7 @@ fn headers(debian: &Path, flavour: Flavour) -> Result<(PathBuf, PathBuf)> {
 }
 
 /// The kernel's own build. Debian's headers name /usr/src, where nothing is installed here.
-fn make(place: &Path, debian: &Path, flavour: Flavour) -> Result<()> {
+fn make(place: &Path, debian: &Path, flavour: Flavour, settings: &[&str]) -> Result<()> {
     let (common, own) = headers(debian, flavour)?;
     let pair = |name: &str, path: &Path| format!("{name}={}", path.display());
     command(
@@ -188,6 +216,7 @@ fn make(place: &Path, debian: &Path, flavour: Flavour) -> Result<()> {
             .arg("--file")
             .arg(common.join("Makefile"))
             .args([pair("srctree", &common), pair("M", place), "modules".into()])
+            .args(settings)
             // What Cargo says to its own make is not for this one.
             .env_remove("MAKEFLAGS"),
     )

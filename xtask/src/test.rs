@@ -40,6 +40,7 @@ pub(crate) fn run(only: Option<String>) -> Result<()> {
     stages.run("sandbox in the lab", sandbox_in_lab)?;
     stages.run("a clock that jumps", clock_in_lab)?;
     stages.run("admission in the lab", admission_in_lab)?;
+    stages.run("screen in the lab", screen_in_lab)?;
     stages.run("binder in the lab", driver_in_lab)?;
     stages.run("extended driver in the lab", extended_driver_in_lab)?;
     stages.run("peers in the lab", peers::in_lab)?;
@@ -171,6 +172,22 @@ fn admission_in_lab() -> Result<()> {
             ])
             .arg(program)
             .args(["--include-ignored", "--test-threads", "1"]),
+    )
+}
+
+/// A card without a monitor, and devices that nobody holds: crate `console`.
+fn screen_in_lab() -> Result<()> {
+    let module = kernel::vkms()?;
+    let program = test_program("console", "guest")?;
+    command(
+        Command::new(takt()?)
+            .args(["lab", "--quiet", "--deterministic", "--timeout", "600s"])
+            .arg("--module")
+            .arg(module)
+            .args(["--module", "uinput", "--module", "evdev"])
+            .args(["--with", "/usr/share/X11/xkb", "--"])
+            .arg(program)
+            .args(["--include-ignored", "--test-threads", "1", "--nocapture"]),
     )
 }
 

@@ -42,5 +42,23 @@ fn the_list_scrolls_while_the_task_runs() {
     for phase in ["at rest", "scrolling"] {
         assert!(releases(&said, phase) > 0, "{run:#?}");
     }
-    assert!(said[5].ends_with("deadlines missed"), "{run:#?}");
+    let last = said.last().expect("a summary");
+    assert!(last.ends_with("deadlines missed"), "{run:#?}");
+}
+
+#[test]
+fn the_task_runs_without_a_window_too() {
+    let run = run(
+        Way::Takt,
+        "panel",
+        &["--service=.Alone", "--extra=seconds=1"],
+    );
+    assert_eq!(run.code, 0, "{run:#?}");
+    let said = said(&run.stderr, "Panel");
+    assert_eq!(said[1], "alone", "{run:#?}");
+    let figures = said
+        .iter()
+        .find(|it| it.starts_with("figures alone releases "));
+    let count = figures.and_then(|it| it.split(' ').nth(3)?.parse::<u64>().ok());
+    assert!(count.is_some_and(|it| it > 0), "{run:#?}");
 }

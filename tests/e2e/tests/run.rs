@@ -201,6 +201,9 @@ fn a_periodic_service_is_released_and_its_misses_are_counted() {
     let ledger = ledger.unwrap_or_else(|| panic!("{report:#}"));
     assert_eq!(ledger["releases"], word("releases"), "{ledger:#}");
     assert_eq!(ledger["deadline_misses"], word("missed"), "{ledger:#}");
+    let kib = |name: &str| report["heap_memory"][name].as_u64();
+    assert!(kib("in_memory_kib") > Some(0), "{report:#}");
+    assert!(kib("superpages_kib") <= kib("in_memory_kib"), "{report:#}");
 }
 
 /// The first thread is a real-time one here, whose lines are short. Its last lines of the log come

@@ -144,3 +144,16 @@ fn a_step_that_cannot_be_done_says_its_name() {
         "WIDTHxHEIGHT or WIDTHxHEIGHT@DPI is wanted",
     );
 }
+
+/// In the lab's guest there is one: crates/console/tests/guest.rs.
+#[test]
+fn without_a_graphics_card_it_says_so() {
+    if Path::new("/dev/dri").exists() {
+        eprintln!("this machine has a graphics card");
+        return;
+    }
+    let run = run(Way::Takt, "widgets", &["--screen=drm"]);
+    let text = "--screen drm: there is no graphics card";
+    assert!(run.stderr.contains(text), "{run:#?}");
+    assert_eq!(run.code, 2, "{run:#?}");
+}

@@ -17,6 +17,8 @@ mod java;
 mod mixed;
 mod native;
 mod oom;
+mod panel;
+mod prepared;
 mod rpc;
 mod scale;
 mod sched;
@@ -24,6 +26,7 @@ mod shouts;
 mod stall;
 mod start;
 mod steal;
+mod superpages;
 mod world;
 
 use std::process::ExitCode;
@@ -67,6 +70,7 @@ enum Experiment {
     /// The server of the experiment on memory
     #[command(hide = true)]
     OomServer(native::ServerArgs),
+    Panel(panel::Args),
     Rpc(rpc::Args),
     RpcScale(scale::Args),
     Sched(sched::Args),
@@ -81,6 +85,7 @@ enum Experiment {
     ShoutsServer(native::ServerArgs),
     Stall(stall::Args),
     Start(start::Args),
+    Superpages(superpages::Args),
 }
 
 /// Says what was to be shown and was not; with `--check` that decides the exit code.
@@ -125,6 +130,7 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
         Experiment::Oom(args) => oom::run(args),
         Experiment::OomApp(args) => oom::app::run(args),
         Experiment::OomServer(args) => oom::server::run(args),
+        Experiment::Panel(args) => panel::run(args),
         Experiment::Rpc(args) => rpc::run(args),
         Experiment::RpcScale(args) => scale::run(args),
         Experiment::Sched(args) => sched::run(args),
@@ -133,5 +139,6 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
         Experiment::ShoutsServer(args) => shouts::server::run(args),
         Experiment::Stall(args) => stall::run(args),
         Experiment::Start(args) => start::run(args),
+        Experiment::Superpages(args) => superpages::run(args),
     }
 }

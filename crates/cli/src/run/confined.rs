@@ -59,6 +59,8 @@ pub(super) struct Needs<'a> {
     pub(super) reads: Vec<PathBuf>,
     /// Folders that it writes.
     pub(super) writes: Vec<PathBuf>,
+    /// Folders of devices that it uses.
+    pub(super) devices: Vec<PathBuf>,
     /// Files that options name, which it writes at its end or before.
     pub(super) outputs: Vec<PathBuf>,
     /// A folder in which it makes a socket.
@@ -106,6 +108,11 @@ fn spec(needs: Needs<'_>) -> Result<Spec> {
     );
     let mut write = |path: PathBuf| files.push(Grant::new(path, Access::Write));
     needs.writes.into_iter().for_each(&mut write);
+    for folder in needs.devices {
+        files.push(Grant::new(folder.clone(), Access::Read));
+        files.push(Grant::new(folder, Access::Device));
+    }
+    let mut write = |path: PathBuf| files.push(Grant::new(path, Access::Write));
     for path in needs.outputs {
         // A rule is for what is there. Where it cannot be made, the application says why.
         let _ = File::options().append(true).create(true).open(&path);

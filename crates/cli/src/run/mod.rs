@@ -103,7 +103,7 @@ pub(crate) struct Args {
     framework: Option<PathBuf>,
     /// Give activities windows, and show them here; without it, and without steps at the display,
     /// they live without windows
-    #[arg(long, value_name = "picture|web[=ADDR:PORT]|wayland")]
+    #[arg(long, value_name = "picture|web[=ADDR:PORT]|wayland|drm")]
     screen: Option<BackEnd>,
     /// The display: its size in pixels, and its density in dots an inch
     #[arg(long, value_name = "WIDTHxHEIGHT[@DPI]", default_value = "800x480")]
@@ -124,6 +124,8 @@ enum BackEnd {
     Web(SocketAddr),
     /// A window of the desktop's compositor.
     Wayland,
+    /// The machine's own screen, without a desktop.
+    Drm,
 }
 
 impl FromStr for BackEnd {
@@ -134,20 +136,23 @@ impl FromStr for BackEnd {
             None if text == "picture" => Ok(Self::Picture),
             None if text == "web" => Ok(Self::Web(LOOPBACK)),
             None if text == "wayland" => Ok(Self::Wayland),
+            None if text == "drm" => Ok(Self::Drm),
             Some(("web", address)) => address
                 .parse()
                 .map(Self::Web)
                 .map_err(|_| "an address and a port are wanted: web=127.0.0.1:8080".to_owned()),
-            None if text == "drm" => {
-                Err("drm is not supported yet: picture, web and wayland are there".to_owned())
-            }
-            _ => Err("picture, web, web=ADDR:PORT or wayland is wanted".to_owned()),
+            _ => Err("picture, web, web=ADDR:PORT, wayland or drm is wanted".to_owned()),
         }
     }
 }
 
 /// Nobody but programs of this machine comes there, at a port that is free.
 const LOOPBACK: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 0);
+
+/// What the machine's own screen is shown and felt by.
+const DEVICES: [&str; 2] = ["/dev/dri", "/dev/input"];
+/// Which terminal is active, and layouts of keyboards.
+const CONSOLE_FILES: [&str; 2] = ["/sys/class/tty/tty0", "/usr/share/X11/xkb"];
 
 /// Who shows the display; the launcher reads these names.
 #[derive(Serialize)]
@@ -159,6 +164,7 @@ enum Shown {
         file: PathBuf,
     },
     Wayland,
+    Drm,
 }
 
 impl Shown {
@@ -170,6 +176,7 @@ impl Shown {
                 file: data.screen_address(),
             }),
             BackEnd::Wayland => Some(Self::Wayland),
+            BackEnd::Drm => Some(Self::Drm),
         }
     }
 }
@@ -388,6 +395,17 @@ fn needs<'a>(
     reads.extend(args.classes.clone());
     let mut writes = vec![data.path().to_owned()];
     writes.extend(confined::code_store());
+    let mut devices = Vec::new();
+    if args.screen == Some(BackEnd::Drm) {
+        let is_there = |it: &PathBuf| it.exists();
+        devices.extend(DEVICES.map(PathBuf::from).into_iter().filter(is_there));
+        reads.extend(
+            CONSOLE_FILES
+                .map(PathBuf::from)
+                .into_iter()
+                .filter(is_there),
+        );
+    }
     let mut outputs: Vec<PathBuf> = args.script.outputs().map(Path::to_owned).collect();
     outputs.extend(args.report.clone().flatten());
     let listens = args.binder_listen.as_deref();
@@ -398,6 +416,7 @@ fn needs<'a>(
         has_neighbours: listens.or(args.binder_join.as_deref()).is_some(),
         reads,
         writes,
+        devices,
         outputs,
         meets_in: listens.map(confined::folder_of).transpose()?,
     })
@@ -529,6 +548,7 @@ mod tests {
         assert_eq!("picture".parse(), Ok(BackEnd::Picture));
         assert_eq!("web".parse(), Ok(BackEnd::Web(LOOPBACK)));
         assert_eq!("wayland".parse(), Ok(BackEnd::Wayland));
+        assert_eq!("drm".parse(), Ok(BackEnd::Drm));
         let address = "[::1]:80".parse().unwrap();
         assert_eq!("web=[::1]:80".parse(), Ok(BackEnd::Web(address)));
         for wrong in [
@@ -538,7 +558,7 @@ mod tests {
             "web=host:80",
             "picture=1",
             "wayland=1",
-            "drm",
+            "drm=1",
         ] {
             assert!(wrong.parse::<BackEnd>().is_err(), "{wrong}");
         }

@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //! [`Layout`]: which key of a keyboard is which character, by XKB.
 //!
-//! A compositor sends its keymap and says which modifiers hold.
+//! A compositor sends its keymap and says which modifiers hold ([`Layout::parse`],
+//! [`Layout::hold`]). On a console the keymap comes from the system's files, and modifiers from the
+//! keys themselves ([`Layout::of_names`], [`Layout::press`]).
 
 use kbvm::lookup::LookupTable;
+use kbvm::state_machine::{Direction, Event, State, StateMachine};
 use kbvm::xkb::diagnostic::{Diagnostic, DiagnosticHandler, DiagnosticKind};
+use kbvm::xkb::rmlvo::Group;
 use kbvm::xkb::{Context, Keymap};
 use kbvm::{Components, GroupIndex, Keycode, Keysym, ModifierMask};
 
@@ -28,6 +32,8 @@ pub enum LayoutFault {
 /// A keymap, and what is held.
 pub struct Layout {
     table: LookupTable,
+    machine: StateMachine,
+    state: State,
     held: Components,
 }
 
@@ -52,9 +58,21 @@ impl Layout {
         Ok(Self::of(&keymap))
     }
 
+    /// Of names as in XKB_DEFAULT_LAYOUT and XKB_DEFAULT_VARIANT.
+    pub fn of_names(layouts: &str, variants: &str) -> Self {
+        let groups: Vec<Group<'_>> = Group::from_layouts_and_variants(layouts, variants).collect();
+        let context = Context::default();
+        let keymap = context.keymap_from_names(Silent, None, None, Some(&groups), None);
+        Self::of(&keymap)
+    }
+
     fn of(keymap: &Keymap) -> Self {
+        let builder = keymap.to_builder();
+        let machine = builder.build_state_machine();
         Self {
-            table: keymap.to_builder().build_lookup_table(),
+            table: builder.build_lookup_table(),
+            state: machine.create_state(),
+            machine,
             held: Components::default(),
         }
     }
@@ -82,6 +100,29 @@ impl Layout {
     pub fn repeats(&self, key: u32) -> bool {
         self.table.repeats(Keycode::from_evdev(key))
     }
+
+    /// A key goes down or up. `told` hears of the keysyms that go down or up by that.
+    pub fn press(&mut self, key: u32, is_down: bool, mut told: impl FnMut(u32, bool)) {
+        let direction = match is_down {
+            true => Direction::Down,
+            false => Direction::Up,
+        };
+        let mut events = Vec::new();
+        let key = Keycode::from_evdev(key);
+        let (machine, state) = (&self.machine, &mut self.state);
+        machine.handle_key(state, &mut events, key, direction);
+        for event in events {
+            self.held.apply_event(event);
+            let (key, is_down) = match event {
+                Event::KeyDown(key) => (key, true),
+                Event::KeyUp(key) => (key, false),
+                _ => continue,
+            };
+            if let Some(keysym) = self.keysym(key.to_evdev()) {
+                told(keysym, is_down);
+            }
+        }
+    }
 }
 
 /// Warnings of a keymap are its author's.
@@ -105,31 +146,36 @@ fn unicode(keysym: Keysym) -> u32 {
 
 #[cfg(test)]
 mod tests {
-    use kbvm::xkb::rmlvo::Group;
-
     use super::*;
 
     /// Keys of linux/input-event-codes.h.
     const KEY_Q: u32 = 16;
     const KEY_Y: u32 = 21;
-    /// XKB's bit of it.
-    const SHIFT: u32 = 1;
+    const KEY_LEFTSHIFT: u32 = 42;
 
-    /// Of the system's files.
-    fn named(layout: &str) -> Layout {
-        let groups: Vec<Group<'_>> = Group::from_layouts_and_variants(layout, "").collect();
-        let context = Context::default();
-        Layout::of(&context.keymap_from_names(Silent, None, None, Some(&groups), None))
+    fn typed(layout: &mut Layout, keys: &[(u32, bool)]) -> Vec<(u32, bool)> {
+        let mut all = Vec::new();
+        for (key, is_down) in keys {
+            layout.press(*key, *is_down, |keysym, is_down| {
+                all.push((keysym, is_down));
+            });
+        }
+        all
     }
 
     #[test]
     fn a_key_is_what_its_layout_says() {
-        assert_eq!(named("us").keysym(KEY_Y), Some(0x79));
-        let mut german = named("de");
-        assert_eq!(german.keysym(KEY_Y), Some(0x7a));
-        german.hold([SHIFT, 0, 0], 0);
-        assert_eq!(german.keysym(KEY_Y), Some(0x5a));
-        assert_eq!(named("ru").keysym(KEY_Q), Some(UNICODE + 0x439));
+        let y = [(KEY_Y, true), (KEY_Y, false)];
+        let mut us = Layout::of_names("us", "");
+        assert_eq!(typed(&mut us, &y), [(0x79, true), (0x79, false)]);
+        let mut german = Layout::of_names("de", "");
+        assert_eq!(typed(&mut german, &y), [(0x7a, true), (0x7a, false)]);
+        let shifted = [(KEY_LEFTSHIFT, true), (KEY_Y, true), (KEY_LEFTSHIFT, false)];
+        let expected = [(0xffe1, true), (0x5a, true), (0xffe1, false)];
+        assert_eq!(typed(&mut german, &shifted), expected);
+        let mut russian = Layout::of_names("ru", "");
+        let q = [(KEY_Q, true)];
+        assert_eq!(typed(&mut russian, &q), [(UNICODE + 0x439, true)]);
     }
 
     #[test]

@@ -8,6 +8,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use crate::code::cache;
 use crate::code::store;
 use crate::console;
+use crate::inspect::superpages::Superpages;
 use crate::link::loader;
 use crate::link::verification;
 use crate::memory;
@@ -130,6 +131,12 @@ fn sources(loaded: u32) -> String {
     )
 }
 
+/// The same at the program's end, with what is read only then.
+pub(crate) fn last_figures() -> String {
+    let superpages = Superpages::of_heap().map(|it| it.text() + "\n");
+    superpages.unwrap_or_default() + &figures()
+}
+
 /// The same figures as JSON, for `-Xtakt:report=FILE`.
 pub(crate) fn write(file: &Path) {
     let counts = [
@@ -150,6 +157,9 @@ pub(crate) fn write(file: &Path) {
         .map(|(name, value)| format!("\"{name}\": {value}"))
         .collect();
     text += &format!("\"heap\": {{{}}},\n", counters.join(", "));
+    if let Some(superpages) = Superpages::of_heap() {
+        text += &format!("\"heap_memory\": {},\n", superpages.json());
+    }
     text += &format!("\"realtime_threads\": {}\n}}\n", table::json());
     if let Err(error) = std::fs::write(file, text) {
         console::warn(&format!("cannot write {}: {error}", file.display()));

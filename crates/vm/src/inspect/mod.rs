@@ -13,4 +13,5 @@ pub(crate) mod null_message;
 pub(crate) mod perf_map;
 pub(crate) mod signals;
 pub(crate) mod snapshot;
+pub(crate) mod superpages;
 pub(crate) mod thread_dump;

@@ -235,7 +235,7 @@ fn finish(thread: Option<&'static Thread>) {
     crate::inspect::listing::finish();
     if options::get().is_reporting {
         // A real-time thread's lines are cut, and this is long.
-        rt::lines::say_last(&figures::figures());
+        rt::lines::say_last(&figures::last_figures());
     }
     if let Some(file) = &options::get().report_file {
         figures::write(file);

@@ -94,6 +94,9 @@ final class Native {
     /** Shows the display in a window, and gives it that one's size; null, or why not. */
     static native String openWindow(String title);
 
+    /** Shows the display on the machine's screen, and gives it its size; null, or why not. */
+    static native String openConsole();
+
     /** What was done at the display: kind, three numbers, text; zero after a second without. */
     static native String deed(long[] out);
 

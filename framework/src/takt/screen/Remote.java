@@ -44,6 +44,7 @@ final class Remote {
         String fault = switch (back) {
             case "web" -> serve(shown, name);
             case "wayland" -> Native.openWindow(name);
+            case "drm" -> Native.openConsole();
             default -> "not supported by Takt yet";
         };
         return fault == null ? null : "--screen " + back + ": " + fault;

@@ -27,7 +27,13 @@ pub(super) fn screens() -> Finding {
         Ok(()) => works.push("wayland"),
         Err(fault) => why += &format!("; not wayland: {fault}"),
     }
-    why += "; not drm: not supported yet";
+    match console::probe() {
+        Ok((card, (width, height))) => {
+            works.push("drm");
+            why += &format!("; drm: {}, {width}x{height}", card.display());
+        }
+        Err(fault) => why += &format!("; not drm: {fault}"),
+    }
     Finding::fit("screens", works.join(", "), &why)
 }
 

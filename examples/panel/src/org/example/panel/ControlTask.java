@@ -19,6 +19,11 @@ final class ControlTask extends RealtimeThread {
     private static final long PERIOD_NS = 1_000_000;
     private static final int NANOS_PER_MILLI = 1_000_000;
     private static final int MICRO = 1000;
+    /** Phases: in which window each release was. Those of the beginning are not counted. */
+    static final int AT_REST = 0;
+    static final int SCROLLING = 1;
+    static final int BEGINNING = 2;
+    static final int ALONE = 3;
     /** A minute: later releases are counted and not kept. */
     private static final int RELEASES_MAX = 60_000;
     private static final double PLANT = 0.01;
@@ -90,26 +95,42 @@ final class ControlTask extends RealtimeThread {
         join();
     }
 
-    /**
-     * A row of the table, of the releases of one phase; after the end. A release is late by what it
-     * came after the earliest of all, which came when the timer said.
-     */
+    /** A row of the table, of the releases of one phase; after the end. */
     String row(String name, int of) {
-        long earliest = Arrays.stream(offsetNs, 0, releases).min().orElse(0);
-        long[] sorted = new long[releases];
-        int count = 0;
-        for (int index = 0; index < releases; index++) {
-            if (phases[index] == of) {
-                sorted[count++] = offsetNs[index] - earliest;
-            }
-        }
-        sorted = Arrays.copyOf(sorted, count);
-        Arrays.sort(sorted);
+        long[] sorted = late(of);
+        int count = sorted.length;
         if (count == 0) {
             return String.format(Locale.ROOT, "%-10s %8d", name, 0);
         }
         return String.format(Locale.ROOT, "%-10s %8d %8d %8d %8d", name, count, sorted[count / 2] / MICRO,
                 sorted[(int) ((count - 1) * 0.999)] / MICRO, sorted[count - 1] / MICRO);
+    }
+
+    /** The same for a program that reads, in nanoseconds; after the end. */
+    String figures(String name, int of) {
+        long[] sorted = late(of);
+        int last = Math.max(0, sorted.length - 1);
+        long[] late = sorted.length == 0 ? new long[1] : sorted;
+        return String.format(Locale.ROOT, "figures %s releases %d priority %d missed %d p50 %d p999 %d max %d", name,
+                sorted.length, grantedPriority(), missed, late[last / 2], late[(int) (last * 0.999)], late[last]);
+    }
+
+    /**
+     * How late the releases of one phase were, sorted: by what each came after the earliest of all,
+     * which came when the timer said. The first came by no timer.
+     */
+    private long[] late(int of) {
+        long earliest = Arrays.stream(offsetNs, Math.min(1, releases), releases).min().orElse(0);
+        long[] late = new long[releases];
+        int count = 0;
+        for (int index = 1; index < releases; index++) {
+            if (phases[index] == of) {
+                late[count++] = offsetNs[index] - earliest;
+            }
+        }
+        late = Arrays.copyOf(late, count);
+        Arrays.sort(late);
+        return late;
     }
 
     /** The table's head. */

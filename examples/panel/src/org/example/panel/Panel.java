@@ -31,8 +31,6 @@ public final class Panel extends Activity {
     private static final int SCROLL_PIXELS = 6;
     private static final int REFRESH_MILLIS = 50;
     private static final int MILLIS_PER_SECOND = 1000;
-    private static final int AT_REST = 0;
-    private static final int SCROLLING = 1;
 
     private final Readings readings = new Readings();
     private final Handler handler = new Handler(Looper.getMainLooper());
@@ -44,6 +42,7 @@ public final class Panel extends Activity {
     private ListView list;
     private ControlTask task;
     private boolean isScrolling;
+    private int scrolls;
 
     @Override
     protected void onCreate(Bundle state) {
@@ -104,8 +103,9 @@ public final class Panel extends Activity {
     private void measure(long millis) {
         toggle();
         handler.postDelayed(() -> {
-            task.setPhase(SCROLLING);
+            task.setPhase(ControlTask.SCROLLING);
             isScrolling = true;
+            Log.i(TAG, "scrolls");
             scroll();
         }, millis);
         handler.postDelayed(() -> {
@@ -122,13 +122,14 @@ public final class Panel extends Activity {
             list.setSelection(0);
         }
         list.scrollListBy(SCROLL_PIXELS);
+        scrolls++;
         list.postOnAnimation(this::scroll);
     }
 
     private void toggle() {
         if (task == null) {
             task = new ControlTask(readings);
-            task.setPhase(AT_REST);
+            task.setPhase(ControlTask.AT_REST);
             task.start();
             Log.i(TAG, "started");
             button.setText("Stop");
@@ -152,8 +153,11 @@ public final class Panel extends Activity {
         }
         Log.i(TAG, String.format(Locale.ROOT, "stopped at %.0f", readings.value(0)));
         Log.i(TAG, ControlTask.head());
-        Log.i(TAG, stopped.row("at rest", AT_REST));
-        Log.i(TAG, stopped.row("scrolling", SCROLLING));
+        Log.i(TAG, stopped.row("at rest", ControlTask.AT_REST));
+        Log.i(TAG, stopped.row("scrolling", ControlTask.SCROLLING));
+        Log.i(TAG, stopped.figures("at-rest", ControlTask.AT_REST));
+        Log.i(TAG, stopped.figures("scrolling", ControlTask.SCROLLING));
+        Log.i(TAG, "scrolled " + scrolls + " times");
         Log.i(TAG, stopped.summary());
     }
 
