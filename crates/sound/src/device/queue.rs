@@ -75,6 +75,10 @@ impl Shared {
     }
 
     /// Nobody takes any more.
+    #[cfg_attr(
+        not(feature = "pipewire"),
+        expect(dead_code, reason = "a mixer does not end")
+    )]
     pub(super) fn end(&self) {
         self.is_gone.store(true, Release);
         self.took.set();
