@@ -80,6 +80,9 @@ pub struct HeapConfig {
     pub log_segments: u32,
     /// Commit, populate and lock the whole heap, its tables and its logs before anything runs.
     pub is_locked: bool,
+    /// The heap is to lie in pages of 2 MiB that the administrator has reserved; all of it, or none
+    /// ([`Heap::has_reserved_pages`]). A process that is copied has none for its copy.
+    pub wants_reserved_pages: bool,
 }
 
 impl HeapConfig {
@@ -97,6 +100,7 @@ impl HeapConfig {
             reserve_bytes: (map.heap.bytes / 32).min(8 << 20),
             log_segments: (map.heap.bytes >> 15).clamp(256, LOG_SEGMENTS_SHARED_MAX),
             is_locked: false,
+            wants_reserved_pages: false,
         }
     }
 }
@@ -160,7 +164,7 @@ impl Heap {
         config: HeapConfig,
         binding: Box<dyn Binding>,
     ) -> Result<Self, ReserveError> {
-        let memory = Memory::reserve(config.map.heap)?;
+        let memory = Memory::reserve(config.map.heap, config.wants_reserved_pages)?;
         let metadata = Metadata::reserve(config.map.metadata)?;
         let blocks = BlockTable::new(config.map.heap);
         let free = FreeBlocks::new(blocks.count(), config.reserve_bytes >> BLOCK_SHIFT);
@@ -263,6 +267,11 @@ impl Heap {
     /// Gives up a root that belongs to no mutator.
     pub fn free_global(&self, global: Global) {
         self.globals.free(global);
+    }
+
+    /// Is all of it in pages of 2 MiB that the administrator has reserved?
+    pub fn has_reserved_pages(&self) -> bool {
+        self.memory.has_reserved_pages()
     }
 
     /// What it did so far.

@@ -16,13 +16,14 @@ use abi::object::{CHUNK_SHIFT, CLASS_OFFSET, LOG_OFFSET};
 use abi::side_table::ENTRY_SHIFT;
 
 use crate::object::{ObjectRef, Slot};
-use crate::sys::reserve::{Access, Reservation, ReserveError};
+use crate::sys::reserve::{Access, RESERVED_BYTES, Reservation, ReserveError};
 
 /// See the module.
 #[derive(Debug)]
 pub(crate) struct Memory {
     span: Span,
     heap: Reservation,
+    has_reserved_pages: bool,
     tables: [Reservation; 4],
     // Biased to address 0: adding a shifted address gives the entry.
     counts: usize,
@@ -32,9 +33,19 @@ pub(crate) struct Memory {
 }
 
 impl Memory {
-    pub(crate) fn reserve(span: Span) -> Result<Self, ReserveError> {
+    /// With reserved pages, if they are wanted and the kernel has as many.
+    pub(crate) fn reserve(span: Span, wants_reserved: bool) -> Result<Self, ReserveError> {
         assert!(span.start.is_multiple_of(BLOCK_BYTES) && span.bytes.is_multiple_of(BLOCK_BYTES));
-        let heap = Reservation::new(span.start as usize, span.bytes as usize, Access::None)?;
+        let (start, bytes) = (span.start as usize, span.bytes as usize);
+        let is_whole = start.is_multiple_of(RESERVED_BYTES) && bytes.is_multiple_of(RESERVED_BYTES);
+        let reserved = (wants_reserved && is_whole)
+            .then(|| Reservation::new(start, bytes, Access::Reserved).ok())
+            .flatten();
+        let has_reserved_pages = reserved.is_some();
+        let heap = match reserved {
+            Some(heap) => heap,
+            None => Reservation::new(start, bytes, Access::None)?,
+        };
         let table = |shift: u32, entry_bytes: usize| {
             Reservation::new(
                 0,
@@ -60,12 +71,18 @@ impl Memory {
             chunk_logs: biased(3, CHUNK_SHIFT, 4),
             span,
             heap,
+            has_reserved_pages,
             tables,
         })
     }
 
     pub(crate) fn span(&self) -> Span {
         self.span
+    }
+
+    /// Is the heap in pages that the administrator has reserved?
+    pub(crate) fn has_reserved_pages(&self) -> bool {
+        self.has_reserved_pages
     }
 
     /// For compiled code: `abi::context`.

@@ -112,13 +112,21 @@ impl Memfd {
     /// Maps it to read and write, every page faulted in.
     pub fn map(&self) -> Result<Region, SharedError> {
         let access = libc::PROT_READ | libc::PROT_WRITE;
-        let pages = Pages::map(self, access, libc::MADV_POPULATE_WRITE)?;
+        let pages = Pages::map(self, access, &[libc::MADV_POPULATE_WRITE])?;
         Ok(Region(pages))
+    }
+
+    /// The same, in pages of 2 MiB where the kernel has them for shared memory
+    /// (`transparent_hugepage/shmem_enabled` is `advise`, and the file has as much): no promise.
+    pub fn map_large(&self) -> Result<Region, SharedError> {
+        let access = libc::PROT_READ | libc::PROT_WRITE;
+        let advice = [libc::MADV_HUGEPAGE, libc::MADV_POPULATE_WRITE];
+        Ok(Region(Pages::map(self, access, &advice)?))
     }
 
     /// Maps it to read alone, every page faulted in.
     pub fn map_to_read(&self) -> Result<View, SharedError> {
-        let pages = Pages::map(self, libc::PROT_READ, libc::MADV_POPULATE_READ)?;
+        let pages = Pages::map(self, libc::PROT_READ, &[libc::MADV_POPULATE_READ])?;
         Ok(View(pages))
     }
 }
@@ -141,7 +149,8 @@ unsafe impl Send for Pages {}
 unsafe impl Sync for Pages {}
 
 impl Pages {
-    fn map(file: &Memfd, access: i32, populate: i32) -> Result<Self, SharedError> {
+    /// The last advice must be taken.
+    fn map(file: &Memfd, access: i32, advice: &[i32]) -> Result<Self, SharedError> {
         let (none, raw) = (std::ptr::null_mut(), file.fd.as_raw_fd());
         // SAFETY: a new mapping at an address of the kernel's choice touches nothing that exists.
         let start = unsafe { libc::mmap(none, file.bytes, access, libc::MAP_SHARED, raw, 0) };
@@ -152,9 +161,11 @@ impl Pages {
             start: NonNull::new(start.cast()).expect("mmap never maps page zero unasked"),
             bytes: file.bytes,
         };
-        // SAFETY: the range is the mapping just made; faulting in changes no content.
-        match unsafe { libc::madvise(start, file.bytes, populate) } {
-            0 => Ok(pages),
+        // SAFETY: the range is the mapping just made; neither the size of pages nor faulting in
+        // changes content.
+        let advise = |it: &i32| unsafe { libc::madvise(start, file.bytes, *it) };
+        match advice.iter().map(advise).last() {
+            Some(0) => Ok(pages),
             _ => Err(refused("fault in a shared file")),
         }
     }

@@ -136,7 +136,7 @@ impl Buffers {
 
     fn map(&self) -> Result<Region, SharedError> {
         let bytes = self.height.max(1) * row_bytes(self.width).max(8);
-        Memfd::new(c"window", bytes.next_multiple_of(PAGE_BYTES))?.map()
+        Memfd::new(c"window", bytes.next_multiple_of(PAGE_BYTES))?.map_large()
     }
 }
 

@@ -33,13 +33,20 @@ pub(crate) enum Access {
     None,
     /// Reading and writing; pages come at first touch and are zero.
     ReadWrite,
+    /// The same in pages of 2 MiB that the administrator has reserved: all of them belong to this
+    /// mapping at once. `bytes` and `start` are whole ones.
+    Reserved,
 }
+
+/// A page that is reserved.
+pub(crate) const RESERVED_BYTES: usize = 2 << 20;
 
 /// Address space that is unmapped when dropped.
 #[derive(Debug)]
 pub(crate) struct Reservation {
     start: usize,
     bytes: usize,
+    access: Access,
 }
 
 impl Reservation {
@@ -52,7 +59,11 @@ impl Reservation {
         };
         let protection = match access {
             Access::None => libc::PROT_NONE,
-            Access::ReadWrite => libc::PROT_READ | libc::PROT_WRITE,
+            Access::ReadWrite | Access::Reserved => libc::PROT_READ | libc::PROT_WRITE,
+        };
+        let pages = match access {
+            Access::None | Access::ReadWrite => libc::MAP_NORESERVE,
+            Access::Reserved => libc::MAP_HUGETLB | libc::MAP_HUGE_2MB,
         };
         // SAFETY: a new mapping that replaces nothing (NOREPLACE, or a place of the kernel's
         // choice).
@@ -61,7 +72,7 @@ impl Reservation {
                 std::ptr::without_provenance_mut(start),
                 bytes,
                 protection,
-                libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE | place,
+                libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | pages | place,
                 -1,
                 0,
             )
@@ -76,6 +87,7 @@ impl Reservation {
         let reservation = Self {
             start: mapped.expose_provenance(),
             bytes,
+            access,
         };
         if start != 0 && reservation.start != start {
             // A kernel before 4.17 takes the address for a hint; dropping unmaps what it chose
@@ -113,6 +125,9 @@ impl Reservation {
     /// Makes `bytes` from `offset` on readable and writable.
     pub(crate) fn commit(&self, offset: usize, bytes: usize) -> Result<(), ReserveError> {
         assert!(offset + bytes <= self.bytes, "inside the reservation");
+        if self.access == Access::Reserved {
+            return Ok(());
+        }
         // SAFETY: the range lies in this reservation (asserted); pages gain access, none lose it.
         let returned = unsafe {
             libc::mprotect(
@@ -126,8 +141,12 @@ impl Reservation {
 
     /// Gives the memory of `bytes` from `offset` on back to the kernel; both are multiples of a
     /// page. It is zero when it is touched again. Whoever calls this holds no reference into it.
+    /// Reserved pages stay: nobody else could have them.
     pub(crate) fn discard(&self, offset: usize, bytes: usize) {
         assert!(offset + bytes <= self.bytes, "inside the reservation");
+        if self.access == Access::Reserved {
+            return;
+        }
         let start = std::ptr::with_exposed_provenance_mut(self.start + offset);
         // SAFETY: the range lies in this reservation (asserted), and nobody uses it: its blocks are
         // free. A kernel that refuses leaves it as it is, zero already.

@@ -133,7 +133,7 @@ fn sources(loaded: u32) -> String {
 
 /// The same at the program's end, with what is read only then.
 pub(crate) fn last_figures() -> String {
-    let superpages = Superpages::of_heap().map(|it| it.text() + "\n");
+    let superpages = Superpages::of_process().map(|it| it.text() + "\n");
     superpages.unwrap_or_default() + &figures()
 }
 
@@ -157,8 +157,8 @@ pub(crate) fn write(file: &Path) {
         .map(|(name, value)| format!("\"{name}\": {value}"))
         .collect();
     text += &format!("\"heap\": {{{}}},\n", counters.join(", "));
-    if let Some(superpages) = Superpages::of_heap() {
-        text += &format!("\"heap_memory\": {},\n", superpages.json());
+    if let Some(superpages) = Superpages::of_process() {
+        text += &superpages.json();
     }
     text += &format!("\"realtime_threads\": {}\n}}\n", table::json());
     if let Err(error) = std::fs::write(file, text) {

@@ -40,6 +40,8 @@ pub(crate) fn start(sweep: fn()) -> Result<(), Box<dyn std::error::Error>> {
         config.heap_bytes_start = bytes.min(config.map.heap.bytes);
     }
     config.is_locked = options.is_heap_touched || options.is_real_time;
+    // A copy of a template would want as many pages again, and be ended where there are none.
+    config.wants_reserved_pages = options.has_large_pages && !options.is_template;
     // Below every real-time thread and above all others: it keeps up with what those allocate.
     config.collector_policy = options.is_real_time.then_some(Policy::fifo(1));
     // In a template each copy begins its own.
@@ -56,12 +58,24 @@ pub(crate) fn start(sweep: fn()) -> Result<(), Box<dyn std::error::Error>> {
         }
         started => started?,
     };
+    if options.has_large_pages && !running.has_reserved_pages() {
+        crate::console::warn(&format!(
+            "-XX:+UseLargePages: the kernel has not {} pages of 2 MiB reserved for the heap \
+             (/proc/sys/vm/nr_hugepages, -Xmx): it asks for transparent ones",
+            config_pages(options.heap_bytes_max)
+        ));
+    }
     if options.is_template {
         // A page that a copy writes to is copied, or made zero: no more of it than it needs.
         running.expect_real_time();
     }
     HEAP.set(running).map_err(|_| "the heap starts once")?;
     Ok(())
+}
+
+/// Pages of 2 MiB for so many bytes.
+fn config_pages(bytes: u64) -> u64 {
+    bytes.div_ceil(2 << 20)
 }
 
 /// Bytes in blocks that hold objects now.

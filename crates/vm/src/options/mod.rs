@@ -28,6 +28,8 @@ pub(crate) struct Options {
     /// `-XX:+AlwaysPreTouch`: the whole heap is made resident, and locked where that is granted,
     /// before anything runs.
     pub(crate) is_heap_touched: bool,
+    /// The heap is to lie in reserved pages of 2 MiB.
+    pub(crate) has_large_pages: bool,
     pub(crate) collector: CollectorKind,
     /// `--realtime`: the heap is in memory, and the collector runs in the slack that real-time
     /// threads leave.
@@ -129,6 +131,7 @@ pub(crate) fn read(arguments: &[String], ignores_unknown: bool) -> Result<(), St
         heap_bytes_max: HEAP_BYTES_DEFAULT,
         heap_bytes_start: None,
         is_heap_touched: false,
+        has_large_pages: false,
         collector: CollectorKind::Rc,
         is_real_time: false,
         stack_scan: StackScan::Exact,
@@ -304,6 +307,10 @@ impl Options {
             }
             "-XX:+AlwaysPreTouch" => self.is_heap_touched = true,
             "-XX:-AlwaysPreTouch" => self.is_heap_touched = false,
+            "-XX:+UseLargePages" => self.has_large_pages = true,
+            "-XX:-UseLargePages" => self.has_large_pages = false,
+            // They are asked for anyway.
+            "-XX:+UseTransparentHugePages" => {}
             // What it unlocks is there anyway.
             "-XX:+UnlockDiagnosticVMOptions" => {}
             "-XX:+DisableAttachMechanism" => self.is_attach_disabled = true,

@@ -10,14 +10,7 @@ use crate::doctor::machine::Machine;
 pub(super) fn huge_pages(machine: &Machine) -> Finding {
     const NAME: &str = "huge pages";
     let reserved = machine.read_number("proc/sys/vm/nr_hugepages").unwrap_or(0);
-    let setting = machine
-        .read("sys/kernel/mm/transparent_hugepage/enabled")
-        .unwrap_or_default();
-    let chosen = setting.split_whitespace().find_map(|word| {
-        word.strip_prefix('[')
-            .and_then(|rest| rest.strip_suffix(']'))
-    });
-    match chosen {
+    match chosen(machine, "enabled").as_deref() {
         Some("madvise") => Finding::fit(
             NAME,
             "transparent, on demand",
@@ -33,12 +26,38 @@ pub(super) fn huge_pages(machine: &Machine) -> Finding {
             NAME,
             match reserved {
                 0 => "none".to_owned(),
-                _ => format!("{reserved} reserved, which heaps do not use yet; none transparent"),
+                _ => format!("{reserved} reserved, none transparent"),
             },
-            "large heaps pay for small pages: memory access up to twice as slow \
-             (PREEMPT_RT kernels have no transparent ones)",
+            "large heaps pay for small pages: memory access up to twice as slow (PREEMPT_RT \
+             kernels have no transparent ones; -XX:+UseLargePages takes reserved ones)",
         ),
     }
+}
+
+/// Those of shared memory, where windows' pixels lie.
+pub(super) fn huge_pages_of_windows(machine: &Machine) -> Finding {
+    const NAME: &str = "huge pages of windows";
+    match chosen(machine, "shmem_enabled").as_deref() {
+        Some("advise" | "within_size" | "always") => Finding::fit(
+            NAME,
+            "transparent, on demand",
+            "windows of 2 MiB and more get them",
+        ),
+        _ => Finding::fit(
+            NAME,
+            "none",
+            "windows lie in small pages; echo advise > \
+             /sys/kernel/mm/transparent_hugepage/shmem_enabled changes that",
+        ),
+    }
+}
+
+/// The word in brackets of a setting of transparent huge pages.
+fn chosen(machine: &Machine, setting: &str) -> Option<String> {
+    let setting = machine.read(&format!("sys/kernel/mm/transparent_hugepage/{setting}"))?;
+    let mut words = setting.split_whitespace();
+    let chosen = words.find_map(|it| it.strip_prefix('[')?.strip_suffix(']'));
+    chosen.map(str::to_owned)
 }
 
 /// What the kernel says to triggers.

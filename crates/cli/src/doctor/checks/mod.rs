@@ -26,6 +26,7 @@ pub(super) fn all(machine: &Machine) -> Vec<Finding> {
         cpu::isolation(machine),
         cpu::interrupts(machine),
         memory::huge_pages(machine),
+        memory::huge_pages_of_windows(machine),
         memory::pressure(machine),
         sound::cards(machine),
         sound::servers(machine),
