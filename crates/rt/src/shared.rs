@@ -161,11 +161,14 @@ impl Pages {
             start: NonNull::new(start.cast()).expect("mmap never maps page zero unasked"),
             bytes: file.bytes,
         };
-        // SAFETY: the range is the mapping just made; neither the size of pages nor faulting in
-        // changes content.
-        let advise = |it: &i32| unsafe { libc::madvise(start, file.bytes, *it) };
-        match advice.iter().map(advise).last() {
-            Some(0) => Ok(pages),
+        let mut returned = 0;
+        for it in advice {
+            // SAFETY: the range is the mapping just made; neither the size of pages nor faulting in
+            // changes content.
+            returned = unsafe { libc::madvise(start, file.bytes, *it) };
+        }
+        match returned {
+            0 => Ok(pages),
             _ => Err(refused("fault in a shared file")),
         }
     }

@@ -243,4 +243,30 @@ mod tests {
         assert_eq!(small.contains(" nh"), has_huge_pages, "{small}");
         assert!(!small.contains(" hg"), "{small}");
     }
+
+    /// Pages that nobody has been promised.
+    fn reserved_pages_left() -> i64 {
+        let meminfo = std::fs::read_to_string("/proc/meminfo").unwrap();
+        let count = |name: &str| {
+            let words = meminfo.lines().find_map(|it| it.strip_prefix(name));
+            words.map_or(0, |it| it.trim().parse::<i64>().unwrap())
+        };
+        count("HugePages_Free:") - count("HugePages_Rsvd:")
+    }
+
+    #[test]
+    #[cfg_attr(miri, ignore = "Miri reserves no address space")]
+    fn reserved_pages_are_the_mappings_own_or_it_is_refused() {
+        let left = reserved_pages_left();
+        match Reservation::new(0, RESERVED_BYTES, Access::Reserved) {
+            Ok(reservation) => {
+                reservation.commit(0, RESERVED_BYTES).unwrap();
+                reservation.populate_and_lock(0, RESERVED_BYTES).unwrap();
+                reservation.discard(0, 4096);
+                let mapping = mapping_of(reservation.start());
+                assert!(mapping.contains("Private_Hugetlb:    2048 kB"), "{mapping}");
+            }
+            Err(error) => assert_eq!(left, 0, "{error}"),
+        }
+    }
 }

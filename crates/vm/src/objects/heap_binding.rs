@@ -24,6 +24,8 @@ use crate::threads::thread::{self, Holds, Thread, Thrown};
 /// HotSpot's limit, which the class library knows: two less than the largest int.
 const ARRAY_LENGTH_MAX: u32 = i32::MAX as u32 - 2;
 
+const LARGE_PAGE_BYTES: u64 = 2 << 20;
+
 static HEAP: OnceLock<Running> = OnceLock::new();
 
 /// The heap of this process.
@@ -59,11 +61,7 @@ pub(crate) fn start(sweep: fn()) -> Result<(), Box<dyn std::error::Error>> {
         started => started?,
     };
     if options.has_large_pages && !running.has_reserved_pages() {
-        crate::console::warn(&format!(
-            "-XX:+UseLargePages: the kernel has not {} pages of 2 MiB reserved for the heap \
-             (/proc/sys/vm/nr_hugepages, -Xmx): it asks for transparent ones",
-            config_pages(options.heap_bytes_max)
-        ));
+        crate::console::warn(&without_large_pages(options));
     }
     if options.is_template {
         // A page that a copy writes to is copied, or made zero: no more of it than it needs.
@@ -73,9 +71,16 @@ pub(crate) fn start(sweep: fn()) -> Result<(), Box<dyn std::error::Error>> {
     Ok(())
 }
 
-/// Pages of 2 MiB for so many bytes.
-fn config_pages(bytes: u64) -> u64 {
-    bytes.div_ceil(2 << 20)
+fn without_large_pages(options: &options::Options) -> String {
+    let why = match options.is_template {
+        true => "the copies of a template would need as many again".to_owned(),
+        false => format!(
+            "the kernel has not {} pages of 2 MiB reserved for the heap \
+             (/proc/sys/vm/nr_hugepages, -Xmx)",
+            options.heap_bytes_max.div_ceil(LARGE_PAGE_BYTES)
+        ),
+    };
+    format!("-XX:+UseLargePages: {why}: it asks for transparent ones")
 }
 
 /// Bytes in blocks that hold objects now.
