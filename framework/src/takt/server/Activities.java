@@ -120,9 +120,14 @@ final class Activities implements Served {
             ProfilerInfo profiler, Bundle options) throws RemoteException {
         Record source = byToken(resultTo);
         boolean hasRequest = source != null && requestCode >= 0;
-        int outcome = stack.start(source == null ? 0 : source.id, hasRequest, requestCode, intent);
+        Intent wanted = chosen(intent);
+        int outcome = stack.start(source == null ? 0 : source.id, hasRequest, requestCode, wanted);
+        if (outcome == ActivityStack.NOT_FOUND && wanted != intent && !hasRequest) {
+            Log.w(TAG, "no application takes " + wanted + ": there is nothing to choose from");
+            return ActivityManager.START_ABORTED;
+        }
         if (outcome < 0) {
-            return refused(outcome, intent);
+            return refused(outcome, wanted);
         }
         if (hasRequest) {
             source.askers.put(requestCode, resultWho);
@@ -132,6 +137,18 @@ final class Activities implements Served {
             case ActivityStack.FRONT -> ActivityManager.START_TASK_TO_FRONT;
             default -> ActivityManager.START_DELIVERED_TO_TOP;
         };
+    }
+
+    /**
+     * What a chooser would start: there is none, so the one that takes it is. Android's chooser is
+     * always there, and says so itself where nobody takes it.
+     */
+    private static Intent chosen(Intent intent) {
+        if (intent.getComponent() != null || !Intent.ACTION_CHOOSER.equals(intent.getAction())) {
+            return intent;
+        }
+        Intent target = intent.getParcelableExtra(Intent.EXTRA_INTENT, Intent.class);
+        return target == null ? intent : target;
     }
 
     private int refused(int outcome, Intent intent) {
