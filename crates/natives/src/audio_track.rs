@@ -431,6 +431,14 @@ extern "system" fn Java_android_media_AudioTrack_native_1getRoutedDeviceId(
     0
 }
 
+/// The route of a track never changes, so nobody is told.
+#[unsafe(no_mangle)]
+extern "system" fn Java_android_media_AudioTrack_native_1enableDeviceCallback(_: Env, _: jobject) {}
+
+#[unsafe(no_mangle)]
+extern "system" fn Java_android_media_AudioTrack_native_1disableDeviceCallback(_: Env, _: jobject) {
+}
+
 /// Nobody here lists players, so nobody asks for the number.
 #[unsafe(no_mangle)]
 extern "system" fn Java_android_media_AudioTrack_native_1setPlayerIId(
@@ -467,9 +475,7 @@ extern "system" fn Java_android_media_AudioTrack_native_1get_1timestamp(
     let Some(at) = track.stream.timestamp() else {
         return WOULD_BLOCK;
     };
-    let frames = at
-        .frames
-        .saturating_sub(track.base.load(Ordering::Relaxed));
+    let frames = at.frames.saturating_sub(track.base.load(Ordering::Relaxed));
     env.write_longs(into, &[frames.cast_signed(), at.time_ns.cast_signed()]);
     SUCCESS
 }

@@ -51,7 +51,7 @@ final class Devices {
                 LocalInterface.binder(IAccessibilityManager.class, new Accessibility()));
     }
 
-    /** IAudioService: numbers for who plays. Nobody lists players or their states here, so none are kept. */
+    /** IAudioService: numbers for who plays. Nobody lists players here, so none are kept. */
     private static final class Sounds {
         private final AtomicInteger players = new AtomicInteger();
 

@@ -8,7 +8,6 @@ import android.media.AudioFormat;
 import android.media.AudioTrack;
 import android.os.IBinder;
 import android.util.Log;
-import java.nio.ByteBuffer;
 
 /** Plays numbered samples in each way that AudioTrack takes them, and says what it answered. */
 public final class Player extends Service {
@@ -76,7 +75,6 @@ public final class Player extends Service {
         say("rest " + (track.write(samples, first, COUNT - first) == COUNT - first));
         byte[] bytes = {1, 2, 3, 4, 5};
         say("whole frames " + track.write(bytes, 0, 5));
-        say("buffer " + track.write(ByteBuffer.wrap(new byte[] {5, 6}), 2, AudioTrack.WRITE_BLOCKING));
         say("outside " + track.write(samples, COUNT, 1));
         track.stop();
         say("stopped " + track.getPlayState() + " " + track.getPlaybackHeadPosition());
