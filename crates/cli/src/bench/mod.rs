@@ -7,6 +7,7 @@ mod app;
 mod audio;
 mod calls;
 mod classes;
+mod control;
 mod freq;
 mod gc;
 mod handler;

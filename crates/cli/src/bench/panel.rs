@@ -9,12 +9,13 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
 use anyhow::{Context as _, Result, bail, ensure};
-use report::{Table, TimeBase};
+use report::TimeBase;
 use rt::clock::{Clock, Monotonic};
 use rt::policy::{Policy, Priority};
 use rt::thread::{Builder, Thread};
 use serde::{Deserialize, Serialize};
 
+use super::control::{self, Row, Window as _, late};
 use super::prepared::{OPTIONS, Prepared};
 use super::verdict;
 use crate::framework::Framework;
@@ -57,9 +58,6 @@ const PERIOD_NS: u64 = 1_000_000;
 const RELEASES_PER_SECOND: u64 = 1_000_000_000 / PERIOD_NS;
 /// Of the native thread: two minutes, more than the longest run may have.
 const RELEASES_MAX: usize = 120_000;
-/// In a guest: the control task's worst beside the native thread's, and above its own alone.
-const TIMES_MAX: f64 = 1.2;
-const ABOVE_NS_MAX: u64 = 20_000;
 /// Of the beats of a display: an emulator's processor draws as it can.
 const SCROLLS_PER_SECOND_MIN: u64 = 10;
 
@@ -82,8 +80,9 @@ enum Window {
 
 impl Window {
     const ALL: [Self; 3] = [Self::Alone, Self::AtRest, Self::Scrolling];
+}
 
-    /// As the package says it.
+impl control::Window for Window {
     fn name(self) -> &'static str {
         match self {
             Self::Alone => "alone",
@@ -93,42 +92,12 @@ impl Window {
     }
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-enum Whose {
-    Application,
-    Native,
-}
-
-impl Whose {
-    fn name(self) -> &'static str {
-        match self {
-            Self::Application => "application",
-            Self::Native => "native",
-        }
-    }
-}
-
-/// How late one thread was released in one window; nanoseconds.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-struct Row {
-    window: Window,
-    thread: Whose,
-    releases: u64,
-    priority: u64,
-    /// Of all windows of the process.
-    missed: u64,
-    p50_ns: u64,
-    p999_ns: u64,
-    max_ns: u64,
-}
-
 #[derive(Clone, Debug, Serialize, Deserialize)]
 struct Outcome {
     /// Of the guest; 0 on the host.
     seed: u64,
     seconds: u64,
-    rows: Vec<Row>,
+    rows: Vec<Row<Window>>,
     /// How often the list moved.
     scrolled: u64,
 }
@@ -148,7 +117,7 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     for outcome in &outcomes {
         let mut found = faults(outcome);
         if args.lab {
-            found.extend(late_in_lab(outcome));
+            found.extend(late(&outcome.rows, Window::Scrolling, Window::Alone));
             found = found
                 .iter()
                 .map(|it| format!("seed {}: {it}", outcome.seed))
@@ -180,29 +149,6 @@ fn faults(outcome: &Outcome) -> Vec<String> {
         faults.push(format!("the list scrolled {} times only", outcome.scrolled));
     }
     faults
-}
-
-/// In virtual time worst cases are the system's own.
-fn late_in_lab(outcome: &Outcome) -> Option<String> {
-    let worst_ns = |window, thread| {
-        let mut rows = outcome.rows.iter();
-        let row = rows.find(|it| it.window == window && it.thread == thread);
-        row.map_or(0, |it| it.max_ns)
-    };
-    let own_ns = worst_ns(Window::Scrolling, Whose::Application);
-    let native_ns = worst_ns(Window::Scrolling, Whose::Native);
-    let alone_ns = worst_ns(Window::Alone, Whose::Application);
-    let is_as_native = own_ns as f64 <= TIMES_MAX * native_ns as f64;
-    let holds = is_as_native || own_ns <= alone_ns + ABOVE_NS_MAX;
-    (!holds).then(|| {
-        format!(
-            "with scrolling the control task is {:.1} µs late at the worst: the native thread {:.1} µs, \
-             itself without a window {:.1} µs",
-            own_ns as f64 / 1e3,
-            native_ns as f64 / 1e3,
-            alone_ns as f64 / 1e3
-        )
-    })
 }
 
 fn measure_in_guests(args: &Args) -> Result<Vec<Outcome>> {
@@ -246,7 +192,7 @@ fn measure(args: &Args) -> Result<Outcome> {
 
 /// One process of the package, to its task's end.
 struct Run {
-    rows: Vec<Row>,
+    rows: Vec<Row<Window>>,
     scrolled: u64,
 }
 
@@ -274,7 +220,7 @@ impl Run {
         // Its window would stay.
         let _ = process.kill();
         process.wait()?;
-        let (late, priority) = native.end();
+        let late = native.end();
         let said = said?;
         let mut found = Self {
             rows: Vec::new(),
@@ -284,10 +230,8 @@ impl Run {
             let words: Vec<&str> = line.split_whitespace().collect();
             let is_of = |it: &Window| line.contains(&format!("figures {} ", it.name()));
             if let Some(window) = Window::ALL.into_iter().find(is_of) {
-                let own = row(window, &words).with_context(|| format!("no figures in {line:?}"))?;
-                found
-                    .rows
-                    .extend([own, native_row(window, &late, priority)]);
+                let own = Row::of_application(window, line)?;
+                found.rows.extend([own, native_row(window, &late)]);
             } else if let Some(at) = words.iter().position(|it| *it == "scrolled") {
                 let count = words.get(at + 1).and_then(|it| it.parse().ok());
                 found.scrolled = count.with_context(|| format!("no count in {line:?}"))?;
@@ -322,23 +266,6 @@ fn listen(
         }
     }
     bail!("the package does not come to its end:\n{}", said.join("\n"))
-}
-
-fn row(window: Window, words: &[&str]) -> Option<Row> {
-    let number = |name: &str| {
-        let at = words.iter().position(|it| *it == name)?;
-        words.get(at + 1)?.parse().ok()
-    };
-    Some(Row {
-        window,
-        thread: Whose::Application,
-        releases: number("releases")?,
-        priority: number("priority")?,
-        missed: number("missed")?,
-        p50_ns: number("p50")?,
-        p999_ns: number("p999")?,
-        max_ns: number("max")?,
-    })
 }
 
 /// What the native thread is told: a window's place in [`Window::ALL`], or one of these.
@@ -389,58 +316,26 @@ impl Native {
             .store(window.map_or(BETWEEN, |it| it as usize), Relaxed);
     }
 
-    /// What it measured, and its priority.
-    fn end(self) -> (Vec<(usize, u64)>, u64) {
+    /// What it measured: in which window, and how late.
+    fn end(self) -> Vec<(usize, u64)> {
         self.window.store(END, Relaxed);
-        (self.thread.join(), PRIORITY.into())
+        self.thread.join()
     }
 }
 
-/// The earliest of all came when the timer said, as with the application's.
-fn native_row(window: Window, late: &[(usize, u64)], priority: u64) -> Row {
-    let least_ns = late.iter().map(|it| it.1).min().unwrap_or(0);
-    let of = late.iter().filter(|it| it.0 == window as usize);
-    let mut late_ns: Vec<u64> = of.map(|it| it.1 - least_ns).collect();
-    late_ns.sort_unstable();
-    let last = late_ns.len().saturating_sub(1);
-    let at = |index: usize| late_ns.get(index).copied().unwrap_or(0);
-    Row {
+fn native_row(window: Window, late: &[(usize, u64)]) -> Row<Window> {
+    let earliest_ns = late.iter().map(|it| it.1).min().unwrap_or(0);
+    let of_window = late.iter().filter(|it| it.0 == window as usize);
+    Row::of_native(
         window,
-        thread: Whose::Native,
-        releases: late_ns.len() as u64,
-        priority,
-        missed: 0,
-        p50_ns: at(last / 2),
-        p999_ns: at(last * 999 / 1000),
-        max_ns: at(last),
-    }
+        of_window.map(|it| it.1).collect(),
+        earliest_ns,
+        PRIORITY,
+    )
 }
 
 fn text(outcome: &Outcome, is_virtual: bool) -> String {
-    let unit = match is_virtual {
-        true => "max virtual µs",
-        false => "max µs",
-    };
-    let mut table = Table::new([
-        "window", "thread", "releases", "FIFO", "missed", "p50", "p99.9", unit,
-    ]);
-    let us = |ns: u64| format!("{:.1}", ns as f64 / 1e3);
-    for it in &outcome.rows {
-        table.row([
-            it.window.name().to_owned(),
-            it.thread.name().to_owned(),
-            it.releases.to_string(),
-            it.priority.to_string(),
-            it.missed.to_string(),
-            us(it.p50_ns),
-            us(it.p999_ns),
-            us(it.max_ns),
-        ]);
-    }
-    let mut text = match is_virtual {
-        true => format!("seed {}\n{table}", outcome.seed),
-        false => table.to_string(),
-    };
+    let mut text = control::text(&outcome.rows, is_virtual.then_some(outcome.seed));
     let _ = writeln!(text, "the list scrolled {} times", outcome.scrolled);
     text
 }
@@ -448,9 +343,10 @@ fn text(outcome: &Outcome, is_virtual: bool) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::bench::control::Whose;
 
-    fn outcome(alone_us: u64, own_us: u64, native_us: u64) -> Outcome {
-        let row = |window, thread, us: u64| Row {
+    fn outcome() -> Outcome {
+        let row = |window, thread| Row {
             window,
             thread,
             releases: 1000,
@@ -458,34 +354,21 @@ mod tests {
             missed: 0,
             p50_ns: 0,
             p999_ns: 0,
-            max_ns: us * 1000,
+            max_ns: 1000,
         };
+        let rows = Window::ALL.map(|it| [row(it, Whose::Application), row(it, Whose::Native)]);
         Outcome {
             seed: 0,
             seconds: 1,
-            rows: vec![
-                row(Window::Alone, Whose::Application, alone_us),
-                row(Window::Alone, Whose::Native, 1),
-                row(Window::AtRest, Whose::Application, 1),
-                row(Window::AtRest, Whose::Native, 1),
-                row(Window::Scrolling, Whose::Application, own_us),
-                row(Window::Scrolling, Whose::Native, native_us),
-            ],
+            rows: rows.concat(),
             scrolled: 60,
         }
     }
 
     #[test]
-    fn scrolling_is_judged_by_the_native_thread_or_by_the_task_alone() {
-        assert_eq!(late_in_lab(&outcome(10, 120, 100)), None);
-        assert_eq!(late_in_lab(&outcome(10, 30, 1)), None);
-        assert!(late_in_lab(&outcome(10, 31, 25)).is_some());
-    }
-
-    #[test]
     fn what_did_not_happen_is_a_fault() {
-        assert!(faults(&outcome(1, 1, 1)).is_empty());
-        let mut idle = outcome(1, 1, 1);
+        assert!(faults(&outcome()).is_empty());
+        let mut idle = outcome();
         idle.scrolled = 9;
         idle.rows[0].priority = 0;
         idle.rows[3].releases = 899;
@@ -493,14 +376,9 @@ mod tests {
     }
 
     #[test]
-    fn lines_and_releases_become_rows() {
-        let line = "figures alone releases 7 priority 80 missed 1 p50 2 p999 3 max 4";
-        let words: Vec<&str> = line.split(' ').collect();
-        let row = row(Window::Alone, &words).expect("a row");
-        assert_eq!((row.releases, row.missed, row.max_ns), (7, 1, 4));
-        assert!(super::row(Window::Alone, &words[..5]).is_none());
+    fn the_earliest_release_is_that_of_all_windows() {
         let late = [(0, 5), (2, 9), (2, 30), (1, 7)];
-        let row = native_row(Window::Scrolling, &late, 80);
+        let row = native_row(Window::Scrolling, &late);
         assert_eq!((row.releases, row.p50_ns, row.max_ns), (2, 4, 25));
     }
 }

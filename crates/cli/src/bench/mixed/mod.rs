@@ -9,12 +9,13 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use anyhow::{Context as _, Result, bail, ensure};
-use report::{Table, TimeBase};
+use report::TimeBase;
 use rt::clock::{Clock, Monotonic};
 use rt::policy::{Policy, Priority};
 use rt::thread::{Builder, Thread};
 use serde::{Deserialize, Serialize};
 
+use super::control::{self, Row, Window as _, late};
 use super::verdict;
 use super::world::{LOOK_NS, WAIT, World, missing};
 use crate::guest;
@@ -63,10 +64,6 @@ const MEMORY: &str = "512M";
 /// How often the hog is started again: a person's word does not wait for its back-off.
 const AGAIN_NS: u64 = 1_000_000_000;
 
-/// In a guest: the control task's worst beside the native thread's, and above its own alone.
-const TIMES_MAX: f64 = 1.2;
-const ABOVE_NS_MAX: u64 = 20_000;
-
 /// The control task alone, and with the others beside it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -75,7 +72,7 @@ enum Window {
     Mixed,
 }
 
-impl Window {
+impl control::Window for Window {
     fn name(self) -> &'static str {
         match self {
             Self::Alone => "alone",
@@ -84,42 +81,12 @@ impl Window {
     }
 }
 
-/// Whose thread.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-enum Whose {
-    Application,
-    Native,
-}
-
-impl Whose {
-    fn name(self) -> &'static str {
-        match self {
-            Self::Application => "application",
-            Self::Native => "native",
-        }
-    }
-}
-
-/// How late one thread was released in one window; nanoseconds.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-struct Row {
-    window: Window,
-    thread: Whose,
-    releases: u64,
-    priority: u64,
-    missed: u64,
-    p50_ns: u64,
-    p999_ns: u64,
-    max_ns: u64,
-}
-
 /// What there was beside the figures.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 struct Outcome {
     /// Of the guest; 0 on the host.
     seed: u64,
-    rows: Vec<Row>,
+    rows: Vec<Row<Window>>,
     /// Bounds of the control's sandbox that do not hold.
     missing: Vec<String>,
     hog_failed: usize,
@@ -147,7 +114,12 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     let faults: Vec<String> = outcomes
         .iter()
         .flat_map(|it| match args.lab {
-            true => named(it.seed, [faults(it), faults_in_lab(it)].concat()),
+            true => {
+                let late = late(&it.rows, Window::Mixed, Window::Alone);
+                let mut found = faults(it);
+                found.extend(late);
+                named(it.seed, found)
+            }
             false => faults(it),
         })
         .collect();
@@ -189,28 +161,6 @@ fn faults(outcome: &Outcome) -> Vec<String> {
         }
     }
     faults
-}
-
-/// In virtual time worst cases are the system's own.
-fn faults_in_lab(outcome: &Outcome) -> Vec<String> {
-    let worst_ns = |window, thread| {
-        let mut rows = outcome.rows.iter();
-        let row = rows.find(|it| it.window == window && it.thread == thread);
-        row.map_or(0, |it| it.max_ns)
-    };
-    let own_ns = worst_ns(Window::Mixed, Whose::Application);
-    let native_ns = worst_ns(Window::Mixed, Whose::Native);
-    let alone_ns = worst_ns(Window::Alone, Whose::Application);
-    let is_as_native = own_ns as f64 <= TIMES_MAX * native_ns as f64;
-    match is_as_native || own_ns <= alone_ns + ABOVE_NS_MAX {
-        true => Vec::new(),
-        false => vec![format!(
-            "the control task is {} µs late at the worst: the native thread {} µs, itself alone {} µs",
-            own_ns / 1000,
-            native_ns / 1000,
-            alone_ns / 1000
-        )],
-    }
 }
 
 fn measure(args: &Args) -> Result<Outcome> {
@@ -262,7 +212,7 @@ fn window(
     args: &Args,
     which: Window,
     mut beside: impl FnMut() -> Result<()>,
-) -> Result<Vec<Row>> {
+) -> Result<Vec<Row<Window>>> {
     let name = which.name();
     eprintln!("bench mixed: {name}, {} releases", args.releases);
     let (releases, period) = (args.releases.to_string(), args.period.to_string());
@@ -293,32 +243,12 @@ fn window(
         beside()?;
         Monotonic.sleep_until(Monotonic.now_ns() + LOOK_NS);
     };
-    Ok(vec![row(which, &line)?, native.end(which)])
-}
-
-fn row(window: Window, line: &str) -> Result<Row> {
-    let mut words = line.split_whitespace();
-    let mut number = |name: &str| {
-        words.find(|it| *it == name);
-        let word = words.next().and_then(|it| it.parse().ok());
-        word.with_context(|| format!("no {name} in {line:?}"))
-    };
-    Ok(Row {
-        window,
-        thread: Whose::Application,
-        releases: number("releases")?,
-        priority: number("priority")?,
-        missed: number("missed")?,
-        p50_ns: number("p50")?,
-        p999_ns: number("p999")?,
-        max_ns: number("max")?,
-    })
+    Ok(vec![Row::of_application(which, &line)?, native.end(which)])
 }
 
 /// A thread of this process, released as the application's.
 struct Native {
     thread: Thread<Vec<u64>>,
-    priority: u64,
 }
 
 impl Native {
@@ -340,62 +270,20 @@ impl Native {
         let priority = Priority::new(PRIORITY).context("1 to 99")?;
         let fifo = Builder::new("native").policy(Policy::Fifo(priority));
         match fifo.spawn(body) {
-            Ok(thread) => Ok(Self {
-                thread,
-                priority: PRIORITY.into(),
-            }),
+            Ok(thread) => Ok(Self { thread }),
             Err(error) => bail!("no native thread of FIFO {PRIORITY}: {error}"),
         }
     }
 
-    fn end(self, window: Window) -> Row {
-        let mut late_ns = self.thread.join();
-        late_ns.sort_unstable();
-        let least = late_ns.first().copied().unwrap_or(0);
-        let last = late_ns.len().saturating_sub(1);
-        let at = |index: usize| late_ns.get(index).map_or(0, |it| it - least);
-        Row {
-            window,
-            thread: Whose::Native,
-            releases: late_ns.len() as u64,
-            priority: self.priority,
-            missed: 0,
-            p50_ns: at(last / 2),
-            p999_ns: at(last * 999 / 1000),
-            max_ns: at(last),
-        }
+    fn end(self, window: Window) -> Row<Window> {
+        let late_ns = self.thread.join();
+        let earliest_ns = late_ns.iter().copied().min().unwrap_or(0);
+        Row::of_native(window, late_ns, earliest_ns, PRIORITY)
     }
 }
 
 fn text(outcome: &Outcome, is_virtual: bool) -> String {
-    let unit = if is_virtual {
-        "max virtual µs"
-    } else {
-        "max µs"
-    };
-    let mut table = Table::new([
-        "window", "thread", "releases", "FIFO", "missed", "p50", "p99.9", unit,
-    ]);
-    let us = |ns: u64| match is_virtual {
-        true => format!("{:.1}", ns as f64 / 1e3),
-        false => format!("{:.0}", ns as f64 / 1e3),
-    };
-    for it in &outcome.rows {
-        table.row([
-            it.window.name().to_owned(),
-            it.thread.name().to_owned(),
-            it.releases.to_string(),
-            it.priority.to_string(),
-            it.missed.to_string(),
-            us(it.p50_ns),
-            us(it.p999_ns),
-            us(it.max_ns),
-        ]);
-    }
-    let mut text = match is_virtual {
-        true => format!("seed {}\n{table}", outcome.seed),
-        false => table.to_string(),
-    };
+    let mut text = control::text(&outcome.rows, is_virtual.then_some(outcome.seed));
     let _ = writeln!(
         text,
         "the hog failed {} times, {} of its processes are left; {} messages, {} broadcasts and {} \
@@ -428,9 +316,10 @@ fn left() -> Result<usize> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::bench::control::Whose;
 
-    fn outcome(alone_us: u64, own_us: u64, native_us: u64) -> Outcome {
-        let row = |window, thread, us: u64| Row {
+    fn outcome() -> Outcome {
+        let row = |window, thread| Row {
             window,
             thread,
             releases: 1,
@@ -438,16 +327,13 @@ mod tests {
             missed: 0,
             p50_ns: 0,
             p999_ns: 0,
-            max_ns: us * 1000,
+            max_ns: 1000,
         };
+        let rows = [Window::Alone, Window::Mixed];
+        let rows = rows.map(|it| [row(it, Whose::Application), row(it, Whose::Native)]);
         Outcome {
             seed: 0,
-            rows: vec![
-                row(Window::Alone, Whose::Application, alone_us),
-                row(Window::Alone, Whose::Native, 1),
-                row(Window::Mixed, Whose::Application, own_us),
-                row(Window::Mixed, Whose::Native, native_us),
-            ],
+            rows: rows.concat(),
             missing: Vec::new(),
             hog_failed: 2,
             answered: 100,
@@ -459,25 +345,18 @@ mod tests {
     }
 
     #[test]
-    fn a_control_task_is_as_late_as_a_native_thread_or_as_it_is_alone() {
-        assert!(faults_in_lab(&outcome(10, 120, 100)).is_empty());
-        assert!(faults_in_lab(&outcome(10, 30, 1)).is_empty());
-        assert_eq!(faults_in_lab(&outcome(10, 31, 25)).len(), 1);
-    }
-
-    #[test]
     fn what_did_not_happen_is_a_fault() {
-        assert!(faults(&outcome(1, 1, 1)).is_empty());
+        assert!(faults(&outcome()).is_empty());
         let idle = Outcome {
             hog_failed: 1,
             answered: 0,
             told: 0,
             rang: 0,
             hog_left: 1,
-            ..outcome(1, 1, 1)
+            ..outcome()
         };
         assert_eq!(faults(&idle).len(), 5);
-        let mut ordinary = outcome(1, 1, 1);
+        let mut ordinary = outcome();
         ordinary.rows[0].priority = 0;
         assert_eq!(faults(&ordinary).len(), 1);
     }
