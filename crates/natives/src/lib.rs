@@ -11,6 +11,7 @@ mod alarms;
 mod apk_assets;
 mod asynchronous_close;
 mod audio_limits;
+mod audio_track;
 mod binder;
 mod camera;
 mod debug;

@@ -134,6 +134,24 @@ impl Env {
         Some(bytes)
     }
 
+    /// Bytes of an array from `offset`; an exception is pending if they are not there.
+    pub(crate) fn copy_bytes(self, array: jbyteArray, offset: jint, into: &mut [u8]) {
+        let (count, first) = (into.len() as jsize, into.as_mut_ptr().cast());
+        jni!(self, GetByteArrayRegion, array, offset, count, first);
+    }
+
+    /// The same of an array of shorts.
+    pub(crate) fn copy_shorts(self, array: jni_sys::jshortArray, offset: jint, into: &mut [i16]) {
+        let (count, first) = (into.len() as jsize, into.as_mut_ptr());
+        jni!(self, GetShortArrayRegion, array, offset, count, first);
+    }
+
+    /// The same of an array of floats.
+    pub(crate) fn copy_floats(self, array: jni_sys::jfloatArray, offset: jint, into: &mut [f32]) {
+        let (count, first) = (into.len() as jsize, into.as_mut_ptr());
+        jni!(self, GetFloatArrayRegion, array, offset, count, first);
+    }
+
     /// A new array, or null with OutOfMemoryError pending.
     pub(crate) fn byte_array(self, bytes: &[u8]) -> jbyteArray {
         let array = jni!(self, NewByteArray, bytes.len() as jsize);

@@ -245,6 +245,11 @@ impl Backend {
         Ok(Self { kind, burst })
     }
 
+    /// Frames of a burst as its name says; a card may grant more.
+    pub fn burst(&self) -> u32 {
+        self.burst
+    }
+
     /// Opens it.
     ///
     /// # Errors

@@ -16,6 +16,9 @@ import android.location.LastLocationRequest;
 import android.location.Location;
 import android.location.LocationManager;
 import android.location.LocationRequest;
+import android.media.AudioAttributes;
+import android.media.IAudioService;
+import android.media.PlayerBase;
 import android.os.Bundle;
 import android.os.IPowerManager;
 import android.os.IVibratorManagerService;
@@ -23,6 +26,7 @@ import android.view.accessibility.IAccessibilityManager;
 import android.view.accessibility.IAccessibilityManagerClient;
 import com.android.internal.R;
 import java.util.List;
+import java.util.concurrent.atomic.AtomicInteger;
 
 /**
  * What Android answers on a device that has a part not built in: no vibrator, no receiver of
@@ -36,6 +40,7 @@ final class Devices {
     private Devices() {}
 
     static void register() {
+        ServiceRegistry.add(Context.AUDIO_SERVICE, LocalInterface.binder(IAudioService.class, new Sounds()));
         ServiceRegistry.add(Context.UI_MODE_SERVICE, LocalInterface.binder(IUiModeManager.class, new UiMode()));
         ServiceRegistry.add(Context.LOCATION_SERVICE, LocalInterface.binder(ILocationManager.class, new Places()));
         ServiceRegistry.add(Context.VIBRATOR_MANAGER_SERVICE,
@@ -44,6 +49,23 @@ final class Devices {
         ServiceRegistry.add(Context.POWER_SERVICE, LocalInterface.binder(IPowerManager.class, new Power()));
         ServiceRegistry.add(Context.ACCESSIBILITY_SERVICE,
                 LocalInterface.binder(IAccessibilityManager.class, new Accessibility()));
+    }
+
+    /** IAudioService: numbers for who plays. Nobody lists players here, so none are kept. */
+    private static final class Sounds {
+        private final AtomicInteger players = new AtomicInteger();
+
+        public int trackPlayer(PlayerBase.PlayerIdCard card) {
+            return players.incrementAndGet();
+        }
+
+        public void playerAttributes(int player, AudioAttributes attributes) {}
+
+        public void playerSessionId(int player, int session) {}
+
+        public void playerEvent(int player, int event, int value) {}
+
+        public void releasePlayer(int player) {}
     }
 
     /** IUiModeManager: neither in a car nor in a dock, by day, with the plain contrast. */

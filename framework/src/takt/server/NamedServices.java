@@ -12,7 +12,6 @@ final class NamedServices {
     private static final Map<String, String> INTERFACES = Map.ofEntries(
             Map.entry("account", "android.accounts.IAccountManager"),
             Map.entry("appwidget", "com.android.internal.appwidget.IAppWidgetService"),
-            Map.entry("audio", "android.media.IAudioService"),
             Map.entry("device_policy", "android.app.admin.IDevicePolicyManager"),
             Map.entry("deviceidle", "android.os.IDeviceIdleController"),
             Map.entry("game", "android.app.IGameManagerService"),
