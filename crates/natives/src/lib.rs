@@ -10,8 +10,7 @@
 mod alarms;
 mod apk_assets;
 mod asynchronous_close;
-mod audio_limits;
-mod audio_track;
+mod audio;
 mod binder;
 mod camera;
 mod debug;

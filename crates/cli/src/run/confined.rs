@@ -59,7 +59,7 @@ pub(super) struct Needs<'a> {
     pub(super) reads: Vec<PathBuf>,
     /// Folders that it writes.
     pub(super) writes: Vec<PathBuf>,
-    /// Folders of devices that it uses.
+    /// Devices that it uses, and folders of them.
     pub(super) devices: Vec<PathBuf>,
     /// Files that options name, which it writes at its end or before.
     pub(super) outputs: Vec<PathBuf>,

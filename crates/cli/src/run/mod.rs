@@ -9,6 +9,7 @@ mod folder;
 mod of_system;
 mod script;
 mod sealed;
+pub(crate) mod sound;
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -406,6 +407,9 @@ fn needs<'a>(
                 .filter(is_there),
         );
     }
+    let mut permissions = manifest.uses_permissions.iter();
+    let may_record = permissions.any(|it| it == sound::RECORD_AUDIO);
+    devices.extend(sound::devices(may_record));
     let mut outputs: Vec<PathBuf> = args.script.outputs().map(Path::to_owned).collect();
     outputs.extend(args.report.clone().flatten());
     let listens = args.binder_listen.as_deref();

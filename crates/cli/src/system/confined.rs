@@ -28,6 +28,7 @@ use crate::framework::Framework;
 use crate::java;
 use crate::jdk::Jdk;
 use crate::run::confined::{INTERNET, OPEN_FILES_MAX, Sandbox, tell_missing};
+use crate::run::sound;
 
 /// Processes and threads of a package: several times what a large one has, and a thirtieth of what
 /// a small machine has.
@@ -37,13 +38,15 @@ const DEPTH_MAX: usize = 128;
 /// Until it has started, an application is as one in front: the server says more when it is there.
 const STARTING: Importance = Importance::Foreground;
 /// The rest of the server's environment is its user's.
-const ENVIRONMENT: [&str; 6] = [
+const ENVIRONMENT: [&str; 8] = [
     "PATH",
     "LANG",
     "LC_ALL",
     "TZ",
     "JAVA_HOME",
     "RUST_BACKTRACE",
+    sound::VARIABLES[0],
+    sound::VARIABLES[1],
 ];
 /// Where every program may make files.
 pub(super) const SCRATCH: &str = "/tmp";
@@ -187,6 +190,11 @@ impl Bounds {
             files.push(Grant::new(&app.code, Access::Read));
             files.push(Grant::new(&app.libraries, Access::Run));
             files.push(Grant::new(&app.data, Access::Write));
+            let may_record = app.settings.granted.contains(sound::RECORD_AUDIO);
+            for device in sound::devices(may_record) {
+                files.push(Grant::new(&device, Access::Read));
+                files.push(Grant::new(device, Access::Device));
+            }
         }
         let permissions = app.map(|it| it.manifest.uses_permissions.as_slice());
         let has_internet = permissions.is_some_and(|all| all.iter().any(|it| it == INTERNET));

@@ -152,6 +152,33 @@ impl Env {
         jni!(self, GetFloatArrayRegion, array, offset, count, first);
     }
 
+    /// Writes shorts into an array from `offset` on; an exception is pending if it does not reach
+    /// so far.
+    pub(crate) fn write_shorts(self, array: jni_sys::jshortArray, offset: jint, shorts: &[i16]) {
+        let count = shorts.len() as jsize;
+        jni!(
+            self,
+            SetShortArrayRegion,
+            array,
+            offset,
+            count,
+            shorts.as_ptr()
+        );
+    }
+
+    /// The same for an array of floats.
+    pub(crate) fn write_floats(self, array: jni_sys::jfloatArray, offset: jint, floats: &[f32]) {
+        let count = floats.len() as jsize;
+        jni!(
+            self,
+            SetFloatArrayRegion,
+            array,
+            offset,
+            count,
+            floats.as_ptr()
+        );
+    }
+
     /// A new array, or null with OutOfMemoryError pending.
     pub(crate) fn byte_array(self, bytes: &[u8]) -> jbyteArray {
         let array = jni!(self, NewByteArray, bytes.len() as jsize);
@@ -332,6 +359,46 @@ impl Env {
         let size = jni!(self, GetDirectBufferCapacity, buffer);
         let size = usize::try_from(size).ok()?;
         (!start.is_null()).then_some((start.cast(), size))
+    }
+
+    /// Bytes of a direct buffer from `offset`, as far as it reaches; none of another object.
+    pub(crate) fn copy_direct(self, buffer: jobject, offset: usize, into: &mut [u8]) {
+        let Some((start, size)) = self.direct_buffer(buffer) else {
+            return;
+        };
+        let count = into.len().min(size.saturating_sub(offset));
+        if count > 0 {
+            // SAFETY:
+            // 1. The buffer's memory lives as long as the buffer, which the caller's reference
+            //    keeps; `offset + count` is at most its size.
+            // 2. `into` is a slice of at least `count` bytes, and no buffer's memory: it is ours.
+            // 3. Others may write to the buffer meanwhile: bytes are copied, and nothing is
+            //    concluded from them.
+            unsafe {
+                start
+                    .add(offset)
+                    .copy_to_nonoverlapping(into.as_mut_ptr(), count);
+            }
+        }
+    }
+
+    /// Writes bytes into a direct buffer from `offset` on, as far as it reaches; nothing happens to
+    /// another object.
+    pub(crate) fn write_direct(self, buffer: jobject, offset: usize, bytes: &[u8]) {
+        let Some((start, size)) = self.direct_buffer(buffer) else {
+            return;
+        };
+        let count = bytes.len().min(size.saturating_sub(offset));
+        if count > 0 {
+            // SAFETY:
+            // 1. to 3. As in `copy_direct`, the other way round: who gives a buffer to be filled
+            //    gives it to be written to.
+            unsafe {
+                start
+                    .add(offset)
+                    .copy_from_nonoverlapping(bytes.as_ptr(), count);
+            }
+        }
     }
 
     /// Calls an object's method that answers an int; an exception may be pending afterwards.

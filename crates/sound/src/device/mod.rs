@@ -245,9 +245,26 @@ impl Backend {
         Ok(Self { kind, burst })
     }
 
-    /// Frames of a burst as its name says; a card may grant more.
-    pub fn burst(&self) -> u32 {
-        self.burst
+    /// What [`Self::open`] would grant. A card is opened and given back for it; no file is made.
+    ///
+    /// # Errors
+    ///
+    /// As of [`Self::open`].
+    pub fn probe(&self, wanted: &Wanted) -> Result<Granted, DeviceError> {
+        let of = match &self.kind {
+            Kind::Mixed(of) => of,
+            _ => self,
+        };
+        match (&of.kind, wanted.direction) {
+            (Kind::File { .. }, Direction::Output) => {
+                let null = Self {
+                    kind: Kind::Null,
+                    burst: self.burst,
+                };
+                null.probe(wanted)
+            }
+            _ => Ok(self.open(wanted)?.granted()),
+        }
     }
 
     /// Opens it.
@@ -357,6 +374,13 @@ mod tests {
         assert_eq!((granted.rate, granted.channels), (44_100, 1));
         assert_eq!((granted.burst, granted.capacity), (64, 1_024));
         assert_eq!(granted.frame_bytes(), 3);
+        assert_eq!(null.probe(&wanted), Ok(granted));
+        let file = Backend::parse("mix:file:/nowhere/to/be/found.wav").unwrap();
+        assert_eq!(
+            file.probe(&wanted).map(|it| it.burst),
+            Ok(64),
+            "it is not made"
+        );
         wanted.rate = Some(1);
         assert!(matches!(
             null.open(&wanted),

@@ -221,6 +221,11 @@ impl Stream {
         self.core.chunk
     }
 
+    /// Looks at a device that no callback drives, unless somebody does: counts are of now then.
+    pub fn look(&self) {
+        self.core.look();
+    }
+
     /// The state, without a wait.
     pub fn state(&self) -> State {
         self.core.state()

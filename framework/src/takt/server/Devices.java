@@ -17,6 +17,8 @@ import android.location.Location;
 import android.location.LocationManager;
 import android.location.LocationRequest;
 import android.media.AudioAttributes;
+import android.media.AudioManager;
+import android.media.AudioSystem;
 import android.media.IAudioService;
 import android.media.PlayerBase;
 import android.os.Bundle;
@@ -51,7 +53,10 @@ final class Devices {
                 LocalInterface.binder(IAccessibilityManager.class, new Accessibility()));
     }
 
-    /** IAudioService: numbers for who plays. Nobody lists players here, so none are kept. */
+    /**
+     * IAudioService: numbers for who plays. Nobody lists players here, so none are kept. Music is
+     * active while a track of this process plays it.
+     */
     private static final class Sounds {
         private final AtomicInteger players = new AtomicInteger();
 
@@ -66,6 +71,10 @@ final class Devices {
         public void playerEvent(int player, int event, int value) {}
 
         public void releasePlayer(int player) {}
+
+        public boolean isMusicActive(boolean remotely) {
+            return !remotely && AudioSystem.isStreamActive(AudioManager.STREAM_MUSIC, 0);
+        }
     }
 
     /** IUiModeManager: neither in a car nor in a dock, by day, with the plain contrast. */

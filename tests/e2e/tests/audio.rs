@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Java's sound: an application's samples are those in the file, one by one, and the states that it
+//! sees are Android's. What AudioRecord gives are those of another file.
+#![forbid(unsafe_code)]
+
+use std::path::Path;
+
+use e2e::Run;
+use e2e::apps::{WAYS, Way, command, said};
+
+const COUNT: u16 = 12_000;
+
+/// What is after the head of a WAV file's data.
+fn samples(wav: &Path) -> Vec<u16> {
+    let wav = std::fs::read(wav).expect("the file is written");
+    let place = wav.windows(4).position(|it| it == b"data");
+    let data = &wav[place.expect("a WAV file has data") + 8..];
+    let pairs = data.chunks_exact(2);
+    pairs.map(|it| u16::from_le_bytes([it[0], it[1]])).collect()
+}
+
+/// The application's samples.
+fn numbered(range: std::ops::Range<u16>) -> impl Iterator<Item = u16> {
+    range.map(|it| it.wrapping_mul(7))
+}
+
+/// A WAV file of these samples, 48,000 a second.
+fn recording(samples: &[u16]) -> Vec<u8> {
+    let data: Vec<u8> = samples.iter().flat_map(|it| it.to_le_bytes()).collect();
+    let size = data.len() as u32;
+    let mut wav = Vec::new();
+    wav.extend(b"RIFF");
+    wav.extend((size + 36).to_le_bytes());
+    wav.extend(b"WAVEfmt ");
+    wav.extend([16, 0, 0, 0, 1, 0, 1, 0]);
+    wav.extend(48_000_u32.to_le_bytes());
+    wav.extend(96_000_u32.to_le_bytes());
+    wav.extend([2, 0, 16, 0]);
+    wav.extend(b"data");
+    wav.extend(size.to_le_bytes());
+    wav.extend(data);
+    wav
+}
+
+fn run(way: Way, part: &str, data: &Path, device: &str) -> Run {
+    let mut command = command(way, "playing", data);
+    command.args(["--service", ".Player", "--extra", &format!("part={part}")]);
+    Run::of(command.env("TAKT_SOUND", device))
+}
+
+/// A part of the application says `expected`, and the file holds `sent`.
+fn check(part: &str, expected: &[&str], sent: &[u16]) {
+    for way in WAYS {
+        let folder = tempfile::tempdir().expect("a temporary directory");
+        let wav = folder.path().join("played.wav");
+        let run = run(way, part, folder.path(), &format!("file:{}", wav.display()));
+        assert_eq!(said(&run.stderr, "Playing"), expected, "{way:?} {run:#?}");
+        let played = samples(&wav);
+        assert_eq!(played.len(), sent.len(), "{way:?}");
+        assert!(played == sent, "{way:?}: a sample differs");
+    }
+}
+
+#[test]
+fn what_is_written_is_what_is_played() {
+    let expected = [
+        "device 48000 48000 64",
+        "least 512",
+        "state 1 1",
+        "frames 1024 1024",
+        "standing 1024 0 false",
+        "full 0",
+        "playing 3 true",
+        "rest true",
+        "whole frames 4",
+        "outside -2",
+        "stopped 1 0",
+        "released 0 -3",
+        "IAudioService.getStreamVolume is not supported by Takt yet",
+        "done",
+    ];
+    let sent: Vec<u16> = numbered(0..COUNT).chain([0x0201, 0x0403]).collect();
+    check("stream", &expected, &sent);
+}
+
+#[test]
+fn buffers_on_both_sides_of_the_heap_and_a_volume() {
+    let expected = [
+        "heap 24000 0",
+        "direct 24000 0",
+        "read-only 4",
+        "volume 0 2",
+        "AudioTrack.setPlaybackRate to another than its own is not supported by Takt yet",
+        "rate 0 loop -3",
+        "done",
+    ];
+    let both = numbered(0..COUNT).chain(numbered(0..COUNT));
+    let half = [500, -500_i16 as u16];
+    let sent: Vec<u16> = both.chain(numbered(0..2)).chain(half).collect();
+    check("buffers", &expected, &sent);
+}
+
+#[test]
+fn a_static_buffer_is_played_with_its_loop() {
+    let expected = [
+        "state 2 640",
+        "write 640 1",
+        "loops 0 -2 -2",
+        "looped 1152",
+        "playing -3 -3",
+        "again 0 0 0",
+        "half 320",
+        "done",
+    ];
+    let looped = numbered(0..320).chain(numbered(64..320));
+    let sent: Vec<u16> = looped
+        .chain(numbered(64..640))
+        .chain(numbered(320..640))
+        .collect();
+    check("static", &expected, &sent);
+}
+
+#[test]
+fn a_marker_is_told_once_and_periods_until_the_end() {
+    let expected = [
+        "set 0 0 2000 3000",
+        "before false",
+        "marker true 1",
+        "stamp true true true true",
+        "heard true true",
+        "done",
+    ];
+    let sent: Vec<u16> = numbered(0..COUNT).collect();
+    check("marks", &expected, &sent);
+}
+
+/// No card: the track's own state says so, and why is said once.
+#[test]
+fn a_missing_card_gives_a_track_without_a_state() {
+    for way in WAYS {
+        let folder = tempfile::tempdir().expect("a temporary directory");
+        let run = run(way, "stream", folder.path(), "alsa:hw:NoSuchCard,0");
+        let expected = [
+            "device -1 null null",
+            "least -1",
+            "state 0 1",
+            "write -3",
+            "done",
+        ];
+        assert_eq!(said(&run.stderr, "Playing"), expected, "{way:?} {run:#?}");
+        assert!(
+            run.stderr.contains("TAKT_SOUND names the device"),
+            "{run:#?}"
+        );
+    }
+}
+
+#[test]
+fn what_is_recorded_is_what_is_in_the_file() {
+    for way in WAYS {
+        let folder = tempfile::tempdir().expect("a temporary directory");
+        let wav = folder.path().join("heard.wav");
+        let samples: Vec<u16> = numbered(0..COUNT).collect();
+        std::fs::write(&wav, recording(&samples)).expect("it is written");
+        let mut command = command(way, "playing", folder.path());
+        command.args(["--service", ".Player", "--extra", "part=record"]);
+        command.env("TAKT_SOUND_INPUT", format!("file:{}", wav.display()));
+        let run = Run::of(command.env("TAKT_SOUND", "null"));
+        let expected = [
+            "least 256",
+            "state 1 1",
+            "standing 0",
+            "recording 3 5000",
+            "bytes 10000",
+            "direct 2000",
+            "same true",
+            "rest 1000 -6",
+            "released 0",
+            "done",
+        ];
+        assert_eq!(said(&run.stderr, "Playing"), expected, "{way:?} {run:#?}");
+    }
+}
