@@ -7,6 +7,8 @@ use std::path::Path;
 
 use e2e::Run;
 use e2e::apps::{WAYS, Way, command, said};
+use rt::policy::{Policy, Reservation, Tid};
+use rt::thread::Builder;
 
 const COUNT: u16 = 12_000;
 
@@ -179,5 +181,41 @@ fn what_is_recorded_is_what_is_in_the_file() {
             "done",
         ];
         assert_eq!(said(&run.stderr, "Playing"), expected, "{way:?} {run:#?}");
+    }
+}
+
+/// Whether this machine reserves time for our threads.
+fn is_reserving() -> bool {
+    let reservation = Policy::Deadline(Reservation {
+        runtime_ns: 1_000_000,
+        deadline_ns: 10_000_000,
+        period_ns: 10_000_000,
+    });
+    let thread = Builder::new("asks").spawn(move || reservation.apply(Tid::current()).is_ok());
+    thread.expect("a thread").join()
+}
+
+#[test]
+fn a_hint_session_reserves_what_its_thread_uses() {
+    let is_reserving = is_reserving();
+    for way in WAYS {
+        let folder = tempfile::tempdir().expect("a temporary directory");
+        let run = run(way, "hints", folder.path(), "null");
+        let foreign = "thread 1 does not belong to the application";
+        let expected: &[&str] = match is_reserving {
+            true => &[
+                "rate 100000",
+                foreign,
+                "session 6 true",
+                "learned true true",
+                "updated 6",
+                "closed true",
+                "done",
+            ],
+            false => &["rate 100000", foreign, "no session true", "done"],
+        };
+        assert_eq!(said(&run.stderr, "Playing"), expected, "{way:?} {run:#?}");
+        let told = run.stderr.contains("PerformanceHint: no session");
+        assert_eq!(told, !is_reserving, "{run:#?}");
     }
 }

@@ -454,6 +454,15 @@ impl Env {
         ints
     }
 
+    /// A new array of these; null, and an exception is pending, without memory for it.
+    pub(crate) fn int_array(self, ints: &[jint]) -> jintArray {
+        let array = jni!(self, NewIntArray, ints.len() as jsize);
+        if !array.is_null() {
+            self.write_ints(array, ints);
+        }
+        array
+    }
+
     /// Writes an array's first ints; an exception is pending if it is shorter.
     pub(crate) fn write_ints(self, array: jintArray, ints: &[jint]) {
         let count = ints.len() as jsize;
