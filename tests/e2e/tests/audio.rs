@@ -3,6 +3,7 @@
 //! sees are Android's. What AudioRecord gives are those of another file.
 #![forbid(unsafe_code)]
 
+use std::f64::consts::TAU;
 use std::path::Path;
 
 use e2e::Run;
@@ -218,4 +219,59 @@ fn a_hint_session_reserves_what_its_thread_uses() {
         let told = run.stderr.contains("PerformanceHint: no session");
         assert_eq!(told, !is_reserving, "{run:#?}");
     }
+}
+
+const RATE: f64 = 48_000.0;
+
+/// The amplitude of one frequency in these samples: Goertzel's filter.
+fn amplitude(samples: &[u16], hertz: f64) -> f64 {
+    let twice = 2.0 * (TAU * hertz / RATE).cos();
+    let (mut last, mut before) = (0.0, 0.0);
+    for sample in samples {
+        let next = f64::from(sample.cast_signed()) + twice * last - before;
+        (before, last) = (last, next);
+    }
+    let power = last * last + before * before - twice * last * before;
+    2.0 * power.sqrt() / samples.len() as f64
+}
+
+/// examples/synth: each chord has its frequencies, as loud as one key is, and its frames.
+#[test]
+fn the_synth_plays_the_notes_that_are_asked_for() {
+    let folder = tempfile::tempdir().expect("a temporary directory");
+    let wav = folder.path().join("tune.wav");
+    let mut command = command(Way::Takt, "synth", folder.path());
+    command.args(["--service", ".Tune", "--extra", "millis=500"]);
+    command.args(["--extra", "notes=a4 c5+e5 -"]);
+    let device = format!("file-fast:{}", wav.display());
+    let run = Run::of(command.env("TAKT_SOUND", device));
+    let expected = ["played 72000 frames, underruns 0"];
+    assert_eq!(said(&run.stderr, "Synth"), expected, "{run:#?}");
+    let played = samples(&wav);
+    assert_eq!(played.len(), 72_000);
+    let (a, c_sharp, c, e) = (440.0, 554.37, 523.25, 659.26);
+    let sounding = [(0, [a, a], [c, e]), (24_000, [c, e], [a, c_sharp])];
+    for (start, there, absent) in sounding {
+        let middle = &played[start + 2_400..start + 21_600];
+        for hertz in there {
+            let loud = amplitude(middle, hertz);
+            assert!((3_900.0..4_300.0).contains(&loud), "{hertz}: {loud}");
+        }
+        for hertz in absent {
+            let loud = amplitude(middle, hertz);
+            assert!(loud < 100.0, "{hertz}: {loud}");
+        }
+    }
+    let faded = &played[48_000 + 480..];
+    assert!(faded.iter().all(|it| *it == 0), "a rest is silent");
+}
+
+#[test]
+fn the_synth_says_what_is_no_note() {
+    let folder = tempfile::tempdir().expect("a temporary directory");
+    let mut command = command(Way::Takt, "synth", folder.path());
+    command.args(["--service", ".Tune", "--extra", "notes=c4 h9"]);
+    let run = Run::of(command.env("TAKT_SOUND", "null"));
+    let expected = ["plays nothing: no note: 'h9'; such as c4, f#3 or b6 are"];
+    assert_eq!(said(&run.stderr, "Synth"), expected, "{run:#?}");
 }
