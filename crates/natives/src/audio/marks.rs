@@ -58,6 +58,11 @@ impl Positions {
         (is_at_marker, periods.min(PERIODS_MAX))
     }
 
+    fn begin(&mut self, head: u64) {
+        self.next = head + u64::from(self.period);
+        self.is_marked = u64::from(self.marker) <= head;
+    }
+
     /// Frames from `head` to the next mark.
     fn distance(&self, head: u64) -> Option<u64> {
         let marker = (self.marker != 0 && !self.is_marked).then_some(u64::from(self.marker));
@@ -99,10 +104,10 @@ impl Marks {
         self.positions.lock().period
     }
 
-    /// The head began to move, or jumped.
+    /// The head began to move. After a stop it did from zero, so the marker comes again.
     pub(super) fn moved(&self, head: u64) {
         let mut positions = self.positions.lock();
-        positions.next = head + u64::from(positions.period);
+        positions.begin(head);
         self.changed.notify_all(&positions);
     }
 
@@ -213,5 +218,10 @@ mod tests {
         assert_eq!(positions.distance(255), Some(1));
         assert_eq!(positions.take(1 << 40), (false, PERIODS_MAX));
         assert_eq!(positions.take(1 << 40), (false, 0), "passed over");
+        positions.begin(0);
+        assert_eq!(positions.take(99), (false, 1), "from zero");
+        assert_eq!(positions.take(100), (true, 0), "again");
+        positions.begin(100);
+        assert_eq!(positions.take(101), (false, 0), "it went on");
     }
 }

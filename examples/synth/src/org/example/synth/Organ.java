@@ -21,6 +21,8 @@ final class Organ {
 
     /** A bit for each key that is held. */
     private final AtomicLong held = new AtomicLong();
+    /** Those that were struck since the last fill: each sounds, however short it is held. */
+    private final AtomicLong struck = new AtomicLong();
     private final double[] phases = new double[KEYS];
     private final double[] levels = new double[KEYS];
     private final double[] steps = new double[KEYS];
@@ -38,6 +40,7 @@ final class Organ {
     }
 
     void press(int key) {
+        struck.accumulateAndGet(1L << key, (all, one) -> all | one);
         held.accumulateAndGet(1L << key, (all, one) -> all | one);
     }
 
@@ -47,7 +50,7 @@ final class Organ {
 
     /** The next samples. */
     void fill(short[] out, int count) {
-        long keys = held.get();
+        long keys = held.get() | struck.getAndSet(0);
         for (int i = 0; i < count; i++) {
             double sum = 0;
             for (int key = 0; key < KEYS; key++) {

@@ -8,8 +8,6 @@ import android.graphics.Paint;
 import android.graphics.Rect;
 import android.graphics.SurfaceTexture;
 import android.os.Bundle;
-import android.os.PerformanceHintManager;
-import android.os.Process;
 import android.util.Log;
 import android.view.KeyEvent;
 import android.view.MotionEvent;
@@ -193,9 +191,6 @@ public final class Shown extends Activity {
         } catch (UnsupportedOperationException e) {
             Log.i(TAG, e.getMessage());
         }
-        PerformanceHintManager hints = getSystemService(PerformanceHintManager.class);
-        Log.i(TAG, "hints " + hints.getPreferredUpdateRateNanos() + " "
-                + hints.createHintSession(new int[] {Process.myTid()}, 1_000_000));
     }
 
     /** Draws once for each size, in a thread of its own. */
