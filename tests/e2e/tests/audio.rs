@@ -52,8 +52,8 @@ fn run(way: Way, part: &str, data: &Path, device: &str) -> Run {
 }
 
 /// A part of the application says `expected`, and the file holds `sent`.
-fn check(part: &str, expected: &[&str], sent: &[u16]) {
-    for way in WAYS {
+fn check(ways: &[Way], part: &str, expected: &[&str], sent: &[u16]) {
+    for &way in ways {
         let folder = tempfile::tempdir().expect("a temporary directory");
         let wav = folder.path().join("played.wav");
         let run = run(way, part, folder.path(), &format!("file:{}", wav.display()));
@@ -83,7 +83,7 @@ fn what_is_written_is_what_is_played() {
         "done",
     ];
     let sent: Vec<u16> = numbered(0..COUNT).chain([0x0201, 0x0403]).collect();
-    check("stream", &expected, &sent);
+    check(&WAYS, "stream", &expected, &sent);
 }
 
 #[test]
@@ -100,7 +100,7 @@ fn buffers_on_both_sides_of_the_heap_and_a_volume() {
     let both = numbered(0..COUNT).chain(numbered(0..COUNT));
     let half = [500, -500_i16 as u16];
     let sent: Vec<u16> = both.chain(numbered(0..2)).chain(half).collect();
-    check("buffers", &expected, &sent);
+    check(&[Way::Takt], "buffers", &expected, &sent);
 }
 
 #[test]
@@ -120,7 +120,7 @@ fn a_static_buffer_is_played_with_its_loop() {
         .chain(numbered(64..640))
         .chain(numbered(320..640))
         .collect();
-    check("static", &expected, &sent);
+    check(&WAYS, "static", &expected, &sent);
 }
 
 #[test]
@@ -134,28 +134,26 @@ fn a_marker_is_told_once_and_periods_until_the_end() {
         "done",
     ];
     let sent: Vec<u16> = numbered(0..COUNT).collect();
-    check("marks", &expected, &sent);
+    check(&[Way::Takt], "marks", &expected, &sent);
 }
 
 /// No card: the track's own state says so, and why is said once.
 #[test]
 fn a_missing_card_gives_a_track_without_a_state() {
-    for way in WAYS {
-        let folder = tempfile::tempdir().expect("a temporary directory");
-        let run = run(way, "stream", folder.path(), "alsa:hw:NoSuchCard,0");
-        let expected = [
-            "device -1 null null",
-            "least -1",
-            "state 0 1",
-            "write -3",
-            "done",
-        ];
-        assert_eq!(said(&run.stderr, "Playing"), expected, "{way:?} {run:#?}");
-        assert!(
-            run.stderr.contains("TAKT_SOUND names the device"),
-            "{run:#?}"
-        );
-    }
+    let folder = tempfile::tempdir().expect("a temporary directory");
+    let run = run(Way::Takt, "stream", folder.path(), "alsa:hw:NoSuchCard,0");
+    let expected = [
+        "device -1 null null",
+        "least -1",
+        "state 0 1",
+        "write -3",
+        "done",
+    ];
+    assert_eq!(said(&run.stderr, "Playing"), expected, "{run:#?}");
+    assert!(
+        run.stderr.contains("TAKT_SOUND names the device"),
+        "{run:#?}"
+    );
 }
 
 #[test]
@@ -236,6 +234,27 @@ fn amplitude(samples: &[u16], hertz: f64) -> f64 {
     }
     let power = last * last + before * before - twice * last * before;
     2.0 * power.sqrt() / samples.len() as f64
+}
+
+/// A letter strikes a key in the window, which sounds and fades.
+#[test]
+fn a_letter_strikes_a_key() {
+    let folder = tempfile::tempdir().expect("a temporary directory");
+    let wav = folder.path().join("keys.wav");
+    let mut command = command(Way::Takt, "synth", folder.path());
+    command.args(["--activity", ".Keyboard", "--wait", "200ms"]);
+    command.args(["--key", "A", "--wait", "200ms", "--screenshot"]);
+    command.arg(folder.path().join("keys.png"));
+    let device = format!("file:{}", wav.display());
+    let run = Run::of(command.env("TAKT_SOUND", device));
+    assert_eq!(run.code, 0, "{run:#?}");
+    let played = samples(&wav);
+    let first = played.iter().position(|it| *it != 0);
+    let first = first.unwrap_or_else(|| panic!("nothing sounds: {run:#?}"));
+    let last = played.iter().rposition(|it| *it != 0).unwrap_or(first);
+    // A burst at least, and its fading: 5 ms.
+    let frames = last - first;
+    assert!((64..24_000).contains(&frames), "{frames} frames {run:#?}");
 }
 
 /// examples/synth: each chord has its frequencies, as loud as one key is, and its frames.

@@ -32,16 +32,16 @@ public final class Keyboard extends Activity {
 
     @Override
     public boolean onKeyDown(int code, KeyEvent event) {
-        return turn(event, true) || super.onKeyDown(code, event);
+        return turn(code, true) || super.onKeyDown(code, event);
     }
 
     @Override
     public boolean onKeyUp(int code, KeyEvent event) {
-        return turn(event, false) || super.onKeyUp(code, event);
+        return turn(code, false) || super.onKeyUp(code, event);
     }
 
-    private boolean turn(KeyEvent event, boolean isDown) {
-        int place = LETTERS.indexOf(Character.toLowerCase((char) event.getUnicodeChar()));
+    private boolean turn(int code, boolean isDown) {
+        int place = LETTERS.indexOf('a' + code - KeyEvent.KEYCODE_A);
         if (place < 0) {
             return false;
         }
