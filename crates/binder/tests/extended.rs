@@ -208,6 +208,24 @@ fn a_call_that_comes_back_is_served_by_the_thread_that_waits() {
     house.end();
 }
 
+/// A call that had to place a page would wait for page faults of the receiver's other threads.
+#[test]
+#[ignore = "needs /dev/binder"]
+fn real_time_calls_have_their_pages_from_the_start() {
+    let process = Process::start(&Options::new("pages")).unwrap();
+    let device = process.attach(&DeviceOptions {
+        is_manager: true,
+        ..DeviceOptions::new()
+    });
+    let device = device.unwrap();
+    let maps = std::fs::read_to_string("/proc/self/smaps").unwrap();
+    let own = maps.split_once("/dev/binder").expect("it is mapped").1;
+    let resident = own.lines().find(|it| it.starts_with("Rss:")).unwrap();
+    let kib = resident.split_whitespace().nth(1).unwrap();
+    assert_eq!(kib, if is_extended() { "64" } else { "0" });
+    drop(device);
+}
+
 /// The caller becomes less urgent than the hog in the call, and more urgent again.
 #[test]
 #[ignore = "needs /dev/binder"]
