@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The processors' frequency, held by equal limits: [`Cpufreq`] holds one level at a time.
+//! The processors' frequency: [`Cpufreq`] holds one level at a time by equal limits, [`Steering`]
+//! changes it.
 //!
 //! What the limits were is written down before they change. So who was killed while it held a level
 //! leaves a note, and the next one puts the limits back. One program holds the frequency of a
 //! machine at a time.
+
+mod steering;
 
 use std::fs::{DirBuilder, File, TryLockError};
 use std::io::{self, Write as _};
@@ -12,6 +15,8 @@ use std::path::{Path, PathBuf};
 
 use crate::clock::{Clock, Monotonic};
 
+pub use steering::Steering;
+
 /// Where the kernel shows them; one folder for all processors that change together.
 const POLICIES: &str = "/sys/devices/system/cpu/cpufreq";
 /// Where the limits of before lie; gone with the next boot, which sets limits of its own.
@@ -19,7 +24,6 @@ const NOTES: &str = "/run/takt";
 /// Its holder is the one that may write limits.
 const LOCK: &str = "frequency.lock";
 const NOTE: &str = "frequency";
-const NOTE_NEW: &str = "frequency.new";
 /// Ends a note that is whole.
 const END: &str = "end";
 /// Policies of one machine: as many as it has processors at most.
@@ -58,6 +62,12 @@ pub enum FrequencyError {
         /// What is there.
         found: u64,
     },
+    /// Processors with other frequencies than the first one's.
+    #[error("{0} has other frequencies than the first policy: kinds of core are not steered")]
+    Unlike(String),
+    /// The kernel's governor for programs.
+    #[error("{0} has no governor 'userspace': `modprobe cpufreq_userspace`")]
+    NoUserspace(String),
 }
 
 fn text(path: &Path) -> String {
@@ -135,8 +145,8 @@ impl Cpufreq {
     fn begin(&mut self, percent: u8) -> Result<(), FrequencyError> {
         let names = self.names()?;
         let lock = self.lock()?;
-        // Whoever left a note held the lock, and is gone.
-        self.put_back_note()?;
+        // Whoever left notes held the lock, and is gone.
+        self.put_back_notes()?;
         let mut before = Vec::with_capacity(names.len());
         let mut wanted = Vec::with_capacity(names.len());
         for policy in names {
@@ -183,15 +193,22 @@ impl Cpufreq {
     ///
     /// [`FrequencyError`]; [`FrequencyError::Taken`] if somebody holds it now.
     pub fn put_back_left(&self) -> Result<bool, FrequencyError> {
-        if !self.notes.join(NOTE).exists() {
+        if !self.notes.join(NOTE).exists() && !self.has_left_governors() {
             return Ok(false);
         }
         let _lock = self.lock()?;
-        self.put_back_note()
+        self.put_back_notes()
+    }
+
+    /// Limits and governors; the lock is held.
+    fn put_back_notes(&self) -> Result<bool, FrequencyError> {
+        let of_limits = self.put_back_note();
+        let of_governors = self.put_back_left_governors();
+        Ok(of_limits? | of_governors?)
     }
 
     fn put_back_note(&self) -> Result<bool, FrequencyError> {
-        let Some(left) = self.note()? else {
+        let Some(left) = self.note_at(NOTE, limits)? else {
             return Ok(false);
         };
         // A policy whose processors are gone has no limits any more.
@@ -244,22 +261,39 @@ impl Cpufreq {
         let least = self.read(policy, "cpuinfo_min_freq")?;
         let most = self.read(policy, "cpuinfo_max_freq")?;
         let exact = least + most.saturating_sub(least) * u64::from(percent) / 100;
-        let listed = self
-            .policies
-            .join(policy)
-            .join("scaling_available_frequencies");
-        let listed = std::fs::read_to_string(listed).unwrap_or_default();
-        let points = listed.split_whitespace().filter_map(|it| it.parse().ok());
+        let points = self.listed(policy).into_iter();
         let is_enough = |it: &u64| (exact..=most).contains(it);
         Ok(points.filter(is_enough).min().unwrap_or(exact))
     }
 
-    fn read(&self, policy: &str, name: &str) -> Result<u64, FrequencyError> {
+    /// The operating points that the driver names, in its order.
+    fn listed(&self, policy: &str) -> Vec<u64> {
+        let listed = self.word(policy, "scaling_available_frequencies");
+        let listed = listed.unwrap_or_default();
+        let points = listed.split_whitespace().filter_map(|it| it.parse().ok());
+        points.collect()
+    }
+
+    fn word(&self, policy: &str, name: &str) -> Result<String, FrequencyError> {
         let path = self.policies.join(policy).join(name);
         let read = std::fs::read_to_string(&path);
         let read = read.map_err(|it| FrequencyError::File(text(&path), it))?;
-        let number = read.trim().parse();
-        number.map_err(|_| FrequencyError::File(text(&path), io::ErrorKind::InvalidData.into()))
+        Ok(read.trim().to_owned())
+    }
+
+    fn read(&self, policy: &str, name: &str) -> Result<u64, FrequencyError> {
+        let number = self.word(policy, name)?.parse();
+        number.map_err(|_| {
+            let path = self.policies.join(policy).join(name);
+            FrequencyError::File(text(&path), io::ErrorKind::InvalidData.into())
+        })
+    }
+
+    fn write_word(&self, policy: &str, name: &str, word: &str) -> Result<(), FrequencyError> {
+        let path = self.policies.join(policy).join(name);
+        let file = File::options().write(true).truncate(true).open(&path);
+        let written = file.and_then(|mut it| it.write_all(word.as_bytes()));
+        written.map_err(|it| FrequencyError::File(text(&path), it))
     }
 
     /// Writes both limits, so that the least is at no time above the most.
@@ -270,10 +304,7 @@ impl Cpufreq {
             false => [least, most],
         };
         for (name, khz) in order {
-            let path = self.policies.join(&limits.policy).join(name);
-            let file = File::options().write(true).truncate(true).open(&path);
-            let written = file.and_then(|mut it| it.write_all(khz.to_string().as_bytes()));
-            written.map_err(|it| FrequencyError::File(text(&path), it))?;
+            self.write_word(&limits.policy, name, &khz.to_string())?;
         }
         Ok(())
     }
@@ -310,24 +341,35 @@ impl Cpufreq {
         }
     }
 
-    /// Not made durable: a boot sets limits of its own, so only the page cache has to last.
     fn write_note(&self, before: &[Limits]) -> Result<(), FrequencyError> {
         let line = |it: &Limits| format!("{} {} {}\n", it.policy, it.least, it.most);
-        let lines: String = before.iter().map(line).collect();
-        let (new, note) = (self.notes.join(NOTE_NEW), self.notes.join(NOTE));
-        let written = std::fs::write(&new, lines + END);
+        self.write_note_at(NOTE, &before.iter().map(line).collect::<String>())
+    }
+
+    /// Not made durable: a boot sets limits of its own, so only the page cache has to last.
+    fn write_note_at(&self, name: &str, lines: &str) -> Result<(), FrequencyError> {
+        let (new, note) = (
+            self.notes.join(format!("{name}.new")),
+            self.notes.join(name),
+        );
+        let written = std::fs::write(&new, format!("{lines}{END}"));
         let written = written.and_then(|()| std::fs::rename(&new, &note));
         written.map_err(|it| FrequencyError::Note(text(&note), it))
     }
 
-    fn note(&self) -> Result<Option<Vec<Limits>>, FrequencyError> {
-        let path = self.notes.join(NOTE);
+    /// What a note's lines say, by `parse`; `None` where there is none.
+    fn note_at<T>(
+        &self,
+        name: &str,
+        parse: fn(&str) -> Option<T>,
+    ) -> Result<Option<Vec<T>>, FrequencyError> {
+        let path = self.notes.join(name);
         let read = match std::fs::read_to_string(&path) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
             read => read.map_err(|it| FrequencyError::Note(text(&path), it))?,
         };
         let parsed = read.strip_suffix(END).and_then(|lines| {
-            let parsed: Option<Vec<Limits>> = lines.lines().map(limits).collect();
+            let parsed: Option<Vec<T>> = lines.lines().map(parse).collect();
             parsed
         });
         let damaged = || FrequencyError::Note(text(&path), io::ErrorKind::InvalidData.into());
@@ -362,10 +404,10 @@ mod tests {
     const POINTS: &str = "903000 1421000 1805000 2112000 2362000 \n";
 
     /// Files in the place of the kernel's: they take whatever is written.
-    struct Fake(tempfile::TempDir);
+    pub(super) struct Fake(tempfile::TempDir);
 
     impl Fake {
-        fn new(policies: &[&str]) -> Self {
+        pub(super) fn new(policies: &[&str]) -> Self {
             let it = Self(tempfile::tempdir().unwrap());
             for policy in policies {
                 let folder = it.policies().join(policy);
@@ -383,12 +425,24 @@ mod tests {
             it
         }
 
-        fn policies(&self) -> PathBuf {
+        pub(super) fn policies(&self) -> PathBuf {
             self.0.path().join("cpufreq")
         }
 
-        fn open(&self) -> Cpufreq {
-            Cpufreq::at(&self.policies(), &self.0.path().join("run"))
+        pub(super) fn notes(&self) -> PathBuf {
+            self.0.path().join("run")
+        }
+
+        pub(super) fn open(&self) -> Cpufreq {
+            Cpufreq::at(&self.policies(), &self.notes())
+        }
+
+        pub(super) fn write(&self, policy: &str, name: &str, text: &str) {
+            std::fs::write(self.policies().join(policy).join(name), text).unwrap();
+        }
+
+        pub(super) fn text(&self, policy: &str, name: &str) -> String {
+            self.open().word(policy, name).unwrap()
         }
 
         fn limits(&self, policy: &str) -> (u64, u64) {
@@ -467,7 +521,7 @@ mod tests {
     #[test]
     fn a_half_written_note_or_one_of_somebody_else_changes_nothing() {
         let fake = Fake::new(&["policy0"]);
-        let notes = fake.0.path().join("run");
+        let notes = fake.notes();
         std::fs::create_dir_all(&notes).unwrap();
         for text in ["policy0 1 2\n", "policy0 1\nend", "../policy0 1 2\nend", ""] {
             std::fs::write(notes.join(NOTE), text).unwrap();
