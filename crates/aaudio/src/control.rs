@@ -8,7 +8,9 @@ use std::sync::atomic::{AtomicI32, AtomicPtr, Ordering};
 
 use rt::clock::{Clock as _, Monotonic};
 use rt::policy::Policy;
-use sound::{Backend, Call, Direction, Flow, Model, OnDisconnect, Playback, State, Stream, Wanted};
+use sound::{
+    Backend, Call, Direction, Flow, Governor, Model, OnDisconnect, Playback, State, Stream, Wanted,
+};
 
 use crate::builder::AAudioStreamBuilder;
 use crate::numbers::{
@@ -19,7 +21,9 @@ use crate::numbers::{
 
 /// Which device: the words of `sound::Backend`.
 const DEVICE_VARIABLE: &str = "TAKT_SOUND";
-/// Without that word: the first card, for this stream alone.
+/// `cpufreq`: what is reserved sets the processors' speed.
+const GOVERNOR_VARIABLE: &str = "TAKT_SOUND_GOVERNOR";
+/// Without a word for the device: the first card, for this stream alone.
 const DEVICE_DEFAULT: &str = "alsa:hw:0,0";
 /// What a stream of low latency asks for: above applications' threads, below the kernel's that
 /// time and interrupts come from, where those are raised.
@@ -36,6 +40,8 @@ pub struct AAudioStream {
     pub(crate) stream: Stream,
     pub(crate) asked: AAudioStreamBuilder,
     pub(crate) session_id: i32,
+    /// Why a governor that was asked for is not there.
+    pub(crate) unsteered: Option<String>,
 }
 
 impl AAudioStream {
@@ -105,8 +111,28 @@ pub extern "C" fn AAudioStreamBuilder_openStream(
     }
 }
 
+/// Who sets the processors' speed for a stream with a reservation, or why nobody does.
+fn steered(builder: &AAudioStreamBuilder) -> Result<Option<Arc<Governor>>, String> {
+    let name = std::env::var(GOVERNOR_VARIABLE).unwrap_or_default();
+    match name.as_str() {
+        "" => Ok(None),
+        "cpufreq" if builder.is_reserved && builder.data.is_some() => {
+            let governor = sound::steered::governor().map_err(|error| error.to_string());
+            governor.map(Some)
+        }
+        "cpufreq" => Err("only a callback with a reservation has a governor".to_owned()),
+        other => Err(format!(
+            "{GOVERNOR_VARIABLE} is '{other}'; cpufreq is known"
+        )),
+    }
+}
+
 fn open(builder: &AAudioStreamBuilder) -> Result<(AAudioStream, Place), Code> {
     let wanted = wanted(builder)?;
+    let (governor, unsteered) = match steered(builder) {
+        Ok(governor) => (governor, None),
+        Err(why) => (None, Some(why)),
+    };
     let name = std::env::var(DEVICE_VARIABLE).unwrap_or_else(|_| DEVICE_DEFAULT.into());
     let backend = Backend::parse(&name).map_err(|error| code_of_device(&error))?;
     let place = Place::default();
@@ -126,7 +152,7 @@ fn open(builder: &AAudioStreamBuilder) -> Result<(AAudioStream, Place), Code> {
             frames: positive(builder.callback_frames),
             policy: (builder.performance_mode == MODE_LOW_LATENCY).then_some(LOW_LATENCY),
             reserve: builder.is_reserved.then_some(Model::Ours),
-            governor: None,
+            governor,
         }
     });
     let on_disconnect = builder.error.map(|(callback, data)| {
@@ -149,6 +175,7 @@ fn open(builder: &AAudioStreamBuilder) -> Result<(AAudioStream, Place), Code> {
         stream,
         asked: builder.clone(),
         session_id,
+        unsteered,
     };
     Ok((opened, place))
 }

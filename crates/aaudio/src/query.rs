@@ -211,6 +211,10 @@ pub unsafe extern "C" fn takt_AAudioStream_getPolicy(
         said += "; ";
         said += &refusal;
     }
+    if let Some(why) = &it.unsteered {
+        said += "; the kernel's governor stays: ";
+        said += why;
+    }
     let room = usize::try_from(size).unwrap_or(0);
     if !text.is_null() && room > 0 {
         let count = said.len().min(room - 1);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Plays bursts whose work jumps between that of 5 and of 185 notes each half second, under a
-//! reservation: `jump DEVICE SECONDS WHEN`, as `jump alsa:hw:0,0,burst=64 10 never`. `WHEN` is when
-//! the work is announced: `before` the call, `late` (by a thread beside), `never`. A note is 6.34
-//! µs of processor time, so that 185 take 88 % of a burst of 64 frames at 48 kHz. Ends with 1 if
-//! the hardware ran dry.
+//! reservation: `jump DEVICE SECONDS WHEN [cpufreq]`, as `jump alsa:hw:0,0,burst=64 10 never`.
+//! `WHEN` is when the work is announced: `before` the call, `late` (by a thread beside), `never`. A
+//! note is 6.34 µs of processor time, so that 185 take 88 % of a burst of 64 frames at 48 kHz. With
+//! `cpufreq` the processors' speed follows. Ends with 1 if the hardware ran dry.
 #![allow(clippy::print_stdout, reason = "a program for a person")]
 
 use std::process::ExitCode;
@@ -12,7 +12,9 @@ use std::sync::{Arc, OnceLock, Weak};
 
 use rt::clock::{Clock as _, Monotonic, thread_time_ns};
 use rt::policy::Policy;
-use sound::{Backend, Call, Direction, Flow, Format, Model, Playback, Stream, StreamError, Wanted};
+use sound::{
+    Backend, Call, Direction, Flow, Format, Governor, Model, Playback, Stream, StreamError, Wanted,
+};
 
 const FEW: u32 = 5;
 const MANY: u32 = 185;
@@ -34,7 +36,12 @@ fn notes_of(call: u64) -> u32 {
     }
 }
 
-fn play(device: &str, seconds: u64, when: When) -> Result<u32, StreamError> {
+fn play(
+    device: &str,
+    seconds: u64,
+    when: When,
+    governor: Option<Arc<Governor>>,
+) -> Result<u32, StreamError> {
     let wanted = Wanted {
         direction: Direction::Output,
         rate: Some(48_000),
@@ -62,7 +69,7 @@ fn play(device: &str, seconds: u64, when: When) -> Result<u32, StreamError> {
         frames: None,
         policy: Some(Policy::fifo(80)),
         reserve: Some(Model::Ours),
-        governor: None,
+        governor,
     };
     let stream = Stream::open(&Backend::parse(device)?, &wanted, Some(playback), None)?;
     let stream = Arc::new(stream);
@@ -89,9 +96,13 @@ fn play(device: &str, seconds: u64, when: When) -> Result<u32, StreamError> {
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
-    let parsed = match words[..] {
+    let (words, is_steered) = match words[..] {
+        [ref words @ .., "cpufreq"] => (words, true),
+        ref words => (words, false),
+    };
+    let parsed = match words {
         [device, seconds, when] => {
-            let when = match when {
+            let when = match *when {
                 "before" => Some(When::Before),
                 "late" => Some(When::Late),
                 "never" => Some(When::Never),
@@ -102,10 +113,17 @@ fn main() -> ExitCode {
         _ => None,
     };
     let Some((device, (seconds, when))) = parsed else {
-        eprintln!("jump DEVICE SECONDS before|late|never");
+        eprintln!("jump DEVICE SECONDS before|late|never [cpufreq]");
         return ExitCode::from(2);
     };
-    match play(device, seconds, when) {
+    let governor = match is_steered.then(sound::steered::governor).transpose() {
+        Ok(governor) => governor,
+        Err(error) => {
+            eprintln!("{error}");
+            return ExitCode::from(2);
+        }
+    };
+    match play(device, seconds, when, governor) {
         Ok(0) => ExitCode::SUCCESS,
         Ok(_) => ExitCode::from(1),
         Err(error) => {

@@ -3,8 +3,9 @@
 //!
 //! A reservation says what a burst will want before it begins, so the speed is right from its
 //! first instruction on; a governor that looks back is right a few windows later. Whoever makes a
-//! governor says how a level is set. Amounts are processor time at the largest speed. One
-//! processor, one speed: kinds of core are not told apart. No call waits or takes memory.
+//! governor says how a level is set; [`steered`](crate::steered) does so by cpufreq. Amounts are
+//! processor time at the largest speed. One processor, one speed: kinds of core are not told apart.
+//! No call waits or takes memory.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};

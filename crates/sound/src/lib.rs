@@ -15,6 +15,7 @@ pub mod governor;
 pub mod predict;
 mod published;
 pub mod state;
+pub mod steered;
 pub mod stream;
 
 pub use device::{Backend, Device, DeviceError, Direction, Feature, Granted, Wanted};
