@@ -48,14 +48,16 @@ const STANDARD: Flavour = Flavour {
 pub(crate) fn build_all() -> Result<()> {
     build()?;
     vkms()?;
-    frequency()
+    frequency().map(drop)
 }
 
-/// Builds the virtual cpufreq driver for both kernels, unless it was built from the same files.
-pub(crate) fn frequency() -> Result<()> {
+/// Builds the virtual cpufreq driver for both kernels, unless it was built from the same files;
+/// says where that of PREEMPT_RT lies.
+pub(crate) fn frequency() -> Result<PathBuf> {
+    let mut module = PathBuf::new();
     for flavour in [STANDARD, RT] {
         let place = target_dir()?.join("kernel/frequency").join(flavour.name);
-        let module = place.join("takt_cpufreq.ko");
+        module = place.join("takt_cpufreq.ko");
         let debian = fetched(flavour)?;
         let (_, own) = headers(&debian, flavour)?;
         let inputs = Inputs::of(&place, &[Path::new(FREQUENCY), &own.join(".config")])?;
@@ -71,7 +73,7 @@ pub(crate) fn frequency() -> Result<()> {
         inputs.end()?;
         println!("kernel: {}", module.display());
     }
-    Ok(())
+    Ok(module)
 }
 
 /// An empty folder.

@@ -18,6 +18,7 @@ mod inputs;
 mod kernel;
 mod peers;
 mod sanitize;
+mod screen;
 mod soak;
 mod stage;
 mod test;

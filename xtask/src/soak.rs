@@ -11,6 +11,7 @@ use crate::framework;
 use crate::fuzz;
 use crate::peers;
 use crate::sanitize::{self, Length};
+use crate::screen;
 use crate::stage::{Stages, cargo, cargo_command, command, takt};
 use crate::test;
 
@@ -85,6 +86,7 @@ pub(crate) fn run(only: Option<String>) -> Result<()> {
             command(cargo.env("E2E_LONGEST_SECONDS", "14400"))
         })?;
     }
+    stages.run("console", screen::application_in_lab)?;
     stages.run("binder", binder)?;
     for target in fuzz::targets()? {
         stages.run(&format!("fuzz-{target}"), || fuzz::run(&target))?;

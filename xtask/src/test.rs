@@ -10,7 +10,7 @@ use cargo_metadata::Message;
 
 use crate::sanitize::{self, Length};
 use crate::stage::{Stages, cargo, cargo_command, command, takt, target_dir};
-use crate::{framework, kernel, peers};
+use crate::{framework, kernel, peers, screen};
 
 /// Of the random graphs, what a sanitizer plays in some ten seconds.
 const EXCERPT: Length = Length { steps: 30_000 };
@@ -40,7 +40,8 @@ pub(crate) fn run(only: Option<String>) -> Result<()> {
     stages.run("sandbox in the lab", sandbox_in_lab)?;
     stages.run("a clock that jumps", clock_in_lab)?;
     stages.run("admission in the lab", admission_in_lab)?;
-    stages.run("screen in the lab", screen_in_lab)?;
+    stages.run("speed in the lab", speed_in_lab)?;
+    stages.run("screen in the lab", screen::in_lab)?;
     stages.run("binder in the lab", driver_in_lab)?;
     stages.run("extended driver in the lab", extended_driver_in_lab)?;
     stages.run("peers in the lab", peers::in_lab)?;
@@ -175,19 +176,17 @@ fn admission_in_lab() -> Result<()> {
     )
 }
 
-/// A card without a monitor, and devices that nobody holds: crate `console`.
-fn screen_in_lab() -> Result<()> {
-    let module = kernel::vkms()?;
-    let program = test_program("console", "guest")?;
+/// The processors' speed by what is reserved, over a cpufreq driver without hardware.
+fn speed_in_lab() -> Result<()> {
+    let module = kernel::frequency()?;
     command(
         Command::new(takt()?)
             .args(["lab", "--quiet", "--deterministic", "--timeout", "600s"])
             .arg("--module")
             .arg(module)
-            .args(["--module", "uinput", "--module", "evdev"])
-            .args(["--with", "/usr/share/X11/xkb", "--"])
-            .arg(program)
-            .args(["--include-ignored", "--test-threads", "1", "--nocapture"]),
+            .args(["--module", "cpufreq_userspace", "--"])
+            .arg(test_program("sound", "steered")?)
+            .args(["--include-ignored", "--test-threads", "1"]),
     )
 }
 

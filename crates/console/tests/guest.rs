@@ -3,30 +3,21 @@
 //! that nobody holds (uinput). `cargo xtask test --only screen` runs it there; elsewhere there is
 //! no card to take.
 
-use std::fs::OpenOptions;
-use std::io::{BufRead as _, BufReader, Write as _};
+mod lab;
+
 use std::sync::Arc;
 
 use console::{Fault, Wish};
 use evdev::uinput::VirtualDevice;
-use evdev::{
-    AbsInfo, AbsoluteAxisCode, AttributeSet, EventType, InputEvent, KeyCode, PropType,
-    RelativeAxisCode, UinputAbsSetup,
-};
+use evdev::{AbsoluteAxisCode, AttributeSet, EventType, KeyCode, RelativeAxisCode};
+use lab::{PATIENCE_NS, SIZE, Seen, emit, keyboard, keys, press, sum, touch_screen};
 use rt::clock::{Clock as _, Monotonic};
 use rt::sync::{PiCondvar, PiMutex};
 use screen::back_end::{Arrow, Deed, Stage};
 use screen::{Display, Picture, Rect, Screen, Touch, WindowId, WindowKind};
 
-/// What a test waits for something that must come, in virtual time.
-const PATIENCE_NS: u64 = 20_000_000_000;
 /// Flips whose order is looked at.
 const FLIPS: u8 = 30;
-const CRC: &str = "/sys/kernel/debug/dri/0/crtc-0/crc";
-/// One of the card's modes: a guest counts each pixel's instructions.
-const SIZE: (u32, u32) = (640, 480);
-/// The least and the largest number of the touch screen's axes.
-const AXIS: (i32, i32) = (0, 999);
 
 /// One window that covers the display, and all that was done.
 struct Wall {
@@ -140,52 +131,6 @@ impl Stage for Wall {
     }
 }
 
-/// What vkms has made of all planes, as the kernel counts it. It does so, at length, only while
-/// somebody listens.
-struct Seen;
-
-impl Seen {
-    /// Waits until the display shows this picture.
-    fn await_shown(picture: &Picture, what: &str) {
-        Self::await_sum(sum(picture.bytes()), what);
-    }
-
-    fn await_sum(wanted: u32, what: &str) {
-        let mut control = OpenOptions::new()
-            .write(true)
-            .open(format!("{CRC}/control"))
-            .expect("debugfs");
-        control.write_all(b"auto").expect("a source");
-        let data = std::fs::File::open(format!("{CRC}/data")).expect("sums");
-        let mut data = BufReader::new(data);
-        let due_ns = Monotonic.now_ns() + PATIENCE_NS;
-        while Monotonic.now_ns() < due_ns {
-            let mut line = String::new();
-            data.read_line(&mut line).expect("a sum");
-            let last = line.split_whitespace().last().unwrap_or_default();
-            let number = last.trim_start_matches("0x");
-            if u32::from_str_radix(number, 16) == Ok(wanted) {
-                return;
-            }
-        }
-        panic!("{what} is not seen");
-    }
-}
-
-/// The kernel's CRC-32 of pixels of four words of sixteen bits: alpha, red, green, blue.
-fn sum(bytes: &[u8]) -> u32 {
-    let mut words = Vec::with_capacity(bytes.len() / 3 * 8);
-    for pixel in bytes.chunks_exact(3) {
-        words.extend(u16::MAX.to_le_bytes());
-        for colour in pixel {
-            words.extend((u16::from(*colour) * 257).to_le_bytes());
-        }
-    }
-    let mut hasher = crc32fast::Hasher::new_with_initial(u32::MAX);
-    hasher.update(&words);
-    !hasher.finalize()
-}
-
 /// The arrow above a picture.
 fn with_arrow(picture: &Picture, (x, y): (u32, u32)) -> Vec<u8> {
     let (width, height) = picture.size();
@@ -199,45 +144,6 @@ fn with_arrow(picture: &Picture, (x, y): (u32, u32)) -> Vec<u8> {
         }
     }
     bytes
-}
-
-fn keys(all: &[KeyCode]) -> AttributeSet<KeyCode> {
-    all.iter().copied().collect()
-}
-
-fn keyboard() -> VirtualDevice {
-    let all = [
-        KeyCode::KEY_Y,
-        KeyCode::KEY_LEFTSHIFT,
-        KeyCode::KEY_LEFTCTRL,
-        KeyCode::KEY_LEFTALT,
-        KeyCode::KEY_BACKSPACE,
-    ];
-    let builder = VirtualDevice::builder().expect("uinput").name("keys");
-    builder.with_keys(&keys(&all)).unwrap().build().unwrap()
-}
-
-fn touch_screen() -> VirtualDevice {
-    let axis =
-        |code, (least, most)| UinputAbsSetup::new(code, AbsInfo::new(0, least, most, 0, 0, 0));
-    let direct: AttributeSet<PropType> = [PropType::DIRECT].into_iter().collect();
-    VirtualDevice::builder()
-        .expect("uinput")
-        .name("touch")
-        .with_properties(&direct)
-        .unwrap()
-        .with_keys(&keys(&[KeyCode::BTN_TOUCH]))
-        .unwrap()
-        .with_absolute_axis(&axis(AbsoluteAxisCode::ABS_MT_SLOT, (0, 9)))
-        .unwrap()
-        .with_absolute_axis(&axis(AbsoluteAxisCode::ABS_MT_TRACKING_ID, (0, 65535)))
-        .unwrap()
-        .with_absolute_axis(&axis(AbsoluteAxisCode::ABS_MT_POSITION_X, AXIS))
-        .unwrap()
-        .with_absolute_axis(&axis(AbsoluteAxisCode::ABS_MT_POSITION_Y, AXIS))
-        .unwrap()
-        .build()
-        .unwrap()
 }
 
 fn mouse() -> VirtualDevice {
@@ -257,16 +163,6 @@ fn mouse() -> VirtualDevice {
         .unwrap()
         .build()
         .unwrap()
-}
-
-fn emit(device: &mut VirtualDevice, kind: EventType, events: &[(u16, i32)]) {
-    let event = |(code, value): &(u16, i32)| InputEvent::new(kind.0, *code, *value);
-    let events: Vec<InputEvent> = events.iter().map(event).collect();
-    device.emit(&events).expect("the kernel takes them");
-}
-
-fn press(device: &mut VirtualDevice, key: KeyCode, is_down: bool) {
-    emit(device, EventType::KEY, &[(key.0, is_down.into())]);
 }
 
 fn code(code: i32, meta: i32, is_down: bool) -> Deed {
@@ -294,7 +190,7 @@ fn a_screen_without_a_desktop() {
     assert_eq!(console.size(), SIZE);
     wall.cover(console.size());
     wall.paint(200);
-    Seen::await_shown(&wall.picture_now(), "a picture");
+    Seen::await_sum(sum(wall.picture_now().bytes()), "a picture");
     flips_come_in_order(&wall, &console);
     let again = console::start(wish, Arc::clone(&wall) as Arc<dyn Stage>);
     assert!(matches!(again, Err(Fault::Taken { .. })), "{again:?}");
