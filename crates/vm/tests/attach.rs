@@ -96,6 +96,8 @@ fn tools_of_the_jdk_are_answered() {
         assert!(collected.contains("executed successfully"), "{collected}");
         let figures = said(&ask(&jdk, "jcmd", &[&pid, "Takt.report"]));
         assert!(figures.contains("\n  epochs: "), "{figures}");
+        let superpages = said(&ask(&jdk, "jcmd", &[&pid, "Takt.superpages"]));
+        assert!(superpages.contains("heap in memory: "), "{superpages}");
 
         let unknown = ask(&jdk, "jcmd", &[&pid, "VM.nothing"]);
         let error = String::from_utf8_lossy(&unknown.stderr);

@@ -3,9 +3,11 @@
 //! pictures of both machines are the same to the last byte.
 
 use std::path::Path;
+use std::process::Command;
 
 use e2e::Run;
-use e2e::apps::{WAYS, Way, run, said};
+use e2e::application::Application;
+use e2e::apps::{WAYS, Way, command, run, said};
 
 /// Where things lie on a display of 800 by 480.
 const PRESS: &str = "--tap=60,118";
@@ -59,6 +61,30 @@ fn a_form_is_drawn_and_does_what_it_is_told() {
     let [before, pressed, filled] = ours;
     assert!(before != pressed, "the tap changed nothing that is seen");
     assert!(pressed != filled, "the text changed nothing that is seen");
+}
+
+/// While its window is there: a report at the end has none.
+#[test]
+fn who_attaches_hears_how_windows_lie_in_memory() {
+    let data = tempfile::tempdir().expect("a temporary directory");
+    let mut command = command(Way::Takt, "widgets", data.path());
+    command.args(["--sandbox=none", "--screen=picture", "--wait=100s"]);
+    let mut application = Application::start(&mut command);
+    let line = application.await_line("focus true");
+    // Date, time, process.
+    let pid = line.split_whitespace().nth(2).expect("a number");
+    let run = Run::of(Command::new("jcmd").args([pid, "Takt.superpages"]));
+    let granted = "KiB of it in superpages";
+    let of = |what: &str| {
+        let mut lines = run.stdout.lines().filter(|it| it.ends_with(granted));
+        let line = lines.find(|it| it.starts_with(what));
+        let line = line.unwrap_or_else(|| panic!("no {what} in {run:#?}"));
+        line.split_whitespace().nth(3)?.parse::<u64>().ok()
+    };
+    assert!(of("heap in memory: ") > Some(0), "{run:#?}");
+    // Two buffers of 800 by 480.
+    assert!(of("windows in memory: ") >= Some(2 * 1500), "{run:#?}");
+    drop(application);
 }
 
 /// A dialog, a menu, a list of choices: windows above the activity's own.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! [`Superpages`]: how much of the heap, and of windows' pixels, the kernel has put into pages of
-//! 2 MiB. Read at the end alone: who reads smaps keeps others of the process from changing what is
-//! mapped.
+//! 2 MiB. Read at the end, or for who attaches and asks: who reads smaps keeps others of the
+//! process from changing what is mapped.
 
 use std::fs::File;
 use std::io::{BufRead, BufReader};

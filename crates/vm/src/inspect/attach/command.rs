@@ -6,6 +6,7 @@ use super::Request;
 use crate::classes::object::ObjectRef;
 use crate::console;
 use crate::inspect::figures;
+use crate::inspect::superpages::Superpages;
 use crate::inspect::thread_dump;
 use crate::monitors::java_thread;
 use crate::objects::heap_binding;
@@ -58,7 +59,7 @@ struct Command {
 }
 
 /// By name.
-static COMMANDS: [Command; 8] = [
+static COMMANDS: [Command; 9] = [
     Command {
         name: "GC.heap_info",
         what: "What the heap and metadata take.",
@@ -73,6 +74,11 @@ static COMMANDS: [Command; 8] = [
         name: "Takt.report",
         what: "What `takt java --report` prints at the end: counters of heap and compiler, ledgers of real-time threads.",
         run: || Answer::done(figures::figures()),
+    },
+    Command {
+        name: "Takt.superpages",
+        what: "How much of the heap, and of windows' pixels, lies in pages of 2 MiB. Meanwhile threads that map memory wait.",
+        run: superpages,
     },
     Command {
         name: "Thread.print",
@@ -100,6 +106,13 @@ static COMMANDS: [Command; 8] = [
         run: || Answer::done(version()),
     },
 ];
+
+fn superpages() -> Answer {
+    match Superpages::of_process() {
+        Some(found) => Answer::done(found.text() + "\n"),
+        None => Answer::refused(1, "there is no /proc/self/smaps"),
+    }
+}
 
 fn diagnose(line: &str) -> Answer {
     let mut words = line.split_whitespace();
