@@ -40,7 +40,7 @@ pub(crate) fn run(only: Option<String>) -> Result<()> {
     stages.run("sandbox in the lab", sandbox_in_lab)?;
     stages.run("a clock that jumps", clock_in_lab)?;
     stages.run("admission in the lab", admission_in_lab)?;
-    stages.run("speed in the lab", speed_in_lab)?;
+    stages.run("sound in the lab", sound_in_lab)?;
     stages.run("screen in the lab", screen::in_lab)?;
     stages.run("binder in the lab", driver_in_lab)?;
     stages.run("extended driver in the lab", extended_driver_in_lab)?;
@@ -176,16 +176,17 @@ fn admission_in_lab() -> Result<()> {
     )
 }
 
-/// The processors' speed by what is reserved, over a cpufreq driver without hardware.
-fn speed_in_lab() -> Result<()> {
+/// A card that goes away, and the processors' speed over a cpufreq driver without hardware.
+fn sound_in_lab() -> Result<()> {
     let module = kernel::frequency()?;
     command(
         Command::new(takt()?)
             .args(["lab", "--quiet", "--deterministic", "--timeout", "600s"])
             .arg("--module")
             .arg(module)
-            .args(["--module", "cpufreq_userspace", "--"])
-            .arg(test_program("sound", "steered")?)
+            .args(["--module", "cpufreq_userspace", "--module", "snd-dummy"])
+            .args(["--with", "/usr/share/alsa", "--"])
+            .arg(test_program("sound", "guest")?)
             .args(["--include-ignored", "--test-threads", "1"]),
     )
 }

@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: Apache-2.0
+//! What needs a guest of the lab: the processors' speed by cpufreq, with a driver whose frequencies
+//! change nothing, and a card that goes away. `cargo xtask test --only "sound in the lab"` runs it.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
+
+use rt::clock::{Clock as _, Monotonic};
+use rt::thread::Builder;
+use sound::{
+    Backend, DeviceError, Direction, Flow, Format, Model, Playback, State, Stream, StreamError,
+    Wanted, steered,
+};
+
+const POLICY: &str = "/sys/devices/system/cpu/cpufreq/policy0";
+const LEAST: &str = "903000";
+const MOST: &str = "2362000";
+const PERIOD_NS: u64 = 1_333_333;
+
+fn read(name: &str) -> String {
+    let text = std::fs::read_to_string(format!("{POLICY}/{name}"));
+    text.expect("cpufreq").trim().to_owned()
+}
+
+fn await_speed(khz: &str) {
+    let due_ns = Monotonic.now_ns() + 5_000_000_000;
+    while read("scaling_cur_freq") != khz {
+        assert!(
+            Monotonic.now_ns() < due_ns,
+            "{}, not {khz}",
+            read("scaling_cur_freq")
+        );
+        Monotonic.sleep_until(Monotonic.now_ns() + 100_000);
+    }
+}
+
+#[test]
+#[ignore = "needs a guest with takt_cpufreq and cpufreq_userspace"]
+fn what_is_wanted_sets_the_speed_and_the_kernels_governor_comes_back() {
+    let before = read("scaling_governor");
+    assert_ne!(before, "userspace");
+    let governor = steered::governor().unwrap();
+    let other = steered::governor().unwrap();
+    assert_eq!(read("scaling_governor"), "userspace");
+    let (one, two) = (governor.claim().unwrap(), other.claim().unwrap());
+    // Of the largest speed a tenth, then three quarters by both, then again less.
+    for (first, second, khz) in [
+        (10, 0, LEAST),
+        (35, 40, "2112000"),
+        (40, 52, MOST),
+        (5, 5, LEAST),
+    ] {
+        one.want(PERIOD_NS * first / 100, PERIOD_NS);
+        two.want(PERIOD_NS * second / 100, PERIOD_NS);
+        await_speed(khz);
+    }
+    governor.rush();
+    await_speed(MOST);
+    drop((governor, one));
+    assert_eq!(read("scaling_governor"), "userspace");
+    drop((other, two));
+    assert_eq!(read("scaling_governor"), before);
+    // And again, for whoever opens the next stream.
+    drop(steered::governor().unwrap());
+    assert_eq!(read("scaling_governor"), before);
+}
+
+const DRIVER: &str = "/sys/bus/platform/drivers/snd_dummy";
+const CARD: &str = "alsa:hw:Dummy,0,burst=64";
+
+fn tell_driver(what: &str) {
+    std::fs::write(format!("{DRIVER}/{what}"), "snd_dummy.0").expect("snd-dummy");
+}
+
+fn wanted(direction: Direction) -> Wanted {
+    Wanted {
+        direction,
+        rate: Some(48_000),
+        channels: Some(2),
+        format: Some(Format::I16),
+        capacity: None,
+    }
+}
+
+fn await_that(what: &str, holds: impl Fn() -> bool) {
+    let due_ns = Monotonic.now_ns() + 5_000_000_000;
+    while !holds() {
+        assert!(Monotonic.now_ns() < due_ns, "{what}");
+        Monotonic.sleep_until(Monotonic.now_ns() + 1_000_000);
+    }
+}
+
+/// One that counts its calls, with and without a reservation.
+fn player(calls: &Arc<AtomicU64>, reserve: Option<Model>) -> Playback {
+    let calls = Arc::clone(calls);
+    Playback {
+        callback: Box::new(move |_, _| {
+            calls.fetch_add(1, SeqCst);
+            Flow::Continue
+        }),
+        frames: None,
+        policy: Some(rt::policy::Policy::fifo(80)),
+        reserve,
+        governor: None,
+    }
+}
+
+/// Who is called back, who writes and who reads: each hears of it, may close, and opens anew when
+/// the card is there again.
+#[test]
+#[ignore = "needs a guest with snd-dummy"]
+fn a_card_that_goes_away_disconnects_all_and_comes_back() {
+    let device = Backend::parse(CARD).unwrap();
+    for reserve in [None, Some(Model::Ours), None] {
+        let (calls, told) = (Arc::<AtomicU64>::default(), Arc::<AtomicU64>::default());
+        let hear = Arc::clone(&told);
+        let on_disconnect = move || {
+            hear.fetch_add(1, SeqCst);
+        };
+        let playing = Stream::open(
+            &device,
+            &wanted(Direction::Output),
+            Some(player(&calls, reserve)),
+            Some(Box::new(on_disconnect)),
+        );
+        let playing = playing.unwrap();
+        let recording = Stream::open(&device, &wanted(Direction::Input), None, None).unwrap();
+        playing.start().unwrap();
+        recording.start().unwrap();
+        await_that("it plays", || calls.load(SeqCst) > 20);
+        // The kernel waits until all have closed it.
+        let unbound = Builder::new("unbind")
+            .spawn(|| tell_driver("unbind"))
+            .unwrap();
+        await_that("it is told", || told.load(SeqCst) == 1);
+        assert_eq!(playing.state(), State::Disconnected);
+        let last = calls.load(SeqCst);
+        // What lies in the buffer may be read still.
+        let mut bytes = [0; 4096];
+        let lost = loop {
+            match recording.read(&mut bytes, Monotonic.now_ns() + 1_000_000_000) {
+                Ok(0) => panic!("nothing is read, and nothing is said"),
+                Ok(_) => {}
+                Err(error) => break error,
+            }
+        };
+        assert!(
+            matches!(
+                lost,
+                StreamError::Refused(sound::Refusal::Disconnected)
+                    | StreamError::Device(DeviceError::Disconnected)
+            ),
+            "{lost:?}"
+        );
+        assert!(playing.start().is_err());
+        playing.release().unwrap();
+        recording.release().unwrap();
+        assert_eq!((calls.load(SeqCst), told.load(SeqCst)), (last, 1));
+        unbound.join();
+        let none = Stream::open(&device, &wanted(Direction::Output), None, None);
+        assert!(matches!(none, Err(DeviceError::Unavailable(_))), "{none:?}");
+        tell_driver("bind");
+        await_that("the card is back", || {
+            Stream::open(&device, &wanted(Direction::Output), None, None).is_ok()
+        });
+    }
+}
