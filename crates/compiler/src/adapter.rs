@@ -31,7 +31,7 @@ impl Compiler {
     pub fn adapter(&mut self, shape: &Shape) -> Result<CompiledCode, CompileError> {
         let params = shape.parameters.iter().map(|&ty| machine_type(ty));
         let callee = managed(params, shape.result.map(machine_type));
-        self.compile(foreign([I64, I64], Some(I64)), |b| {
+        self.compile(foreign([I64, I64], Some(I64)), |b, _| {
             let entry = b.create_block();
             b.append_block_params_for_function_params(entry);
             b.switch_to_block(entry);

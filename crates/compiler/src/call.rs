@@ -87,6 +87,8 @@ impl Lowering<'_, '_> {
             let call = self.b.ins().call_indirect(signature, target, &all);
             if entry == Entry::Poll {
                 self.keep_across(call);
+            } else {
+                self.references.add_quiet(call);
             }
             return None;
         }

@@ -13,7 +13,7 @@ use cranelift_codegen::{
 };
 use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext};
 
-use crate::{Address, piecewise::PARTS};
+use crate::{Address, piecewise::PARTS, safepoint::References};
 
 /// Code with its tables. Offsets are from the code's start.
 #[derive(Clone, Debug, Default)]
@@ -117,6 +117,7 @@ pub struct Compiler {
     pub(crate) cuts_all: bool,
     context: Context,
     builder: FunctionBuilderContext,
+    references: References,
     control: ControlPlane,
 }
 
@@ -136,6 +137,7 @@ impl Compiler {
             cuts_all: false,
             context: Context::new(),
             builder: FunctionBuilderContext::new(),
+            references: References::default(),
             control: ControlPlane::default(),
         }
     }
@@ -174,7 +176,7 @@ impl Compiler {
     pub(crate) fn compile(
         &mut self,
         signature: ir::Signature,
-        build: impl FnOnce(&mut FunctionBuilder<'_>),
+        build: impl FnOnce(&mut FunctionBuilder<'_>, &mut References),
     ) -> Result<CompiledCode, CompileError> {
         self.build(signature, build);
         run(&*self.isa, &mut self.context, &mut self.control)?;
@@ -187,20 +189,26 @@ impl Compiler {
     pub(crate) fn part(
         &mut self,
         signature: ir::Signature,
-        build: impl FnOnce(&mut FunctionBuilder<'_>),
+        build: impl FnOnce(&mut FunctionBuilder<'_>, &mut References),
     ) -> Result<Part, CompileError> {
         self.build(signature, build);
         run(&*self.quick, &mut self.context, &mut self.control)?;
         self.finished()
     }
 
-    fn build(&mut self, signature: ir::Signature, build: impl FnOnce(&mut FunctionBuilder<'_>)) {
+    fn build(
+        &mut self,
+        signature: ir::Signature,
+        build: impl FnOnce(&mut FunctionBuilder<'_>, &mut References),
+    ) {
         self.context.clear();
         self.context.func.signature = signature;
         let mut builder = FunctionBuilder::new(&mut self.context.func, &mut self.builder);
-        build(&mut builder);
+        self.references.clear();
+        build(&mut builder, &mut self.references);
         builder.seal_all_blocks();
         builder.finalize(self.isa.frontend_config());
+        self.references.name(&mut self.context.func);
     }
 
     /// What the context has compiled, in our terms.

@@ -246,7 +246,7 @@ impl Lowering<'_, '_> {
             return false;
         };
         // Until it is stored.
-        self.b.declare_value_needs_stack_map(value);
+        self.references.add(value);
         let at = self.b.ins().stack_addr(I64, slot, 0);
         self.b.ins().store(flags, value, at, offset);
         true

@@ -23,6 +23,7 @@ mod home;
 mod inline;
 mod intrinsic;
 mod linker;
+mod live;
 mod lower;
 mod native;
 mod object;
@@ -30,6 +31,7 @@ mod pieces;
 mod piecewise;
 mod poll;
 mod record;
+mod safepoint;
 
 pub use adapter::Shape;
 pub use code::{CallSite, CompileError, CompiledCode, Compiler, HIDDEN, Relocation, StackMap};

@@ -18,6 +18,7 @@ use crate::{
     home::Homes,
     pieces::{Plan, is_large},
     piecewise::Memory,
+    safepoint::References,
 };
 
 /// The machine type of a register.
@@ -34,6 +35,7 @@ pub(crate) struct Lowering<'a, 'b> {
     pub(crate) function: &'a Function,
     pub(crate) linker: &'a mut dyn Linker,
     pub(crate) b: &'a mut FunctionBuilder<'b>,
+    pub(crate) references: &'a mut References,
     variables: Vec<Variable>,
     pub(crate) types: Cow<'a, [Type]>,
     pub(crate) blocks: Vec<clif::Block>,
@@ -77,7 +79,9 @@ impl Compiler {
             .iter()
             .map(|&reg| machine_type(function.type_of(reg)));
         let signature = managed(params, function.result.map(machine_type));
-        self.compile(signature, |b| Lowering::new(function, linker, b).run())
+        self.compile(signature, |b, references| {
+            Lowering::new(function, linker, b, references).run();
+        })
     }
 }
 
@@ -86,6 +90,7 @@ impl<'a, 'b> Lowering<'a, 'b> {
         function: &'a Function,
         linker: &'a mut dyn Linker,
         b: &'a mut FunctionBuilder<'b>,
+        references: &'a mut References,
     ) -> Self {
         let variables = declare(b, function);
         let blocks = function.blocks.iter().map(|_| b.create_block()).collect();
@@ -95,7 +100,7 @@ impl<'a, 'b> Lowering<'a, 'b> {
             single: Cow::Owned(single_targets(function)),
             receiver: receiver_of(function),
             homes: Homes::new(function, b),
-            ..Self::bare(function, linker, b)
+            ..Self::bare(function, linker, b, references)
         }
     }
 
@@ -105,10 +110,11 @@ impl<'a, 'b> Lowering<'a, 'b> {
         plan: &'a Plan,
         linker: &'a mut dyn Linker,
         b: &'a mut FunctionBuilder<'b>,
+        references: &'a mut References,
     ) -> Self {
         Lowering {
             receiver: plan.receiver,
-            ..Self::bare(function, linker, b)
+            ..Self::bare(function, linker, b, references)
         }
     }
 
@@ -116,11 +122,13 @@ impl<'a, 'b> Lowering<'a, 'b> {
         function: &'a Function,
         linker: &'a mut dyn Linker,
         b: &'a mut FunctionBuilder<'b>,
+        references: &'a mut References,
     ) -> Self {
         Lowering {
             function,
             linker,
             b,
+            references,
             variables: Vec::new(),
             types: Cow::Borrowed(&function.registers),
             blocks: Vec::new(),
@@ -223,7 +231,9 @@ impl<'a, 'b> Lowering<'a, 'b> {
         if let Some(value) = self.get_at_home(reg) {
             return value;
         }
-        self.b.use_var(self.variables[reg.0 as usize])
+        let value = self.b.use_var(self.variables[reg.0 as usize]);
+        self.note_reference(reg, value);
+        value
     }
 
     /// Writes a register.
@@ -237,7 +247,15 @@ impl<'a, 'b> Lowering<'a, 'b> {
         if self.set_at_home(reg, value) {
             return;
         }
+        self.note_reference(reg, value);
         self.b.def_var(self.variables[reg.0 as usize], value);
+    }
+
+    /// Has calls name the value of a register, if it is a reference.
+    pub(crate) fn note_reference(&mut self, reg: Reg, value: clif::Value) {
+        if self.type_of(reg) == Type::Ref {
+            self.references.add(value);
+        }
     }
 
     pub(crate) fn int(&mut self, value: i64) -> clif::Value {
@@ -481,14 +499,8 @@ pub(crate) struct Registers<'a> {
 
 /// A variable for each register.
 fn declare(b: &mut FunctionBuilder<'_>, function: &Function) -> Vec<Variable> {
-    let variables = function.registers.iter().map(|&ty| {
-        let variable = b.declare_var(machine_type(ty));
-        if ty == Type::Ref {
-            b.declare_var_needs_stack_map(variable);
-        }
-        variable
-    });
-    variables.collect()
+    let types = function.registers.iter();
+    types.map(|&ty| b.declare_var(machine_type(ty))).collect()
 }
 
 /// The receiver's register, if no instruction writes it.

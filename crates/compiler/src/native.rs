@@ -19,6 +19,7 @@ use crate::{
     code::{address_value, foreign, managed},
     lower::machine_type,
     record::{machine_word, method_record},
+    safepoint::References,
 };
 
 /// Bytes from one local reference's slot to the next.
@@ -37,11 +38,13 @@ impl Compiler {
             .into_iter()
             .chain(kinds.map(|kind| machine_type(kind.register_type())));
         let result = native.result.map(|kind| machine_type(kind.register_type()));
-        self.compile(managed(params, result), |b| bridge(b, native))
+        self.compile(managed(params, result), |b, references| {
+            bridge(b, references, native);
+        })
     }
 }
 
-fn bridge(b: &mut FunctionBuilder<'_>, native: &NativeMethod) {
+fn bridge(b: &mut FunctionBuilder<'_>, kept: &mut References, native: &NativeMethod) {
     let entry = b.create_block();
     b.append_block_params_for_function_params(entry);
     b.switch_to_block(entry);
@@ -51,7 +54,7 @@ fn bridge(b: &mut FunctionBuilder<'_>, native: &NativeMethod) {
         Some(class) => class_object(b, class),
         None => params[0],
     };
-    declare_references(b, native, holder, &params);
+    add_references(kept, native, holder, &params);
     check_room(b, base, native);
     if native.is_synchronized {
         call_entry(b, Entry::MonitorEnter, &[holder]);
@@ -92,7 +95,7 @@ fn bridge(b: &mut FunctionBuilder<'_>, native: &NativeMethod) {
         machine_offset(machine_word::LOCALS_TOP),
     );
     if let (Some(value), Some(MemoryKind::Ref)) = (value, native.result) {
-        b.declare_value_needs_stack_map(value);
+        kept.add(value);
     }
     if native.is_synchronized {
         call_entry(b, Entry::MonitorExit, &[holder]);
@@ -151,16 +154,16 @@ fn class_object(b: &mut FunctionBuilder<'_>, class: Address) -> clif::Value {
     b.ins().ireduce(I32, class)
 }
 
-fn declare_references(
-    b: &mut FunctionBuilder<'_>,
+fn add_references(
+    kept: &mut References,
     native: &NativeMethod,
     holder: clif::Value,
     params: &[clif::Value],
 ) {
-    b.declare_value_needs_stack_map(holder);
+    kept.add(holder);
     for (&param, kind) in params.iter().rev().zip(native.parameters.iter().rev()) {
         if *kind == MemoryKind::Ref {
-            b.declare_value_needs_stack_map(param);
+            kept.add(param);
         }
     }
 }

@@ -69,17 +69,17 @@ impl Compiler {
         let result = function.result.map(machine_type);
         let signature = managed(params(), result);
         let mut whole = Whole::default();
-        let guard = self.part(signature.clone(), |b| {
-            Lowering::in_piece(function, &plan, linker, b).guard(&plan);
+        let guard = self.part(signature.clone(), |b, references| {
+            Lowering::in_piece(function, &plan, linker, b, references).guard(&plan);
         })?;
         whole.add(guard)?;
-        let frame = self.part(signature, |b| {
-            Lowering::in_piece(function, &plan, linker, b).frame(&plan);
+        let frame = self.part(signature, |b, references| {
+            Lowering::in_piece(function, &plan, linker, b, references).frame(&plan);
         })?;
         whole.add(frame)?;
         for piece in 0..plan.pieces.len() {
-            let part = self.part(piece_signature(result), |b| {
-                Lowering::in_piece(function, &plan, linker, b).piece(&plan, piece);
+            let part = self.part(piece_signature(result), |b, references| {
+                Lowering::in_piece(function, &plan, linker, b, references).piece(&plan, piece);
             })?;
             whole.add(part)?;
         }
@@ -437,15 +437,13 @@ impl<'a> Lowering<'a, '_> {
         memory.cached.insert(reg, (value, false));
         if ty == Type::Ref {
             memory.references.push(reg);
-            self.b.declare_value_needs_stack_map(value);
+            self.references.add(value);
         }
         value
     }
 
     pub(crate) fn set_in_piece(&mut self, reg: Reg, value: clif::Value) {
-        if self.type_of(reg) == Type::Ref {
-            self.b.declare_value_needs_stack_map(value);
-        }
+        self.note_reference(reg, value);
         let plan = self.memory.as_ref().expect("in a piece").plan;
         for &ended in plan.kept.ended_by(reg) {
             let none = self.int(0);
