@@ -9,7 +9,7 @@ use cranelift_codegen::ir::{
 };
 use ir::Reg;
 
-use crate::{Address, ClassLink, Entry, NewLink, lower::Lowering};
+use crate::{Address, ClassLink, Entry, NewLink, lower::Lowering, record::class_record};
 
 impl Lowering<'_, '_> {
     pub(crate) fn new_object(&mut self, dst: Reg, index: u32) {
@@ -88,6 +88,43 @@ impl Lowering<'_, '_> {
         self.b.switch_to_block(next);
         self.b.seal_block(next);
         self.b.block_params(next)[0]
+    }
+
+    /// `Unsafe.allocateInstance(class)`: by the native method unless the class is ready. `offset`
+    /// is where a class object says which class it is of.
+    pub(crate) fn allocate_instance(
+        &mut self,
+        offset: u32,
+        method: Address,
+        dst: Option<Reg>,
+        args: &[Reg],
+    ) {
+        let flags = Self::plain();
+        let mirror = self.get_non_null(args[1]);
+        let at = self.address(mirror);
+        let class = self.b.ins().load(I32, flags, at, offset as i32);
+        let class = self.address(class);
+        let is_ready = self.b.ins().load(I32, flags, class, class_record::IS_READY);
+        let (fast, slow) = (self.b.create_block(), self.b.create_block());
+        let next = self.b.create_block();
+        self.b.append_block_param(next, I32);
+        self.b.set_cold_block(slow);
+        self.b.ins().brif(is_ready, fast, &[], slow, &[]);
+        self.b.switch_to_block(fast);
+        self.b.seal_block(fast);
+        let made = self.call_entry(Entry::NewObject, &[class]);
+        self.b.ins().jump(next, &[made.expect("an object").into()]);
+        self.b.switch_to_block(slow);
+        self.b.seal_block(slow);
+        let method = self.long_at(method);
+        let made = self.call_for_value(method, Some(I32), args, None);
+        self.b.ins().jump(next, &[made.expect("an object").into()]);
+        self.b.switch_to_block(next);
+        self.b.seal_block(next);
+        let made = self.b.block_params(next)[0];
+        if let Some(dst) = dst {
+            self.set(dst, made);
+        }
     }
 
     pub(crate) fn new_array(&mut self, dst: Reg, length: Reg, class: ClassLink) {

@@ -123,10 +123,10 @@ impl Lowering<'_, '_> {
         )
     }
 
-    /// Null and values of exactly the element class need no call.
+    /// No call is needed for null, values of exactly the element class, and those that have it in
+    /// their display.
     fn check_store(&mut self, array: clif::Value, value: clif::Value) {
-        let (some, slow) = (self.b.create_block(), self.b.create_block());
-        let next = self.b.create_block();
+        let [some, other, shown, slow, next] = core::array::from_fn(|_| self.b.create_block());
         self.b.set_cold_block(slow);
         self.b.ins().brif(value, some, &[], next, &[]);
         self.b.switch_to_block(some);
@@ -142,7 +142,29 @@ impl Lowering<'_, '_> {
             .ins()
             .load(I32, Self::plain(), at, header::CLASS_OFFSET as i32);
         let is_same = self.b.ins().icmp(IntCC::Equal, own, element);
-        self.b.ins().brif(is_same, next, &[], slow, &[]);
+        self.b.ins().brif(is_same, next, &[], other, &[]);
+        self.b.switch_to_block(other);
+        self.b.seal_block(other);
+        let (flags, element_at) = (Self::plain(), self.address(element));
+        let depth = self
+            .b
+            .ins()
+            .load(I32, flags, element_at, class_record::DEPTH);
+        let count = i64::from(class_record::DISPLAY_COUNT);
+        let is_deep = self
+            .b
+            .ins()
+            .icmp_imm_u(IntCC::UnsignedGreaterThanOrEqual, depth, count);
+        self.b.ins().brif(is_deep, slow, &[], shown, &[]);
+        self.b.switch_to_block(shown);
+        self.b.seal_block(shown);
+        let own_at = self.address(own);
+        let depth = self.b.ins().uextend(I64, depth);
+        let offset = self.b.ins().ishl_imm_u(depth, 2);
+        let place = self.b.ins().iadd(own_at, offset);
+        let found = self.b.ins().load(I32, flags, place, class_record::DISPLAY);
+        let is_shown = self.b.ins().icmp(IntCC::Equal, found, element);
+        self.b.ins().brif(is_shown, next, &[], slow, &[]);
         self.b.switch_to_block(slow);
         self.b.seal_block(slow);
         self.call_entry(Entry::CheckStore, &[array, value]);

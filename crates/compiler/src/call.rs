@@ -10,7 +10,7 @@ use cranelift_codegen::ir::{
 use ir::{InvokeKind, Reg};
 
 use crate::{
-    Address, Entry, HandleLayout, MethodLink,
+    Address, Entry, HandleLayout, Intrinsic, MethodLink,
     code::{managed, preserving},
     lower::{Lowering, machine_type},
     record::{class_record, machine_word, method_record, site_record},
@@ -107,7 +107,8 @@ impl Lowering<'_, '_> {
 
     /// Calls the method whose record is at `method`.
     fn call_method(&mut self, method: clif::Value, dst: Option<Reg>, args: &[Reg]) {
-        let value = self.call_for_value(method, dst, args, None);
+        let result = self.result_type(dst);
+        let value = self.call_for_value(method, result, args, None);
         if let (Some(dst), Some(value)) = (dst, value) {
             self.set(dst, value);
         }
@@ -118,11 +119,15 @@ impl Lowering<'_, '_> {
         self.b.ins().jump(next, value.as_slice());
     }
 
-    /// The value for `dst`, which is not set yet.
-    fn call_for_value(
+    fn result_type(&self, dst: Option<Reg>) -> Option<clif::Type> {
+        dst.map(|dst| machine_type(self.type_of(dst)))
+    }
+
+    /// The value of a call, which is in no register yet.
+    pub(crate) fn call_for_value(
         &mut self,
         method: clif::Value,
-        dst: Option<Reg>,
+        result: Option<clif::Type>,
         args: &[Reg],
         extra: Option<clif::Value>,
     ) -> Option<clif::Value> {
@@ -132,7 +137,6 @@ impl Lowering<'_, '_> {
             types.push(I32);
             values.push(extra);
         }
-        let result = dst.map(|dst| machine_type(self.type_of(dst)));
         let signature = self.signature(managed(types, result));
         let target = self
             .b
@@ -152,6 +156,10 @@ impl Lowering<'_, '_> {
                 }
                 let method = self.long_at(method);
                 self.call_method(method, dst, args);
+            }
+            MethodLink::Intrinsic(Intrinsic::AllocateInstance(offset), method) => {
+                self.get_non_null(args[0]);
+                self.allocate_instance(offset, method, dst, args);
             }
             MethodLink::Intrinsic(intrinsic, method) => {
                 if kind != InvokeKind::Static {
@@ -302,18 +310,18 @@ impl Lowering<'_, '_> {
             .load(I32, Self::plain(), at, site_record::EXTRA);
         let (with, without) = (self.b.create_block(), self.b.create_block());
         let next = self.b.create_block();
-        if let Some(dst) = dst {
-            let ty = machine_type(self.type_of(dst));
+        let result = self.result_type(dst);
+        if let Some(ty) = result {
             self.b.append_block_param(next, ty);
         }
         self.b.ins().brif(appendix, with, &[], without, &[]);
         self.b.switch_to_block(with);
         self.b.seal_block(with);
-        let value = self.call_for_value(method, dst, args, Some(appendix));
+        let value = self.call_for_value(method, result, args, Some(appendix));
         self.jump_with(next, value);
         self.b.switch_to_block(without);
         self.b.seal_block(without);
-        let value = self.call_for_value(method, dst, args, None);
+        let value = self.call_for_value(method, result, args, None);
         self.jump_with(next, value);
         self.b.switch_to_block(next);
         self.b.seal_block(next);

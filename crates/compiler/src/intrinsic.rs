@@ -41,6 +41,11 @@ pub enum Intrinsic {
     UnsafeGetAndAdd(MemoryKind),
     Fence,
     NanoTime,
+    /// `Unsafe.allocateInstance`: where a class object says which class it is of.
+    AllocateInstance(u32),
+    /// `Reference.refersTo0` and `clear0`: where the referent is.
+    RefersTo(u32),
+    ClearReferent(u32),
     LeadingZeros,
     TrailingZeros,
     BitCount,
@@ -82,6 +87,23 @@ impl Lowering<'_, '_> {
             Intrinsic::Sqrt => {
                 let x = self.get(args[0]);
                 Some(self.b.ins().sqrt(x))
+            }
+            Intrinsic::AllocateInstance(_) => return false,
+            // Who asks holds the object, so it is not given up meanwhile.
+            Intrinsic::RefersTo(offset) => {
+                let (reference, object) = (self.get(args[0]), self.get(args[1]));
+                let at = self.address(reference);
+                let flags = Self::plain();
+                let referent = self.b.ins().load(I32, flags, at, offset as i32);
+                let is_same = self.b.ins().icmp(IntCC::Equal, referent, object);
+                Some(self.b.ins().uextend(I32, is_same))
+            }
+            Intrinsic::ClearReferent(offset) => {
+                let reference = self.get(args[0]);
+                let at = self.address(reference);
+                let null = self.int(0);
+                self.b.ins().store(Self::plain(), null, at, offset as i32);
+                None
             }
             Intrinsic::Fence => {
                 self.b.ins().fence();

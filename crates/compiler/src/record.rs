@@ -20,6 +20,8 @@ pub mod class_record {
     pub const ELEMENT: i32 = 80;
     /// The class object.
     pub const MIRROR: i32 = 84;
+    /// Not zero: initialised, and instances are bumped (32 bits).
+    pub const IS_READY: i32 = 120;
     /// Virtual methods, 64 bits each.
     pub const VTABLE: i32 = 128;
     /// A row of the interface table, from its end: interface id (32 bits) …

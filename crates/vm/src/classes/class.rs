@@ -47,6 +47,10 @@ pub(crate) struct Class {
     pub(crate) bump_range: u16,
     pub(crate) longest_array: u16,
     pub(crate) cell_bytes: u32,
+    /// Not zero: initialised, and `bump_range` is there.
+    pub(crate) is_ready: AtomicU32,
+    /// Set before anyone sees the class.
+    pub(crate) has_finalizer: AtomicBool,
 }
 
 const _: () = {
@@ -56,6 +60,7 @@ const _: () = {
     assert!(offset_of!(Class, depth) == class_record::DEPTH as usize);
     assert!(offset_of!(Class, element) == class_record::ELEMENT as usize);
     assert!(offset_of!(Class, mirror) == class_record::MIRROR as usize);
+    assert!(offset_of!(Class, is_ready) == class_record::IS_READY as usize);
     assert!(size_of::<Class>() == class_record::VTABLE as usize);
     assert!(offset_of!(Method, entry) == method_record::ENTRY as usize);
     assert!(offset_of!(Method, vtable_offset) == method_record::VTABLE_OFFSET as usize);
@@ -463,11 +468,18 @@ impl Class {
             bump_range: 0,
             longest_array: 0,
             cell_bytes: 0,
+            is_ready: AtomicU32::new(0),
+            has_finalizer: AtomicBool::new(false),
         }
     }
 
     /// Whether instances must be registered with the finaliser.
     pub(crate) fn has_finalizer(&self) -> bool {
+        self.has_finalizer.load(Ordering::Relaxed)
+    }
+
+    /// Looks for a `finalize` that does something.
+    pub(crate) fn finds_finalizer(&self) -> bool {
         let finalize = self
             .info
             .vtable

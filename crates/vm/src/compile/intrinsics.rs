@@ -5,6 +5,7 @@ use compiler::Intrinsic;
 use ir::MemoryKind;
 
 use crate::classes::class::Method;
+use crate::classes::known::{known, offset};
 use crate::classes::library::Library as L;
 
 /// The intrinsic for `method`, if it is one.
@@ -34,6 +35,14 @@ pub(crate) fn of(method: &'static Method) -> Option<Intrinsic> {
             b"reverseBytes" => Some(Intrinsic::ReverseBytes),
             _ => None,
         },
+        L::Reference => {
+            let referent = || offset(method.class(), "referent");
+            match name {
+                b"refersTo0" => Some(Intrinsic::RefersTo(referent())),
+                b"clear0" => Some(Intrinsic::ClearReferent(referent())),
+                _ => None,
+            }
+        }
         L::Unsafe => of_unsafe(name, descriptor),
         _ => None,
     }
@@ -57,6 +66,9 @@ fn kind_of(name: &[u8]) -> Option<MemoryKind> {
 fn of_unsafe(name: &[u8], descriptor: &[u8]) -> Option<Intrinsic> {
     if matches!(name, b"fullFence" | b"loadFence" | b"storeFence") {
         return Some(Intrinsic::Fence);
+    }
+    if name == b"allocateInstance" {
+        return Some(Intrinsic::AllocateInstance(known().mirror_class));
     }
     if !descriptor.starts_with(b"(Ljava/lang/Object;J") {
         return None;

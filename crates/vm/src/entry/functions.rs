@@ -114,8 +114,7 @@ pub(crate) extern "C" fn resolve(cx: Caller<'_>, site: u64) -> u64 {
 pub(crate) extern "C" fn new_object(cx: Caller<'_>, class: u64) -> u32 {
     let (thread, class) = (Thread::of_context(cx), Class::at(class as u32));
     let make = || {
-        // A class whose instances bump has no finaliser; for others it is looked for by name.
-        let object = if class.bump_range == 0 && class.has_finalizer() {
+        let object = if class.has_finalizer() {
             resolve::new_object(thread, class)
         } else {
             heap_binding::new_object_for_managed(thread, class)

@@ -173,7 +173,9 @@ pub(crate) fn finish(parts: Parts) -> &'static Class {
     if class.info.kind == ClassKind::Array {
         let longest = alloc::longest_array(&class.layout);
         memory::write(address + offset_of!(Class, longest_array) as u64, longest);
-    } else if is_plain && !class.has_finalizer() {
+    } else if is_plain && class.finds_finalizer() {
+        class.has_finalizer.store(true, Ordering::Relaxed);
+    } else if is_plain {
         let (bump_range, cell_bytes) = alloc::instance(&class.layout);
         memory::write(address + offset_of!(Class, bump_range) as u64, bump_range);
         memory::write(address + offset_of!(Class, cell_bytes) as u64, cell_bytes);

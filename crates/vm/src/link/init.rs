@@ -10,6 +10,7 @@ use classfile::Constant;
 use rt::sys::futex::Patience;
 
 use crate::classes::class::{Class, ClassKind};
+use crate::classes::library::Library;
 use crate::classes::state::{DONE, FAILED, RUNNING};
 use crate::link::failure;
 use crate::memory::symbol::Symbol;
@@ -55,6 +56,10 @@ impl Class {
                 let state = if outcome.is_ok() { DONE } else { FAILED };
                 init.owner.store(0, Ordering::Release);
                 init.state.store(state, Ordering::Release);
+                if state == DONE && self.bump_range != 0 && !self.is(Library::Class) {
+                    // Behind all that initialisers stored: compiled code makes instances now.
+                    self.is_ready.store(1, Ordering::Release);
+                }
                 outcome
             }
         };
