@@ -10,12 +10,15 @@ use programs::{jdk, run_takt, shown};
 
 /// Statements of a large method: some hundred milliseconds to compile.
 const STATEMENTS: usize = 1500;
+/// Large methods that are compiled one after the other: on a busy machine one answer may take as
+/// long as one method.
+const LARGE: usize = 4;
 /// Methods of a class whose proof takes as long.
 const METHODS: usize = 200;
 
-/// `Large.compiled` is a large method, the class `Proven` has many. Main has the collector ask all
-/// threads again and again, and counts the answers that came while another thread was in its first
-/// call, or before its initialiser ran.
+/// `Large.compiled1` and its like are large methods, the class `Proven` has many. Main has the
+/// collector ask all threads again and again, and counts the answers that came while another thread
+/// was in its first call, or before its initialiser ran.
 fn source() -> String {
     let mut text = String::from(
         r#"
@@ -35,29 +38,47 @@ public class Large {
     public static void main(String[] arguments) throws Exception {
         Object[] a = new Object[50], b = new Object[50];
         System.gc();
-        Thread[] threads = new Thread[2];
-        for (int k = 0; k < threads.length; k++) {
-            threads[k] = new Thread(() -> { begun = 1; compiled(a, b); });
-            threads[k].start();
+        int count = 0;
+        for (int phase = 1; phase <= PHASES; phase++) {
+            int own = phase;
+            Thread[] threads = new Thread[2];
+            for (int k = 0; k < threads.length; k++) {
+                threads[k] = new Thread(() -> { begun = own; compiled(own, a, b); });
+                threads[k].start();
+            }
+            count += answers(own);
+            for (Thread thread : threads) { thread.join(); }
         }
-        System.out.println("compiling " + answers(1));
-        for (Thread thread : threads) { thread.join(); }
-        Thread prover = new Thread(() -> { begun = 2; Proven.touch(); });
+        System.out.println("compiling " + count);
+        Thread prover = new Thread(() -> { begun = PHASES + 1; Proven.touch(); });
         prover.start();
-        System.out.println("proving " + answers(2));
+        System.out.println("proving " + answers(PHASES + 1));
         prover.join();
     }
-
-    static void compiled(Object[] a, Object[] b) {
-        inside = 1;
 "#,
     );
-    let mut store = |indent: &str, at: usize| {
-        let (to, from) = (at % 50, at * 7 % 50);
-        writeln!(text, "{indent}a[{to}] = b[{from}];").expect("text takes all");
-    };
-    (0..STATEMENTS).for_each(|at| store("        ", at));
-    text.push_str("    }\n}\n\nclass Proven {\n    static void touch() { Large.inside = 2; }\n");
+    let mut add = |more: &str| text.push_str(more);
+    add(&format!("    static final int PHASES = {LARGE};\n"));
+    add(
+        "    static void compiled(int phase, Object[] a, Object[] b) {\n        switch (phase) {\n",
+    );
+    for phase in 1..=LARGE {
+        add(&format!(
+            "            case {phase}: compiled{phase}(a, b); break;\n"
+        ));
+    }
+    add("        }\n    }\n");
+    for phase in 1..=LARGE {
+        add(&format!(
+            "    static void compiled{phase}(Object[] a, Object[] b) {{\n"
+        ));
+        add(&format!("        inside = {phase};\n"));
+        for at in 0..STATEMENTS {
+            add(&format!("        a[{}] = b[{}];\n", at % 50, at * 7 % 50));
+        }
+        add("    }\n");
+    }
+    add("}\n\nclass Proven {\n    static void touch() { Large.inside = Large.PHASES + 1; }\n");
     for method in 0..METHODS {
         let head = format!("    static void m{method}(Object[] a, Object[] b) {{\n");
         text.push_str(&head);
@@ -90,10 +111,14 @@ fn nobody_waits_for_a_first_call_or_a_proof_but_who_needs_it() {
         let line = line.unwrap_or_else(|| panic!("no count in {}", shown(&output)));
         line.trim().parse::<u32>().expect("a number")
     };
-    // One question may have been under way when the work began.
-    assert!(count("compiling") > 1, "{}", shown(&output));
+    // One question may have been under way when a method's or the proof's work began.
+    assert!(count("compiling") > LARGE as u32, "{}", shown(&output));
     assert!(count("proving") > 1, "{}", shown(&output));
     let installed = String::from_utf8_lossy(&output.stderr);
-    let times = installed.matches("Large.compiled(").count();
-    assert_eq!(times, 1, "of two threads one compiles");
+    for phase in 1..=LARGE {
+        let times = installed
+            .matches(&format!("Large.compiled{phase}("))
+            .count();
+        assert_eq!(times, 1, "of two threads one compiles");
+    }
 }
