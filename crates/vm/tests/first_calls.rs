@@ -57,6 +57,22 @@ public class Large {
     }
 "#,
     );
+    add_large(&mut text);
+    for method in 0..METHODS {
+        let head = format!("    static void m{method}(Object[] a, Object[] b) {{\n");
+        text.push_str(&head);
+        for at in 0..STATEMENTS / 10 {
+            let (to, from) = (at % 50, (at + method) % 50);
+            writeln!(text, "        a[{to}] = b[{from}];").expect("text takes all");
+        }
+        text.push_str("    }\n");
+    }
+    text.push_str("}\n");
+    text
+}
+
+/// The rest of `Large`, and where `Proven` begins.
+fn add_large(text: &mut String) {
     let mut add = |more: &str| text.push_str(more);
     add(&format!("    static final int PHASES = {LARGE};\n"));
     add(
@@ -79,17 +95,6 @@ public class Large {
         add("    }\n");
     }
     add("}\n\nclass Proven {\n    static void touch() { Large.inside = Large.PHASES + 1; }\n");
-    for method in 0..METHODS {
-        let head = format!("    static void m{method}(Object[] a, Object[] b) {{\n");
-        text.push_str(&head);
-        for at in 0..STATEMENTS / 10 {
-            let (to, from) = (at % 50, (at + method) % 50);
-            writeln!(text, "        a[{to}] = b[{from}];").expect("text takes all");
-        }
-        text.push_str("    }\n");
-    }
-    text.push_str("}\n");
-    text
 }
 
 #[test]
