@@ -70,7 +70,7 @@ impl Cyclictest {
             Policy::Fifo(priority) => ("fifo", priority.get()),
             Policy::RoundRobin(priority) => ("rr", priority.get()),
             Policy::Batch { .. } => ("batch", 0),
-            Policy::Other { .. } | Policy::Deadline(_) => ("other", 0),
+            Policy::Other { .. } | Policy::Idle | Policy::Deadline(_) => ("other", 0),
         };
         let loops = (length.as_nanos() as u64 / plan.period_ns).max(1);
         let mut command = Command::new("cyclictest");

@@ -102,6 +102,8 @@ pub enum Policy {
         /// Weight of the share.
         nice: i8,
     },
+    /// SCHED_IDLE: what no other thread wants.
+    Idle,
     /// SCHED_FIFO: runs until it blocks or a more urgent thread is ready.
     Fifo(Priority),
     /// SCHED_RR: as FIFO, with turns among equals.
@@ -164,13 +166,13 @@ impl Policy {
     pub fn priority(self) -> Option<Priority> {
         match self {
             Self::Fifo(priority) | Self::RoundRobin(priority) => Some(priority),
-            Self::Other { .. } | Self::Batch { .. } | Self::Deadline(_) => None,
+            Self::Other { .. } | Self::Batch { .. } | Self::Idle | Self::Deadline(_) => None,
         }
     }
 
     /// Whether ordinary threads never delay a thread of this policy.
     pub fn is_real_time(self) -> bool {
-        !matches!(self, Self::Other { .. } | Self::Batch { .. })
+        !matches!(self, Self::Other { .. } | Self::Batch { .. } | Self::Idle)
     }
 
     fn attr(self) -> sched::SchedAttr {
@@ -191,6 +193,7 @@ impl Policy {
         match self {
             Self::Other { nice } => of_nice(libc::SCHED_OTHER, nice),
             Self::Batch { nice } => of_nice(libc::SCHED_BATCH, nice),
+            Self::Idle => of_nice(libc::SCHED_IDLE, 0),
             Self::Fifo(priority) => of_priority(libc::SCHED_FIFO, priority),
             Self::RoundRobin(priority) => of_priority(libc::SCHED_RR, priority),
             Self::Deadline(reservation) => sched::SchedAttr {
@@ -210,6 +213,7 @@ impl Policy {
         Some(match attr.policy as i32 {
             libc::SCHED_OTHER => Self::Other { nice },
             libc::SCHED_BATCH => Self::Batch { nice },
+            libc::SCHED_IDLE => Self::Idle,
             libc::SCHED_FIFO => Self::Fifo(priority()?),
             libc::SCHED_RR => Self::RoundRobin(priority()?),
             libc::SCHED_DEADLINE => Self::Deadline(Reservation {
@@ -227,6 +231,7 @@ impl fmt::Display for Policy {
         match self {
             Self::Other { nice } => write!(f, "other (nice {nice})"),
             Self::Batch { nice } => write!(f, "batch (nice {nice})"),
+            Self::Idle => write!(f, "idle"),
             Self::Fifo(priority) => write!(f, "FIFO {priority}"),
             Self::RoundRobin(priority) => write!(f, "RR {priority}"),
             Self::Deadline(it) => write!(

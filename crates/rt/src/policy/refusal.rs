@@ -86,7 +86,9 @@ fn why_not_permitted(policy: Policy) -> Refusal {
                 Refusal::GroupOrOwner
             }
         }
-        Policy::Other { .. } | Policy::Batch { .. } => Refusal::NiceLimit(Limit::Nice.soft()),
+        Policy::Other { .. } | Policy::Batch { .. } | Policy::Idle => {
+            Refusal::NiceLimit(Limit::Nice.soft())
+        }
     }
 }
 

@@ -171,6 +171,10 @@ pub(crate) struct Method {
     pub(crate) index: usize,
     pub(crate) shape: Shape,
     pub(crate) flags: MethodFlags,
+    /// A real-time thread runs it: its entry stays.
+    pub(crate) stays: AtomicBool,
+    /// Its code, once there is some; its entry may be a stub again meanwhile (`compile/again`).
+    pub(crate) code: AtomicU64,
     /// Address of the adapter for its shape, once made.
     pub(crate) adapter: AtomicU64,
     /// Whose turn it is to compile it.

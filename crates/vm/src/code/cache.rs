@@ -135,6 +135,15 @@ pub(crate) fn run_new(key: Option<Key>, piece: Piece, addresses: &[u64], kind: C
     announce(room, bytes, piece.code, kind)
 }
 
+/// Runs new code where only this process has it, and has another thread keep it: a disk may take
+/// its time.
+pub(crate) fn run_apart(key: Option<Key>, piece: Piece, addresses: &[u64], kind: CodeKind) -> u64 {
+    if let Some(key) = key {
+        store::keep_later(key, &piece);
+    }
+    publish(piece.code, addresses, kind)
+}
+
 /// Counts a method that was compiled.
 pub(crate) fn count_compiled(method: &Method) {
     COMPILED.fetch_add(1, Ordering::Relaxed);
@@ -151,11 +160,17 @@ pub(crate) fn count_loaded(is_delivered: bool) {
 impl Method {
     /// Its code, if it was called before or compiled ahead.
     pub(crate) fn compiled(&self) -> Option<u64> {
-        // Pairs with Release in `compile::make`: publishes the code.
-        let entry = self.entry.load(Ordering::Acquire);
-        // Until then it is a stub, and what lies before a stub may cover it.
-        let code = find(entry)?;
-        (code.start == entry).then_some(entry)
+        // Pairs with Release in `install`: publishes the code.
+        let code = self.code.load(Ordering::Acquire);
+        (code != 0).then_some(code)
+    }
+
+    /// Calls go to `code` from now on. The caller has the method's turn.
+    pub(crate) fn install(&self, code: u64) {
+        // Pairs with Acquire in `compiled`: publishes the code.
+        self.code.store(code, Ordering::Release);
+        // The same for who loads the entry and calls it.
+        self.entry.store(code, Ordering::Release);
     }
 }
 

@@ -471,6 +471,13 @@ pub(crate) fn keep(key: Key, piece: &Piece) -> Option<Room> {
     store.writing.lock().keep(store, key, Some(piece), &body)
 }
 
+/// Has the next thread that keeps something keep this piece too, or the end of the process.
+pub(crate) fn keep_later(key: Key, piece: &Piece) {
+    if let Some(store) = own() {
+        store.put_off((key, Some(piece.clone()), piece.to_bytes()));
+    }
+}
+
 /// Keeps something else than code for other processes.
 pub(crate) fn keep_bytes(key: Key, bytes: &[u8]) {
     let Some(store) = own() else {

@@ -28,7 +28,8 @@ use crate::threads::thread::Thread;
 /// Answers for one method being compiled. Loads nothing and runs no Java code. The thread is in
 /// native state: what makes an object comes back for that.
 pub(crate) struct Cx<'a> {
-    thread: &'a Thread,
+    /// None: nothing is loaded or made for an answer.
+    thread: Option<&'a Thread>,
     /// Whose constants questions are about now, and which code of it asks.
     class: &'static Class,
     method: &'static Method,
@@ -57,6 +58,15 @@ pub(crate) enum Mode {
 
 impl<'a> Cx<'a> {
     pub(crate) fn new(thread: &'a Thread, method: &'static Method) -> Self {
+        Self::by(Some(thread), method)
+    }
+
+    /// For a method that has code, by a thread that is none of Java's.
+    pub(crate) fn again(method: &'static Method) -> Self {
+        Self::by(None, method)
+    }
+
+    fn by(thread: Option<&'a Thread>, method: &'static Method) -> Self {
         Self {
             thread,
             class: method.class(),
@@ -88,6 +98,12 @@ impl<'a> Cx<'a> {
     /// Every question with its answer, in the order of asking.
     pub(crate) fn asked(&self) -> &[Exchange] {
         &self.asked
+    }
+
+    /// Whether `question` about the method's own constants has a better answer than a site by now.
+    pub(crate) fn is_answered(&mut self, question: Question) -> bool {
+        let answer = self.answer(question);
+        answer.validity(question) == Validity::WhenEqual
     }
 
     /// What the numbers in answers stand for.
@@ -314,11 +330,12 @@ impl Cx<'_> {
     fn load_polymorphic(&self, index: u32) {
         let member = self.class.info.file.constants.member(index as u16);
         let holder = member.map(|member| member.class).unwrap_or_default();
-        if let Some(name) = POLYMORPHIC.iter().find(|name| name.as_bytes() == holder) {
-            self.thread.inside(|| {
+        let name = POLYMORPHIC.iter().find(|name| name.as_bytes() == holder);
+        if let (Some(thread), Some(name)) = (self.thread, name) {
+            thread.inside(|| {
                 // Without it the call waits for a class like any other.
-                if self.thread.boot_class(name).is_err() {
-                    self.thread.take_exception();
+                if thread.boot_class(name).is_err() {
+                    thread.take_exception();
                 }
             });
         }
@@ -423,12 +440,14 @@ impl Cx<'_> {
 
     fn primitive_array_link(&mut self, kind: MemoryKind) -> Address {
         let element = known::primitive_of(Some(kind));
-        match self
-            .thread
-            .inside(|| define::array_of(self.thread, element))
-        {
-            Ok(array) => self.number(array.address()),
-            Err(_) => console::fatal("no memory for the classes of primitive arrays"),
+        let loaded = define::array_of_loaded(element);
+        let made = loaded.or_else(|| {
+            let thread = self.thread?;
+            thread.inside(|| define::array_of(thread, element)).ok()
+        });
+        match made {
+            Some(array) => self.number(array.address()),
+            None => console::fatal("no memory for the classes of primitive arrays"),
         }
     }
 

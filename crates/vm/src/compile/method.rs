@@ -14,6 +14,7 @@ use crate::code::cache::{
 use crate::code::file::{Asked, Key, Piece};
 use crate::code::question::Question;
 use crate::code::store;
+use crate::compile::again;
 use crate::compile::answers::Cx;
 use crate::console;
 use crate::threads::thread::{Thread, Thrown};
@@ -27,6 +28,9 @@ pub(crate) fn entry_of(thread: &Thread, method: &'static Method) -> Result<u64, 
     if method.is_abstract() {
         let message = crate::link::message::abstract_method(method.class(), method);
         return Err(thread.throw("java/lang/AbstractMethodError", &message));
+    }
+    if let Some(code) = again::called(thread, method) {
+        return Ok(code);
     }
     if cache::is_full() {
         return Err(thread.throw_out_of_memory("Code cache"));
@@ -63,9 +67,7 @@ pub(crate) fn load_early(thread: &Thread, method: &'static Method) -> bool {
             return false;
         }
         let entry = load(method, &mut Cx::new(thread, method));
-        // Pairs with Acquire in `Method::compiled`: publishes the code.
-        let stored = entry.map(|entry| method.entry.store(entry, Ordering::Release));
-        stored.is_some()
+        entry.map(|entry| method.install(entry)).is_some()
     })
 }
 
@@ -83,12 +85,15 @@ fn make(thread: &Thread, method: &'static Method) -> Result<u64, Unmade> {
     } else {
         managed(thread, method)?
     };
-    // Pairs with Acquire in `Method::compiled`: publishes the code.
-    method.entry.store(entry, Ordering::Release);
+    // What a real-time thread calls first stays, whoever else calls it.
+    if thread.real_time().is_some() {
+        method.stays.store(true, Ordering::Relaxed);
+    }
+    method.install(entry);
     Ok(entry)
 }
 
-fn tell(how: &str, method: &'static Method, entry: u64) {
+pub(super) fn tell(how: &str, method: &'static Method, entry: u64) {
     if crate::options::get().is_verbose_compile {
         installed(how, method, entry);
     }
@@ -150,6 +155,7 @@ pub(crate) fn load(method: &'static Method, cx: &mut Cx<'_>) -> Option<u64> {
         fits
     })?;
     count_loaded(stored.is_delivered);
+    again::look_after(method, &stored.piece.asked);
     Some(run_stored(stored, cx.addresses(), CodeKind::Method(method)))
 }
 
@@ -163,6 +169,7 @@ pub(crate) fn compile(
     count_compiled(method);
     let piece = Piece::new(cx.asked(), code);
     let kind = CodeKind::Method(method);
+    again::look_after(method, &piece.asked);
     Ok(run_new(key_of(method), piece, cx.addresses(), kind))
 }
 
@@ -194,6 +201,6 @@ pub(crate) fn is_kept_for(method: &'static Method, cx: &mut Cx<'_>) -> bool {
     })
 }
 
-fn key_of(method: &'static Method) -> Option<Key> {
+pub(super) fn key_of(method: &'static Method) -> Option<Key> {
     store::key_of(method.class(), method.index as u32)
 }

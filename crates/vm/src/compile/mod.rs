@@ -4,6 +4,7 @@
 //! Uses link and invoke to answer, and code to keep what comes out. The entries and the start
 //! use it.
 
+pub(crate) mod again;
 pub(crate) mod answers;
 pub(crate) mod intrinsics;
 pub(crate) mod method;

@@ -8,6 +8,7 @@ use abi::context::MutatorContext;
 use crate::classes::class::{Class, Method};
 use crate::classes::object::ObjectRef;
 use crate::classes::site::Site;
+use crate::compile::again;
 use crate::console;
 use crate::link::refusal;
 use crate::link::resolve;
@@ -323,6 +324,9 @@ pub(crate) extern "C" fn compile(cx: Caller<'_>, method: u64, receiver: ObjectRe
     if method.is_abstract() {
         let _ = refusal::thrown_for(thread, receiver, method);
         return 0;
+    }
+    if let Some(code) = again::called(thread, method) {
+        return code;
     }
     let compile = || or_zero(crate::compile::method::entry_of(thread, method));
     ledger::timed(thread, compile, |ledger, ns, _| {

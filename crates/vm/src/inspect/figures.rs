@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::code::cache;
 use crate::code::store;
+use crate::compile::again;
 use crate::console;
 use crate::inspect::superpages::Superpages;
 use crate::link::loader;
@@ -84,6 +85,7 @@ pub(crate) fn figures() -> String {
         store::DROPPED.load(Ordering::Relaxed)
     ));
     say(&sources(loaded));
+    say(&linked_again());
     say(&format!("code cache: {}", store::describe()));
     let dropped = rt::lines::dropped_count();
     say(&format!("lines of real-time threads dropped: {dropped}"));
@@ -131,6 +133,13 @@ fn sources(loaded: u32) -> String {
     )
 }
 
+/// Methods that got newer code while the program ran.
+fn linked_again() -> String {
+    let [linked, dropped] = [&again::LINKED, &again::DROPPED].map(|it| it.load(Ordering::Relaxed));
+    let link_ms = ms(&again::LINK_NS);
+    format!("linked again: {linked} methods in {link_ms:.1} ms, {dropped} not looked after")
+}
+
 /// The same at the program's end, with what is read only then.
 pub(crate) fn last_figures() -> String {
     let superpages = Superpages::of_process().map(|it| it.text() + "\n");
@@ -144,6 +153,7 @@ pub(crate) fn write(file: &Path) {
         ("methods_compiled_of_platform", &cache::COMPILED_OF_PLATFORM),
         ("methods_from_cache", &cache::LOADED),
         ("methods_delivered", &cache::LOADED_DELIVERED),
+        ("methods_linked_again", &again::LINKED),
     ];
     let mut text = format!(
         "{{\n\"collector\": {},\n",

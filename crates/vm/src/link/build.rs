@@ -4,7 +4,7 @@
 use std::collections::HashMap;
 use std::mem::offset_of;
 use std::sync::OnceLock;
-use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 
 use abi::layout::{Layout, MAP_WORDS, ReferenceKind, Shape as ObjectShape};
 use abi::object::{ALIGNMENT, HEADER_BYTES};
@@ -349,6 +349,8 @@ fn unpublished_copy(method: &Method) -> Method {
         native: AtomicU64::new(0),
         class: core::cell::OnceCell::new(),
         shape: method.shape.clone(),
+        stays: AtomicBool::new(false),
+        code: AtomicU64::new(0),
         adapter: AtomicU64::new(0),
         turn: Lock::default(),
         ..*method
@@ -409,6 +411,8 @@ fn build_method(file: &ClassFile<'static>, index: usize, origin: &Origin) -> &'s
         index,
         shape,
         flags,
+        stays: AtomicBool::new(false),
+        code: AtomicU64::new(0),
         adapter: AtomicU64::new(0),
         turn: Lock::default(),
     })

@@ -67,6 +67,8 @@ pub(crate) struct Options {
     pub(crate) code_library: CodeLibrary,
     /// `-Xtakt:install-code=DIR`: gives such a store its place, and ends.
     pub(crate) code_install: Option<PathBuf>,
+    /// `-Xtakt:again=MS`: how often methods with cold sites are looked at; `off` for never.
+    pub(crate) again_ms: Option<u64>,
     /// `-Xtakt:compile-loaded`: at the end, what loaded classes of the platform's have besides.
     pub(crate) is_compiling_loaded: bool,
     /// Names of classes to be compiled instead of running a program.
@@ -108,6 +110,10 @@ pub(crate) enum StackScan {
     /// Any word may be a reference: to compare with.
     Conservative,
 }
+
+/// From a test's pace to one that nobody would notice.
+const AGAIN_MS: core::ops::RangeInclusive<u64> = 1..=60_000;
+const AGAIN_MS_DEFAULT: u64 = 100;
 
 /// Heap unless `-Xmx` says otherwise.
 const HEAP_BYTES_DEFAULT: u64 = 2 << 30;
@@ -161,6 +167,7 @@ pub(crate) fn read(arguments: &[String], ignores_unknown: bool) -> Result<(), St
         is_listed: true,
         boot_append: Vec::new(),
         agents: Vec::new(),
+        again_ms: Some(AGAIN_MS_DEFAULT),
         is_compiling_loaded: false,
         compile_list: None,
     };
@@ -347,6 +354,11 @@ impl Options {
         if name == "code-library" {
             self.code_library = CodeLibrary::At(file.into());
             return true;
+        }
+        if name == "again" {
+            let ms = file.parse().ok().filter(|ms| AGAIN_MS.contains(ms));
+            self.again_ms = ms;
+            return file == "off" || ms.is_some();
         }
         let place = match name {
             "code-cache" => &mut self.code_root,

@@ -17,6 +17,7 @@ use crate::classes::class::{Class, ClassKind, Method};
 use crate::classes::object::ObjectRef;
 use crate::classes::site::SiteKind;
 use crate::classes::write::Write;
+use crate::compile::again;
 use crate::compile::method;
 use crate::console;
 use crate::invoke::method_handle;
@@ -287,6 +288,7 @@ impl<'a> Closure<'a> {
     }
 
     fn compile(&mut self, method: &'static Method) {
+        again::keep(method);
         if method.compiled().is_some() {
             return;
         }

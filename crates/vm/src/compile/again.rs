@@ -1,0 +1,272 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Methods with cold sites, linked again.
+//!
+//! Code that was made before the classes were there that it names asks by sites for ever, and holds
+//! no body of theirs. One thread at SCHED_IDLE looks after such methods, in rounds. In a round it
+//! puts a stub in the place of a method's entry. Who calls next puts the code back, and so says
+//! that the method is called still. After [`CALLS_MIN`] such rounds the method gets new code, from
+//! the store or compiled, if it would have fewer sites: by one store of its entry, which every call
+//! loads. Who runs the older code finishes in it.
+//!
+//! No caller waits for that thread: it holds a method's turn for some stores alone, and a disk is
+//! left to others. What a real-time thread runs stays as it is.
+
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
+
+use rt::policy::{Policy, Tid};
+
+use crate::classes::class::Method;
+use crate::classes::site::SiteKind;
+use crate::code::cache::{self, CodeKind, run_apart, run_stored, with_compiler};
+use crate::code::file::{Asked, Piece};
+use crate::code::question::{Question, Validity};
+use crate::code::store;
+use crate::compile::answers::Cx;
+use crate::compile::method::{key_of, tell};
+use crate::console;
+use crate::options;
+use crate::sync::lock::Lock;
+use crate::sync::park::Parker;
+use crate::threads::held;
+use crate::threads::thread::Thread;
+
+const THREAD: &str = "takt-again";
+
+/// Rounds in which a method was called before it gets new code: what a start alone calls has fewer.
+const CALLS_MIN: u32 = 3;
+/// How often a method is tried whose classes are not there yet, with twice as many rounds each
+/// time.
+const TRIES_MAX: u32 = 6;
+/// Methods that are looked after, at most: some megabytes.
+const METHODS_MAX: usize = 1 << 14;
+/// Bytes of new code in a process's life: code is never given back.
+const BYTES_MAX: u64 = 16 << 20;
+/// Rounds in which nobody called are up to so many times as far apart: an idle process sleeps.
+const PAUSE_MAX: u64 = 64;
+
+/// Methods that got new code.
+pub(crate) static LINKED: AtomicU32 = AtomicU32::new(0);
+/// Nanoseconds spent on that.
+pub(crate) static LINK_NS: AtomicU64 = AtomicU64::new(0);
+/// Methods that nobody looks after for want of room.
+pub(crate) static DROPPED: AtomicU32 = AtomicU32::new(0);
+
+static COUNT: AtomicU32 = AtomicU32::new(0);
+static NEW: Lock<Vec<Candidate>> = Lock::new(Vec::new());
+static WAKE: Parker = Parker::new();
+static IS_STARTED: AtomicBool = AtomicBool::new(false);
+
+/// A method that may win by new code.
+struct Candidate {
+    method: &'static Method,
+    /// What its code asks by sites.
+    sites: Vec<Question>,
+    /// The stub that takes its entry's place, once made.
+    stub: Option<u64>,
+    /// Whether it lies there, or somebody has called since.
+    is_watched: bool,
+    /// Rounds in which it was called, since the last try.
+    calls: u32,
+    tries: u32,
+}
+
+/// Has a method looked after whose new code asked these.
+pub(crate) fn look_after(method: &'static Method, asked: &[Asked]) {
+    if options::get().again_ms.is_none() || method.stays.load(Ordering::Relaxed) {
+        return;
+    }
+    let sites: Vec<Question> = asked.iter().filter_map(cold_site).collect();
+    if sites.is_empty() {
+        return;
+    }
+    if COUNT.fetch_add(1, Ordering::Relaxed) as usize >= METHODS_MAX {
+        COUNT.fetch_sub(1, Ordering::Relaxed);
+        DROPPED.fetch_add(1, Ordering::Relaxed);
+        return;
+    }
+    NEW.lock().push(Candidate {
+        method,
+        sites,
+        stub: None,
+        is_watched: false,
+        calls: 0,
+        tries: 0,
+    });
+    start();
+    WAKE.unpark();
+}
+
+/// The question, if its answer was a site and may be a better one later. Strings, computed
+/// constants and calls are always asked by sites.
+fn cold_site(asked: &Asked) -> Option<Question> {
+    let Validity::Site(kind) = asked.validity else {
+        return None;
+    };
+    let is_lasting = matches!(
+        kind,
+        SiteKind::String | SiteKind::Computed | SiteKind::Handle | SiteKind::CallSite
+    );
+    (asked.scope == 0 && !is_lasting).then_some(asked.question)
+}
+
+/// Of a method that has code, which goes back to where its stub may lie.
+pub(crate) fn called(thread: &Thread, method: &'static Method) -> Option<u64> {
+    let entry = method.entry.load(Ordering::Relaxed);
+    let code = method.compiled()?;
+    if thread.real_time().is_some() {
+        method.stays.store(true, Ordering::Relaxed);
+    }
+    if entry != code {
+        // Another may have been faster, or newer code has come. Publishes nothing new: `compiled`
+        // has the code, but who loads the entry pairs with this.
+        let _ = method
+            .entry
+            .compare_exchange(entry, code, Ordering::Release, Ordering::Relaxed);
+    }
+    Some(code)
+}
+
+/// A method that a real-time thread will run: its entry stays from here on.
+pub(crate) fn keep(method: &'static Method) {
+    let _turn = method.turn.lock();
+    method.stays.store(true, Ordering::Relaxed);
+    if let Some(code) = method.compiled() {
+        method.entry.store(code, Ordering::Release);
+    }
+}
+
+/// Starts the thread once; a template's copies do.
+fn start() {
+    if held::are_held() || IS_STARTED.swap(true, Ordering::AcqRel) {
+        return;
+    }
+    let spawned = std::thread::Builder::new().name(THREAD.into()).spawn(run);
+    if let Err(error) = spawned {
+        console::warn(&format!("no method is linked again: {error}"));
+    }
+}
+
+fn run() {
+    if let Err(error) = Policy::Idle.apply(Tid::current()) {
+        return console::warn(&format!("no method is linked again: {error}"));
+    }
+    let round_ns = options::get().again_ms.unwrap_or(0) * 1_000_000;
+    let (mut candidates, mut pause) = (Vec::new(), 1);
+    loop {
+        if candidates.is_empty() {
+            WAKE.park_until(None);
+        }
+        let (now_ns, next) = (console::now_ns(), pause * round_ns);
+        // New ones come one after the other: a round at least.
+        if WAKE.park_until(Some(now_ns + next)) {
+            while console::now_ns() < now_ns + round_ns {
+                WAKE.park_until(Some(now_ns + round_ns));
+            }
+        }
+        let new = core::mem::take(&mut *NEW.lock());
+        let mut is_busy = !new.is_empty();
+        candidates.extend(new);
+        candidates.retain_mut(|candidate: &mut Candidate| {
+            let calls = candidate.calls;
+            let stays = candidate.look();
+            is_busy |= candidate.calls != calls;
+            COUNT.fetch_sub(u32::from(!stays), Ordering::Relaxed);
+            stays
+        });
+        pause = if is_busy {
+            1
+        } else {
+            (pause * 2).min(PAUSE_MAX)
+        };
+    }
+}
+
+impl Candidate {
+    /// One round; whether there is another.
+    fn look(&mut self) -> bool {
+        if self.is_watched {
+            if Some(self.method.entry.load(Ordering::Relaxed)) == self.stub {
+                return true;
+            }
+            self.calls += 1;
+        }
+        if self.calls < CALLS_MIN << self.tries {
+            return self.watch();
+        }
+        let mut cx = Cx::again(self.method);
+        if self.sites.iter().any(|&site| cx.is_answered(site)) {
+            self.link(&mut cx);
+            return false;
+        }
+        (self.calls, self.tries) = (0, self.tries + 1);
+        self.tries < TRIES_MAX && self.watch()
+    }
+
+    /// The next call says that it came, unless a real-time thread runs the method.
+    fn watch(&mut self) -> bool {
+        let stub = *self
+            .stub
+            .get_or_insert_with(|| cache::stub_for(self.method));
+        let _turn = self.method.turn.lock();
+        // Without code its first call is under way.
+        let is_there = self.method.compiled().is_some();
+        let stays = self.method.stays.load(Ordering::Relaxed);
+        self.is_watched = is_there && !stays;
+        if self.is_watched {
+            self.method.entry.store(stub, Ordering::Release);
+        }
+        !stays
+    }
+
+    /// Gives the method new code, if that has fewer sites.
+    fn link(&self, cx: &mut Cx<'_>) {
+        if cache::is_full() {
+            return;
+        }
+        let started_ns = console::now_ns();
+        let stored = self.stored(cx).map(|code| ("load again", code));
+        let found = stored.or_else(|| Some(("compile again", self.compiled(cx)?)));
+        let Some((how, code)) = found else {
+            return;
+        };
+        let turn = self.method.turn.lock();
+        if self.method.stays.load(Ordering::Relaxed) {
+            return;
+        }
+        self.method.install(code);
+        drop(turn);
+        LINKED.fetch_add(1, Ordering::Relaxed);
+        LINK_NS.fetch_add(console::now_ns() - started_ns, Ordering::Relaxed);
+        tell(how, self.method, code);
+    }
+
+    fn has_fewer(&self, piece: &Piece) -> bool {
+        piece.asked.iter().filter_map(cold_site).count() < self.sites.len()
+    }
+
+    /// Code that another process has linked again.
+    fn stored(&self, cx: &mut Cx<'_>) -> Option<u64> {
+        let key = key_of(self.method)?;
+        let mut all = store::find(&key);
+        let found = all.find(|it| self.has_fewer(&it.piece) && cx.answers_as(&it.piece))?;
+        let kind = CodeKind::Method(self.method);
+        Some(run_stored(found, cx.addresses(), kind))
+    }
+
+    fn compiled(&self, cx: &mut Cx<'_>) -> Option<u64> {
+        static BYTES: AtomicU64 = AtomicU64::new(0);
+        if BYTES.load(Ordering::Relaxed) > BYTES_MAX {
+            return None;
+        }
+        let function = self.method.translate().ok()?;
+        cx.forget();
+        let code = with_compiler(|compiler| compiler.method(&function, cx)).ok()?;
+        let piece = Piece::new(cx.asked(), code);
+        if !self.has_fewer(&piece) {
+            return None;
+        }
+        BYTES.fetch_add(piece.code.bytes.len() as u64, Ordering::Relaxed);
+        let kind = CodeKind::Method(self.method);
+        Some(run_apart(key_of(self.method), piece, cx.addresses(), kind))
+    }
+}

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+//! A method that was compiled before the classes were there that it uses gets new code, and a
+//! real-time thread's keeps its own.
+
+mod programs;
+
+use std::io::{BufRead, BufReader, Write};
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use programs::{compile_realtime, jdk, machine};
+
+/// A minute of milliseconds: more than an idle thread waits for its turn on a busy machine.
+const PERIODS: &str = "60000";
+
+/// What a run of tests/java/realtime/Again.java said of the method in question, and whether it
+/// computed what it should.
+struct Run {
+    told: Vec<String>,
+    is_right: bool,
+}
+
+/// Runs the program until it says `awaited` of the method, or for so many periods.
+fn run(classes: &Path, cache: &Path, option: &str, words: [&str; 2], awaited: &str) -> Run {
+    let mut java = Command::new(jdk().join("bin/java"));
+    java.arg(format!("-XXaltjvm={}", machine().display()))
+        .arg(format!("-Xtakt:code-cache={}", cache.display()))
+        .args(["-Xtakt:compile", "-Xtakt:verify", option, "-cp"])
+        .arg(classes)
+        .arg("Again")
+        .args(words);
+    java.stdin(Stdio::piped()).stdout(Stdio::piped());
+    let mut child = java.stderr(Stdio::piped()).spawn().expect("it starts");
+    let mut input = child.stdin.take().expect("piped");
+    let lines = BufReader::new(child.stderr.take().expect("piped")).lines();
+    let mut told = Vec::new();
+    for line in lines.map(|line| line.expect("text")) {
+        let Some((how, _)) = line
+            .split_once(']')
+            .filter(|it| it.1.contains("Again.step("))
+        else {
+            continue;
+        };
+        told.push(how.trim_start_matches('[').to_owned());
+        if how.ends_with(awaited) {
+            // It may have come to its end meanwhile.
+            let _ = input.write_all(b"!");
+        }
+    }
+    let output = child.wait_with_output().expect("it ends");
+    let text = String::from_utf8_lossy(&output.stdout);
+    let is_right = output.status.success() && text == "right\n";
+    Run { told, is_right }
+}
+
+#[test]
+fn a_method_is_linked_again_unless_a_real_time_thread_runs_it() {
+    let classes = compile_realtime(&jdk());
+    let cache = tempfile::tempdir().expect("a directory for code");
+    let go = |option, words, awaited| run(classes.path(), cache.path(), option, words, awaited);
+    let often = "-Xtakt:again=2";
+    let first = go(often, ["ordinary", PERIODS], "compile again");
+    assert_eq!(first.told, ["compile", "compile again"]);
+    let second = go(often, ["ordinary", PERIODS], "load again");
+    assert_eq!(second.told, ["load", "load again"], "its code was kept");
+    let off = go("-Xtakt:again=off", ["ordinary", "300"], "again");
+    assert_eq!(off.told, ["load"]);
+    let control = go(often, ["realtime", "300"], "again");
+    assert_eq!(
+        control.told,
+        ["load"],
+        "the entry of a sealed method changed"
+    );
+    assert!([first, second, off, control].iter().all(|it| it.is_right));
+}
+
+#[test]
+fn a_pace_that_is_none_is_refused() {
+    for wrong in ["0", "-1", "60001", "often", ""] {
+        let mut java = Command::new(jdk().join("bin/java"));
+        java.arg(format!("-XXaltjvm={}", machine().display()));
+        let output = java.arg(format!("-Xtakt:again={wrong}")).arg("-version");
+        let output = output.output().expect("it starts");
+        let text = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(1), "{wrong}: {text}");
+        assert!(text.contains(&format!("-Xtakt:again={wrong}")), "{text}");
+    }
+}
