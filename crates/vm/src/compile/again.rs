@@ -68,6 +68,8 @@ struct Candidate {
     /// Rounds in which it was called, since the last try.
     calls: u32,
     tries: u32,
+    /// How many sites had a better answer at the last look.
+    answered: usize,
 }
 
 /// Has a method looked after whose new code asked these.
@@ -76,7 +78,9 @@ pub(crate) fn look_after(method: &'static Method, asked: &[Asked]) {
         return;
     }
     let sites: Vec<Question> = asked.iter().filter_map(cold_site).collect();
-    if sites.is_empty() {
+    // A computed call is linked once: newer code would have another site for it.
+    let is_computed = |it: &Asked| it.validity == Validity::Site(SiteKind::CallSite);
+    if sites.is_empty() || asked.iter().any(is_computed) {
         return;
     }
     if COUNT.fetch_add(1, Ordering::Relaxed) as usize >= METHODS_MAX {
@@ -91,6 +95,7 @@ pub(crate) fn look_after(method: &'static Method, asked: &[Asked]) {
         is_watched: false,
         calls: 0,
         tries: 0,
+        answered: 0,
     });
     start();
     WAKE.unpark();
@@ -194,7 +199,13 @@ impl Candidate {
             return self.watch();
         }
         let mut cx = Cx::again(self.method);
-        if self.sites.iter().any(|&site| cx.is_answered(site)) {
+        let answered = self.sites.iter().filter(|&&it| cx.is_answered(it)).count();
+        if answered != self.answered {
+            // Classes are coming: a thread that waits for one lets this one run.
+            (self.calls, self.answered) = (self.calls - 1, answered);
+            return self.watch();
+        }
+        if answered > 0 {
             self.link(&mut cx);
             return false;
         }
