@@ -82,7 +82,7 @@ pub(crate) fn application_in_lab() -> Result<()> {
 fn guest(options: &[&str]) -> Result<Command> {
     let mut guest = Command::new(takt()?);
     guest
-        .args(["lab", "--quiet", "--timeout", "600s", "--module"])
+        .args(["lab", "--quiet", "--timeout", "900s", "--module"])
         .arg(kernel::vkms()?)
         .args(["--module", "uinput", "--module", "evdev"])
         .args(options);

@@ -20,7 +20,7 @@ const PICTURES: &str = "CONSOLE_TEST_PICTURES";
 /// The button that makes the one the other.
 const BUTTON: (i32, i32) = (60, 118);
 /// An emulated machine starts the framework.
-const START_NS_MAX: u64 = 200_000_000_000;
+const START_NS_MAX: u64 = 600_000_000_000;
 
 /// What vkms shows, by its own sum, is what `--screenshot` wrote on the host; a finger presses the
 /// button; the keys that end a program end it.
