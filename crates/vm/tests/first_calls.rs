@@ -11,7 +11,7 @@ use programs::{jdk, run_takt, shown};
 /// Statements of a large method: some hundred milliseconds to compile.
 const STATEMENTS: usize = 1500;
 /// Large methods that are compiled, and large classes that are proven, one after the other: on a
-/// busy machine one answer may take as long as one of them.
+/// busy machine one answer may take as long as most of them.
 const LARGE: usize = 4;
 /// Methods of a class whose proof takes as long as a large method.
 const METHODS: usize = 150;
@@ -38,7 +38,7 @@ public class Large {
     public static void main(String[] arguments) throws Exception {
         Object[] a = new Object[50], b = new Object[50];
         System.gc();
-        int count = 0;
+        StringBuilder counts = new StringBuilder("compiling");
         for (int phase = 1; phase <= PHASES; phase++) {
             int own = phase;
             Thread[] threads = new Thread[2];
@@ -46,19 +46,19 @@ public class Large {
                 threads[k] = new Thread(() -> { begun = own; compiled(own, a, b); });
                 threads[k].start();
             }
-            count += answers(own);
+            counts.append(' ').append(answers(own));
             for (Thread thread : threads) { thread.join(); }
         }
-        System.out.println("compiling " + count);
-        count = 0;
+        System.out.println(counts);
+        counts = new StringBuilder("proving");
         for (int phase = PHASES + 1; phase <= 2 * PHASES; phase++) {
             int own = phase;
             Thread prover = new Thread(() -> { begun = own; prove(own - PHASES); });
             prover.start();
-            count += answers(own);
+            counts.append(' ').append(answers(own));
             prover.join();
         }
-        System.out.println("proving " + count);
+        System.out.println(counts);
     }
 "#,
     );
@@ -133,14 +133,16 @@ fn nobody_waits_for_a_first_call_or_a_proof_but_who_needs_it() {
     let options = ["-Xtakt:verify", "-Xtakt:compile", "-Xmx48m", "Large"];
     let output = run_takt(&jdk, classes.path(), cache.path(), &options);
     let text = String::from_utf8_lossy(&output.stdout);
-    let count = |what: &str| {
+    let most = |what: &str| {
         let line = text.lines().find_map(|line| line.strip_prefix(what));
         let line = line.unwrap_or_else(|| panic!("no count in {}", shown(&output)));
-        line.trim().parse::<u32>().expect("a number")
+        let counts = line.split_whitespace().map(|it| it.parse::<u32>());
+        counts.map(|it| it.expect("a number")).max()
     };
-    // One question may have been under way when a method's or a proof's work began.
-    assert!(count("compiling") > LARGE as u32, "{}", shown(&output));
-    assert!(count("proving") > LARGE as u32, "{}", shown(&output));
+    // One question may have been under way when a method's or a proof's work began, and no more if
+    // all wait for that work.
+    assert!(most("compiling") > Some(1), "{}", shown(&output));
+    assert!(most("proving") > Some(1), "{}", shown(&output));
     let installed = String::from_utf8_lossy(&output.stderr);
     for phase in 1..=LARGE {
         let times = installed
