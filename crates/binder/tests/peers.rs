@@ -26,6 +26,7 @@ use std::sync::atomic::Ordering::SeqCst;
 use binder::stub::{Answer, Exception, Failure};
 use binder::{Binder, CallError, Caller, Device, DeviceOptions, Options, Process, WeakBinder};
 use manager::{Manager, find, publish};
+use rt::clock::{Clock, Monotonic};
 use rt::policy::{Policy, Tid};
 use rt::sync::PiMutex;
 use rt::thread::Builder;
@@ -55,7 +56,11 @@ struct Peer {
     told: PiMutex<Vec<i32>>,
 }
 
+/// A caller lends when it waits, and another processor may have taken the call before that.
+const CALLER_WAITS_NS: u64 = 50_000_000;
+
 fn stat(field: i32) -> Option<i32> {
+    Monotonic.sleep_until(Monotonic.now_ns() + CALLER_WAITS_NS);
     let stat = std::fs::read_to_string("/proc/thread-self/stat").ok()?;
     // The name may hold anything; the field behind it is the third.
     let (_, rest) = stat.rsplit_once(')')?;
