@@ -58,8 +58,9 @@ impl Layout {
         Ok(Self::of(&keymap))
     }
 
-    /// Of names as in XKB_DEFAULT_LAYOUT and XKB_DEFAULT_VARIANT.
+    /// Of names as in XKB_DEFAULT_LAYOUT and XKB_DEFAULT_VARIANT; without a layout it is `us`.
     pub fn of_names(layouts: &str, variants: &str) -> Self {
+        let layouts = if layouts.is_empty() { "us" } else { layouts };
         let groups: Vec<Group<'_>> = Group::from_layouts_and_variants(layouts, variants).collect();
         let context = Context::default();
         let keymap = context.keymap_from_names(Silent, None, None, Some(&groups), None);
@@ -166,8 +167,14 @@ mod tests {
     #[test]
     fn a_key_is_what_its_layout_says() {
         let y = [(KEY_Y, true), (KEY_Y, false)];
-        let mut us = Layout::of_names("us", "");
-        assert_eq!(typed(&mut us, &y), [(0x79, true), (0x79, false)]);
+        for name in ["us", ""] {
+            let mut us = Layout::of_names(name, "");
+            assert_eq!(
+                typed(&mut us, &y),
+                [(0x79, true), (0x79, false)],
+                "{name:?}"
+            );
+        }
         let mut german = Layout::of_names("de", "");
         assert_eq!(typed(&mut german, &y), [(0x7a, true), (0x7a, false)]);
         let shifted = [(KEY_LEFTSHIFT, true), (KEY_Y, true), (KEY_LEFTSHIFT, false)];
