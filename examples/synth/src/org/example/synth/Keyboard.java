@@ -23,7 +23,7 @@ public final class Keyboard extends Activity {
         keys = new Keys(this, organ);
         setContentView(keys);
         try {
-            player = new Player(organ);
+            player = new Player(organ, Keyboard::report);
             player.start();
         } catch (IllegalStateException | UnsupportedOperationException e) {
             Log.e(Tune.TAG, "plays nothing: " + e.getMessage());
@@ -54,7 +54,10 @@ public final class Keyboard extends Activity {
         super.onDestroy();
         if (player != null) {
             player.end();
-            Log.i(Tune.TAG, "keyboard: " + player.frames() + " frames, underruns " + player.underruns());
         }
+    }
+
+    private static void report(Player played) {
+        Log.i(Tune.TAG, "keyboard: " + played.frames() + " frames, underruns " + played.underruns());
     }
 }

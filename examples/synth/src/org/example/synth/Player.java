@@ -28,9 +28,9 @@ final class Player extends RealtimeThread {
     private volatile boolean ends;
     private long frames;
 
-    /** What is held on a keyboard. */
-    Player(Organ organ) {
-        this(organ, null, 0, player -> {});
+    /** What is held on a keyboard. {@code whenOver} hears of the end before the track is released. */
+    Player(Organ organ, Consumer<Player> whenOver) {
+        this(organ, null, 0, whenOver);
     }
 
     Player(Organ organ, long[] chords, int framesOfChord, Consumer<Player> whenOver) {
@@ -100,6 +100,7 @@ final class Player extends RealtimeThread {
         return frames;
     }
 
+    /** For who hears of the end: behind it there is no track. */
     int underruns() {
         return track.getUnderrunCount();
     }
