@@ -42,7 +42,7 @@ final class Devices {
     private Devices() {}
 
     static void register() {
-        ServiceRegistry.add(Context.AUDIO_SERVICE, LocalInterface.binder(IAudioService.class, new Sounds()));
+        ServiceRegistry.add(Context.AUDIO_SERVICE, () -> LocalInterface.binder(IAudioService.class, new Sounds()));
         ServiceRegistry.add(Context.UI_MODE_SERVICE, LocalInterface.binder(IUiModeManager.class, new UiMode()));
         ServiceRegistry.add(Context.LOCATION_SERVICE, LocalInterface.binder(ILocationManager.class, new Places()));
         ServiceRegistry.add(Context.VIBRATOR_MANAGER_SERVICE,

@@ -11,6 +11,7 @@ import java.util.Map;
 import java.util.Set;
 import java.util.TreeSet;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.function.Supplier;
 import takt.framework.Neighbours;
 
 /**
@@ -21,6 +22,8 @@ public final class ServiceRegistry {
     private static final ServiceRegistry INSTANCE = new ServiceRegistry();
 
     private final Map<String, IBinder> services = new ConcurrentHashMap<>();
+    /** Made when somebody asks: an interface of hundreds of calls takes megabytes. */
+    private final Map<String, Supplier<IBinder>> late = new ConcurrentHashMap<>();
     private final IBinder binder = LocalInterface.binder(IServiceManager.class, this);
 
     /** What applications add. */
@@ -47,6 +50,7 @@ public final class ServiceRegistry {
     /** Of each service that is there: {@link LocalInterface#describe}. */
     static Map<String, String> describe() {
         Map<String, String> lines = new HashMap<>();
+        INSTANCE.late.keySet().forEach(INSTANCE::own);
         INSTANCE.services.forEach((name, service) -> lines.put(name, LocalInterface.describe(service)));
         return lines;
     }
@@ -56,9 +60,19 @@ public final class ServiceRegistry {
         INSTANCE.services.put(name, service);
     }
 
+    /** The same, made by {@code service} when it is asked for first. */
+    static void add(String name, Supplier<IBinder> service) {
+        INSTANCE.late.put(name, service);
+    }
+
+    private IBinder own(String name) {
+        Supplier<IBinder> maker = late.get(name);
+        return maker == null ? services.get(name) : services.computeIfAbsent(name, it -> maker.get());
+    }
+
     /** Null for a service that does not exist, as on Android. */
     public IBinder getService(String name) throws RemoteException {
-        IBinder own = services.get(name);
+        IBinder own = own(name);
         if (own != null) {
             return own;
         }
@@ -85,12 +99,13 @@ public final class ServiceRegistry {
     /** All names. */
     public String[] listServices(int dumpFlags) throws RemoteException {
         Set<String> names = new TreeSet<>(services.keySet());
+        names.addAll(late.keySet());
         Collections.addAll(names, added.listServices(dumpFlags));
         return names.toArray(new String[0]);
     }
 
     /** Is it there? */
     public boolean isDeclared(String name) {
-        return services.containsKey(name);
+        return services.containsKey(name) || late.containsKey(name);
     }
 }
