@@ -28,7 +28,7 @@ final class Player extends RealtimeThread {
     private volatile boolean ends;
     private long frames;
 
-    /** What is held on a keyboard. {@code whenOver} hears of the end before the track is released. */
+    /** What is held on a keyboard. {@code whenOver} hears of the end while there is a track. */
     Player(Organ organ, Consumer<Player> whenOver) {
         this(organ, null, 0, whenOver);
     }
