@@ -19,12 +19,8 @@ use crate::numbers::{
     POLICY_AUTO, SHARED, TIMEOUT, UNAVAILABLE, UNSPECIFIED, code_of, code_of_device, format_of,
 };
 
-/// Which device: the words of `sound::Backend`.
-const DEVICE_VARIABLE: &str = "TAKT_SOUND";
 /// `cpufreq`: what is reserved sets the processors' speed.
 const GOVERNOR_VARIABLE: &str = "TAKT_SOUND_GOVERNOR";
-/// Without a word for the device: the first card, for this stream alone.
-const DEVICE_DEFAULT: &str = "alsa:hw:0,0";
 /// What a stream of low latency asks for: above applications' threads, below the kernel's that
 /// time and interrupts come from, where those are raised.
 const LOW_LATENCY: Policy = Policy::fifo(80);
@@ -133,8 +129,8 @@ fn open(builder: &AAudioStreamBuilder) -> Result<(AAudioStream, Place), Code> {
         Ok(governor) => (governor, None),
         Err(why) => (None, Some(why)),
     };
-    let name = std::env::var(DEVICE_VARIABLE).unwrap_or_else(|_| DEVICE_DEFAULT.into());
-    let backend = Backend::parse(&name).map_err(|error| code_of_device(&error))?;
+    let backend =
+        Backend::of_environment(wanted.direction).map_err(|error| code_of_device(&error))?;
     let place = Place::default();
     let playback = builder.data.map(|(callback, data)| {
         let at = Arc::clone(&place);

@@ -117,9 +117,16 @@ impl Worker {
 
 impl Drop for Worker {
     fn drop(&mut self) {
-        // A thread that has ended needs none.
-        let _restored = self.before.apply(self.tid);
+        // A thread that has ended needs none, and its number may be another process's by now.
+        if is_ours(self.tid) {
+            let _restored = self.before.apply(self.tid);
+        }
     }
+}
+
+/// Whether a thread is of this process: the kernel tells nobody else's time.
+fn is_ours(tid: Tid) -> bool {
+    thread_time_ns_of(tid).is_some()
 }
 
 impl Session {
@@ -140,8 +147,7 @@ impl Session {
             return Err(Refused::Many);
         }
         for thread in threads {
-            let is_ours = Tid::new(*thread).is_some_and(|it| thread_time_ns_of(it).is_some());
-            if !is_ours {
+            if !Tid::new(*thread).is_some_and(is_ours) {
                 return Err(Refused::Foreign(*thread));
             }
         }

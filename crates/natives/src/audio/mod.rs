@@ -1,29 +1,41 @@
 // SPDX-License-Identifier: Apache-2.0
 //! android.media's sound on streams of `sound`: which device, and what the classes share.
 //!
-//! `track` is AudioTrack; `still` what MODE_STATIC plays, `gain` its volume, `marks` the positions
-//! that Java hears of. `record` is AudioRecord, `system` what AudioSystem answers, `limits` its
+//! `track` is AudioTrack; `still` what MODE_STATIC plays, `gain` its volume. `record` is
+//! AudioRecord. Both have `setup`, a `table` of what Java's objects hold, `pieces` of samples, and
+//! `marks`, the positions that Java hears of. `system` is what AudioSystem answers, `limits` its
 //! constants.
+
+/// Calls of a class that throw by their names.
+macro_rules! unsupported {
+    ($class:literal; $($function:ident($($argument:ty),*) -> $answer:expr, $type:ty, $name:literal;)*) => {$(
+        #[unsafe(no_mangle)]
+        extern "system" fn $function(env: Env, _: jobject $(, _: $argument)*) -> $type {
+            env.throw_unsupported(concat!($class, ".", $name));
+            $answer
+        }
+    )*};
+}
 
 mod gain;
 mod limits;
 mod marks;
+mod pieces;
 mod record;
+mod setup;
 mod still;
 mod system;
+mod table;
 mod track;
 
 use std::sync::atomic::{AtomicI32, Ordering};
 
 use jni_sys::jint;
 use rt::sync::PiMutex;
+use sound::device::{INPUT_VARIABLE, VARIABLE};
 use sound::{Backend, DeviceError, Direction, Format, Granted, Refusal, StreamError, Wanted};
 
-/// Names the device; the second one goes first where it is recorded.
-const DEVICE_VARIABLE: &str = "TAKT_SOUND";
-const INPUT_VARIABLE: &str = "TAKT_SOUND_INPUT";
-/// As libaaudio's.
-const DEVICE_DEFAULT: &str = "alsa:hw:0,0";
+use crate::env::Env;
 
 /// AudioSystem's results.
 const SUCCESS: jint = 0;
@@ -38,18 +50,9 @@ static NEXT_SESSION: AtomicI32 = AtomicI32::new(1);
 /// What each direction's last stream was granted: a card that this process has answers nobody.
 static GRANTED: [PiMutex<Option<Granted>>; 2] = [PiMutex::new(None), PiMutex::new(None)];
 
-fn backend(direction: Direction) -> Result<Backend, DeviceError> {
-    let own = match direction {
-        Direction::Output => None,
-        Direction::Input => std::env::var(INPUT_VARIABLE).ok(),
-    };
-    let name = own.or_else(|| std::env::var(DEVICE_VARIABLE).ok());
-    Backend::parse(name.as_deref().unwrap_or(DEVICE_DEFAULT))
-}
-
 /// What a device would grant to this wish. A card is opened for it, and given back.
 fn ask(wanted: &Wanted) -> Result<Granted, DeviceError> {
-    match backend(wanted.direction)?.probe(wanted) {
+    match Backend::of_environment(wanted.direction)?.probe(wanted) {
         Err(error @ DeviceError::Unavailable(_)) => {
             GRANTED[wanted.direction as usize].lock().ok_or(error)
         }
@@ -86,11 +89,8 @@ fn least_bytes(direction: Direction, rate: jint, channels: jint, encoding: jint)
 /// A fault, in the log under Android's tag.
 fn say(direction: Direction, text: &str) {
     let (tag, variables) = match direction {
-        Direction::Output => ("AudioTrack", DEVICE_VARIABLE.to_owned()),
-        Direction::Input => (
-            "AudioRecord",
-            format!("{INPUT_VARIABLE} or {DEVICE_VARIABLE}"),
-        ),
+        Direction::Output => ("AudioTrack", VARIABLE.to_owned()),
+        Direction::Input => ("AudioRecord", format!("{INPUT_VARIABLE} or {VARIABLE}")),
     };
     crate::log::error(tag, &format!("{text}; {variables} names the device"));
 }
@@ -115,4 +115,10 @@ fn format_of(encoding: jint) -> Option<Format> {
         22 => Some(Format::I32),
         _ => None,
     }
+}
+
+/// By Android's words for `class`.
+fn throw_released(env: Env, class: &str) {
+    let text = format!("Unable to retrieve {class} pointer: it is released");
+    env.throw("java/lang/IllegalStateException", &text);
 }

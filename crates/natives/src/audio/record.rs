@@ -1,32 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0
 //! android.media.AudioRecord: a [`Stream`] of `sound` that the application's own thread empties.
 //!
-//! Java holds a number of [`RECORDS`], so a call that comes after the release finds none. A read
-//! copies pieces through its stack and takes no memory.
+//! A read copies pieces through its stack and takes no memory.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use jni_sys::{
     JNI_FALSE, JNI_TRUE, jboolean, jbyteArray, jclass, jfloat, jfloatArray, jint, jintArray, jlong,
     jobject, jshortArray, jstring,
 };
 use rt::clock::{Clock as _, Monotonic};
-use rt::sync::PiMutex;
-use sound::{Direction, State, Stream, Wanted};
+use sound::{Backend, Direction, State, Stream};
 
 use super::marks::{self, Marks, Moving};
+use super::pieces::{self, LOOK_NS, PIECE_BYTES};
+use super::setup::{self, Asked};
+use super::table::Table;
 use super::{
-    BAD_VALUE, DEAD_OBJECT, INVALID_OPERATION, SUCCESS, WOULD_BLOCK, backend, code_of, format_of,
-    least_bytes, next_session, remember, say,
+    BAD_VALUE, DEAD_OBJECT, INVALID_OPERATION, SUCCESS, WOULD_BLOCK, code_of, least_bytes, say,
+    throw_released,
 };
 use crate::env::Env;
-
-/// AudioRecord's results of a setup.
-const SETUP_CHANNELS: jint = -17;
-const SETUP_FORMAT: jint = -18;
-const SETUP_FAILED: jint = -20;
 
 /// AudioTimestamp.TIMEBASE_MONOTONIC, and MediaSyncEvent.SYNC_EVENT_NONE.
 const MONOTONIC: jint = 0;
@@ -34,14 +29,7 @@ const NO_EVENT: jint = 0;
 
 /// Records of a process at once.
 const RECORDS_MAX: usize = 16;
-/// What a read copies at once.
-const PIECE_BYTES: usize = 4096;
-/// How long a blocking read sleeps before it sees that somebody stopped it.
-const LOOK_NS: u64 = 20_000_000;
-
-/// By the number that Java holds. The lock covers look-ups alone.
-static RECORDS: PiMutex<BTreeMap<jlong, Arc<Record>>> = PiMutex::new(BTreeMap::new());
-static NEXT_RECORD: AtomicI64 = AtomicI64::new(1);
+static RECORDS: Table<Record> = Table::new(c"mNativeAudioRecordHandle", RECORDS_MAX);
 
 struct Record {
     stream: Stream,
@@ -68,12 +56,6 @@ impl Moving for Record {
 }
 
 impl Record {
-    /// What Java's object holds; none after its release.
-    fn of(env: Env, this: jobject) -> Option<Arc<Self>> {
-        let number = env.long_field(this, c"mNativeAudioRecordHandle");
-        RECORDS.lock().get(&number).map(Arc::clone)
-    }
-
     /// Reads whole frames of `bytes` bytes, which `put` takes to an offset; returns the bytes read,
     /// or an error. A record that stands gives nothing.
     fn read(&self, bytes: usize, is_blocking: bool, put: impl Fn(usize, &[u8])) -> jint {
@@ -135,100 +117,51 @@ extern "system" fn Java_android_media_AudioRecord_native_1setup(
 ) -> jint {
     if native_record != 0 {
         env.throw_unsupported("AudioRecord from native code");
-        return SETUP_FAILED;
+        return setup::FAILED;
     }
     if !may_record(env) {
         let text = "refused: android.permission.RECORD_AUDIO is not granted";
         crate::log::error("AudioRecord", text);
-        return SETUP_FAILED;
+        return setup::FAILED;
     }
-    let mask = if mask == 0 { index_mask } else { mask };
-    let wanted = match wanted(env, rates, mask, encoding, buffer_bytes) {
-        Ok(wanted) => wanted,
+    let masks = [mask, index_mask];
+    let asked = Asked::of(env, Direction::Input, rates, masks, encoding, buffer_bytes);
+    let asked = match asked {
+        Ok(asked) => asked,
         Err(code) => return code,
     };
-    let opened = backend(Direction::Input).and_then(|it| Stream::open(&it, &wanted, None, None));
+    let wanted = asked.wanted(Some(asked.frames));
+    let opened = Backend::of_environment(Direction::Input);
+    let opened = opened.and_then(|it| Stream::open(&it, &wanted, None, None));
     let stream = match opened {
         Ok(stream) => stream,
         Err(error) => {
             say(Direction::Input, &error.to_string());
-            return SETUP_FAILED;
+            return setup::FAILED;
         }
     };
     let granted = stream.granted();
     let Some(marks) = Marks::new(env, "android/media/AudioRecord", weak_this) else {
-        return SETUP_FAILED;
+        return setup::FAILED;
     };
     let base = AtomicU64::new(0);
-    let kept = keep(
-        env,
-        this,
-        Record {
-            stream,
-            marks,
-            base,
-        },
-    );
-    if kept == SUCCESS {
-        remember(granted);
-        env.write_ints(rates, &[granted.rate.cast_signed()]);
-        if env.ints(sessions).first() == Some(&0) {
-            env.write_ints(sessions, &[next_session()]);
-        }
-    }
-    kept
-}
-
-/// What is to be recorded, or why it is not.
-fn wanted(
-    env: Env,
-    rates: jintArray,
-    mask: jint,
-    encoding: jint,
-    buffer_bytes: jint,
-) -> Result<Wanted, jint> {
-    let Some(format) = format_of(encoding) else {
-        let text = "only PCM of 16, 24, 32 bits and floats is recorded";
-        say(Direction::Input, text);
-        return Err(SETUP_FORMAT);
+    let record = Record {
+        stream,
+        marks,
+        base,
     };
-    let channels = mask.count_ones();
-    if channels == 0 {
-        return Err(SETUP_CHANNELS);
+    if !RECORDS.keep(env, this, record) {
+        let text = "too many records are open, 16: release one";
+        say(Direction::Input, text);
+        return setup::FAILED;
     }
-    let frames = u32::try_from(buffer_bytes).unwrap_or(0) / (channels * format.bytes() as u32);
-    let rate = env.ints(rates).first().map_or(0, |it| it.unsigned_abs());
-    Ok(Wanted {
-        direction: Direction::Input,
-        rate: (rate > 0).then_some(rate),
-        channels: Some(channels),
-        format: Some(format),
-        capacity: Some(frames),
-    })
-}
-
-/// Java's object gets its number.
-fn keep(env: Env, this: jobject, record: Record) -> jint {
-    let number = NEXT_RECORD.fetch_add(1, Ordering::Relaxed);
-    {
-        let mut records = RECORDS.lock();
-        if records.len() >= RECORDS_MAX {
-            drop(records);
-            let text = "too many records are open, 16: release one";
-            say(Direction::Input, text);
-            return SETUP_FAILED;
-        }
-        records.insert(number, Arc::new(record));
-    }
-    env.set_long_field(this, c"mNativeAudioRecordHandle", number);
+    setup::settle(env, granted, rates, sessions);
     SUCCESS
 }
 
 #[unsafe(no_mangle)]
 extern "system" fn Java_android_media_AudioRecord_native_1release(env: Env, this: jobject) {
-    let number = env.long_field(this, c"mNativeAudioRecordHandle");
-    let removed = RECORDS.lock().remove(&number);
-    if let Some(record) = removed {
+    if let Some(record) = RECORDS.remove(env, this) {
         record.marks.end();
         // Never from a callback: a record has none.
         let _released = record.stream.release();
@@ -240,17 +173,12 @@ extern "system" fn Java_android_media_AudioRecord_native_1finalize(env: Env, thi
     Java_android_media_AudioRecord_native_1release(env, this);
 }
 
-fn throw_released(env: Env) {
-    let text = "Unable to retrieve AudioRecord pointer: it is released";
-    env.throw("java/lang/IllegalStateException", text);
-}
-
 /// What a record answers.
 fn with(env: Env, this: jobject, answer: impl FnOnce(&Arc<Record>) -> jint) -> jint {
-    match Record::of(env, this) {
+    match RECORDS.of(env, this) {
         Some(record) => answer(&record),
         None => {
-            throw_released(env);
+            throw_released(env, "AudioRecord");
             INVALID_OPERATION
         }
     }
@@ -331,12 +259,7 @@ extern "system" fn Java_android_media_AudioRecord_native_1read_1in_1short_1array
     is_blocking: jboolean,
 ) -> jint {
     read(env, this, count, 2, is_blocking, |done, piece| {
-        let mut shorts = [0; PIECE_BYTES / 2];
-        let shorts = &mut shorts[..piece.len() / 2];
-        for (short, bytes) in shorts.iter_mut().zip(piece.chunks_exact(2)) {
-            *short = i16::from_le_bytes([bytes[0], bytes[1]]);
-        }
-        env.write_shorts(array, offset + (done / 2) as jint, shorts);
+        pieces::give_shorts(env, array, offset + (done / 2) as jint, piece);
     })
 }
 
@@ -350,12 +273,7 @@ extern "system" fn Java_android_media_AudioRecord_native_1read_1in_1float_1array
     is_blocking: jboolean,
 ) -> jint {
     read(env, this, count, 4, is_blocking, |done, piece| {
-        let mut floats = [0.0; PIECE_BYTES / 4];
-        let floats = &mut floats[..piece.len() / 4];
-        for (float, bytes) in floats.iter_mut().zip(piece.chunks_exact(4)) {
-            *float = f32::from_le_bytes([bytes[0], bytes[1], bytes[2], bytes[3]]);
-        }
-        env.write_floats(array, offset + (done / 4) as jint, floats);
+        pieces::give_floats(env, array, offset + (done / 4) as jint, piece);
     })
 }
 
@@ -495,18 +413,8 @@ extern "system" fn Java_android_media_AudioRecord_native_1disableDeviceCallback(
 ) {
 }
 
-/// Calls that throw by their names.
-macro_rules! unsupported {
-    ($($function:ident($($argument:ty),*) -> $answer:expr, $type:ty, $name:literal;)*) => {$(
-        #[unsafe(no_mangle)]
-        extern "system" fn $function(env: Env, _: jobject $(, _: $argument)*) -> $type {
-            env.throw_unsupported(concat!("AudioRecord.", $name));
-            $answer
-        }
-    )*};
-}
-
 unsupported! {
+    "AudioRecord";
     Java_android_media_AudioRecord_native_1getMetrics() -> core::ptr::null_mut(), jobject, "getMetrics";
     Java_android_media_AudioRecord_native_1get_1active_1microphones(jobject) -> INVALID_OPERATION, jint, "getActiveMicrophones";
     Java_android_media_AudioRecord_native_1set_1preferred_1microphone_1direction(jint) -> INVALID_OPERATION, jint, "setPreferredMicrophoneDirection";

@@ -35,17 +35,21 @@ pub(super) struct Still {
 }
 
 impl Still {
-    /// Silence of so many frames.
-    pub(super) fn new(frames: usize, frame_bytes: usize) -> Self {
-        Self {
+    /// Silence of so many frames; none without memory for them.
+    pub(super) fn new(frames: usize, frame_bytes: usize) -> Option<Self> {
+        let size = frames.checked_mul(frame_bytes)?;
+        let mut bytes = Vec::new();
+        bytes.try_reserve_exact(size).ok()?;
+        bytes.resize(size, 0);
+        Some(Self {
             frame_bytes,
             frames,
             content: PiMutex::new(Content {
-                bytes: vec![0; frames * frame_bytes].into(),
+                bytes: bytes.into(),
                 at: 0,
                 around: None,
             }),
-        }
+        })
     }
 
     pub(super) fn bytes(&self) -> usize {
@@ -145,7 +149,7 @@ mod tests {
     }
 
     fn numbered(frames: u8) -> Still {
-        let still = Still::new(frames.into(), 1);
+        let still = Still::new(frames.into(), 1).expect("memory");
         still.write(0, &(0..frames).collect::<Vec<_>>());
         still
     }
@@ -173,6 +177,11 @@ mod tests {
         );
         still.rewind();
         assert_eq!(played(&still, 2), (vec![0, 1], Flow::Continue));
+    }
+
+    #[test]
+    fn a_buffer_beyond_all_memory_is_none() {
+        assert!(Still::new(usize::MAX / 8, 8).is_none() && Still::new(usize::MAX, 2).is_none());
     }
 
     #[test]

@@ -2,12 +2,10 @@
 //! android.media.AudioTrack: a [`Stream`] of `sound`. In MODE_STREAM the application's own thread
 //! fills it; in MODE_STATIC a callback's thread does, from a [`Still`].
 //!
-//! Java holds a number of [`TRACKS`], so a call that comes after the release finds none. A write
-//! copies pieces through its stack and takes no memory.
+//! A write copies pieces through its stack and takes no memory.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use jni_sys::{
     JNI_FALSE, JNI_TRUE, jboolean, jbyteArray, jclass, jfloat, jfloatArray, jint, jintArray, jlong,
@@ -15,25 +13,20 @@ use jni_sys::{
 };
 use rt::clock::{Clock as _, Monotonic};
 use rt::policy::Policy;
-use rt::sync::PiMutex;
-use sound::{
-    DeviceError, Direction, Format, Granted, Playback, State, Stream, StreamError, Wanted,
-};
+use sound::{Backend, DeviceError, Direction, Playback, State, Stream, StreamError};
 
 use super::gain::Gain;
 use super::marks::{self, Marks, Moving};
+use super::pieces::{self, LOOK_NS, PIECE_BYTES};
+use super::setup::{self, Asked};
 use super::still::Still;
+use super::table::Table;
 use super::{
-    BAD_VALUE, INVALID_OPERATION, SUCCESS, WOULD_BLOCK, backend, code_of, format_of, least_bytes,
-    next_session, remember, say,
+    BAD_VALUE, INVALID_OPERATION, SUCCESS, WOULD_BLOCK, code_of, least_bytes, say, throw_released,
 };
 use crate::env::Env;
 
-/// AudioTrack's results of a setup.
-const SETUP_CHANNELS: jint = -17;
-const SETUP_FORMAT: jint = -18;
-const SETUP_FAILED: jint = -20;
-
+const CLASS: &str = "AudioTrack";
 const MODE_STATIC: jint = 0;
 /// AudioAttributes.FLAG_LOW_LATENCY, and AUDIO_OUTPUT_FLAG_FAST, which AudioTrack reads it from.
 const ATTRIBUTE_LOW_LATENCY: jint = 0x100;
@@ -43,16 +36,10 @@ const LOW_LATENCY: Policy = Policy::fifo(80);
 
 /// Tracks of a process at once; Android has as many.
 const TRACKS_MAX: usize = 40;
-/// What a write copies at once.
-const PIECE_BYTES: usize = 4096;
-/// How long a blocking write sleeps before it sees that somebody paused the track.
-const LOOK_NS: u64 = 20_000_000;
 /// What a stop of a static track waits for its last bursts at most.
 const STOP_NS: u64 = 500_000_000;
 
-/// By the number that Java holds. The lock covers look-ups alone.
-static TRACKS: PiMutex<BTreeMap<jlong, Arc<Track>>> = PiMutex::new(BTreeMap::new());
-static NEXT_TRACK: AtomicI64 = AtomicI64::new(1);
+static TRACKS: Table<Track> = Table::new(c"mNativeTrackInJavaObj", TRACKS_MAX);
 
 struct Track {
     stream: Stream,
@@ -85,12 +72,6 @@ impl Moving for Track {
 }
 
 impl Track {
-    /// What Java's object holds; none after its release.
-    fn of(env: Env, this: jobject) -> Option<Arc<Self>> {
-        let number = env.long_field(this, c"mNativeTrackInJavaObj");
-        TRACKS.lock().get(&number).map(Arc::clone)
-    }
-
     /// What was written so far is before the head from now on.
     fn restart(&self) {
         let written = self.stream.frames_written();
@@ -150,13 +131,8 @@ impl Track {
 
 /// Whether a track of this kind of stream moves.
 pub(super) fn is_playing(kind: jint) -> jboolean {
-    let tracks = TRACKS.lock();
-    let is_playing = |it: &Arc<Track>| it.kind == kind && it.stream.state().is_active();
-    if tracks.values().any(is_playing) {
-        JNI_TRUE
-    } else {
-        JNI_FALSE
-    }
+    let is_playing = TRACKS.any(|it| it.kind == kind && it.stream.state().is_active());
+    if is_playing { JNI_TRUE } else { JNI_FALSE }
 }
 
 /// AudioManager's kind of stream for AudioAttributes' usage.
@@ -176,66 +152,25 @@ fn kind_of(usage: jint) -> jint {
 
 /// What is to play.
 struct Setup {
-    rate: u32,
-    channels: u32,
-    format: Format,
-    frames: u32,
+    asked: Asked,
     is_low: bool,
 }
 
 impl Setup {
-    fn of(
-        env: Env,
-        attributes: jobject,
-        rates: jintArray,
-        mask: jint,
-        encoding: jint,
-        buffer_bytes: jint,
-    ) -> Result<Self, jint> {
-        let Some(format) = format_of(encoding) else {
-            let text = "only PCM of 16, 24, 32 bits and floats plays";
-            say(Direction::Output, text);
-            return Err(SETUP_FORMAT);
-        };
-        let channels = mask.count_ones();
-        if channels == 0 {
-            return Err(SETUP_CHANNELS);
-        }
-        let frame = channels * format.bytes() as u32;
-        let asked = env.int_field(attributes, c"mFlags").unwrap_or(0);
-        Ok(Self {
-            rate: env.ints(rates).first().map_or(0, |it| it.unsigned_abs()),
-            channels,
-            format,
-            frames: u32::try_from(buffer_bytes).unwrap_or(0) / frame,
-            is_low: asked & ATTRIBUTE_LOW_LATENCY != 0,
-        })
-    }
-
-    /// A buffer of silence for MODE_STATIC.
-    fn buffer(&self) -> Arc<Still> {
-        let frame = self.channels as usize * self.format.bytes();
-        Arc::new(Still::new(self.frames as usize, frame))
-    }
-
-    fn wanted(&self, capacity: Option<u32>) -> Wanted {
-        Wanted {
-            direction: Direction::Output,
-            rate: (self.rate > 0).then_some(self.rate),
-            channels: Some(self.channels),
-            format: Some(self.format),
-            capacity,
-        }
+    /// A buffer of silence for MODE_STATIC; none without memory for it.
+    fn buffer(&self) -> Option<Arc<Still>> {
+        let frame = self.asked.channels as usize * self.asked.format.bytes();
+        Still::new(self.asked.frames as usize, frame).map(Arc::new)
     }
 
     fn streaming(&self) -> Result<Stream, DeviceError> {
         let stream = Stream::open(
-            &backend(Direction::Output)?,
-            &self.wanted(Some(self.frames)),
+            &Backend::of_environment(Direction::Output)?,
+            &self.asked.wanted(Some(self.asked.frames)),
             None,
             None,
         )?;
-        let _size = stream.set_buffer_size(self.frames);
+        let _size = stream.set_buffer_size(self.asked.frames);
         Ok(stream)
     }
 
@@ -243,7 +178,7 @@ impl Setup {
     /// latency, else as far as the device holds.
     fn still(&self, still: &Arc<Still>, gain: &Arc<Gain>) -> Result<Stream, DeviceError> {
         let (still, gain) = (Arc::clone(still), Arc::clone(gain));
-        let (format, channels) = (self.format, self.channels as usize);
+        let (format, channels) = (self.asked.format, self.asked.channels as usize);
         let playback = Playback {
             callback: Box::new(move |bytes, _| {
                 let flow = still.play(bytes);
@@ -256,8 +191,8 @@ impl Setup {
             governor: None,
         };
         let stream = Stream::open(
-            &backend(Direction::Output)?,
-            &self.wanted(None),
+            &Backend::of_environment(Direction::Output)?,
+            &self.asked.wanted(None),
             Some(playback),
             None,
         )?;
@@ -290,82 +225,65 @@ extern "system" fn Java_android_media_AudioTrack_native_1setup(
 ) -> jint {
     if native_track != 0 || is_offloaded == JNI_TRUE || !tuner.is_null() {
         env.throw_unsupported("AudioTrack that is offloaded, from a tuner or from native code");
-        return SETUP_FAILED;
+        return setup::FAILED;
     }
-    let mask = if mask == 0 { index_mask } else { mask };
-    let setup = match Setup::of(env, attributes, rates, mask, encoding, buffer_bytes) {
-        Ok(setup) => setup,
+    let masks = [mask, index_mask];
+    let asked = Asked::of(env, Direction::Output, rates, masks, encoding, buffer_bytes);
+    let asked = match asked {
+        Ok(asked) => asked,
         Err(code) => return code,
     };
+    let number = |name| env.int_field(attributes, name).unwrap_or(0);
+    let is_low = number(c"mFlags") & ATTRIBUTE_LOW_LATENCY != 0;
+    let kind = kind_of(number(c"mUsage"));
+    let setup = Setup { asked, is_low };
+    let Some(track) = open(env, weak_this, &setup, mode == MODE_STATIC, kind) else {
+        return setup::FAILED;
+    };
+    let granted = track.stream.granted();
+    if !TRACKS.keep(env, this, track) {
+        say(
+            Direction::Output,
+            "too many tracks are open, 40: release one",
+        );
+        return setup::FAILED;
+    }
+    setup::settle(env, granted, rates, sessions);
+    SUCCESS
+}
+
+/// Opens what is asked for; or the log, or an exception, says why not.
+fn open(env: Env, weak_this: jobject, setup: &Setup, is_static: bool, kind: jint) -> Option<Track> {
     let gain = Arc::new(Gain::full());
-    let still = (mode == MODE_STATIC).then(|| setup.buffer());
+    let still = match is_static {
+        true => {
+            let buffer = setup.buffer();
+            if buffer.is_none() {
+                say(Direction::Output, "no memory for the buffer");
+            }
+            Some(buffer?)
+        }
+        false => None,
+    };
     let opened = match &still {
         Some(still) => setup.still(still, &gain),
         None => setup.streaming(),
     };
-    let stream = match opened {
-        Ok(stream) => stream,
-        Err(error) => {
-            say(Direction::Output, &error.to_string());
-            return SETUP_FAILED;
-        }
-    };
-    let granted = stream.granted();
-    let Some(marks) = Marks::new(env, "android/media/AudioTrack", weak_this) else {
-        return SETUP_FAILED;
-    };
-    let kept = keep(
-        env,
-        this,
-        Track {
-            stream,
-            still,
-            gain,
-            marks,
-            flags: if setup.is_low { FLAG_FAST } else { 0 },
-            kind: kind_of(env.int_field(attributes, c"mUsage").unwrap_or(0)),
-            base: AtomicU64::new(0),
-        },
-    );
-    if kept == SUCCESS {
-        settle(env, &granted, rates, sessions);
-    }
-    kept
-}
-
-/// Java's object gets its number.
-fn keep(env: Env, this: jobject, track: Track) -> jint {
-    let number = NEXT_TRACK.fetch_add(1, Ordering::Relaxed);
-    {
-        let mut tracks = TRACKS.lock();
-        if tracks.len() >= TRACKS_MAX {
-            drop(tracks);
-            say(
-                Direction::Output,
-                "too many tracks are open, 40: release one",
-            );
-            return SETUP_FAILED;
-        }
-        tracks.insert(number, Arc::new(track));
-    }
-    env.set_long_field(this, c"mNativeTrackInJavaObj", number);
-    SUCCESS
-}
-
-/// What Java asks for by its arrays.
-fn settle(env: Env, granted: &Granted, rates: jintArray, sessions: jintArray) {
-    remember(*granted);
-    env.write_ints(rates, &[granted.rate.cast_signed()]);
-    if env.ints(sessions).first() == Some(&0) {
-        env.write_ints(sessions, &[next_session()]);
-    }
+    let opened = opened.inspect_err(|error| say(Direction::Output, &error.to_string()));
+    Some(Track {
+        stream: opened.ok()?,
+        still,
+        gain,
+        marks: Marks::new(env, "android/media/AudioTrack", weak_this)?,
+        flags: if setup.is_low { FLAG_FAST } else { 0 },
+        kind,
+        base: AtomicU64::new(0),
+    })
 }
 
 #[unsafe(no_mangle)]
 extern "system" fn Java_android_media_AudioTrack_native_1release(env: Env, this: jobject) {
-    let number = env.long_field(this, c"mNativeTrackInJavaObj");
-    let removed = TRACKS.lock().remove(&number);
-    if let Some(track) = removed {
+    if let Some(track) = TRACKS.remove(env, this) {
         track.marks.end();
         // Never from a callback: that is ours.
         let _released = track.stream.release();
@@ -380,15 +298,10 @@ extern "system" fn Java_android_media_AudioTrack_native_1finalize(env: Env, this
 /// A request, which the state may refuse: Android's answers nothing either, and the next write
 /// says that a device is gone.
 fn request(env: Env, this: jobject, request: impl Fn(&Track) -> Result<(), StreamError>) {
-    match Track::of(env, this) {
+    match TRACKS.of(env, this) {
         Some(track) => drop(request(&track)),
-        None => throw_released(env),
+        None => throw_released(env, CLASS),
     }
-}
-
-fn throw_released(env: Env) {
-    let text = "Unable to retrieve AudioTrack pointer: it is released";
-    env.throw("java/lang/IllegalStateException", text);
 }
 
 #[unsafe(no_mangle)]
@@ -432,8 +345,8 @@ fn write(
     is_blocking: jboolean,
     copy: impl Fn(usize, &mut [u8]),
 ) -> jint {
-    let Some(track) = Track::of(env, this) else {
-        throw_released(env);
+    let Some(track) = TRACKS.of(env, this) else {
+        throw_released(env, CLASS);
         return 0;
     };
     let Ok(count) = usize::try_from(count) else {
@@ -469,12 +382,7 @@ extern "system" fn Java_android_media_AudioTrack_native_1write_1short(
     is_blocking: jboolean,
 ) -> jint {
     write(env, this, count, 2, is_blocking, |done, piece| {
-        let mut shorts = [0; PIECE_BYTES / 2];
-        let shorts = &mut shorts[..piece.len() / 2];
-        env.copy_shorts(array, offset + (done / 2) as jint, shorts);
-        for (bytes, short) in piece.chunks_exact_mut(2).zip(shorts) {
-            bytes.copy_from_slice(&short.to_le_bytes());
-        }
+        pieces::take_shorts(env, array, offset + (done / 2) as jint, piece);
     })
 }
 
@@ -489,19 +397,14 @@ extern "system" fn Java_android_media_AudioTrack_native_1write_1float(
     is_blocking: jboolean,
 ) -> jint {
     write(env, this, count, 4, is_blocking, |done, piece| {
-        let mut floats = [0.0; PIECE_BYTES / 4];
-        let floats = &mut floats[..piece.len() / 4];
-        env.copy_floats(array, offset + (done / 4) as jint, floats);
-        for (bytes, float) in piece.chunks_exact_mut(4).zip(floats) {
-            bytes.copy_from_slice(&float.to_le_bytes());
-        }
+        pieces::take_floats(env, array, offset + (done / 4) as jint, piece);
     })
 }
 
 /// What a track answers to a question.
 fn ask(env: Env, this: jobject, answer: impl Fn(&Track) -> u32) -> jint {
-    let Some(track) = Track::of(env, this) else {
-        throw_released(env);
+    let Some(track) = TRACKS.of(env, this) else {
+        throw_released(env, CLASS);
         return INVALID_OPERATION;
     };
     answer(&track).cast_signed()
@@ -612,9 +515,9 @@ extern "system" fn Java_android_media_AudioTrack_native_1setVolume(
     left: jfloat,
     right: jfloat,
 ) {
-    match Track::of(env, this) {
+    match TRACKS.of(env, this) {
         Some(track) => track.gain.set(left, right),
-        None => throw_released(env),
+        None => throw_released(env, CLASS),
     }
 }
 
@@ -625,8 +528,8 @@ extern "system" fn Java_android_media_AudioTrack_native_1get_1timestamp(
     this: jobject,
     into: jlongArray,
 ) -> jint {
-    let Some(track) = Track::of(env, this) else {
-        throw_released(env);
+    let Some(track) = TRACKS.of(env, this) else {
+        throw_released(env, CLASS);
         return INVALID_OPERATION;
     };
     let Some(at) = track.stream.timestamp() else {
@@ -663,8 +566,8 @@ extern "system" fn Java_android_media_AudioTrack_native_1get_1latency(
 
 /// What a static track is asked; AudioTrack's result for another.
 fn of_still(env: Env, this: jobject, answer: impl Fn(&Track, &Still) -> bool) -> jint {
-    let Some(track) = Track::of(env, this) else {
-        throw_released(env);
+    let Some(track) = TRACKS.of(env, this) else {
+        throw_released(env, CLASS);
         return INVALID_OPERATION;
     };
     match &track.still {
@@ -707,11 +610,11 @@ extern "system" fn Java_android_media_AudioTrack_native_1set_1position(
 
 /// What Java sets of the marks: SUCCESS, or that there is no thread to look.
 fn mark(env: Env, this: jobject, set: impl Fn(&Arc<Track>) -> bool) -> jint {
-    match Track::of(env, this) {
+    match TRACKS.of(env, this) {
         Some(track) if set(&track) => SUCCESS,
         Some(_) => INVALID_OPERATION,
         None => {
-            throw_released(env);
+            throw_released(env, CLASS);
             INVALID_OPERATION
         }
     }
@@ -828,18 +731,8 @@ extern "system" fn Java_android_media_AudioTrack_native_1getStartThresholdInFram
     1
 }
 
-/// Calls that throw by their names.
-macro_rules! unsupported {
-    ($($function:ident($($argument:ty),*) -> $answer:expr, $type:ty, $name:literal;)*) => {$(
-        #[unsafe(no_mangle)]
-        extern "system" fn $function(env: Env, _: jobject $(, _: $argument)*) -> $type {
-            env.throw_unsupported(concat!("AudioTrack.", $name));
-            $answer
-        }
-    )*};
-}
-
 unsupported! {
+    "AudioTrack";
     Java_android_media_AudioTrack_native_1set_1playback_1params(jobject) -> (), (), "setPlaybackParams";
     Java_android_media_AudioTrack_native_1get_1playback_1params() -> core::ptr::null_mut(), jobject, "getPlaybackParams";
     Java_android_media_AudioTrack_native_1attachAuxEffect(jint) -> INVALID_OPERATION, jint, "attachAuxEffect";

@@ -20,6 +20,12 @@ use std::path::PathBuf;
 use crate::format::Format;
 use crate::published::Timestamp;
 
+/// The variable that names the device.
+pub const VARIABLE: &str = "TAKT_SOUND";
+/// The one that goes before it for what records.
+pub const INPUT_VARIABLE: &str = "TAKT_SOUND_INPUT";
+const DEFAULT: &str = "alsa:hw:0,0";
+
 /// Which way the frames go.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Direction {
@@ -203,6 +209,22 @@ enum Kind {
 }
 
 impl Backend {
+    /// The one that this process's environment names for a direction: [`INPUT_VARIABLE`] for what
+    /// records, else [`VARIABLE`]; without either the first card, for one stream alone.
+    ///
+    /// # Errors
+    ///
+    /// What it names is none.
+    pub fn of_environment(direction: Direction) -> Result<Self, DeviceError> {
+        let named = |name: &str| std::env::var(name).ok();
+        let own = match direction {
+            Direction::Output => None,
+            Direction::Input => named(INPUT_VARIABLE),
+        };
+        let name = own.or_else(|| named(VARIABLE));
+        Self::parse(name.as_deref().unwrap_or(DEFAULT))
+    }
+
     /// Reads its name.
     ///
     /// # Errors
