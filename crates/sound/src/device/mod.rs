@@ -7,6 +7,8 @@
 
 mod alsa;
 mod file;
+#[cfg(feature = "pipewire")]
+mod inlet;
 mod mixer;
 mod null;
 mod pacer;
@@ -182,7 +184,7 @@ const CAPACITY_MAX: u32 = 1 << 18;
 const RATES: std::ops::RangeInclusive<u32> = 8_000..=192_000;
 const CHANNELS_MAX: u32 = 16;
 
-/// Which device: `null`, `file:PATH`, `file-fast:PATH`, `alsa:NAME`, `pipewire`, `pipewire:SINK`,
+/// Which device: `null`, `file:PATH`, `file-fast:PATH`, `alsa:NAME`, `pipewire`, `pipewire:NODE`,
 /// `mix:` and one of them; `,burst=FRAMES` may follow.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Backend {
@@ -200,9 +202,9 @@ enum Kind {
     Alsa {
         name: String,
     },
-    /// A sink of PipeWire's, or its default one.
+    /// A sink or source of PipeWire's, or its default one.
     PipeWire {
-        sink: Option<String>,
+        node: Option<String>,
     },
     /// Shared by the streams of this process.
     Mixed(Box<Backend>),
@@ -255,9 +257,9 @@ impl Backend {
         };
         let kind = match name.split_once(':') {
             None if name == "null" => Kind::Null,
-            None if name == "pipewire" => Kind::PipeWire { sink: None },
-            Some(("pipewire", sink)) if is_word(sink) => Kind::PipeWire {
-                sink: Some(sink.into()),
+            None if name == "pipewire" => Kind::PipeWire { node: None },
+            Some(("pipewire", node)) if is_word(node) => Kind::PipeWire {
+                node: Some(node.into()),
             },
             Some(("file", path)) if !path.is_empty() => file(path, true),
             Some(("file-fast", path)) if !path.is_empty() => file(path, false),
@@ -312,9 +314,9 @@ impl Backend {
             )?),
             Kind::Mixed(of) => Box::new(mixer::open(of, &self.plan(wanted), wanted)?),
             #[cfg(feature = "pipewire")]
-            Kind::PipeWire { sink } => {
+            Kind::PipeWire { node } => {
                 let plan = self.plan(wanted);
-                Box::new(pipewire::open(sink.as_deref(), &plan, wanted)?)
+                pipewire::open(node.as_deref(), &plan, wanted)?
             }
             #[cfg(not(feature = "pipewire"))]
             Kind::PipeWire { .. } => {

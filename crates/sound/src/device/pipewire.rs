@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-//! A stream on PipeWire: its server has the card, mixes what all programs play, and resamples.
+//! A stream on PipeWire: its server has the card, mixes what all programs play, hands what is
+//! recorded to all that want it, and resamples.
 //!
 //! A thread of ours runs PipeWire's loop; it hears states and faults. PipeWire's own data thread
-//! takes frames from the [`Queue`], a quantum at a time. So the pointer is the server's: what its
-//! graph has asked for. The graph's buffers and the card's come on top of what a stream's pointer
-//! says. The quantum is learned as the stream opens: it is the burst.
+//! takes frames from a [`queue`], or gives them to an [`inlet`], a quantum at a time. So the
+//! pointer is the server's: what its graph has asked for, or given. The graph's buffers and the
+//! card's come on top of what a stream's pointer says. The quantum is learned as the stream opens:
+//! it is the burst.
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
@@ -14,19 +16,19 @@ use pipewire::channel;
 use pipewire::context::Context;
 use pipewire::main_loop::MainLoop;
 use pipewire::properties::{Properties, properties};
+use pipewire::spa::buffer::Data;
 use pipewire::spa::param::ParamType;
 use pipewire::spa::param::audio::{AudioFormat, AudioInfoRaw};
 use pipewire::spa::pod::serialize::PodSerializer;
 use pipewire::spa::pod::{Object, Pod, Value};
-use pipewire::spa::utils::{Direction as Way, SpaTypes};
+use pipewire::spa::utils::{Direction as Heading, SpaTypes};
 use pipewire::stream::{Stream, StreamFlags, StreamRef, StreamState};
 use rt::clock::{Clock as _, Monotonic};
 use rt::policy::Policy;
 use rt::sync::{Event, PiMutex};
 use rt::thread::{Builder, Thread};
 
-use crate::device::queue::{Ends, Queue, Shared};
-use crate::device::{DeviceError, Direction, Granted, Wanted};
+use crate::device::{Device, DeviceError, Direction, Granted, Wanted, inlet, queue};
 use crate::format::Format;
 
 /// The largest quantum of a server.
@@ -35,11 +37,13 @@ const QUANTUM_MAX: u64 = 8_192;
 const QUANTA_MIN: u32 = 4;
 /// For the server's answer.
 const OPEN_NS_MAX: u64 = 3_000_000_000;
-/// For a session manager to give the stream a sink, and for two quanta.
+/// For a session manager to give the stream a node, and for two quanta.
 const LINK_NS_MAX: u64 = 1_000_000_000;
 /// The first quantum may be that of before the stream came.
 const CALLS_MIN: u64 = 3;
 const SAMPLE_BYTES: usize = Format::F32.bytes();
+/// What ends the name of a sink's monitor, as PulseAudio's programs have it.
+const MONITOR: &str = ".monitor";
 
 /// What keeps the other end: a thread with PipeWire's loop.
 pub(super) struct Connection {
@@ -57,9 +61,15 @@ impl Drop for Connection {
     }
 }
 
+/// Between the data thread and a stream.
+enum Way {
+    Out(Arc<queue::Shared>),
+    In(Arc<inlet::Shared>),
+}
+
 /// What the loop and the data thread tell.
 struct Told {
-    shared: Arc<Shared>,
+    way: Way,
     outcome: PiMutex<Option<Result<(), String>>>,
     /// How often the data thread has come, and the last quantum.
     calls: AtomicU64,
@@ -72,7 +82,10 @@ impl Told {
     fn end(&self, outcome: Result<(), String>) {
         let mut known = self.outcome.lock();
         if outcome.is_err() {
-            self.shared.end();
+            match &self.way {
+                Way::Out(shared) => shared.end(),
+                Way::In(shared) => shared.end(),
+            }
         }
         known.get_or_insert(outcome);
         drop(known);
@@ -84,27 +97,42 @@ impl Told {
     }
 }
 
-/// Opens a stream to the default sink, or to the one of this name.
+/// Opens a stream to or from the default node, or that of this name.
 pub(super) fn open(
-    sink: Option<&str>,
+    node: Option<&str>,
     plan: &Granted,
     wanted: &Wanted,
-) -> Result<Queue<Connection>, DeviceError> {
-    if plan.direction == Direction::Input {
-        let why = "pipewire records nothing yet: not supported";
-        return Err(DeviceError::Unavailable(why.to_owned()));
-    }
+) -> Result<Box<dyn Device>, DeviceError> {
     let channels = plan.channels as usize;
     let room = (plan.capacity as u64).max(u64::from(QUANTA_MIN) * QUANTUM_MAX) as usize;
-    let ends = Ends::new(room, channels);
+    let grant = |quantum| grant(plan, wanted, quantum, room as u32);
+    Ok(match plan.direction {
+        Direction::Output => {
+            let ends = queue::Ends::new(room, channels);
+            let way = Way::Out(Arc::clone(&ends.shared));
+            let (connection, quantum) = connect(way, node, plan)?;
+            let granted = grant(quantum);
+            Box::new(ends.kept(granted, granted.rate, None, connection))
+        }
+        Direction::Input => {
+            let ends = inlet::Ends::new(room, channels);
+            let way = Way::In(Arc::clone(&ends.shared));
+            let (connection, quantum) = connect(way, node, plan)?;
+            Box::new(ends.kept(grant(quantum), connection))
+        }
+    })
+}
+
+/// Waits for the server, and for a few quanta; how many frames one has, or 0 if none came.
+fn connect(way: Way, node: Option<&str>, plan: &Granted) -> Result<(Connection, u32), DeviceError> {
     let told = Arc::new(Told {
-        shared: Arc::clone(&ends.shared),
+        way,
         outcome: PiMutex::new(None),
         calls: AtomicU64::new(0),
         quantum: AtomicU64::new(0),
         news: Event::new(),
     });
-    let connection = begin(&told, sink, plan)?;
+    let connection = begin(&told, node, plan)?;
     let unavailable = |why: String| DeviceError::Unavailable(format!("pipewire: {why}"));
     let due_ns = Monotonic.now_ns() + OPEN_NS_MAX;
     while told.outcome().is_none() && Monotonic.now_ns() < due_ns {
@@ -119,27 +147,33 @@ pub(super) fn open(
     while told.calls.load(Acquire) < CALLS_MIN && Monotonic.now_ns() < due_ns {
         let _woken = told.news.wait_until(due_ns);
     }
-    let quantum = told.quantum.load(Relaxed).min(QUANTUM_MAX) as u32;
+    Ok((
+        connection,
+        told.quantum.load(Relaxed).min(QUANTUM_MAX) as u32,
+    ))
+}
+
+/// What a stream with this quantum has; its buffer has room for so many frames at most.
+fn grant(plan: &Granted, wanted: &Wanted, quantum: u32, room: u32) -> Granted {
     let burst = if quantum == 0 { plan.burst } else { quantum };
     let capacity = plan
         .capacity
         .max(QUANTA_MIN * burst)
         .next_multiple_of(burst);
-    let granted = Granted {
+    Granted {
         burst,
-        capacity: capacity.min(room as u32 / burst * burst),
+        capacity: capacity.min(room / burst * burst),
         format: wanted.format.unwrap_or(Format::F32),
         hardware_format: Format::F32,
         ..*plan
-    };
-    Ok(ends.kept(granted, granted.rate, None, connection))
+    }
 }
 
-fn begin(told: &Arc<Told>, sink: Option<&str>, plan: &Granted) -> Result<Connection, DeviceError> {
+fn begin(told: &Arc<Told>, node: Option<&str>, plan: &Granted) -> Result<Connection, DeviceError> {
     let (quit, asked) = channel::channel();
-    let (own, sink, plan) = (Arc::clone(told), sink.map(str::to_owned), *plan);
+    let (own, node, plan) = (Arc::clone(told), node.map(str::to_owned), *plan);
     let body = move || {
-        let ended = run(&own, asked, sink.as_deref(), &plan);
+        let ended = run(&own, asked, node.as_deref(), &plan);
         own.end(Err(ended.map_or_else(
             |error| error.to_string(),
             |()| "the connection has ended".to_owned(),
@@ -156,16 +190,26 @@ fn begin(told: &Arc<Told>, sink: Option<&str>, plan: &Granted) -> Result<Connect
 }
 
 /// What the server is to know of the stream.
-fn stream_properties(sink: Option<&str>, plan: &Granted) -> Properties {
+fn stream_properties(node: Option<&str>, plan: &Granted) -> Properties {
+    let category = match plan.direction {
+        Direction::Output => "Playback",
+        Direction::Input => "Capture",
+    };
     let mut all = properties! {
         *pipewire::keys::MEDIA_TYPE => "Audio",
-        *pipewire::keys::MEDIA_CATEGORY => "Playback",
+        *pipewire::keys::MEDIA_CATEGORY => category,
         *pipewire::keys::MEDIA_ROLE => "Music",
         *pipewire::keys::NODE_NAME => "takt",
         *pipewire::keys::NODE_LATENCY => format!("{}/{}", plan.burst, plan.rate),
     };
-    if let Some(sink) = sink {
-        all.insert("target.object", sink);
+    if let Some(node) = node {
+        let sink = node
+            .strip_suffix(MONITOR)
+            .filter(|_| plan.direction == Direction::Input);
+        if sink.is_some() {
+            all.insert(*pipewire::keys::STREAM_CAPTURE_SINK, "true");
+        }
+        all.insert("target.object", sink.unwrap_or(node));
     }
     all
 }
@@ -174,7 +218,7 @@ fn stream_properties(sink: Option<&str>, plan: &Granted) -> Properties {
 fn run(
     told: &Arc<Told>,
     asked: channel::Receiver<()>,
-    sink: Option<&str>,
+    node: Option<&str>,
     plan: &Granted,
 ) -> Result<(), pipewire::Error> {
     pipewire::init();
@@ -196,7 +240,7 @@ fn run(
         }
     };
     let _faults = core.add_listener_local().error(fault).register();
-    let stream = Stream::new(&core, "takt", stream_properties(sink, plan))?;
+    let stream = Stream::new(&core, "takt", stream_properties(node, plan))?;
     let own = Arc::clone(told);
     let state_changed = move |_: &StreamRef, (): &mut (), _, new| match new {
         StreamState::Paused | StreamState::Streaming => own.end(Ok(())),
@@ -208,7 +252,7 @@ fn run(
     };
     let own = Arc::clone(told);
     let frame_bytes = plan.channels as usize * SAMPLE_BYTES;
-    let process = move |stream: &StreamRef, (): &mut ()| take(&own, stream, frame_bytes);
+    let process = move |stream: &StreamRef, (): &mut ()| pass(&own, stream, frame_bytes);
     let _listener = stream
         .add_local_listener()
         .state_changed(state_changed)
@@ -217,7 +261,11 @@ fn run(
     let format = format(plan);
     let mut formats: Vec<&Pod> = Pod::from_bytes(&format).into_iter().collect();
     let flags = StreamFlags::AUTOCONNECT | StreamFlags::MAP_BUFFERS | StreamFlags::RT_PROCESS;
-    stream.connect(Way::Output, None, flags, &mut formats)?;
+    let heading = match plan.direction {
+        Direction::Output => Heading::Output,
+        Direction::Input => Heading::Input,
+    };
+    stream.connect(heading, None, flags, &mut formats)?;
     main.run();
     Ok(())
 }
@@ -237,9 +285,9 @@ fn format(plan: &Granted) -> Vec<u8> {
     written.map_or_else(|_| Vec::new(), |(bytes, _)| bytes.into_inner())
 }
 
-/// On PipeWire's data thread: a quantum of frames, or silence. It takes no memory, and waits for
-/// nobody but a stream that drops its frames.
-fn take(told: &Told, stream: &StreamRef, frame_bytes: usize) {
+/// On PipeWire's data thread, each quantum. It takes no memory, and waits for nobody but a stream
+/// that drops its frames.
+fn pass(told: &Told, stream: &StreamRef, frame_bytes: usize) {
     let Some(mut buffer) = stream.dequeue_buffer() else {
         return;
     };
@@ -247,23 +295,44 @@ fn take(told: &Told, stream: &StreamRef, frame_bytes: usize) {
     let Some(data) = buffer.datas_mut().first_mut() else {
         return;
     };
-    let Some(bytes) = data.data() else {
+    let frames = match &told.way {
+        Way::Out(shared) => take(shared, data, wanted, frame_bytes),
+        Way::In(shared) => give(shared, data, frame_bytes),
+    };
+    let Some(frames) = frames else {
         return;
     };
+    told.quantum.store(frames, Relaxed);
+    if told.calls.fetch_add(1, Release) < CALLS_MIN {
+        told.news.set();
+    }
+}
+
+/// Frames for the server, or silence; how many.
+fn take(shared: &queue::Shared, data: &mut Data, wanted: u64, frame_bytes: usize) -> Option<u64> {
+    let bytes = data.data()?;
     let room = (bytes.len() / frame_bytes) as u64;
     let frames = if wanted == 0 { room } else { room.min(wanted) };
     let bytes = &mut bytes[..frames as usize * frame_bytes];
     bytes.fill(0);
-    if told.shared.is_moving() {
-        told.shared.add(bytes, frames, Monotonic.now_ns());
+    if shared.is_moving() {
+        shared.add(bytes, frames, Monotonic.now_ns());
     }
     let size = bytes.len();
     let chunk = data.chunk_mut();
     *chunk.offset_mut() = 0;
     *chunk.stride_mut() = frame_bytes as i32;
     *chunk.size_mut() = size as u32;
-    told.quantum.store(frames, Relaxed);
-    if told.calls.fetch_add(1, Release) < CALLS_MIN {
-        told.news.set();
-    }
+    Some(frames)
+}
+
+/// Frames from the server; how many. What the chunk says is the server's, so it is bounded here.
+fn give(shared: &inlet::Shared, data: &mut Data, frame_bytes: usize) -> Option<u64> {
+    let chunk = data.chunk();
+    let (offset, size) = (chunk.offset() as usize, chunk.size() as usize);
+    let bytes = data.data()?;
+    let begin = offset.min(bytes.len());
+    let end = begin.saturating_add(size).min(bytes.len());
+    shared.give(&bytes[begin..end], Monotonic.now_ns());
+    Some(((end - begin) / frame_bytes) as u64)
 }
