@@ -4,12 +4,13 @@
  * time_in_state over frequencies that change nothing.
  *
  * Each processor has a policy of its own, with the operating points of the large cores of a
- * HiKey 960. What a governor sets is remembered and told again; code runs as fast as before.
+ * HiKey 960, or of its little ones. What a governor sets is remembered and told again; code runs
+ * as fast as before.
  */
 #include <linux/cpufreq.h>
 #include <linux/module.h>
 
-/* In kHz. The core never writes into it, so all policies share it. */
+/* In kHz. The core never writes into them, so policies share them. */
 static struct cpufreq_frequency_table points[] = {
 	{ .frequency = 903000 },
 	{ .frequency = 1421000 },
@@ -18,6 +19,19 @@ static struct cpufreq_frequency_table points[] = {
 	{ .frequency = 2362000 },
 	{ .frequency = CPUFREQ_TABLE_END },
 };
+
+static struct cpufreq_frequency_table little_points[] = {
+	{ .frequency = 533000 },
+	{ .frequency = 999000 },
+	{ .frequency = 1402000 },
+	{ .frequency = 1709000 },
+	{ .frequency = 1844000 },
+	{ .frequency = CPUFREQ_TABLE_END },
+};
+
+static unsigned int little;
+module_param(little, uint, 0444);
+MODULE_PARM_DESC(little, "How many of the last processors are little cores");
 
 /* Nanoseconds that a change is said to take. */
 #define TRANSITION_NS 100000
@@ -29,10 +43,17 @@ static unsigned int khz[NR_CPUS];
 
 static int takt_init(struct cpufreq_policy *policy)
 {
-	policy->freq_table = points;
+	struct cpufreq_frequency_table *own = points;
+	unsigned int last = ARRAY_SIZE(points) - 2;
+
+	if (policy->cpu + little >= nr_cpu_ids) {
+		own = little_points;
+		last = ARRAY_SIZE(little_points) - 2;
+	}
+	policy->freq_table = own;
 	policy->cpuinfo.transition_latency = TRANSITION_NS;
 	policy->transition_delay_us = CHANGE_US;
-	khz[policy->cpu] = points[ARRAY_SIZE(points) - 2].frequency;
+	khz[policy->cpu] = own[last].frequency;
 	policy->cur = khz[policy->cpu];
 	return 0;
 }
@@ -44,7 +65,7 @@ static int takt_exit(struct cpufreq_policy *policy)
 
 static int takt_target(struct cpufreq_policy *policy, unsigned int index)
 {
-	WRITE_ONCE(khz[policy->cpu], points[index].frequency);
+	WRITE_ONCE(khz[policy->cpu], policy->freq_table[index].frequency);
 	return 0;
 }
 

@@ -179,16 +179,31 @@ fn admission_in_lab() -> Result<()> {
 /// A card that goes away, and the processors' speed over a cpufreq driver without hardware.
 fn sound_in_lab() -> Result<()> {
     let module = kernel::frequency()?;
-    command(
-        Command::new(takt()?)
-            .args(["lab", "--quiet", "--deterministic", "--timeout", "600s"])
-            .arg("--module")
-            .arg(module)
-            .args(["--module", "cpufreq_userspace", "--module", "snd-dummy"])
-            .args(["--with", "/usr/share/alsa", "--"])
-            .arg(test_program("sound", "guest")?)
-            .args(["--include-ignored", "--test-threads", "1"]),
-    )
+    let program = test_program("sound", "guest")?;
+    let in_guest = |options: &[&str], parameters: &str, tests: &[&str]| {
+        let mut module = module.clone().into_os_string();
+        module.push(parameters);
+        command(
+            Command::new(takt()?)
+                .args(["lab", "--quiet", "--timeout", "600s"])
+                .args(options)
+                .arg("--module")
+                .arg(module)
+                .args(["--module", "cpufreq_userspace", "--module", "snd-dummy"])
+                .args(["--with", "/usr/share/alsa", "--"])
+                .arg(&program)
+                .args(["--include-ignored", "--test-threads", "1"])
+                .args(tests),
+        )
+    };
+    let two_kinds = ["each_kind_of_core", "a_stream_on_the_little_core"];
+    let [first, second] = two_kinds;
+    in_guest(
+        &["--deterministic"],
+        "",
+        &["--skip", first, "--skip", second],
+    )?;
+    in_guest(&["--cpus", "2"], ":little=1", &two_kinds)
 }
 
 /// Debian's /dev/binder in a guest: the host has none.

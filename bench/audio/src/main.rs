@@ -195,7 +195,7 @@ fn run(args: &Args) -> Result<Row> {
     };
     let governor = model.map(|_| {
         let processor = Arc::clone(&run.processor);
-        Governor::new(&SPEEDS, Box::new(move |level| processor.set(level)))
+        Governor::new(&SPEEDS, move |level| processor.set(level))
     });
     let called = Arc::clone(&run);
     let playback = Playback {

@@ -10,6 +10,11 @@ use crate::sys::Errno;
 /// CPUs that one `CpuSet` can name: the C library's own limit.
 pub const CPUS_MAX: usize = 1024;
 
+/// The CPU that the calling thread is on; without a system call where the kernel maps it.
+pub fn current_cpu() -> usize {
+    rustix::thread::sched_getcpu()
+}
+
 /// A set of CPUs, by number from zero.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct CpuSet {
@@ -46,6 +51,14 @@ impl CpuSet {
     /// Whether a CPU is in the set.
     pub fn contains(&self, cpu: usize) -> bool {
         cpu < CPUS_MAX && self.words[cpu / 64] & (1 << (cpu % 64)) != 0
+    }
+
+    /// Whether a CPU is in both.
+    pub fn meets(&self, other: &Self) -> bool {
+        self.words
+            .iter()
+            .zip(other.words)
+            .any(|it| it.0 & it.1 != 0)
     }
 
     /// The CPUs in ascending order.
@@ -160,6 +173,8 @@ mod tests {
         let cpu = before.iter().next().unwrap();
         CpuSet::single(cpu).apply(Tid::current()).unwrap();
         assert_eq!(CpuSet::of(Tid::current()).unwrap(), CpuSet::single(cpu));
+        assert_eq!(current_cpu(), cpu);
+        assert!(before.meets(&CpuSet::single(cpu)) && !before.meets(&CpuSet::EMPTY));
         before.apply(Tid::current()).unwrap();
         assert_eq!(
             CpuSet::EMPTY.apply(Tid::current()),

@@ -7,16 +7,18 @@
 
 use std::sync::{Arc, Weak};
 
-use rt::frequency::{FrequencyError, Steering};
+use rt::frequency::{FrequencyError, KINDS_MAX, Kind, Steering};
 use rt::policy::Policy;
 use rt::sync::{PiCondvar, PiMutex};
 use rt::thread::{Builder, SpawnError, Thread};
 
-use crate::governor::Governor;
+use crate::governor::{self, Governor};
 
 /// Above those that play, and below those that watch them.
 const POLICY: Policy = Policy::fifo(88);
 const NAME: &str = "sound-governor";
+/// Of a capacity, for the speeds of its points.
+const CAPACITY_UNIT: u64 = 1_000;
 
 /// Why the speed stays the kernel's business.
 #[derive(Debug, thiserror::Error)]
@@ -50,7 +52,7 @@ pub fn governor() -> Result<Arc<Governor>, SteeredError> {
 
 /// One over processors that were taken.
 fn over(steering: Steering) -> Result<Arc<Governor>, SteeredError> {
-    let speeds: Vec<u32> = steering.points().iter().map(|it| *it as u32).collect();
+    let (kinds, is_placing) = speeds(steering.kinds());
     let desk = Arc::new(Desk::default());
     let (shared, policy) = (Arc::clone(&desk), POLICY);
     let builder = Builder::new(NAME).policy(policy);
@@ -58,13 +60,32 @@ fn over(steering: Steering) -> Result<Arc<Governor>, SteeredError> {
         thread: Some(builder.spawn(move || shared.write(&steering))?),
         desk,
     };
-    Ok(Governor::new(
-        &speeds,
-        Box::new(move |level| writer.desk.want(level)),
-    ))
+    let apply = move |kind, level| writer.desk.want(kind, level);
+    Ok(Governor::of_kinds(kinds, is_placing, Box::new(apply)))
 }
 
-/// Where a level lies until it is written.
+/// What the points of each kind do, in one unit, and whether the kernel knows that. Where it does
+/// not, a frequency is taken to do the same on all of them.
+fn speeds(kinds: &[Kind]) -> (Vec<governor::Kind>, bool) {
+    let is_known = kinds.iter().all(|it| it.capacity.is_some());
+    let speed = |kind: &Kind, khz: u64| match (kind.capacity, kind.points.last()) {
+        (Some(capacity), Some(most)) if is_known => {
+            (u64::from(capacity) * CAPACITY_UNIT * khz / most).max(1)
+        }
+        _ => khz,
+    };
+    let of = |kind: &Kind| governor::Kind {
+        speeds: kind
+            .points
+            .iter()
+            .map(|it| speed(kind, *it) as u32)
+            .collect(),
+        cpus: kind.cpus,
+    };
+    (kinds.iter().map(of).collect(), is_known && kinds.len() > 1)
+}
+
+/// Where levels lie until they are written.
 #[derive(Default)]
 struct Desk {
     wanted: PiMutex<Wanted>,
@@ -73,14 +94,15 @@ struct Desk {
 
 #[derive(Clone, Copy, Default)]
 struct Wanted {
-    level: Option<usize>,
+    /// Of each kind.
+    levels: [Option<usize>; KINDS_MAX],
     is_over: bool,
 }
 
 impl Desk {
-    fn want(&self, level: usize) {
+    fn want(&self, kind: usize, level: usize) {
         let mut wanted = self.wanted.lock();
-        wanted.level = Some(level);
+        wanted.levels[kind] = Some(level);
         self.changed.notify_all(&wanted);
     }
 
@@ -92,19 +114,22 @@ impl Desk {
 
     /// Writes what is wanted, until it is over.
     fn write(&self, steering: &Steering) {
+        let nothing = [None; KINDS_MAX];
         loop {
             let mut wanted = self.wanted.lock();
-            while wanted.level.is_none() && !wanted.is_over {
+            while wanted.levels == nothing && !wanted.is_over {
                 self.changed.wait(&mut wanted);
             }
             if wanted.is_over {
                 return;
             }
-            let level = wanted.level.take();
+            let levels = std::mem::replace(&mut wanted.levels, nothing);
             drop(wanted);
-            if let Some(khz) = level.and_then(|it| steering.points().get(it)) {
-                // A processor that went offline takes none; the others have it.
-                let _ = steering.set(*khz);
+            for (place, kind) in steering.kinds().iter().enumerate() {
+                if let Some(khz) = levels[place].and_then(|it| kind.points.get(it)) {
+                    // A processor that went offline takes none; the others have it.
+                    let _ = steering.set(place, *khz);
+                }
             }
         }
     }
@@ -122,5 +147,28 @@ impl Drop for Writer {
         if let Some(thread) = self.thread.take() {
             thread.join();
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn capacities_make_speeds_of_frequencies() {
+        let kind = |points: &[u64], capacity| Kind {
+            points: points.to_vec(),
+            capacity,
+            cpus: rt::affinity::CpuSet::EMPTY,
+        };
+        let little = kind(&[533_000, 1_844_000], Some(462));
+        let big = kind(&[903_000, 2_362_000], Some(1_024));
+        let (known, is_placing) = speeds(&[little.clone(), big]);
+        assert_eq!(known[0].speeds, [133_539, 462_000]);
+        assert_eq!(known[1].speeds, [391_478, 1_024_000]);
+        assert!(is_placing);
+        let (unknown, is_placing) = speeds(&[little, kind(&[903_000], None)]);
+        assert_eq!(unknown[0].speeds, [533_000, 1_844_000]);
+        assert!(!is_placing);
     }
 }

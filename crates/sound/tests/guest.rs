@@ -5,31 +5,40 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
 
-use rt::clock::{Clock as _, Monotonic};
+use rt::affinity::CpuSet;
+use rt::clock::{Clock as _, Monotonic, thread_time_ns};
 use rt::thread::Builder;
 use sound::{
     Backend, DeviceError, Direction, Flow, Format, Model, Playback, State, Stream, StreamError,
     Wanted, steered,
 };
 
-const POLICY: &str = "/sys/devices/system/cpu/cpufreq/policy0";
+const POLICIES: &str = "/sys/devices/system/cpu/cpufreq";
 const LEAST: &str = "903000";
 const MOST: &str = "2362000";
 const PERIOD_NS: u64 = 1_333_333;
 
-fn read(name: &str) -> String {
-    let text = std::fs::read_to_string(format!("{POLICY}/{name}"));
+fn read_of(cpu: usize, name: &str) -> String {
+    let text = std::fs::read_to_string(format!("{POLICIES}/policy{cpu}/{name}"));
     text.expect("cpufreq").trim().to_owned()
 }
 
+fn read(name: &str) -> String {
+    read_of(0, name)
+}
+
+fn speed_of(cpu: usize) -> String {
+    read_of(cpu, "scaling_cur_freq")
+}
+
 fn await_speed(khz: &str) {
+    await_speed_of(0, khz);
+}
+
+fn await_speed_of(cpu: usize, khz: &str) {
     let due_ns = Monotonic.now_ns() + 5_000_000_000;
-    while read("scaling_cur_freq") != khz {
-        assert!(
-            Monotonic.now_ns() < due_ns,
-            "{}, not {khz}",
-            read("scaling_cur_freq")
-        );
+    while speed_of(cpu) != khz {
+        assert!(Monotonic.now_ns() < due_ns, "{}, not {khz}", speed_of(cpu));
         Monotonic.sleep_until(Monotonic.now_ns() + 100_000);
     }
 }
@@ -42,7 +51,7 @@ fn what_is_wanted_sets_the_speed_and_the_kernels_governor_comes_back() {
     let governor = steered::governor().unwrap();
     let other = steered::governor().unwrap();
     assert_eq!(read("scaling_governor"), "userspace");
-    let (one, two) = (governor.claim().unwrap(), other.claim().unwrap());
+    let (one, two) = (governor.claim(None).unwrap(), other.claim(None).unwrap());
     // Of the largest speed a tenth, then three quarters by both, then again less.
     for (first, second, khz) in [
         (10, 0, LEAST),
@@ -54,7 +63,7 @@ fn what_is_wanted_sets_the_speed_and_the_kernels_governor_comes_back() {
         two.want(PERIOD_NS * second / 100, PERIOD_NS);
         await_speed(khz);
     }
-    governor.rush();
+    one.rush().begin();
     await_speed(MOST);
     drop((governor, one));
     assert_eq!(read("scaling_governor"), "userspace");
@@ -63,6 +72,99 @@ fn what_is_wanted_sets_the_speed_and_the_kernels_governor_comes_back() {
     // And again, for whoever opens the next stream.
     drop(steered::governor().unwrap());
     assert_eq!(read("scaling_governor"), before);
+}
+
+/// Of a little core at each of its points: `takt_cpufreq.ko:little=1` makes the second processor
+/// one. This kernel knows no capacity, so a frequency counts alike on both.
+const LITTLE_LEAST: &str = "533000";
+const LITTLE_MIDDLE: &str = "1402000";
+const LITTLE_MOST: &str = "1844000";
+
+#[test]
+#[ignore = "needs a guest of two processors, one of them little"]
+fn each_kind_of_core_has_room_for_who_may_come() {
+    let governor = steered::governor().unwrap();
+    let on = |cpu| governor.claim(Some(&CpuSet::single(cpu))).unwrap();
+    let (big, little, anywhere) = (on(0), on(1), governor.claim(None).unwrap());
+    for (claim, share, of_big, of_little) in [
+        (&little, 40, LEAST, LITTLE_MIDDLE),
+        (&big, 40, "1421000", LITTLE_MIDDLE),
+        (&little, 0, "1421000", LITTLE_LEAST),
+        (&anywhere, 40, "2112000", LITTLE_MIDDLE),
+        (&big, 0, "1421000", LITTLE_MIDDLE),
+        (&anywhere, 90, MOST, LITTLE_MOST),
+    ] {
+        claim.want(PERIOD_NS * share / 100, PERIOD_NS);
+        await_speed_of(0, of_big);
+        await_speed_of(1, of_little);
+    }
+}
+
+/// A cpuset partition of the second processor, with this process in it: a root domain of its own,
+/// so a thread there may have a reservation.
+fn move_to_the_little_core() {
+    let root = std::path::Path::new("/run/cgroup");
+    std::fs::create_dir_all(root).unwrap();
+    let mounted = std::process::Command::new("mount")
+        .args(["-t", "cgroup2", "none"])
+        .arg(root)
+        .status();
+    assert!(mounted.unwrap().success());
+    let own = root.join("little");
+    std::fs::write(root.join("cgroup.subtree_control"), "+cpuset").unwrap();
+    std::fs::create_dir(&own).unwrap();
+    for (name, text) in [
+        ("cpuset.cpus", "1"),
+        ("cpuset.cpus.partition", "root"),
+        ("cgroup.procs", "0"),
+    ] {
+        std::fs::write(own.join(name), text).unwrap_or_else(|error| panic!("{name}: {error}"));
+    }
+    let state = std::fs::read_to_string(own.join("cpuset.cpus.partition"));
+    assert_eq!(state.unwrap().trim(), "root");
+}
+
+/// Its calls take two fifths of a big core's time at the largest speed, and longer at each other.
+#[test]
+#[ignore = "needs a guest of two processors, one of them little; the rest of this process stays there"]
+fn a_stream_on_the_little_core_leaves_the_big_one_alone() {
+    move_to_the_little_core();
+    let calls = Arc::<AtomicU64>::default();
+    let count = Arc::clone(&calls);
+    let callback = move |_: &mut [u8], _: sound::Call| {
+        count.fetch_add(1, SeqCst);
+        let (mut left, mut last_ns) = (PERIOD_NS * 2 / 5 * 2_362_000, thread_time_ns());
+        let khz: u64 = speed_of(1).parse().unwrap();
+        while left > 0 {
+            let now_ns = thread_time_ns();
+            left = left.saturating_sub((now_ns - last_ns) * khz);
+            last_ns = now_ns;
+        }
+        Flow::Continue
+    };
+    let playback = Playback {
+        callback: Box::new(callback),
+        frames: None,
+        policy: Some(rt::policy::Policy::fifo(80)),
+        reserve: Some(Model::Ours),
+        governor: Some(steered::governor().unwrap()),
+    };
+    let device = Backend::parse(CARD).unwrap();
+    let stream = Stream::open(&device, &wanted(Direction::Output), Some(playback), None).unwrap();
+    stream.start().unwrap();
+    await_that("it plays", || calls.load(SeqCst) > 200);
+    let (big, little) = (speed_of(0), speed_of(1));
+    let grant = stream.grant();
+    stream.release().unwrap();
+    assert!(
+        matches!(grant.granted, Some(rt::policy::Policy::Deadline(_))),
+        "{grant:?}"
+    );
+    assert_eq!(big, LEAST);
+    assert!(
+        [LITTLE_MIDDLE, "1709000", LITTLE_MOST].contains(&little.as_str()),
+        "{little}"
+    );
 }
 
 const DRIVER: &str = "/sys/bus/platform/drivers/snd_dummy";

@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 
 use crate::clock::{Clock, Monotonic};
 
-pub use steering::Steering;
+pub use steering::{KINDS_MAX, Kind, Steering};
 
 /// Where the kernel shows them; one folder for all processors that change together.
 const POLICIES: &str = "/sys/devices/system/cpu/cpufreq";
@@ -62,9 +62,9 @@ pub enum FrequencyError {
         /// What is there.
         found: u64,
     },
-    /// Processors with other frequencies than the first one's.
-    #[error("{0} has other frequencies than the first policy: kinds of core are not steered")]
-    Unlike(String),
+    /// More kinds of core than anybody builds.
+    #[error("there are more than {0} kinds of processor: they are not steered")]
+    Kinds(usize),
     /// The kernel's governor for programs.
     #[error("{0} has no governor 'userspace': `modprobe cpufreq_userspace`")]
     NoUserspace(String),

@@ -2,15 +2,17 @@
 //! [`Steering`]: all processors at speeds that one program chooses, by the kernel's governor
 //! `userspace`.
 //!
+//! Processors with the same operating points and capacity are of one [`Kind`], and have one speed.
 //! What their governors were is written down before it changes, as limits are. A program steers or
 //! holds: there is one lock for both.
 
 use std::fs::File;
-use std::io::Write as _;
+use std::io::{ErrorKind, Write as _};
 use std::os::unix::fs::FileExt as _;
 use std::path::Path;
 
 use super::{Cpufreq, FrequencyError, NOTES, POLICIES, text};
+use crate::affinity::{CPUS_MAX, CpuSet};
 
 const NOTE: &str = "governors";
 const GOVERNOR: &str = "scaling_governor";
@@ -18,6 +20,8 @@ const USERSPACE: &str = "userspace";
 const SPEED: &str = "scaling_setspeed";
 /// Points where the driver names none: any frequency is one.
 const STEPS: u64 = 10;
+/// Kinds of one machine.
+pub const KINDS_MAX: usize = 8;
 /// Digits of the greatest number that is written.
 const DIGITS_MAX: usize = 20;
 
@@ -26,10 +30,23 @@ const DIGITS_MAX: usize = 20;
 pub struct Steering {
     cpufreq: Cpufreq,
     before: Vec<Governed>,
-    speeds: Vec<File>,
-    points: Vec<u64>,
+    kinds: Vec<Kind>,
+    /// The policies of each kind, to write into.
+    speeds: Vec<Vec<File>>,
     /// Locked as long as this is.
     _lock: File,
+}
+
+/// Processors that do the same work at the same frequency.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Kind {
+    /// Frequencies to choose from, ascending, in kHz.
+    pub points: Vec<u64>,
+    /// What one does at its greatest frequency, as the kernel says it: 1,024 is the machine's most.
+    /// `None` where the kernel tells no processors apart.
+    pub capacity: Option<u32>,
+    /// Its processors.
+    pub cpus: CpuSet,
 }
 
 /// A policy, and its governor.
@@ -45,8 +62,7 @@ impl Steering {
     ///
     /// # Errors
     ///
-    /// [`FrequencyError`]; then the governors are those of before. [`FrequencyError::Unlike`] where
-    /// processors have other frequencies than the first: kinds of core are not steered.
+    /// [`FrequencyError`]; then the governors are those of before.
     pub fn begin() -> Result<Self, FrequencyError> {
         Self::at(Path::new(POLICIES), Path::new(NOTES))
     }
@@ -62,12 +78,8 @@ impl Steering {
         let lock = cpufreq.lock()?;
         // Whoever left notes held the lock, and is gone.
         cpufreq.put_back_notes()?;
-        let points = cpufreq.points(&names[0])?;
         let mut before = Vec::with_capacity(names.len());
         for policy in names {
-            if cpufreq.points(&policy)? != points {
-                return Err(FrequencyError::Unlike(policy));
-            }
             let known = cpufreq.word(&policy, "scaling_available_governors")?;
             if !known.split_whitespace().any(|it| it == USERSPACE) {
                 return Err(FrequencyError::NoUserspace(policy));
@@ -80,8 +92,8 @@ impl Steering {
         let mut it = Self {
             cpufreq,
             before,
+            kinds: Vec::new(),
             speeds: Vec::new(),
-            points,
             _lock: lock,
         };
         // Where that fails what has changed is given back as it goes.
@@ -91,32 +103,50 @@ impl Steering {
 
     fn take_over(&mut self) -> Result<(), FrequencyError> {
         for Governed { policy, .. } in &self.before {
+            let (points, cpus) = (self.cpufreq.points(policy)?, self.cpufreq.cpus(policy)?);
+            let capacity = self.cpufreq.capacity(&cpus)?;
+            let is_same = |it: &Kind| (&it.points, it.capacity) == (&points, capacity);
+            let known = self.kinds.iter().position(is_same);
+            let place = known.unwrap_or(self.kinds.len());
+            match self.kinds.get_mut(place) {
+                Some(kind) => cpus.iter().for_each(|cpu| kind.cpus.insert(cpu)),
+                None if place == KINDS_MAX => return Err(FrequencyError::Kinds(KINDS_MAX)),
+                None => {
+                    self.speeds.push(Vec::new());
+                    self.kinds.push(Kind {
+                        points,
+                        capacity,
+                        cpus,
+                    });
+                }
+            }
             self.cpufreq.write_word(policy, GOVERNOR, USERSPACE)?;
             let path = self.cpufreq.policies.join(policy).join(SPEED);
             let file = File::options().write(true).open(&path);
             let file = file.map_err(|it| FrequencyError::File(text(&path), it))?;
-            self.speeds.push(file);
+            self.speeds[place].push(file);
         }
         Ok(())
     }
 
-    /// Frequencies to choose from, ascending, in kHz.
-    pub fn points(&self) -> &[u64] {
-        &self.points
+    /// The kinds of processor of this machine, one at least.
+    pub fn kinds(&self) -> &[Kind] {
+        &self.kinds
     }
 
-    /// Has all processors run at a frequency of these. One write for each policy, without memory of
-    /// its own. The kernel's part takes a lock of the policy that others hold while they change it.
+    /// Has all processors of a kind run at a frequency of its points. One write for each policy,
+    /// without memory of its own. The kernel's part takes a lock of the policy that others hold
+    /// while they change it. Panics if there is no such kind.
     ///
     /// # Errors
     ///
     /// What the kernel said; then some processors may run at what they ran at before.
-    pub fn set(&self, khz: u64) -> std::io::Result<()> {
+    pub fn set(&self, kind: usize, khz: u64) -> std::io::Result<()> {
         let mut digits = [0; DIGITS_MAX];
         let mut rest = &mut digits[..];
         write!(rest, "{khz}")?;
         let left = rest.len();
-        for file in &self.speeds {
+        for file in &self.speeds[kind] {
             file.write_all_at(&digits[..DIGITS_MAX - left], 0)?;
         }
         Ok(())
@@ -162,6 +192,36 @@ impl Cpufreq {
         Ok(points)
     }
 
+    /// The processors of a policy, those that are offline as well.
+    fn cpus(&self, policy: &str) -> Result<CpuSet, FrequencyError> {
+        let listed = self.word(policy, "related_cpus")?;
+        let mut cpus = CpuSet::EMPTY;
+        for cpu in listed.split_whitespace() {
+            let cpu = cpu.parse().ok().filter(|it| *it < CPUS_MAX);
+            let path = self.policies.join(policy).join("related_cpus");
+            let fault = || FrequencyError::File(text(&path), ErrorKind::InvalidData.into());
+            cpus.insert(cpu.ok_or_else(fault)?);
+        }
+        Ok(cpus)
+    }
+
+    /// The capacity of processors, as the kernel says of their first.
+    fn capacity(&self, cpus: &CpuSet) -> Result<Option<u32>, FrequencyError> {
+        let Some(first) = cpus.iter().next() else {
+            return Ok(None);
+        };
+        let path = self.policies.with_file_name(format!("cpu{first}"));
+        let path = path.join("cpu_capacity");
+        let fault = |it| FrequencyError::File(text(&path), it);
+        let said = match std::fs::read_to_string(&path) {
+            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
+            said => said.map_err(fault)?,
+        };
+        let capacity = said.trim().parse().ok().filter(|it| 0 < *it);
+        let unknown = || fault(ErrorKind::InvalidData.into());
+        capacity.ok_or_else(unknown).map(Some)
+    }
+
     fn put_back_governors(&self, before: &[Governed]) -> Result<(), FrequencyError> {
         let mut outcome = Ok(());
         for Governed { policy, governor } in before {
@@ -198,7 +258,8 @@ mod tests {
 
     fn fake() -> Fake {
         let fake = Fake::new(&["policy0", "policy4"]);
-        for policy in ["policy0", "policy4"] {
+        for (policy, cpus) in [("policy0", "0 1 2 3\n"), ("policy4", "4 5 6 7\n")] {
+            fake.write(policy, "related_cpus", cpus);
             fake.write(
                 policy,
                 "scaling_available_governors",
@@ -214,12 +275,19 @@ mod tests {
     fn all_processors_have_the_speed_and_their_governors_come_back() {
         let fake = fake();
         let steering = steer(&fake).unwrap();
+        let [kind] = steering.kinds() else {
+            panic!("all are of one kind")
+        };
         assert_eq!(
-            steering.points(),
+            kind.points,
             [903_000, 1_421_000, 1_805_000, 2_112_000, 2_362_000]
         );
+        assert_eq!(
+            (kind.cpus.to_string().as_str(), kind.capacity),
+            ("0-7", None)
+        );
         for khz in [903_000, 2_362_000] {
-            steering.set(khz).unwrap();
+            steering.set(0, khz).unwrap();
             for policy in ["policy0", "policy4"] {
                 assert!(fake.text(policy, SPEED).starts_with(&khz.to_string()));
                 assert_eq!(fake.text(policy, GOVERNOR), USERSPACE);
@@ -260,18 +328,40 @@ mod tests {
     }
 
     #[test]
-    fn unlike_processors_and_a_missing_governor_are_named() {
+    fn each_kind_has_its_own_speed() {
         let fake = fake();
         fake.write(
-            "policy4",
+            "policy0",
             "scaling_available_frequencies",
             "903000 1000000\n",
         );
-        let refused = steer(&fake).unwrap_err();
-        assert!(
-            matches!(&refused, FrequencyError::Unlike(it) if it == "policy4"),
-            "{refused}"
-        );
+        for (cpu, capacity) in [("cpu0", "462\n"), ("cpu4", "1024\n")] {
+            let folder = fake.policies().with_file_name(cpu);
+            std::fs::create_dir(&folder).unwrap();
+            std::fs::write(folder.join("cpu_capacity"), capacity).unwrap();
+        }
+        let steering = steer(&fake).unwrap();
+        let [little, big] = steering.kinds() else {
+            panic!("two kinds: {:?}", steering.kinds())
+        };
+        assert_eq!((little.capacity, big.capacity), (Some(462), Some(1_024)));
+        assert_eq!(little.points, [903_000, 1_000_000]);
+        assert_eq!(big.cpus.to_string(), "4-7");
+        steering.set(0, 1_000_000).unwrap();
+        steering.set(1, 2_112_000).unwrap();
+        assert!(fake.text("policy0", SPEED).starts_with("1000000"));
+        assert!(fake.text("policy4", SPEED).starts_with("2112000"));
+        drop(steering);
+        let capacity = fake.policies().with_file_name("cpu0").join("cpu_capacity");
+        std::fs::write(capacity, "0\n").unwrap();
+        let refused = steer(&fake).unwrap_err().to_string();
+        assert!(refused.contains("cpu0/cpu_capacity"), "{refused}");
+        assert_eq!(fake.text("policy0", GOVERNOR), "ondemand");
+    }
+
+    #[test]
+    fn a_missing_governor_is_named() {
+        let fake = fake();
         fake.write("policy0", "scaling_available_governors", "ondemand\n");
         let refused = steer(&fake).unwrap_err();
         assert!(

@@ -12,6 +12,7 @@ use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Arc, OnceLock};
 
+use rt::affinity::CpuSet;
 use rt::clock::{Clock as _, Monotonic, thread_time_ns};
 use rt::policy::{Policy, PolicyError, Priority, Refusal, Reservation, Tid};
 use rt::sync::PiMutex;
@@ -102,6 +103,8 @@ pub(super) struct Reserving {
     governor: Option<Arc<Governor>>,
     /// While the thread lives.
     claim: Option<Claim>,
+    /// Which kind of processor the thread was last seen on, and its speed.
+    kind: usize,
     speed: Speed,
     predictor: Box<dyn Predictor + Send>,
     budget: Budget,
@@ -128,6 +131,7 @@ impl Reserving {
         Self {
             governor,
             claim: None,
+            kind: 0,
             speed: Speed::FULL,
             is_known: false,
             ended_ns: 0,
@@ -159,11 +163,15 @@ impl Reserving {
         };
         let level = self.rescue.priority().map_or(0, Priority::get);
         let above = Policy::Fifo(Priority::new(level + 1).unwrap_or(Priority::MAX));
-        self.claim = self.governor.as_ref().and_then(Governor::claim);
-        self.speed = self.claim.as_ref().map_or(Speed::FULL, Claim::speed);
-        let governor = self.claim.as_ref().map(|it| Arc::clone(it.governor()));
+        let cpus = CpuSet::of(Tid::current()).ok();
+        self.claim = self
+            .governor
+            .as_ref()
+            .and_then(|it| it.claim(cpus.as_ref()));
+        (self.kind, self.speed) = self.here();
+        let rush = self.claim.as_ref().map(Claim::rush);
         self.watch = may_free()
-            .then(|| Watch::start(above, self.rescue, self.budget.period_ns, governor).ok())
+            .then(|| Watch::start(above, self.rescue, self.budget.period_ns, rush).ok())
             .flatten();
     }
 
@@ -189,7 +197,8 @@ impl Reserving {
             self.want(work_ns, spent_ns);
             return;
         }
-        let wanted_ns = self.speed.time_ns(work_ns);
+        self.follow(spent_ns);
+        let wanted_ns = self.slowest().time_ns(work_ns);
         // What the wake-up itself took is in every prediction.
         let wake_ns = spent_ns.saturating_sub(self.ended_ns);
         if wanted_ns.saturating_sub(wake_ns) as i64 > self.budget.left_ns(spent_ns) {
@@ -213,8 +222,9 @@ impl Reserving {
         };
         if let Met::Freed { spent_ns: freed_ns } = met {
             self.work_until(freed_ns);
-            self.speed = self.claim.as_ref().map_or(Speed::FULL, Claim::speed);
+            (self.kind, self.speed) = self.here();
         }
+        self.follow(spent_ns);
         self.work_until(spent_ns);
         if self.is_known {
             self.predictor.learn(units, self.work_ns);
@@ -259,7 +269,7 @@ impl Reserving {
         let work_ns = self.predictor.reserve_ns(units);
         self.want(work_ns, spent_ns);
         let most_ns = self.budget.period_ns * CEILING_PERMILLE / 1_000;
-        let wanted_ns = self.speed.time_ns(work_ns).min(most_ns);
+        let wanted_ns = self.slowest().time_ns(work_ns).min(most_ns);
         let runtime_ns = self.budget.runtime_ns;
         let is_fit = wanted_ns <= runtime_ns && runtime_ns <= wanted_ns + wanted_ns / SLACK_SHARE;
         if self.under != Under::Reserved || !is_fit {
@@ -299,16 +309,35 @@ impl Reserving {
         }
     }
 
-    /// Has the processor's speed fit this much work of each period.
+    /// Has the processors' speeds fit this much work of each period.
     fn want(&mut self, work_ns: u64, spent_ns: u64) {
         if let Some(claim) = &self.claim {
             claim.want(work_ns, self.budget.period_ns);
-            let speed = claim.speed();
-            if speed != self.speed {
-                self.work_until(spent_ns);
-                self.speed = speed;
-            }
+            self.follow(spent_ns);
         }
+    }
+
+    fn here(&self) -> (usize, Speed) {
+        self.claim.as_ref().map_or((0, Speed::FULL), Claim::here)
+    }
+
+    /// The speed that a reservation must do with.
+    fn slowest(&self) -> Speed {
+        self.claim.as_ref().map_or(Speed::FULL, Claim::slowest)
+    }
+
+    /// Counts what was used at the speed until now. A thread that went to another kind of processor
+    /// did so at some time before: all of it counts at the larger speed.
+    fn follow(&mut self, spent_ns: u64) {
+        let (kind, speed) = self.here();
+        if (kind, speed) == (self.kind, self.speed) {
+            return;
+        }
+        if kind != self.kind {
+            self.speed = self.speed.max(speed);
+        }
+        self.work_until(spent_ns);
+        (self.kind, self.speed) = (kind, speed);
     }
 
     /// Counts what was used at this speed.

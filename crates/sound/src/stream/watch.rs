@@ -19,7 +19,7 @@ use rt::clock::{Clock as _, Monotonic, thread_time_ns_of};
 use rt::policy::{Policy, Tid};
 use rt::thread::{Builder, SpawnError, Thread};
 
-use crate::governor::Governor;
+use crate::governor::Rush;
 
 /// Before the budget's end, so that the kernel has not held the thread back yet.
 const MARGIN_NS: u64 = 8_000;
@@ -67,12 +67,12 @@ pub(super) struct Watch {
 
 impl Watch {
     /// A watcher of the calling thread, which gives it `rescue` when its budget ends.
-    /// The processor gets its largest speed then.
+    /// The processors where that may run get their largest speed then.
     pub(super) fn start(
         own: Policy,
         rescue: Policy,
         period_ns: u64,
-        governor: Option<Arc<Governor>>,
+        rush: Option<Rush>,
     ) -> Result<Self, SpawnError> {
         let word = Arc::new(Word {
             call: AtomicU64::new(IDLE),
@@ -83,8 +83,8 @@ impl Watch {
         let (shared, watched) = (Arc::clone(&word), Tid::current());
         let thread = Builder::new("sound-watch").policy(own).spawn(move || {
             let free = || {
-                if let Some(governor) = &governor {
-                    governor.rush();
+                if let Some(rush) = &rush {
+                    rush.begin();
                 }
                 // Refused, the thread goes on with its next period, as without a watcher.
                 let _ = rescue.apply(watched);
