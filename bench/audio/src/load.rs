@@ -7,6 +7,7 @@
 pub(crate) struct Load {
     /// Bursts of one number.
     step: u64,
+    turns: u64,
     notes: Vec<u32>,
 }
 
@@ -23,12 +24,17 @@ impl Load {
         let turn = |it: u64| if it.is_multiple_of(2) { FEW } else { MANY };
         let mut notes: Vec<u32> = (0..turns).map(turn).collect();
         notes.extend((0..random).map(|_| numbers.u32(FEW..=MANY)));
-        Self { step, notes }
+        Self { step, turns, notes }
     }
 
     /// All bursts.
     pub(crate) fn bursts(&self) -> u64 {
         self.step * self.notes.len() as u64
+    }
+
+    /// Bursts before the numbers are at random.
+    pub(crate) fn turns(&self) -> u64 {
+        self.step * self.turns
     }
 
     /// The notes of a burst; few after the last.

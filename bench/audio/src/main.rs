@@ -81,6 +81,8 @@ struct Row {
     underruns: u32,
     /// Time at each level.
     residency_ns: [u64; SPEEDS.len()],
+    /// The same while the numbers of notes are at random.
+    random_ns: [u64; SPEEDS.len()],
     /// Power without a unit times seconds, over 1,000 as in the paper.
     energy: f64,
     overruns: u64,
@@ -109,6 +111,8 @@ struct Seen {
     most_notes: u32,
     is_known: bool,
     uncovered_known_max: u64,
+    /// Time at each level before the numbers are at random.
+    turns_ns: [u64; SPEEDS.len()],
 }
 
 impl Seen {
@@ -164,6 +168,9 @@ impl Run {
         });
         let mut seen = self.seen.lock();
         let notes = self.load.notes(seen.burst);
+        if seen.burst == self.load.turns() {
+            seen.turns_ns = self.processor.residency_ns();
+        }
         seen.begin(&self.load, self.processor.level(), found);
         let next = seen.burst;
         drop(seen);
@@ -267,6 +274,7 @@ fn row(
         latency_ns: stream.granted().duration_ns(stream.buffer_size().into()),
         underruns: stream.xruns(),
         residency_ns,
+        random_ns: std::array::from_fn(|it| residency_ns[it] - seen.turns_ns[it]),
         energy: energy / 1_000.0,
         overruns: seen.overruns,
         jumps: seen.jumps,
