@@ -12,7 +12,9 @@
 //! there is none, so one compare decides. Objects above [`SMALL_BYTES_MAX`] always take the slow
 //! path.
 
-use crate::object::{CHUNK_BYTES, OBJECT_BYTES_MIN};
+use crate::object::{
+    CHUNK_BYTES, HEADER_BYTES, OBJECT_BYTES_MIN, REFERENCE_BYTES, SLOTS_PER_LOG_WORD,
+};
 
 /// Bytes of a block: the unit in which mutators take memory.
 pub const BLOCK_BYTES: u32 = 32 << 10;
@@ -68,6 +70,9 @@ pub const fn size_class(bytes: u32) -> Option<usize> {
     Some(low)
 }
 
+/// An object with a log word per chunk has a cell of this size at least.
+pub const CHUNKED_BYTES_MIN: u32 = 2 * CHUNK_BYTES;
+
 /// As [`size_class`], for an object with a log word per chunk: cells are whole chunks.
 pub const fn size_class_chunked(bytes: u32) -> Option<usize> {
     size_class(bytes.next_multiple_of(CHUNK_BYTES))
@@ -77,6 +82,9 @@ const _: () = {
     assert!(1 << BLOCK_SHIFT == BLOCK_BYTES);
     assert!(size_of::<BumpRange>() == 1 << BUMP_RANGE_SHIFT);
     assert!(SIZE_CLASSES[0] == OBJECT_BYTES_MIN);
+    // The least has one slot more than a log word stands for.
+    let least = HEADER_BYTES + (SLOTS_PER_LOG_WORD + 1) * REFERENCE_BYTES;
+    assert!(CHUNKED_BYTES_MIN <= least.next_multiple_of(CHUNK_BYTES));
     assert!(SIZE_CLASSES[14] == 128);
     assert!(SIZE_CLASSES[SIZE_CLASS_COUNT - 1] == SMALL_BYTES_MAX);
     // Whole chunks find a class of whole chunks.

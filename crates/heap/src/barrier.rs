@@ -214,22 +214,24 @@ pub(crate) fn claim<W: LogCell>(word: &W, epoch: u8, mut write: impl FnMut() -> 
 /// What a holder's references were when mutators switched to `epoch`: as recorded since, or as the
 /// slots say if the word shows before and after that nothing was. A mutator publishes the word
 /// before it stores ([`claim`]), so slots read between two looks that find nothing recorded are
-/// those of the view.
-pub(crate) fn read_view<W: LogCell, T>(
+/// those of the view. Both `recorded` and `slots` put them into `view`.
+pub(crate) fn read_view<W: LogCell, V>(
     word: &W,
     epoch: u8,
-    mut recorded: impl FnMut(LogWord) -> T,
-    mut slots: impl FnMut() -> T,
-) -> T {
+    view: &mut V,
+    recorded: impl Fn(&mut V, LogWord),
+    slots: impl Fn(&mut V),
+) {
     loop {
         let before = word.load();
         if before.epoch() == epoch {
-            return recorded(before);
+            return recorded(view, before);
         }
-        let read = slots();
-        fence(Ordering::SeqCst);
+        slots(view);
+        // Who reads a new slot sees the word that was published before it.
+        fence(Ordering::Acquire);
         if word.load().epoch() != epoch {
-            return read;
+            return;
         }
     }
 }

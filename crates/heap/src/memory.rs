@@ -216,13 +216,21 @@ impl Memory {
         unsafe { &*ptr::with_exposed_provenance::<AtomicU8>(entry) }
     }
 
+    /// The count entries of a block.
+    pub(crate) fn block_counts(&self, block_start: u32) -> &[AtomicU8] {
+        self.block_entries(self.counts, block_start)
+    }
+
     /// The snoop entries of a block.
     pub(crate) fn block_snoops(&self, block_start: u32) -> &[AtomicU8] {
+        self.block_entries(self.snoops, block_start)
+    }
+
+    /// What a table with an entry for each object has for a block.
+    fn block_entries(&self, base: usize, block_start: u32) -> &[AtomicU8] {
         self.check(block_start);
         debug_assert!(block_start.is_multiple_of(BLOCK_BYTES));
-        let entry = self
-            .snoops
-            .wrapping_add((block_start >> ENTRY_SHIFT) as usize);
+        let entry = base.wrapping_add((block_start >> ENTRY_SHIFT) as usize);
         // SAFETY: a block of the span (checked) has this many entries in the table; access is
         // atomic.
         unsafe {

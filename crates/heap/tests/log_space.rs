@@ -29,40 +29,41 @@ fn segments_filled(is_real_time: bool) -> u32 {
         config.log_segments = SEGMENTS;
     });
     let kinds = Kinds::new(&heap);
-    let (done, is_over) = (
-        Arc::new(AtomicU32::new(0)),
-        Arc::new(AtomicBool::new(false)),
-    );
+    let progress = Arc::new(Progress::default());
     let mut brake = heap.attach(false, &[]);
     let storing = {
-        let (heap, done) = (Arc::clone(&heap), Arc::clone(&done));
-        let over = Arc::clone(&is_over);
-        let body = move || store_everywhere(&heap, kinds, is_real_time, (&done, &over));
+        let (heap, progress) = (Arc::clone(&heap), Arc::clone(&progress));
+        let body = move || store_everywhere(&heap, kinds, is_real_time, &progress);
         Builder::new("storing").spawn(body).unwrap()
     };
-    // The objects become old.
-    while done.load(SeqCst) == 0 {
+    while !progress.has_old_objects.load(SeqCst) {
         brake.poll();
     }
     // From here on it answers nothing.
+    progress.is_braked.store(true, SeqCst);
     let counters = heap.counters();
     while counters.log_exhausted.get() == 0 && !storing.is_finished() {
         std::thread::yield_now();
     }
     assert!(counters.log_exhausted.get() > 0, "exhausting is counted");
-    let filled = done.load(SeqCst) / RECORDS_PER_SEGMENT;
-    is_over.store(true, SeqCst);
+    let filled = progress.done.load(SeqCst) / RECORDS_PER_SEGMENT;
+    progress.is_over.store(true, SeqCst);
     brake.native(|| storing.join());
     drop(brake);
     filled
 }
 
-fn store_everywhere(
-    heap: &Arc<Heap>,
-    kinds: Kinds,
-    is_real_time: bool,
-    (done, is_over): (&AtomicU32, &AtomicBool),
-) {
+/// Of the thread that stores, and what it waits for.
+#[derive(Default)]
+struct Progress {
+    has_old_objects: AtomicBool,
+    is_braked: AtomicBool,
+    /// Records.
+    done: AtomicU32,
+    is_over: AtomicBool,
+}
+
+fn store_everywhere(heap: &Arc<Heap>, kinds: Kinds, is_real_time: bool, progress: &Progress) {
     let mut mutator = heap.attach(is_real_time, &[]);
     let leaves: Vec<Local> = (0..LEAVES)
         .map(|_| make_leaf(&mut mutator, kinds))
@@ -70,13 +71,19 @@ fn store_everywhere(
     for _ in 0..2 {
         mutator.collect_epoch();
     }
+    progress.has_old_objects.store(true, SeqCst);
+    mutator.native(|| {
+        while !progress.is_braked.load(SeqCst) {
+            std::thread::yield_now();
+        }
+    });
     for leaf in leaves {
         for index in 0..LEAF {
             let leaf = mutator.get(leaf);
             let node = mutator.read(leaf.element(index));
             mutator.write(node, node.slot(SLOTS[0]), ObjectRef::NULL);
-            done.fetch_add(1, SeqCst);
-            if is_over.load(SeqCst) {
+            progress.done.fetch_add(1, SeqCst);
+            if progress.is_over.load(SeqCst) {
                 return;
             }
             mutator.poll();

@@ -133,7 +133,7 @@ impl Rc<'_> {
     fn mark(&mut self, object: ObjectRef) {
         let count = self.count_of(object);
         if count.is_mature() && count.0 & CountByte::MARK != self.colour {
-            self.set_count(object, CountByte(count.0 ^ CountByte::MARK));
+            self.publish_count(object, CountByte(count.0 ^ CountByte::MARK));
             self.grey.push(object);
         }
     }

@@ -53,11 +53,13 @@ impl Holder {
     }
 
     fn view(&self, epoch: u8) -> u32 {
-        let recorded =
-            |word: LogWord| self.records[word.record() as usize - 1].load(Ordering::Relaxed);
-        read_view(&self.word, epoch, recorded, || {
-            self.slot.load(Ordering::Acquire)
-        })
+        let recorded = |view: &mut u32, word: LogWord| {
+            *view = self.records[word.record() as usize - 1].load(Ordering::Relaxed);
+        };
+        let slots = |view: &mut u32| *view = self.slot.load(Ordering::Acquire);
+        let mut view = 0;
+        read_view(&self.word, epoch, &mut view, recorded, slots);
+        view
     }
 }
 

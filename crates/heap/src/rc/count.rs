@@ -95,12 +95,13 @@ impl Rc<'_> {
         let mut count = self.count_of(object);
         if !count.is_stuck() {
             count = CountByte(count.0 + 1);
-            self.set_count(object, count);
         } else if self.is_tracing {
             self.count_stuck_edge(object);
         }
-        if !count.is_mature() && !self.is_born_after_view(object) {
-            self.mature(object);
+        if count.is_mature() || self.is_born_after_view(object) {
+            self.set_count(object, count);
+        } else {
+            self.mature_with(object, count);
         }
     }
 
@@ -129,7 +130,11 @@ impl Rc<'_> {
     /// The object outlives its first epoch: its own references are to be counted
     /// (`drain_maturing`).
     pub(super) fn mature(&mut self, object: ObjectRef) {
-        let count = self.count_of(object);
+        self.mature_with(object, self.count_of(object));
+    }
+
+    /// The same of one that has this count now.
+    fn mature_with(&mut self, object: ObjectRef, count: CountByte) {
         debug_assert!(!count.is_mature());
         let mut mature = CountByte(count.0 | CountByte::MATURE | self.colour);
         if count.count() == 0 {
@@ -154,7 +159,8 @@ impl Rc<'_> {
             heap.counters.allocated_bytes.add_alone(bytes);
             // The references of a chunked object are counted by its chunks' records from its birth
             // on.
-            if !barrier::is_chunked(&heap.memory, object) {
+            let length = barrier::length(&heap.memory, object, layout);
+            if !layout.is_chunked(length) {
                 view_of(heap, Holder(object.0), self.epoch, &mut self.view);
                 self.count_up(0..self.view.refs().len());
             }
@@ -174,24 +180,21 @@ pub(super) fn before(epoch: u8) -> u8 {
 
 /// The references that a holder had at the view, that is when its mutators switched to `epoch`.
 pub(crate) fn view_of(heap: &Heap, holder: Holder, epoch: u8, view: &mut SlotCopy) {
-    let view = std::cell::RefCell::new(view);
     let word = holder.log_word(&heap.memory);
-    let recorded = |word: LogWord| {
+    let recorded = |view: &mut SlotCopy, word: LogWord| {
         assert!(
             word.has_record(),
             "a holder born after the view has no view"
         );
         let record = record_offset(word.record());
-        let mut view = view.borrow_mut();
         view.clear();
         (0..heap.log.count(record)).for_each(|index| view.add(heap.log.old(record, index)));
     };
-    let slots = || {
-        let mut view = view.borrow_mut();
+    let slots = |view: &mut SlotCopy| {
         view.clear();
-        read_slots(heap, holder, &mut view);
+        read_slots(heap, holder, view);
     };
-    barrier::read_view(word, epoch, recorded, slots);
+    barrier::read_view(word, epoch, view, recorded, slots);
 }
 
 fn read_slots(heap: &Heap, holder: Holder, view: &mut SlotCopy) {

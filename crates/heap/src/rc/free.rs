@@ -39,7 +39,7 @@ impl Rc<'_> {
                 .iter()
                 .for_each(|&it| give_back(self, ObjectRef(it)));
         });
-        self.set_count(object, CountByte(0));
+        self.publish_count(object, CountByte(0));
         clear_dead_entry(heap, object);
         let bytes = self.cell_bytes(object);
         heap.counters.freed_bytes.add_alone(u64::from(bytes));

@@ -137,7 +137,17 @@ impl<'h> Rc<'h> {
         CountByte(self.heap.memory.count(object).load(Ordering::Relaxed))
     }
 
+    /// A count that answers a mutator as the last one did, if it asks whether the object is marked:
+    /// one that matures is of the trace's colour, as it was too young for it before.
     pub(crate) fn set_count(&self, object: ObjectRef, count: CountByte) {
+        self.heap
+            .memory
+            .count(object)
+            .store(count.0, Ordering::Release);
+    }
+
+    /// One that may answer otherwise.
+    pub(crate) fn publish_count(&self, object: ObjectRef, count: CountByte) {
         self.heap
             .memory
             .count(object)

@@ -5,7 +5,8 @@
 
 use std::sync::atomic::Ordering;
 
-use abi::side_table::CountByte;
+use abi::alloc::{CHUNKED_BYTES_MIN, SIZE_CLASSES};
+use abi::side_table::{CountByte, ENTRY_SHIFT};
 
 use crate::barrier;
 use crate::object::ObjectRef;
@@ -20,9 +21,7 @@ impl Rc<'_> {
         let heap = self.heap;
         let blocks = std::mem::take(&mut self.handed.blocks);
         for &block in &blocks {
-            for cell in heap.blocks.cells(block) {
-                self.promote_if_alive(ObjectRef(cell));
-            }
+            self.promote_block(block);
             self.ticker.tick_many(heap, 64);
         }
         self.handed.blocks = blocks;
@@ -40,8 +39,27 @@ impl Rc<'_> {
         self.handed.larges = larges.into_iter().filter(is_young).collect();
     }
 
-    /// Looks at the tables first: most of the young are dead, and their memory need not be touched
-    /// for this.
+    /// Looks at the tables alone: most of the young are dead, and their memory need not be touched
+    /// for this. Who is found alive may make others so, in this block as well.
+    fn promote_block(&mut self, block: BlockIndex) {
+        let heap = self.heap;
+        let (start, tag) = (heap.blocks.start(block), heap.snoop_tag());
+        let (counts, snoops) = (
+            heap.memory.block_counts(start),
+            heap.memory.block_snoops(start),
+        );
+        let has_referents = &heap.blocks.meta(block).has_referents;
+        for cell in heap.blocks.cells(block) {
+            let entry = ((cell - start) >> ENTRY_SHIFT) as usize;
+            if CountByte(counts[entry].load(Ordering::Relaxed)).count() != 0
+                || snoops[entry].load(Ordering::SeqCst) == tag
+                || has_referents.load(Ordering::Relaxed) != 0
+            {
+                self.promote_if_alive(ObjectRef(cell));
+            }
+        }
+    }
+
     fn promote_if_alive(&mut self, object: ObjectRef) {
         let count = self.count_of(object);
         let is_alive = count.count() != 0 || self.is_root(object) || self.is_referent(object);
@@ -117,29 +135,40 @@ impl Rc<'_> {
     /// Frees the dead young of a block that the collector holds, and sweeps it.
     fn sweep_block(&mut self, block: BlockIndex) {
         let heap = self.heap;
-        let is_live =
-            |object| CountByte(heap.memory.count(object).load(Ordering::Relaxed)).is_mature();
-        let swept = sweep_block(heap, block, is_live, |object| self.free_young(object));
+        let start = heap.blocks.start(block);
+        let counts = heap.memory.block_counts(start);
+        let is_live = |object: ObjectRef| {
+            let entry = ((object.0 - start) >> ENTRY_SHIFT) as usize;
+            CountByte(counts[entry].load(Ordering::Relaxed)).is_mature()
+        };
+        let class = heap.blocks.meta(block).class.load(Ordering::Relaxed);
+        let may_be_chunked = SIZE_CLASSES[class as usize] >= CHUNKED_BYTES_MIN;
+        let swept = sweep_block(heap, block, is_live, |object| {
+            if may_be_chunked && barrier::is_chunked(&heap.memory, object) {
+                self.free_young_chunked(object);
+            } else {
+                self.free_young(object);
+            }
+        });
         heap.counters.allocated_bytes.add_alone(swept.dead_bytes);
         heap.counters.freed_young_objects.add_alone(swept.dead);
     }
 
-    /// A young object that nothing refers to. Only a chunked one was ever counted for.
-    fn free_young(&mut self, object: ObjectRef) {
+    /// A young object that nothing refers to, and whose own references nobody has counted.
+    fn free_young(&self, object: ObjectRef) {
         let heap = self.heap;
-        if barrier::is_chunked(&heap.memory, object) {
-            let (freed, objects) = (
-                heap.counters.freed_bytes.get(),
-                heap.counters.freed_objects.get(),
-            );
-            self.free(object, |rc, child| rc.decrement(child));
-            // Counted by the caller, with the others of the block.
-            heap.counters.freed_bytes.set(freed);
-            heap.counters.freed_objects.set(objects);
-            return;
-        }
         cancel_record(heap, heap.memory.header_log(object), self.epoch);
         // An increment that came early was given back, or the object would be mature.
         debug_assert_eq!(self.count_of(object), CountByte(0));
+    }
+
+    /// A chunked one: its references are counted.
+    fn free_young_chunked(&mut self, object: ObjectRef) {
+        let counters = &self.heap.counters;
+        let (freed, objects) = (counters.freed_bytes.get(), counters.freed_objects.get());
+        self.free(object, |rc, child| rc.decrement(child));
+        // Counted by the caller, with the others of the block.
+        counters.freed_bytes.set(freed);
+        counters.freed_objects.set(objects);
     }
 }
