@@ -375,8 +375,9 @@ impl Heap {
     #[inline]
     pub(crate) fn snoop(&self, object: ObjectRef) {
         let tag = self.snoop_tag.load(Ordering::Relaxed);
-        self.memory.snoop(object).store(tag, Ordering::Relaxed);
         self.memory.summary(object.0).store(tag, Ordering::Relaxed);
+        // A later answer to a handshake orders both; without one, this does.
+        self.memory.snoop(object).store(tag, Ordering::Release);
     }
 
     /// The tag of the round under way, or of the last one.

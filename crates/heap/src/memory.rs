@@ -7,7 +7,7 @@
 //! collector read and write them concurrently, hence atomics everywhere.
 
 use std::ptr;
-use std::sync::atomic::{AtomicU8, AtomicU32};
+use std::sync::atomic::{AtomicU8, AtomicU32, AtomicU64};
 
 use abi::address_map::Span;
 use abi::alloc::{BLOCK_BYTES, BLOCK_SHIFT};
@@ -17,6 +17,12 @@ use abi::side_table::ENTRY_SHIFT;
 
 use crate::object::{ObjectRef, Slot};
 use crate::sys::reserve::{Access, RESERVED_BYTES, Reservation, ReserveError};
+
+/// One entry of a side table, or eight of them.
+trait Entries {}
+
+impl Entries for AtomicU8 {}
+impl Entries for AtomicU64 {}
 
 /// See the module.
 #[derive(Debug)]
@@ -216,8 +222,9 @@ impl Memory {
         unsafe { &*ptr::with_exposed_provenance::<AtomicU8>(entry) }
     }
 
-    /// The count entries of a block.
-    pub(crate) fn block_counts(&self, block_start: u32) -> &[AtomicU8] {
+    /// The count entries of a block, eight to a word, the first one lowest. For the collector:
+    /// nobody else writes them, so it may read them together.
+    pub(crate) fn block_counts(&self, block_start: u32) -> &[AtomicU64] {
         self.block_entries(self.counts, block_start)
     }
 
@@ -227,16 +234,16 @@ impl Memory {
     }
 
     /// What a table with an entry for each object has for a block.
-    fn block_entries(&self, base: usize, block_start: u32) -> &[AtomicU8] {
+    fn block_entries<T: Entries>(&self, base: usize, block_start: u32) -> &[T] {
         self.check(block_start);
         debug_assert!(block_start.is_multiple_of(BLOCK_BYTES));
         let entry = base.wrapping_add((block_start >> ENTRY_SHIFT) as usize);
-        // SAFETY: a block of the span (checked) has this many entries in the table; access is
-        // atomic.
+        // SAFETY: a block of the span (checked) has this many entries in the table, the first of
+        // them at a multiple of a word as the table's begin is; access is atomic.
         unsafe {
             std::slice::from_raw_parts(
-                ptr::with_exposed_provenance::<AtomicU8>(entry),
-                (BLOCK_BYTES >> ENTRY_SHIFT) as usize,
+                ptr::with_exposed_provenance::<T>(entry),
+                (BLOCK_BYTES >> ENTRY_SHIFT) as usize / size_of::<T>(),
             )
         }
     }

@@ -95,11 +95,9 @@ impl Referent for HeapReferent<'_> {
     fn try_revive(&self, referent: ObjectRef) -> bool {
         let tag = self.heap.snoop_tag();
         let memory = &self.heap.memory;
-        let is_revived = try_revive(memory.snoop(referent), tag);
-        if is_revived {
-            memory.summary(referent.0).store(tag, Ordering::SeqCst);
-        }
-        is_revived
+        // Before the entry: who finds no tag here does not look there. Too much if it is given up.
+        memory.summary(referent.0).store(tag, Ordering::SeqCst);
+        try_revive(memory.snoop(referent), tag)
     }
 
     fn snoop(&self, referent: ObjectRef) {

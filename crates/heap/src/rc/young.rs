@@ -3,7 +3,7 @@
 //! live on; the others are dead without anybody ever having counted for them, and their blocks are
 //! swept.
 
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use abi::alloc::{CHUNKED_BYTES_MIN, SIZE_CLASSES};
 use abi::side_table::{CountByte, ENTRY_SHIFT};
@@ -14,6 +14,21 @@ use crate::rc::Rc;
 use crate::rc::free::cancel_record;
 use crate::space::block::{BlockIndex, BlockUse};
 use crate::space::sweep::sweep_block;
+
+/// The count entries of a block.
+struct Counts<'h>(&'h [AtomicU64]);
+
+impl Counts<'_> {
+    fn are_zero(&self) -> bool {
+        self.0.iter().all(|it| it.load(Ordering::Relaxed) == 0)
+    }
+
+    #[inline]
+    fn get(&self, entry: u32) -> CountByte {
+        let word = self.0[entry as usize / 8].load(Ordering::Relaxed);
+        CountByte(word.to_le_bytes()[entry as usize % 8])
+    }
+}
 
 impl Rc<'_> {
     /// Lets live on what is a root, counted, or a referent that reference objects ask about.
@@ -40,20 +55,28 @@ impl Rc<'_> {
     }
 
     /// Looks at the tables alone: most of the young are dead, and their memory need not be touched
-    /// for this. Who is found alive may make others so, in this block as well.
+    /// for this. Whom somebody that is found alive refers to matures by its count.
     fn promote_block(&mut self, block: BlockIndex) {
         let heap = self.heap;
-        let (start, tag) = (heap.blocks.start(block), heap.snoop_tag());
-        let (counts, snoops) = (
-            heap.memory.block_counts(start),
-            heap.memory.block_snoops(start),
-        );
-        let has_referents = &heap.blocks.meta(block).has_referents;
+        let (start, memory) = (heap.blocks.start(block), &heap.memory);
+        let counts = Counts(memory.block_counts(start));
+        let has_referents = heap
+            .blocks
+            .meta(block)
+            .has_referents
+            .load(Ordering::Relaxed)
+            != 0;
+        // Who makes an object a root says so in the summary no later than in its entry.
+        let has_roots = memory.summary(start).load(Ordering::SeqCst) == heap.snoop_tag();
+        if !has_referents && !has_roots && counts.are_zero() {
+            return;
+        }
+        let (snoops, tag) = (memory.block_snoops(start), heap.snoop_tag());
         for cell in heap.blocks.cells(block) {
-            let entry = ((cell - start) >> ENTRY_SHIFT) as usize;
-            if CountByte(counts[entry].load(Ordering::Relaxed)).count() != 0
-                || snoops[entry].load(Ordering::SeqCst) == tag
-                || has_referents.load(Ordering::Relaxed) != 0
+            let entry = (cell - start) >> ENTRY_SHIFT;
+            if counts.get(entry).count() != 0
+                || snoops[entry as usize].load(Ordering::SeqCst) == tag
+                || has_referents
             {
                 self.promote_if_alive(ObjectRef(cell));
             }
@@ -136,11 +159,8 @@ impl Rc<'_> {
     fn sweep_block(&mut self, block: BlockIndex) {
         let heap = self.heap;
         let start = heap.blocks.start(block);
-        let counts = heap.memory.block_counts(start);
-        let is_live = |object: ObjectRef| {
-            let entry = ((object.0 - start) >> ENTRY_SHIFT) as usize;
-            CountByte(counts[entry].load(Ordering::Relaxed)).is_mature()
-        };
+        let counts = Counts(heap.memory.block_counts(start));
+        let is_live = |it: ObjectRef| counts.get((it.0 - start) >> ENTRY_SHIFT).is_mature();
         let class = heap.blocks.meta(block).class.load(Ordering::Relaxed);
         let may_be_chunked = SIZE_CLASSES[class as usize] >= CHUNKED_BYTES_MIN;
         let swept = sweep_block(heap, block, is_live, |object| {
