@@ -45,6 +45,16 @@ impl Jdk {
             ),
         }
     }
+
+    /// The latest one of this release or a later one, in the same places.
+    pub(crate) fn find_later(least: u32) -> Option<Self> {
+        let known = candidates().into_iter().filter_map(|home| {
+            let version = version_of(&home)?;
+            let release: u32 = version.split(['.', '+', '-']).next()?.parse().ok()?;
+            (least <= release).then_some((release, Self { home, version }))
+        });
+        known.max_by_key(|it| it.0).map(|it| it.1)
+    }
 }
 
 fn candidates() -> Vec<PathBuf> {

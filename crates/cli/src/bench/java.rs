@@ -51,6 +51,9 @@ const MACHINES: [(&str, &[&str]); 4] = [
     ("C2", &[]),
 ];
 
+/// How many times as fast as which of them Takt is to be.
+const LEAST: [(usize, f64); 2] = [(2, 1.1), (3, 0.65)];
+
 /// How fast do Java programs run, beside HotSpot's interpreter and compilers?
 ///
 /// Each program runs on each machine for the given time after a warm-up of a third of it; what
@@ -67,6 +70,10 @@ pub(crate) struct Args {
     /// Options for Takt's machine, such as --code-cache=DIR
     #[arg(long, allow_hyphen_values = true)]
     takt_option: Vec<String>,
+    /// Exit code 2 unless Takt is at least 1.1 times as fast as HotSpot's first compiler and 0.65
+    /// times as all of it, geometric means
+    #[arg(long)]
+    check: bool,
     /// Print JSON instead of the table
     #[arg(long)]
     json: bool,
@@ -99,7 +106,16 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
         true => println!("{}", serde_json::to_string_pretty(&rows)?),
         false => print!("{}", text(&rows)),
     }
-    Ok(ExitCode::SUCCESS)
+    Ok(super::verdict("java", &faults(&rows), args.check))
+}
+
+fn faults(rows: &[Row]) -> Vec<String> {
+    let slow = LEAST.into_iter().filter_map(|(machine, least)| {
+        let found = geometric_mean(rows, machine);
+        let (name, _) = MACHINES[machine];
+        (found < least).then(|| format!("{found:.2} times as fast as {name}, at least {least}"))
+    });
+    slow.collect()
 }
 
 fn chosen(names: &[String]) -> Result<Vec<&'static str>> {
@@ -222,6 +238,9 @@ mod tests {
         let mean = geometric_mean(&[row(50), row(200)], 1);
         assert!((mean - 1.0).abs() < 1e-9, "{mean}");
         assert!(text(&[row(50)]).contains("2.00"));
+        assert!(faults(&[row(90)]).is_empty());
+        assert_eq!(faults(&[row(100)]).len(), 1);
+        assert_eq!(faults(&[row(200)]).len(), 2);
     }
 
     #[test]

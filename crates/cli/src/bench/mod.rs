@@ -28,6 +28,7 @@ mod stall;
 mod start;
 mod steal;
 mod superpages;
+mod trees;
 mod world;
 
 use std::process::ExitCode;
@@ -87,6 +88,7 @@ enum Experiment {
     Stall(stall::Args),
     Start(start::Args),
     Superpages(superpages::Args),
+    Trees(trees::Args),
 }
 
 /// Says what was to be shown and was not; with `--check` that decides the exit code.
@@ -141,5 +143,6 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
         Experiment::Stall(args) => stall::run(args),
         Experiment::Start(args) => start::run(args),
         Experiment::Superpages(args) => superpages::run(args),
+        Experiment::Trees(args) => trees::run(args),
     }
 }
