@@ -39,8 +39,8 @@ pub struct MutatorContext {
     pub thread: AtomicU64,
     /// A reference in flight: the pending exception. A root.
     pub exception: AtomicU32,
-    /// Number of the thread in lock words.
-    pub thread_index: AtomicU32,
+    /// The lock word of an object that this thread alone has locked, once. A free one is 0.
+    pub thin_lock: AtomicU32,
     /// Frame pointer and return address of the last managed frame, while the thread is outside
     /// managed code.
     pub last_frame: AtomicU64,
@@ -80,7 +80,7 @@ impl Default for MutatorContext {
             mutator: AtomicU64::default(),
             thread: AtomicU64::default(),
             exception: AtomicU32::default(),
-            thread_index: AtomicU32::default(),
+            thin_lock: AtomicU32::default(),
             last_frame: AtomicU64::default(),
             last_return: AtomicU64::default(),
             bump: [const {
@@ -118,8 +118,8 @@ pub const STACK_LIMIT: i32 = offset_of!(MutatorContext, stack_limit) as i32;
 pub const THREAD: i32 = offset_of!(MutatorContext, thread) as i32;
 /// Offset of the pending exception.
 pub const EXCEPTION: i32 = offset_of!(MutatorContext, exception) as i32;
-/// Offset of the thread's number in lock words.
-pub const THREAD_INDEX: i32 = offset_of!(MutatorContext, thread_index) as i32;
+/// Offset of the lock word of what this thread has locked once.
+pub const THIN_LOCK: i32 = offset_of!(MutatorContext, thin_lock) as i32;
 /// Offset of the last managed frame's frame pointer.
 pub const LAST_FRAME: i32 = offset_of!(MutatorContext, last_frame) as i32;
 /// Offset of the last managed frame's return address.

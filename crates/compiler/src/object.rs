@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Objects: classes, casts, tests and locks.
 
-use abi::object as header;
+use abi::context;
+use abi::object::{self as header, LOCK_OFFSET};
 use cranelift_codegen::ir::{
     self as clif, InstBuilder,
     condcodes::IntCC,
@@ -103,8 +104,8 @@ impl Lowering<'_, '_> {
 
     fn locks(&mut self, op: &Op) {
         match op {
-            Op::MonitorEnter { object } => self.monitor(Entry::MonitorEnter, *object),
-            Op::MonitorExit { object } => self.monitor(Entry::MonitorExit, *object),
+            Op::MonitorEnter { object } => self.thin_lock(Entry::MonitorEnter, *object),
+            Op::MonitorExit { object } => self.thin_lock(Entry::MonitorExit, *object),
             Op::LocksBegin { dst } => {
                 let count = self.call_entry(Entry::LocksBegin, &[]).expect("a count");
                 self.set(*dst, count);
@@ -119,6 +120,42 @@ impl Lowering<'_, '_> {
             Op::LocksUnwind { begin } => self.noted_locks(Entry::LocksUnwind, *begin),
             _ => unreachable!("operations on objects only"),
         }
+    }
+
+    /// Takes a lock that is free, or gives back one that this thread holds once and nobody waits
+    /// for: a look, and one exchange. The runtime does the rest.
+    fn thin_lock(&mut self, entry: Entry, object: Reg) {
+        let object = self.get_non_null(object);
+        let context = self.context();
+        let held = self
+            .b
+            .ins()
+            .load(I32, Self::plain(), context, context::THIN_LOCK);
+        let free = self.b.ins().iconst(I32, 0);
+        let (expected, new) = match entry {
+            Entry::MonitorEnter => (free, held),
+            _ => (held, free),
+        };
+        let header = self.address(object);
+        let word = self.b.ins().iadd_imm_s(header, i64::from(LOCK_OFFSET));
+        let (exchange, cold) = (self.b.create_block(), self.b.create_block());
+        let next = self.b.create_block();
+        self.b.set_cold_block(cold);
+        // An exchange that fails costs more than the look: who locks again, and who contends.
+        let seen = self.b.ins().load(I32, Self::plain(), word, 0);
+        let may_do = self.b.ins().icmp(IntCC::Equal, seen, expected);
+        self.b.ins().brif(may_do, exchange, &[], cold, &[]);
+        self.b.switch_to_block(exchange);
+        self.b.seal_block(exchange);
+        let found = self.b.ins().atomic_cas(Self::plain(), word, expected, new);
+        let is_done = self.b.ins().icmp(IntCC::Equal, found, expected);
+        self.b.ins().brif(is_done, next, &[], cold, &[]);
+        self.b.switch_to_block(cold);
+        self.b.seal_block(cold);
+        self.call_entry(entry, &[object]);
+        self.b.ins().jump(next, &[]);
+        self.b.switch_to_block(next);
+        self.b.seal_block(next);
     }
 
     fn monitor(&mut self, entry: Entry, object: Reg) {

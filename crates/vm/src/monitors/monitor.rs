@@ -1,13 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Monitors and identity hashes: the lock-and-hash word.
-//!
-//! ```text
-//!  31 30 29                 0
-//!   0  0  0                      free, no hash
-//!   0  1  recursion:8 tid:22     thin lock
-//!   1  0  hash:30                hash, not locked
-//!   1  1  monitor index          inflated
-//! ```
+//! Monitors and identity hashes: what becomes of a [`lock_word`].
 //!
 //! Who contends inflates: the monitor's PI word gets the owner's number, so
 //! that the kernel lends the owner priority although it never called it. The
@@ -26,19 +18,13 @@ use crate::memory;
 use crate::memory::table::Table;
 use crate::monitors::java_thread::{self, Wait};
 use crate::objects::heap_binding;
+use crate::sync::lock_word::{
+    self, FAT, HASH, RECURSION_MAX, RECURSION_SHIFT, TAG, THIN, TID, VALUE,
+};
 use crate::sync::waiters::Waiters;
 use crate::threads::ledger;
 use crate::threads::noted_locks::NotedLocks;
 use crate::threads::thread::{Thread, Thrown};
-
-const THIN: u32 = 1 << 30;
-const HASH: u32 = 2 << 30;
-const FAT: u32 = 3 << 30;
-const TAG: u32 = 3 << 30;
-const TID: u32 = (1 << 22) - 1;
-const RECURSION_SHIFT: u32 = 22;
-const RECURSION_MAX: u32 = 0xff;
-const VALUE: u32 = !TAG;
 
 /// An inflated lock. Cells belong to whoever holds `word`.
 struct Monitor {
@@ -137,7 +123,7 @@ pub(crate) fn enter(thread: &Thread, object: ObjectRef) {
         let now = word.load(Ordering::Acquire);
         match now & TAG {
             0 if now == 0 => {
-                let thin = THIN | thread.tid();
+                let thin = lock_word::thin(thread.tid());
                 if word
                     .compare_exchange(0, thin, Ordering::Acquire, Ordering::Relaxed)
                     .is_ok()

@@ -18,6 +18,7 @@ use crate::memory;
 use crate::memory::directory::Directory;
 use crate::objects::heap_binding;
 use crate::sync::lock::Lock;
+use crate::sync::lock_word;
 use crate::sync::park::Parker;
 use crate::sync::waiters::Waiter;
 use crate::threads::enter::{self, Resume};
@@ -277,7 +278,8 @@ pub(crate) fn attach_as(
     context
         .stack_limit
         .store(low + STACK_RESERVE_BYTES, Ordering::Relaxed);
-    context.thread_index.store(thread.tid(), Ordering::Relaxed);
+    let thin = lock_word::thin(thread.tid());
+    context.thin_lock.store(thin, Ordering::Relaxed);
     thread.set_word(machine_word::JNI_TABLE, doors.jni_table);
     thread.set_word(machine_word::ENTRIES, doors.entries);
     thread.set_word(machine_word::LOCALS_TOP, locals);
@@ -369,7 +371,8 @@ impl Thread {
         self.with_mutator(|mutator| mutator.note_fork());
         let tid = crate::sync::lock::own_tid();
         self.tid.store(tid, Ordering::Relaxed);
-        self.context().thread_index.store(tid, Ordering::Relaxed);
+        let thin = lock_word::thin(tid);
+        self.context().thin_lock.store(thin, Ordering::Relaxed);
     }
 
     /// Of a real-time thread.
