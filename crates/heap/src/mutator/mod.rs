@@ -78,7 +78,8 @@ impl Mutator {
         self.record.next_work_ns.store(due_ns, Ordering::Relaxed);
     }
 
-    pub(crate) fn is_real_time(&self) -> bool {
+    /// Declared so, or of a real-time policy when the last collection began.
+    pub fn is_real_time(&self) -> bool {
         self.record.is_real_time.load(Ordering::Relaxed)
     }
 

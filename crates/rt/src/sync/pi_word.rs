@@ -13,7 +13,7 @@
 
 use crate::sync::TimedOut;
 use crate::sync::atomic::Ordering::{Acquire, Relaxed, Release};
-use crate::sys::futex::{Futex, FutexError, OWNER_DIED, Patience, Private, TID_MASK};
+use crate::sys::futex::{Futex, FutexError, OWNER_DIED, Patience, Private, TID_MASK, WAITERS};
 use crate::sys::tid;
 
 /// See the module.
@@ -52,6 +52,20 @@ impl PiWord {
             .word()
             .compare_exchange(0, own, Acquire, Relaxed)
             .is_ok()
+    }
+
+    /// Locks if it becomes free within so many looks, some 40 ns each, and nobody waits in the
+    /// kernel, which would hand it over to them. For ordinary threads: it lends nothing meanwhile.
+    pub fn try_lock_within(&self, looks: u32) -> bool {
+        for _ in 0..looks {
+            std::hint::spin_loop();
+            match self.0.word().load(Relaxed) {
+                0 if self.try_lock() => return true,
+                word if word & WAITERS != 0 => return false,
+                _ => {}
+            }
+        }
+        false
     }
 
     /// Locks. Panics if the caller holds it, if it waits for itself through other locks for a
