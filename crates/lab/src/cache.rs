@@ -37,6 +37,11 @@ impl Cache {
         Cache { root: root.into() }
     }
 
+    /// Its folder.
+    pub fn root(&self) -> &Path {
+        &self.root
+    }
+
     /// Where `tools/setup` unpacks kernel packages.
     pub(crate) fn kernels(&self) -> PathBuf {
         self.root.join("kernels")

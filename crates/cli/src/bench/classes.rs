@@ -17,8 +17,17 @@ pub(super) struct Classes(TempDir);
 impl Classes {
     /// Of sources by the names of their classes.
     pub(super) fn compile(jdk: &Jdk, sources: &[(&str, &str)]) -> Result<Self> {
+        Self::compile_with(jdk, sources, &[])
+    }
+
+    /// The same, with options of javac.
+    pub(super) fn compile_with(
+        jdk: &Jdk,
+        sources: &[(&str, &str)],
+        options: &[OsString],
+    ) -> Result<Self> {
         let directory = tempfile::tempdir().context("cannot make a directory for classes")?;
-        Self::compile_to(jdk, sources, &[], directory.path())?;
+        Self::compile_to(jdk, sources, options, directory.path())?;
         Ok(Self(directory))
     }
 

@@ -20,6 +20,7 @@ mod native;
 mod oom;
 mod panel;
 mod prepared;
+mod programs;
 mod rpc;
 mod scale;
 mod sched;
@@ -73,6 +74,7 @@ enum Experiment {
     #[command(hide = true)]
     OomServer(native::ServerArgs),
     Panel(panel::Args),
+    Programs(programs::Args),
     Rpc(rpc::Args),
     RpcScale(scale::Args),
     Sched(sched::Args),
@@ -134,6 +136,7 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
         Experiment::OomApp(args) => oom::app::run(args),
         Experiment::OomServer(args) => oom::server::run(args),
         Experiment::Panel(args) => panel::run(args),
+        Experiment::Programs(args) => programs::run(args),
         Experiment::Rpc(args) => rpc::run(args),
         Experiment::RpcScale(args) => scale::run(args),
         Experiment::Sched(args) => sched::run(args),
