@@ -4,7 +4,7 @@ import java.io.PrintStream;
 import java.lang.reflect.Method;
 import java.nio.charset.StandardCharsets;
 
-/** Runs another program's main method again and again; what it prints is seen the last time only. */
+/** Runs another program's main method again and again; what it prints last is seen. */
 final class Rounds {
     private Rounds() {}
 

@@ -148,7 +148,7 @@ impl Stage {
         let jar = |start: &str| find_jar(&jars, start);
         let (h2, lucene) = (jar("h2-")?, jar("lucene-core-")?);
         let path = std::env::join_paths([&h2, &lucene])?;
-        let classes = Classes::compile_with(&jdk, &SOURCES, &["-cp".into(), path.clone()])?;
+        let classes = Classes::compile_with(&jdk, &SOURCES, &["-cp".into(), path])?;
         let path = std::env::join_paths([classes.path(), &h2, &lucene])?;
         let (sources, list) = unpack(&jdk, &jar("commons-lang3-3.17.0-sources")?)?;
         let rounds = |program: &str, count: &str| -> Vec<OsString> {
