@@ -30,6 +30,8 @@ pub(crate) struct Apps<'a> {
     pub(crate) android: &'a Path,
     /// AOSP's manifest and resources, as aapt2 reads them.
     pub(crate) link: &'a Path,
+    /// Where the libraries are that applications' own code is linked to.
+    pub(crate) machine: &'a Path,
 }
 
 impl Apps<'_> {
@@ -92,7 +94,7 @@ impl Apps<'_> {
             entries.push("classes2.dex");
         }
         if source.join("native").exists() {
-            library(&source.join("native"), &work.join("lib/x86_64"))?;
+            self.library(&source.join("native"), &work.join("lib/x86_64"))?;
             entries.push("lib");
         }
         let linked = work.join("linked.apk");
@@ -169,20 +171,31 @@ impl Apps<'_> {
         }
         command(d8.arg("--output").arg(out).args(files))
     }
-}
 
-/// Each C file becomes a library of its own.
-fn library(folder: &Path, out: &Path) -> Result<()> {
-    std::fs::create_dir_all(out)?;
-    for entry in std::fs::read_dir(folder)? {
-        let source = entry?.path();
-        let stem = source.file_stem().context("a file has a name")?;
-        let file = format!("lib{}.so", stem.to_string_lossy());
-        let mut cc = Command::new("cc");
-        cc.args(["-shared", "-fPIC", "-O2", "-Wall", "-Werror", "-o"]);
-        command(cc.arg(out.join(file)).arg(&source))?;
+    /// Each C file becomes a library of its own, which names AAudio or mathematics if it uses them.
+    fn library(&self, folder: &Path, out: &Path) -> Result<()> {
+        std::fs::create_dir_all(out)?;
+        let jni = java_home()?.join("include");
+        for entry in std::fs::read_dir(folder)? {
+            let source = entry?.path();
+            let stem = source.file_stem().context("a file has a name")?;
+            let file = format!("lib{}.so", stem.to_string_lossy());
+            let mut cc = Command::new("cc");
+            cc.args([
+                "-shared",
+                "-fPIC",
+                "-O2",
+                "-Wall",
+                "-Werror",
+                "-Wl,--as-needed",
+            ]);
+            cc.arg("-I").arg(&jni).arg("-I").arg(jni.join("linux"));
+            cc.args(["-I", "crates/aaudio/include", "-o"]);
+            cc.arg(out.join(file)).arg(&source);
+            command(cc.arg("-L").arg(self.machine).args(["-laaudio", "-lm"]))?;
+        }
+        Ok(())
     }
-    Ok(())
 }
 
 /// The JDK whose `java` is on the path: D8 takes java.* from there.

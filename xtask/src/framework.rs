@@ -151,7 +151,13 @@ impl Built {
         // This program holds the steps.
         let own = std::env::current_exe()?;
         let wanted = fonts::note(out)?;
-        let folders = ["framework", "crates/vm/java", "examples", "tests/apps"];
+        let folders = [
+            "framework",
+            "crates/vm/java",
+            "crates/aaudio/include",
+            "examples",
+            "tests/apps",
+        ];
         let files = [
             natives,
             &self.android,
@@ -212,6 +218,7 @@ impl Built {
             realtime: &self.realtime,
             android: &self.android,
             link: &link,
+            machine: natives.parent().context("natives lie in a folder")?,
         }
         .build()
     }

@@ -108,7 +108,7 @@ pub(crate) fn target_dir() -> Result<PathBuf> {
     Ok(metadata.target_directory.into_std_path_buf())
 }
 
-/// The `takt` command with its machine and Android's natives, built for release.
+/// The `takt` command with its machine, Android's natives and AAudio, built for release.
 pub(crate) fn takt() -> Result<PathBuf> {
     cargo([
         "build",
@@ -124,6 +124,8 @@ pub(crate) fn takt() -> Result<PathBuf> {
         "burst",
         "--package",
         "natives",
+        "--package",
+        "aaudio",
     ])?;
     Ok(target_dir()?.join("release/takt"))
 }

@@ -49,6 +49,10 @@ Options of Takt's machine:
 /// The machine, as the launcher looks for it.
 pub(crate) const MACHINE: &str = "libjvm.so";
 
+/// What applications read of the machine's folder: itself, the code that was delivered with it, and
+/// AAudio for their own libraries.
+pub(crate) const OF_MACHINE: [&str; 3] = [MACHINE, "code", "libaaudio.so"];
+
 /// Becomes the launcher; comes back only when that fails.
 pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     let options = &args.arguments[..option_count(&args.arguments)];

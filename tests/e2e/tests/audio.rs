@@ -14,10 +14,14 @@ use rt::thread::Builder;
 const COUNT: u16 = 12_000;
 
 /// What is after the head of a WAV file's data.
-fn samples(wav: &Path) -> Vec<u16> {
-    let wav = std::fs::read(wav).expect("the file is written");
+fn data(wav: &Path) -> Vec<u8> {
+    let mut wav = std::fs::read(wav).expect("the file is written");
     let place = wav.windows(4).position(|it| it == b"data");
-    let data = &wav[place.expect("a WAV file has data") + 8..];
+    wav.split_off(place.expect("a WAV file has data") + 8)
+}
+
+fn samples(wav: &Path) -> Vec<u16> {
+    let data = data(wav);
     let pairs = data.chunks_exact(2);
     pairs.map(|it| u16::from_le_bytes([it[0], it[1]])).collect()
 }
@@ -79,7 +83,6 @@ fn what_is_written_is_what_is_played() {
         "outside -2",
         "stopped 1 0",
         "released 0 -3",
-        "IAudioService.getStreamVolume is not supported by Takt yet",
         "done",
     ];
     let sent: Vec<u16> = numbered(0..COUNT).chain([0x0201, 0x0403]).collect();
@@ -222,6 +225,139 @@ fn a_hint_session_reserves_what_its_thread_uses() {
     }
 }
 
+/// A periodic real-time thread with a hint session of its own: all its periods are reserved.
+#[test]
+fn a_periodic_real_time_thread_runs_on_the_predictor() {
+    let folder = tempfile::tempdir().expect("a temporary directory");
+    let run = run(Way::Takt, "periodic", folder.path(), "null");
+    let told = match is_reserving() {
+        true => "reserved true, released true, learned true, then 1",
+        false => "no session",
+    };
+    assert_eq!(said(&run.stderr, "Playing"), [told, "done"], "{run:#?}");
+}
+
+/// A part that plays nothing says `expected`, on both machines.
+fn check_told(part: &str, expected: &[&str]) {
+    for way in WAYS {
+        let folder = tempfile::tempdir().expect("a temporary directory");
+        let run = run(way, part, folder.path(), "null");
+        assert_eq!(said(&run.stderr, "Playing"), expected, "{way:?} {run:#?}");
+    }
+}
+
+/// As AOSP's MediaFocusControl tells the listeners of one application.
+#[test]
+fn the_focus_goes_to_who_asks_last_and_comes_back() {
+    let expected = [
+        "a 1",
+        "a again 1",
+        "b ducks 1 a-3",
+        "c pauses 1 a-2 b-2",
+        "b goes 1",
+        "d alone 1 c-2",
+        "d goes 1 c1",
+        "c goes 1 a1",
+        "b over a 1 a-3",
+        "e for good 1 a-1 b-1",
+        "e goes 1",
+        "e goes again 1",
+        "plain -1",
+        "lost true 1 1 1",
+        "granted 101, failed 4899, told",
+        "after 1 1",
+        "thrown true",
+        "others hear 1 b-1",
+        "done",
+    ];
+    check_told("focus", &expected);
+}
+
+/// As AOSP's service with `config_useFixedVolume`.
+#[test]
+fn volumes_are_fixed() {
+    let expected = [
+        "fixed true 0 2",
+        "volume 15 0 15 false",
+        "after 15 false",
+        "others 1-5 0-7 1-7 0-7",
+        "Bad stream type 99",
+        "done",
+    ];
+    check_told("volumes", &expected);
+}
+
+/// An encoding's samples, from an array and a direct buffer, are the file's to the bit.
+fn check_form(part: &str, encoding: u32, sample: impl Fn(i32) -> Vec<u8>) {
+    let folder = tempfile::tempdir().expect("a temporary directory");
+    let wav = folder.path().join("played.wav");
+    let device = format!("file-fast:{}", wav.display());
+    let run = run(Way::Takt, part, folder.path(), &device);
+    let format = format!("format {encoding} 1");
+    let expected = [&format, "array 1500", "direct 1500", "done"];
+    assert_eq!(said(&run.stderr, "Playing"), expected, "{run:#?}");
+    let sent: Vec<u8> = (0..3_000).flat_map(sample).collect();
+    assert!(data(&wav) == sent, "{part}: a sample differs");
+}
+
+#[test]
+fn other_forms_of_samples_are_played_to_the_bit() {
+    check_form("floats", 4, |it| {
+        ((it - 1_500) as f32 / 2_048.0).to_le_bytes().to_vec()
+    });
+    check_form("24", 21, |it| (it * 5_003).to_le_bytes()[..3].to_vec());
+    check_form("32", 22, |it| {
+        it.wrapping_mul(1_000_003).to_le_bytes().to_vec()
+    });
+}
+
+#[test]
+fn a_pause_loses_no_sample() {
+    let expected = [
+        "first 6000",
+        "paused 2 true",
+        "stands true",
+        "goes on 3 6000",
+        "done",
+    ];
+    let sent: Vec<u16> = numbered(0..COUNT).collect();
+    check(&WAYS, "pause", &expected, &sent);
+}
+
+#[test]
+fn a_file_is_recorded_in_floats() {
+    let folder = tempfile::tempdir().expect("a temporary directory");
+    let wav = folder.path().join("heard.wav");
+    let samples: Vec<u16> = numbered(0..4_000).collect();
+    std::fs::write(&wav, recording(&samples)).expect("it is written");
+    let mut command = command(Way::Takt, "playing", folder.path());
+    command.args(["--service", ".Player", "--extra", "part=record-floats"]);
+    command.env("TAKT_SOUND_INPUT", format!("file:{}", wav.display()));
+    let run = Run::of(command.env("TAKT_SOUND", "null"));
+    let expected = ["floats 4000 true -6", "done"];
+    assert_eq!(said(&run.stderr, "Playing"), expected, "{run:#?}");
+}
+
+/// Who reads the file goes away: the track is dead, and says so.
+#[test]
+fn a_device_that_goes_away_ends_the_track() {
+    let folder = tempfile::tempdir().expect("a temporary directory");
+    let pipe = folder.path().join("pipe.wav");
+    let made = std::process::Command::new("mkfifo").arg(&pipe).status();
+    assert!(made.expect("mkfifo is there").success());
+    let reads = pipe.clone();
+    let reader = Builder::new("reads").spawn(move || {
+        let mut file = std::fs::File::open(reads).expect("it is a pipe");
+        let mut some = [0; 32_768];
+        std::io::Read::read_exact(&mut file, &mut some).is_ok()
+    });
+    let device = format!("file-fast:{}", pipe.display());
+    let run = run(Way::Takt, "lose", folder.path(), &device);
+    assert!(reader.expect("a thread").join(), "{run:#?}");
+    let expected = ["plays 1", "ended -6 -6", "released 0", "done"];
+    assert_eq!(said(&run.stderr, "Playing"), expected, "{run:#?}");
+}
+
 const RATE: f64 = 48_000.0;
 
 /// The amplitude of one frequency in these samples: Goertzel's filter.
@@ -257,19 +393,39 @@ fn a_letter_strikes_a_key() {
     assert!((64..24_000).contains(&frames), "{frames} frames {run:#?}");
 }
 
+/// `service` plays three words, the last a rest.
+fn play_tune(service: &str, folder: &Path) -> std::path::PathBuf {
+    let wav = folder.join("tune.wav");
+    let mut command = command(Way::Takt, "synth", folder);
+    command.args(["--service", service, "--extra", "millis=500"]);
+    command.args(["--extra", "notes=a4 c5+e5 -"]);
+    let device = format!("file-fast:{}", wav.display());
+    let run = Run::of(command.env("TAKT_SOUND", device));
+    let told = said(&run.stderr, "Synth");
+    assert_eq!(told, ["played 72000 frames, underruns 0"], "{run:#?}");
+    wav
+}
+
 /// examples/synth: each chord has its frequencies, as loud as one key is, and its frames.
 #[test]
 fn the_synth_plays_the_notes_that_are_asked_for() {
     let folder = tempfile::tempdir().expect("a temporary directory");
-    let wav = folder.path().join("tune.wav");
-    let mut command = command(Way::Takt, "synth", folder.path());
-    command.args(["--service", ".Tune", "--extra", "millis=500"]);
-    command.args(["--extra", "notes=a4 c5+e5 -"]);
-    let device = format!("file-fast:{}", wav.display());
-    let run = Run::of(command.env("TAKT_SOUND", device));
-    let expected = ["played 72000 frames, underruns 0"];
-    assert_eq!(said(&run.stderr, "Synth"), expected, "{run:#?}");
-    let played = samples(&wav);
+    check_tune(&samples(&play_tune(".Tune", folder.path())));
+}
+
+/// The same by the package's own library in C, on AAudio, inside the sandbox.
+#[test]
+fn the_synth_plays_by_its_own_library_too() {
+    let folder = tempfile::tempdir().expect("a temporary directory");
+    let data = data(&play_tune(".NativeTune", folder.path()));
+    let floats = data.chunks_exact(4).map(|it| {
+        let float = f32::from_le_bytes([it[0], it[1], it[2], it[3]]);
+        (f64::from(float) * f64::from(i16::MAX)).round() as i16 as u16
+    });
+    check_tune(&floats.collect::<Vec<_>>());
+}
+
+fn check_tune(played: &[u16]) {
     assert_eq!(played.len(), 72_000);
     let (a, c_sharp, c, e) = (440.0, 554.37, 523.25, 659.26);
     let sounding = [(0, [a, a], [c, e]), (24_000, [c, e], [a, c_sharp])];

@@ -390,8 +390,7 @@ fn needs<'a>(
     let machine = java::machine_beside(&own);
     let mut reads = framework.places();
     reads.push(Jdk::find()?.home);
-    // The library, and the code that was delivered with it.
-    let delivered = |folder: PathBuf| [java::MACHINE, "code"].map(|it| folder.join(it));
+    let delivered = |folder: PathBuf| java::OF_MACHINE.map(|it| folder.join(it));
     reads.extend(machine.into_iter().flat_map(delivered));
     reads.extend(args.classes.clone());
     let mut writes = vec![data.path().to_owned()];

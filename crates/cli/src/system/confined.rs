@@ -238,17 +238,13 @@ impl Bounds {
     }
 }
 
-/// The folder of delivered code beside the machine.
-const CODE_DELIVERED: &str = "code";
-
 /// What every application reads and runs, besides what every program does.
 fn places(framework: &Framework) -> Result<Vec<PathBuf>> {
     let own = std::env::current_exe().context("cannot find this program's own file")?;
     let mut places = framework.places();
     places.push(Jdk::find()?.home);
-    // The library, and the code that was delivered with it.
     let machine = java::machine_beside(&own)?;
-    places.extend([java::MACHINE, CODE_DELIVERED].map(|it| machine.join(it)));
+    places.extend(java::OF_MACHINE.map(|it| machine.join(it)));
     places.push(own);
     Ok(places)
 }

@@ -2,7 +2,7 @@
 //! android.media.AudioSystem: what AudioManager asks it of the device, and of this process's
 //! tracks. Tracks of other processes are not known here.
 
-use jni_sys::{JNI_FALSE, jboolean, jclass, jint};
+use jni_sys::{JNI_FALSE, jboolean, jclass, jint, jobject};
 use sound::{Direction, Granted, Wanted};
 
 use super::{ask, next_session, say, track};
@@ -67,4 +67,14 @@ extern "system" fn Java_android_media_AudioSystem_isStreamActive(
 #[unsafe(no_mangle)]
 extern "system" fn Java_android_media_AudioSystem_newAudioSessionId(_: Env, _: jclass) -> jint {
     next_session()
+}
+
+/// No strategies: AudioAttributes take AOSP's own table for the old kinds of stream then.
+#[unsafe(no_mangle)]
+extern "system" fn Java_android_media_audiopolicy_AudioProductStrategy_native_1list_1audio_1product_1strategies(
+    _: Env,
+    _: jclass,
+    _list: jobject,
+) -> jint {
+    super::SUCCESS
 }

@@ -9,6 +9,7 @@ use std::sync::atomic::Ordering;
 use crate::classes::class::Method;
 use crate::link::message;
 use crate::link::resolve;
+use crate::memory;
 use crate::sync::lock::Lock;
 use crate::threads::thread::{Thread, Thrown};
 
@@ -83,8 +84,28 @@ pub(crate) fn symbol(library: u64, name: &str) -> Option<u64> {
     (!found.is_null()).then_some(found as u64)
 }
 
-/// Opens a library; the message says why not.
+/// Takt's own library that an application's may ask for, by the name that it has on Android. It
+/// lies beside the machine.
+const AAUDIO: &str = "libaaudio.so";
+
+/// Opens a library, and Takt's AAudio first if it asks for that; the message says why not.
 pub(crate) fn open(path: &str) -> Result<u64, String> {
+    match open_alone(path) {
+        Err(error) if stumbled_over(&error) == AAUDIO => {
+            // The loader finds it by its name once it is there.
+            open_alone(&beside_machine(AAUDIO).ok_or(error)?)?;
+            open_alone(path)
+        }
+        opened => opened,
+    }
+}
+
+fn beside_machine(name: &str) -> Option<String> {
+    let machine = memory::file_of(open as *const () as u64)?;
+    Some(machine.parent()?.join(name).to_str()?.to_owned())
+}
+
+fn open_alone(path: &str) -> Result<u64, String> {
     let path = CString::new(path).map_err(|_| "path with a NUL".to_owned())?;
     // SAFETY: 1. `path` is a C string; initialisers of the library run, as the caller wants.
     let library = unsafe { libc::dlopen(path.as_ptr(), libc::RTLD_LAZY) };
@@ -106,11 +127,14 @@ const ANDROIDS: [&str; 5] = [
     "libandroid.so",
 ];
 
-/// The loader's words begin with the file that it stumbled over.
-fn explained(error: String) -> String {
+/// The name of a file: the loader's words begin with the one that it stumbled over.
+fn stumbled_over(error: &str) -> &str {
     let file = error.split(": ").next().unwrap_or_default();
-    let name = file.rsplit('/').next().unwrap_or_default();
-    match ANDROIDS.contains(&name) {
+    file.rsplit('/').next().unwrap_or_default()
+}
+
+fn explained(error: String) -> String {
+    match ANDROIDS.contains(&stumbled_over(&error)) {
         true => format!(
             "{error} (it is built for Android's own C library: bionic is not supported by Takt yet)"
         ),
@@ -170,6 +194,8 @@ mod tests {
             let text = explained(error.to_owned());
             assert!(text.starts_with(error) && text.contains("bionic is not supported"));
         }
+        let ours = "libaaudio.so: cannot open shared object file: No such file or directory";
+        assert_eq!(stumbled_over(ours), AAUDIO);
         let other = "libfoo.so: cannot open shared object file: No such file or directory";
         assert_eq!(explained(other.to_owned()), other);
     }

@@ -16,11 +16,7 @@ import android.location.LastLocationRequest;
 import android.location.Location;
 import android.location.LocationManager;
 import android.location.LocationRequest;
-import android.media.AudioAttributes;
-import android.media.AudioManager;
-import android.media.AudioSystem;
 import android.media.IAudioService;
-import android.media.PlayerBase;
 import android.os.Bundle;
 import android.os.IPowerManager;
 import android.os.IVibratorManagerService;
@@ -28,7 +24,6 @@ import android.view.accessibility.IAccessibilityManager;
 import android.view.accessibility.IAccessibilityManagerClient;
 import com.android.internal.R;
 import java.util.List;
-import java.util.concurrent.atomic.AtomicInteger;
 
 /**
  * What Android answers on a device that has a part not built in: no vibrator, no receiver of
@@ -51,30 +46,6 @@ final class Devices {
         ServiceRegistry.add(Context.POWER_SERVICE, LocalInterface.binder(IPowerManager.class, new Power()));
         ServiceRegistry.add(Context.ACCESSIBILITY_SERVICE,
                 LocalInterface.binder(IAccessibilityManager.class, new Accessibility()));
-    }
-
-    /**
-     * IAudioService: numbers for who plays. Nobody lists players here, so none are kept. Music is
-     * active while a track of this process plays it.
-     */
-    private static final class Sounds {
-        private final AtomicInteger players = new AtomicInteger();
-
-        public int trackPlayer(PlayerBase.PlayerIdCard card) {
-            return players.incrementAndGet();
-        }
-
-        public void playerAttributes(int player, AudioAttributes attributes) {}
-
-        public void playerSessionId(int player, int session) {}
-
-        public void playerEvent(int player, int event, int value) {}
-
-        public void releasePlayer(int player) {}
-
-        public boolean isMusicActive(boolean remotely) {
-            return !remotely && AudioSystem.isStreamActive(AudioManager.STREAM_MUSIC, 0);
-        }
     }
 
     /** IUiModeManager: neither in a car nor in a dock, by day, with the plain contrast. */

@@ -59,6 +59,15 @@ public final class Player extends Service {
                 case "marks" -> marks();
                 case "record" -> record();
                 case "hints" -> hints();
+                case "periodic" -> say(Periodic.run(getSystemService(PerformanceHintManager.class)));
+                case "focus" -> new Focus(getSystemService(AudioManager.class), Player::say).run();
+                case "volumes" -> new Focus(getSystemService(AudioManager.class), Player::say).volumes();
+                case "floats" -> new Forms(Player::say).play(AudioFormat.ENCODING_PCM_FLOAT);
+                case "24" -> new Forms(Player::say).play(AudioFormat.ENCODING_PCM_24BIT_PACKED);
+                case "32" -> new Forms(Player::say).play(AudioFormat.ENCODING_PCM_32BIT);
+                case "pause" -> new Forms(Player::say).pause();
+                case "record-floats" -> new Forms(Player::say).record();
+                case "lose" -> new Forms(Player::say).lose();
                 default -> stream();
             }
         } catch (RuntimeException | InterruptedException | IOException | LinkageError e) {
@@ -105,7 +114,6 @@ public final class Player extends Service {
         say("stopped " + track.getPlayState() + " " + track.getPlaybackHeadPosition());
         track.release();
         say("released " + track.getState() + " " + track.write(samples, 0, 1));
-        refused(() -> manager.getStreamVolume(AudioManager.STREAM_MUSIC));
     }
 
     private static void refused(Runnable call) {
@@ -230,14 +238,14 @@ public final class Player extends Service {
     }
 
     /** The number of the kernel's policy for this thread: 6 is SCHED_DEADLINE. */
-    private static String scheduling() throws IOException {
+    static String scheduling() throws IOException {
         String stat = Files.readString(Path.of("/proc/thread-self/stat"));
         String[] words = stat.substring(stat.lastIndexOf(')') + 2).split(" ");
         return words[38];
     }
 
     /** Nanoseconds that are left of what is reserved for this thread in each period. */
-    private static long runtime() throws IOException {
+    static long runtime() throws IOException {
         for (String line : Files.readAllLines(Path.of("/proc/thread-self/sched"))) {
             if (line.startsWith("dl.runtime")) {
                 return Long.parseLong(line.substring(line.indexOf(':') + 1).trim());
@@ -246,7 +254,7 @@ public final class Player extends Service {
         return 0;
     }
 
-    private static void burn(long millis) {
+    static void burn(long millis) {
         long due = System.nanoTime() + millis * 1_000_000;
         while (System.nanoTime() < due) {
             Thread.onSpinWait();
