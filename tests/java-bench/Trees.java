@@ -3,7 +3,7 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 
-/** Short-lived trees of 2,047 nodes beside others that stay, and what the process took for them. */
+/** Short-lived trees of 2,047 nodes beside others that stay. */
 final class Trees {
     private static final int DEPTH = 10;
     private static final int NODES = (2 << DEPTH) - 1;
@@ -33,8 +33,8 @@ final class Trees {
         return node == null ? 0 : node.value + sum(node.left) + sum(node.right);
     }
 
-    /** Megabytes that die, and megabytes that stay. Prints a sum, the ticks of the processor in the
-     * program and in the kernel, and the most memory in KiB. */
+    /** Megabytes that die, and megabytes that stay. Prints a sum, and the process's most memory in
+     * KiB. */
     public static void main(String[] words) throws IOException {
         long dying = Long.parseLong(words[0]) * 1_000_000;
         long staying = Long.parseLong(words[1]) * 1_000_000;
@@ -49,14 +49,12 @@ final class Trees {
         for (Node tree : alive) {
             sum += sum(tree);
         }
-        String stat = Files.readString(Path.of("/proc/self/stat"));
-        String[] fields = stat.substring(stat.lastIndexOf(')') + 2).split(" ");
         String most = null;
         for (String line : Files.readAllLines(Path.of("/proc/self/status"))) {
             if (line.startsWith("VmHWM:")) {
                 most = line.replaceAll("[^0-9]", "");
             }
         }
-        System.out.println(sum + " " + fields[11] + " " + fields[12] + " " + most);
+        System.out.println(sum + " " + most);
     }
 }

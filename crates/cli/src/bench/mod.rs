@@ -30,6 +30,7 @@ mod start;
 mod steal;
 mod superpages;
 mod trees;
+mod whole;
 mod world;
 
 use std::process::ExitCode;

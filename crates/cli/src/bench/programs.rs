@@ -4,18 +4,16 @@
 //! compiling, collecting and starting are in it.
 
 use std::ffi::OsString;
-use std::fs::File;
 use std::path::{Path, PathBuf};
-use std::process::{Command, ExitCode, Stdio};
+use std::process::{Command, ExitCode};
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result, bail};
 use report::Table;
-use rt::clock::{Clock as _, Monotonic};
-use rustix::process::{Pid, WaitId, WaitIdOptions, waitid};
 use serde::Serialize;
 use tempfile::TempDir;
 
 use super::classes::Classes;
+use super::whole::{self, Whole};
 use crate::jdk::Jdk;
 
 /// The two that a loop makes long enough, and the loop.
@@ -36,9 +34,6 @@ const SOURCES: [(&str, &str); 3] = [
 /// Rounds of these: some seconds.
 const DATABASE_ROUNDS: &str = "60";
 const SEARCH_ROUNDS: &str = "60";
-
-/// What the kernel counts a process's time in: 100 a second on every platform of Linux.
-const TICK_MS: u64 = 10;
 
 /// What Takt may take, of what HotSpot takes: geometric means of the programs' best runs.
 const WARM_MAX: f64 = 0.9;
@@ -83,16 +78,9 @@ const MACHINES: [Machine; 3] = [Machine::Cold, Machine::Warm, Machine::HotSpot];
 #[derive(Debug, Serialize)]
 struct Row {
     program: &'static str,
-    cold: Vec<Run>,
-    warm: Vec<Run>,
-    hotspot: Vec<Run>,
-}
-
-#[derive(Clone, Copy, Debug, Serialize)]
-struct Run {
-    /// The processor's time, all threads, in the program and in the kernel.
-    processor_ms: u64,
-    wall_ms: u64,
+    cold: Vec<Whole>,
+    warm: Vec<Whole>,
+    hotspot: Vec<Whole>,
 }
 
 impl Row {
@@ -106,7 +94,7 @@ impl Row {
         }
     }
 
-    fn runs(&mut self, machine: Machine) -> &mut Vec<Run> {
+    fn runs(&mut self, machine: Machine) -> &mut Vec<Whole> {
         match machine {
             Machine::Cold => &mut self.cold,
             Machine::Warm => &mut self.warm,
@@ -116,18 +104,21 @@ impl Row {
 }
 
 /// The least processor time.
-fn best_ms(runs: &[Run]) -> u64 {
-    runs.iter().map(|it| it.processor_ms).min().unwrap_or(0)
+fn best_ms(runs: &[Whole]) -> u64 {
+    runs.iter().map(Whole::processor_ms).min().unwrap_or(0)
 }
 
-fn best_wall_ms(runs: &[Run]) -> u64 {
+fn best_wall_ms(runs: &[Whole]) -> u64 {
     runs.iter().map(|it| it.wall_ms).min().unwrap_or(0)
 }
 
-/// A program's command line behind `java`; `{out}` stands for a folder that is new in each run.
+/// A program.
 struct Program {
     name: &'static str,
+    /// Its command line behind `java`.
     words: Vec<OsString>,
+    /// A folder for what it makes follows, a new one in each run.
+    makes_files: bool,
 }
 
 /// What the programs need, unpacked and compiled.
@@ -177,10 +168,10 @@ impl Stage {
         ];
         let javac = javac.into_iter().map(word).chain([list, word("-d")]);
         let all = [
-            ("D8", d8.to_vec()),
-            ("javac", javac.collect()),
-            ("H2", rounds("Database", DATABASE_ROUNDS)),
-            ("Lucene", rounds("Search", SEARCH_ROUNDS)),
+            ("D8", d8.to_vec(), true),
+            ("javac", javac.collect(), true),
+            ("H2", rounds("Database", DATABASE_ROUNDS), false),
+            ("Lucene", rounds("Search", SEARCH_ROUNDS), false),
         ];
         let known = |it: &&String| all.iter().any(|program| program.0 == it.as_str());
         if let Some(other) = args.only.iter().find(|it| !known(it)) {
@@ -188,17 +179,20 @@ impl Stage {
         }
         let is_wanted = |it: &str| args.only.is_empty() || args.only.iter().any(|only| only == it);
         let wanted = all.into_iter().filter(|it| is_wanted(it.0));
+        let program = |(name, words, makes_files)| Program {
+            name,
+            words,
+            makes_files,
+        };
         Ok(Self {
-            programs: wanted
-                .map(|(name, words)| Program { name, words })
-                .collect(),
+            programs: wanted.map(program).collect(),
             jdk,
             _folders: (classes, sources),
         })
     }
 
     /// One run; `code` is where Takt keeps code.
-    fn once(&self, program: &Program, machine: Machine, code: &Path) -> Result<Run> {
+    fn once(&self, program: &Program, machine: Machine, code: &Path) -> Result<Whole> {
         let mut java = match machine {
             Machine::HotSpot => Command::new(self.jdk.home.join("bin/java")),
             Machine::Cold | Machine::Warm => {
@@ -211,10 +205,12 @@ impl Stage {
         };
         java.args(&program.words);
         let out = tempfile::tempdir().context("no folder for what it makes")?;
-        if ["D8", "javac"].contains(&program.name) {
+        if program.makes_files {
             java.arg(out.path());
         }
-        timed(&mut java).with_context(|| format!("{} on {machine:?}", program.name))
+        let ran = whole::run(&mut java);
+        let (whole, _) = ran.with_context(|| format!("{} on {machine:?}", program.name))?;
+        Ok(whole)
     }
 }
 
@@ -256,45 +252,6 @@ fn unpack(jdk: &Jdk, jar: &Path) -> Result<(TempDir, OsString)> {
     Ok((folder, word))
 }
 
-/// Runs a program to its end. The kernel tells what an ended process used until somebody has asked
-/// how it ended.
-fn timed(command: &mut Command) -> Result<Run> {
-    let said = tempfile::NamedTempFile::new().context("no file for what it says")?;
-    let errors = File::create(said.path())?;
-    command
-        .stdin(Stdio::null())
-        .stdout(Stdio::null())
-        .stderr(errors);
-    let begin_ns = Monotonic.now_ns();
-    let mut child = command.spawn().context("it does not start")?;
-    let pid = Pid::from_child(&child);
-    waitid(
-        WaitId::Pid(pid),
-        WaitIdOptions::EXITED | WaitIdOptions::NOWAIT,
-    )?;
-    let wall_ms = (Monotonic.now_ns() - begin_ns) / 1_000_000;
-    let stat = std::fs::read_to_string(format!("/proc/{}/stat", child.id()))?;
-    let status = child.wait()?;
-    let error = std::fs::read_to_string(said.path()).unwrap_or_default();
-    ensure!(status.success(), "it ended with {status}: {}", error.trim());
-    let ticks = ticks(&stat).context("the kernel says no times")?;
-    Ok(Run {
-        processor_ms: ticks * TICK_MS,
-        wall_ms,
-    })
-}
-
-/// Ticks of a process and of its children, in the program and in the kernel: fields 14 to 17.
-fn ticks(stat: &str) -> Option<u64> {
-    let fields = stat
-        .get(stat.rfind(')')? + 2..)?
-        .split(' ')
-        .skip(11)
-        .take(4);
-    let ticks: Option<Vec<u64>> = fields.map(|it| it.parse().ok()).collect();
-    ticks.filter(|it| it.len() == 4).map(|it| it.iter().sum())
-}
-
 pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     let stage = Stage::prepare(args)?;
     let mut rows = Vec::new();
@@ -324,7 +281,7 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
 }
 
 /// How much of HotSpot's processor time, over all programs.
-fn geometric_mean(rows: &[Row], of: impl Fn(&Row) -> &[Run]) -> f64 {
+fn geometric_mean(rows: &[Row], of: impl Fn(&Row) -> &[Whole]) -> f64 {
     let share = |row: &Row| best_ms(of(row)) as f64 / best_ms(&row.hotspot).max(1) as f64;
     let logs: f64 = rows.iter().map(|it| share(it).ln()).sum();
     (logs / rows.len().max(1) as f64).exp()
@@ -355,7 +312,7 @@ fn text(rows: &[Row]) -> String {
     ]);
     let seconds = |ms: u64| format!("{:.2}", ms as f64 / 1e3);
     for row in rows {
-        let share = |runs: &[Run]| {
+        let share = |runs: &[Whole]| {
             format!(
                 "{:.2}",
                 best_ms(runs) as f64 / best_ms(&row.hotspot).max(1) as f64
@@ -391,9 +348,9 @@ mod tests {
 
     fn row(cold: u64, warm: u64) -> Row {
         let runs = |ms| {
-            [ms + 7, ms].map(|processor_ms| Run {
-                processor_ms,
-                wall_ms: 1,
+            [ms + 7, ms].map(|user_ms| Whole {
+                user_ms,
+                ..Whole::default()
             })
         };
         Row {
@@ -409,16 +366,5 @@ mod tests {
         assert!(faults(&[row(1_500, 900)]).is_empty());
         assert!(faults(&[row(3_000, 1_800), row(750, 450)]).is_empty());
         assert_eq!(faults(&[row(1_600, 1_000)]).len(), 2);
-    }
-
-    #[test]
-    fn the_kernel_says_the_time_of_a_process() {
-        let stat = "7 (a ) b) Z 1 7 7 0 -1 4 100 0 0 0 30 4 2 1 20 0 1 0 9";
-        assert_eq!(ticks(stat), Some(37));
-        assert_eq!(ticks("7 (x) Z 1"), None);
-        let run = timed(&mut Command::new("true")).unwrap();
-        assert!(run.processor_ms < 1_000);
-        let failed = timed(Command::new("ls").arg("/nowhere")).unwrap_err();
-        assert!(failed.to_string().contains("nowhere"), "{failed}");
     }
 }

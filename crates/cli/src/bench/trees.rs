@@ -10,14 +10,12 @@ use report::Table;
 use serde::Serialize;
 
 use super::classes::Classes;
+use super::whole::{self, Whole};
 use crate::jdk::Jdk;
-use crate::output;
 
 const NAME: &str = "Trees";
 const SOURCE: &str = include_str!("../../../../tests/java-bench/Trees.java");
 const HEAP: &str = "-Xmx1g";
-/// What the kernel counts a process's time in: 100 a second on every platform of Linux.
-const TICK_MS: u64 = 10;
 /// ZGC is the generational one from this release on.
 const ZGC_RELEASE: u32 = 23;
 
@@ -63,14 +61,17 @@ struct Row {
 
 #[derive(Clone, Copy, Debug, Serialize)]
 struct Run {
-    user_ms: u64,
-    kernel_ms: u64,
+    whole: Whole,
     most_kib: u64,
 }
 
 impl Run {
-    fn all_ms(&self) -> u64 {
-        self.user_ms + self.kernel_ms
+    fn processor_ms(&self) -> u64 {
+        self.whole.processor_ms()
+    }
+
+    fn kernel_ms(&self) -> u64 {
+        self.whole.kernel_ms
     }
 }
 
@@ -158,32 +159,28 @@ fn once(machine: &Machine, classes: &Path, args: &Args) -> Result<(i64, Run)> {
         .arg(classes)
         .arg(NAME)
         .args([args.dying.to_string(), args.staying.to_string()]);
-    let said = output::text(&mut java).with_context(|| format!("on {}", machine.name))?;
-    parse(&said).with_context(|| format!("{} says no figures: {said}", machine.name))
+    let ran = whole::run(&mut java);
+    let (whole, said) = ran.with_context(|| format!("on {}", machine.name))?;
+    let figures = parse(&said);
+    let (sum, most_kib) = figures.with_context(|| format!("{} says {said}", machine.name))?;
+    Ok((sum, Run { whole, most_kib }))
 }
 
-/// A sum, ticks in the program and in the kernel, KiB.
-fn parse(line: &str) -> Option<(i64, Run)> {
-    let mut words = line.split_whitespace();
-    let sum = words.next()?.parse().ok()?;
-    let mut number = || words.next()?.parse::<u64>().ok();
-    let run = Run {
-        user_ms: number()? * TICK_MS,
-        kernel_ms: number()? * TICK_MS,
-        most_kib: number()?,
-    };
-    Some((sum, run))
+/// A sum, and KiB.
+fn parse(line: &str) -> Option<(i64, u64)> {
+    let (sum, most_kib) = line.trim().split_once(' ')?;
+    Some((sum.parse().ok()?, most_kib.parse().ok()?))
 }
 
 fn text(rows: &[Row]) -> String {
     let mut table = Table::new(["machine", "s", "in the kernel", "least s", "most s", "MiB"]);
     for row in rows {
-        let all = || row.runs.iter().map(Run::all_ms);
+        let all = || row.runs.iter().map(Run::processor_ms);
         let seconds = |ms: u64| format!("{:.2}", ms as f64 / 1e3);
         table.row([
             row.machine.to_owned(),
-            seconds(row.median(Run::all_ms)),
-            seconds(row.median(|it| it.kernel_ms)),
+            seconds(row.median(Run::processor_ms)),
+            seconds(row.median(Run::kernel_ms)),
             seconds(all().min().unwrap_or(0)),
             seconds(all().max().unwrap_or(0)),
             (row.median(|it| it.most_kib) >> 10).to_string(),
@@ -200,11 +197,11 @@ fn faults(rows: &[Row]) -> Vec<String> {
              /usr/lib/jvm"
         )];
     };
-    let time = rc.median(Run::all_ms) as f64;
+    let time = rc.median(Run::processor_ms) as f64;
     let shares = [
         (
             "the time of ZGC",
-            time / zgc.median(Run::all_ms) as f64,
+            time / zgc.median(Run::processor_ms) as f64,
             TIME_MAX,
         ),
         (
@@ -214,7 +211,7 @@ fn faults(rows: &[Row]) -> Vec<String> {
         ),
         (
             "its own time, in the kernel",
-            rc.median(|it| it.kernel_ms) as f64 / time,
+            rc.median(Run::kernel_ms) as f64 / time,
             KERNEL_MAX,
         ),
     ];
@@ -228,11 +225,12 @@ mod tests {
     use super::*;
 
     fn row(machine: &'static str, user_ms: u64, kernel_ms: u64, most_kib: u64) -> Row {
-        let run = Run {
+        let whole = Whole {
             user_ms,
             kernel_ms,
-            most_kib,
+            wall_ms: 0,
         };
+        let run = Run { whole, most_kib };
         Row {
             machine,
             runs: vec![run; 3],
@@ -250,8 +248,7 @@ mod tests {
 
     #[test]
     fn a_program_says_its_figures() {
-        let (sum, run) = parse("-7 120 30 2048\n").unwrap();
-        assert_eq!((sum, run.all_ms(), run.most_kib), (-7, 1_500, 2_048));
-        assert!(parse("7 120 30").is_none());
+        assert_eq!(parse("-7 2048\n"), Some((-7, 2_048)));
+        assert!(parse("7").is_none());
     }
 }

@@ -66,7 +66,8 @@ impl Rc<'_> {
             .has_referents
             .load(Ordering::Relaxed)
             != 0;
-        // Who makes an object a root says so in the summary no later than in its entry.
+        // Who made an object a root before H3 said so in the summary too, and from then on the
+        // summary comes first.
         let has_roots = memory.summary(start).load(Ordering::SeqCst) == heap.snoop_tag();
         if !has_referents && !has_roots && counts.are_zero() {
             return;

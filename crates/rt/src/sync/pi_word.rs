@@ -56,7 +56,7 @@ impl PiWord {
 
     /// Locks if it becomes free within so many looks, some 40 ns each, and nobody waits in the
     /// kernel, which would hand it over to them. For ordinary threads: it lends nothing meanwhile.
-    pub fn try_lock_within(&self, looks: u32) -> bool {
+    pub fn try_lock_looking(&self, looks: u32) -> bool {
         for _ in 0..looks {
             std::hint::spin_loop();
             match self.0.word().load(Relaxed) {
@@ -175,12 +175,22 @@ mod tests {
                 }
             })
             .unwrap();
-        while word.futex().word().load(Relaxed) & crate::sys::futex::WAITERS == 0 {
+        while word.futex().word().load(Relaxed) & WAITERS == 0 {
             std::thread::yield_now();
         }
+        assert!(!word.try_lock_looking(u32::MAX), "not where somebody waits");
         word.unlock();
         assert_eq!(other.join(), (1, true));
         assert_eq!(word.holder(), 0);
+    }
+
+    #[test]
+    fn a_look_takes_what_is_free_and_ends() {
+        let word = PiWord::new();
+        assert!(word.try_lock_looking(1));
+        assert!(!word.try_lock_looking(10), "it is held");
+        word.unlock();
+        assert!(!word.try_lock_looking(0));
     }
 
     #[test]

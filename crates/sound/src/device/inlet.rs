@@ -50,7 +50,7 @@ impl Shared {
         }
         let frame_bytes = self.channels * SAMPLE_BYTES;
         let frames = (bytes.len() / frame_bytes) as u64;
-        // Pairs with Release in `take`: the places are empty.
+        // Pairs with Release in `read`: the places are empty.
         let fill = self.given.load(Relaxed) - self.moved.load(Acquire);
         let count = frames.min(self.capacity - fill);
         for sample in bytes[..count as usize * frame_bytes].chunks_exact(SAMPLE_BYTES) {

@@ -12,7 +12,6 @@ use core::sync::atomic::{AtomicU32, Ordering};
 use rt::clock::{Clock, Monotonic};
 use rt::sync::PiWord;
 use rt::sys::futex::Patience;
-use std::sync::OnceLock;
 
 use crate::classes::object::ObjectRef;
 use crate::memory;
@@ -61,16 +60,11 @@ const PATIENCE: Patience = Patience {
     is_for_the_gone: true,
 };
 
-/// How often an ordinary thread looks at a held monitor before it waits in the kernel: some 10 µs.
-/// A real-time thread does not: its wait lends from the first instruction on. Nor is it any use
-/// where the holder needs the same processor.
-fn looks() -> u32 {
-    static LOOKS: OnceLock<u32> = OnceLock::new();
-    *LOOKS.get_or_init(|| match std::thread::available_parallelism() {
-        Ok(several) if several.get() > 1 => 256,
-        _ => 0,
-    })
-}
+/// How often an ordinary thread looks at a held monitor before it waits in the kernel; none until
+/// [`prepare`]. A real-time thread does not: its wait lends from the first instruction on.
+static LOOKS: AtomicU32 = AtomicU32::new(0);
+/// Some 10 µs.
+const LOOKS_MAX: u32 = 256;
 
 static MONITORS: Table<Monitor> = Table::new();
 /// Numbers in use at which the next look for monitors of dead objects is worth its time.
@@ -113,9 +107,12 @@ pub(crate) fn sweep() {
     SWEEP_AT.store(left + left / 2 + SWEEP_STEP, Ordering::Relaxed);
 }
 
-/// Makes monitors for the start.
+/// Makes monitors for the start, and learns whether looking is any use: not where the holder needs
+/// the same processor.
 pub(crate) fn prepare() {
     MONITORS.prepare();
+    let are_several = std::thread::available_parallelism().is_ok_and(|it| it.get() > 1);
+    LOOKS.store(if are_several { LOOKS_MAX } else { 0 }, Ordering::Relaxed);
 }
 
 /// How often a thread that needed a monitor had to make memory for more of them.
@@ -280,7 +277,7 @@ impl Monitor {
             return;
         }
         let may_look = !thread.with_mutator(|it| it.is_real_time());
-        if may_look && self.word.try_lock_within(looks()) {
+        if may_look && self.word.try_lock_looking(LOOKS.load(Ordering::Relaxed)) {
             return;
         }
         let class = object.class();
