@@ -3,6 +3,7 @@
 //! header, whose sound is compared sample for sample.
 
 use std::collections::BTreeSet;
+use std::os::unix::process::ExitStatusExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
@@ -51,6 +52,7 @@ fn it_exports_what_android_does_and_no_more() {
     assert_eq!(exported, expected);
 }
 
+const SIGABRT: i32 = 6;
 const SINE: &str = "tests/c/sine.c";
 
 /// Builds a program into `folder`; the compiler warns of nothing.
@@ -58,16 +60,13 @@ fn build(folder: &Path, source: &str) -> PathBuf {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let program = folder.join("program");
     let library = library();
-    let output = Command::new("cc")
-        .args([
-            "-std=c11",
-            "-D_GNU_SOURCE",
-            "-Wall",
-            "-Wextra",
-            "-Werror",
-            "-O1",
-            "-o",
-        ])
+    let (compiler, language) = match source.ends_with(".cpp") {
+        true => ("c++", "-std=c++17"),
+        false => ("cc", "-std=c11"),
+    };
+    let output = Command::new(compiler)
+        .args([language, "-D_GNU_SOURCE", "-O1"])
+        .args(["-Wall", "-Wextra", "-Werror", "-o"])
         .arg(&program)
         .arg(root.join(source))
         .arg("-I")
@@ -141,6 +140,15 @@ fn without_a_card_it_says_so() {
         problems.contains("openStream(builder, &stream)"),
         "{problems}"
     );
+}
+
+/// Nothing of it may run on: who would play is no more what the program thinks.
+#[test]
+fn an_exception_that_leaves_a_callback_ends_the_process() {
+    let folder = tempfile::tempdir().unwrap();
+    let program = build(folder.path(), "tests/c/throws.cpp");
+    let output = run(&program, "null");
+    assert_eq!(output.status.signal(), Some(SIGABRT), "{output:?}");
 }
 
 #[test]

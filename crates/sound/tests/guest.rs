@@ -267,3 +267,116 @@ fn a_card_that_goes_away_disconnects_all_and_comes_back() {
         });
     }
 }
+
+/// What a card can play once at a time.
+const ONE: &str = "alsa:hw:Dummy,0,0,burst=64";
+const OTHER: &str = "alsa:hw:Dummy,0,1,burst=64";
+
+/// This program again, for who is killed.
+#[test]
+#[ignore = "runs beside the next test, until it is killed"]
+fn plays_until_it_is_killed() {
+    let calls = Arc::<AtomicU64>::default();
+    let stream = play(ONE, player(&calls, Some(Model::Ours))).unwrap();
+    await_that("it plays", || calls.load(SeqCst) > 20);
+    println!("plays");
+    loop {
+        Monotonic.sleep_until(Monotonic.now_ns() + 1_000_000_000);
+        assert_eq!(stream.state(), State::Started);
+    }
+}
+
+fn play(device: &str, playback: Playback) -> Result<Stream, DeviceError> {
+    let device = Backend::parse(device).unwrap();
+    let stream = Stream::open(&device, &wanted(Direction::Output), Some(playback), None)?;
+    stream.start().unwrap();
+    Ok(stream)
+}
+
+/// What the kernel says of the card's places: `closed`, or who has them.
+fn place(number: u32) -> String {
+    let path = format!("/proc/asound/Dummy/pcm0p/sub{number}/status");
+    std::fs::read_to_string(path)
+        .expect("snd-dummy")
+        .trim()
+        .to_owned()
+}
+
+/// Two want one card, one of them is killed; the module is to be removed as it plays.
+#[test]
+#[ignore = "needs a guest with snd-dummy"]
+fn who_is_killed_leaves_the_card_and_others_play_on() {
+    let calls = Arc::<AtomicU64>::default();
+    let others = play(OTHER, player(&calls, None)).unwrap();
+    let mut killed = std::process::Command::new(std::env::current_exe().unwrap())
+        .args([
+            "--ignored",
+            "--exact",
+            "--nocapture",
+            "plays_until_it_is_killed",
+        ])
+        .stdout(std::process::Stdio::piped())
+        .spawn()
+        .unwrap();
+    let lines = std::io::BufReader::new(killed.stdout.take().unwrap());
+    let mut lines = std::io::BufRead::lines(lines).map(Result::unwrap);
+    assert!(lines.any(|it| it.ends_with("plays")));
+    let second = play(ONE, player(&calls, None));
+    assert!(
+        matches!(second, Err(DeviceError::Unavailable(_))),
+        "{second:?}"
+    );
+    let removed = std::process::Command::new("rmmod")
+        .arg("snd_dummy")
+        .output()
+        .unwrap();
+    assert!(!removed.status.success(), "it is in use");
+    killed.kill().unwrap();
+    killed.wait().unwrap();
+    await_that("its place is free", || place(0) == "closed");
+    let (before, underruns) = (calls.load(SeqCst), others.xruns());
+    await_that("others play on", || calls.load(SeqCst) > before + 50);
+    assert_eq!(
+        (others.state(), others.xruns()),
+        (State::Started, underruns)
+    );
+    let mine = Arc::<AtomicU64>::default();
+    let next = play(ONE, player(&mine, None)).unwrap();
+    await_that("the next one plays", || mine.load(SeqCst) > 20);
+    drop(next);
+    drop(others);
+    await_that("nothing is left", || {
+        place(0) == "closed" && place(1) == "closed"
+    });
+}
+
+/// Its card stands, which is counted, and goes on when the callback comes back; another one beside
+/// it hears nothing of that.
+#[test]
+#[ignore = "needs a guest with snd-dummy"]
+fn a_callback_that_blocks_harms_itself_alone() {
+    let calls = Arc::<AtomicU64>::default();
+    let others = play(OTHER, player(&calls, None)).unwrap();
+    let own = Arc::<AtomicU64>::default();
+    let count = Arc::clone(&own);
+    let callback = move |_: &mut [u8], _: sound::Call| {
+        if count.fetch_add(1, SeqCst) == 20 {
+            #[expect(
+                clippy::disallowed_methods,
+                reason = "the guard of the section sees ours"
+            )]
+            std::thread::sleep(std::time::Duration::from_millis(50));
+        }
+        Flow::Continue
+    };
+    let blocking = Playback {
+        callback: Box::new(callback),
+        ..player(&own, Some(Model::Ours))
+    };
+    let stream = play(ONE, blocking).unwrap();
+    await_that("it goes on", || own.load(SeqCst) > 100);
+    assert_eq!((stream.xruns(), others.xruns()), (1, 0));
+    assert_eq!(stream.state(), State::Started);
+    stream.stop().unwrap();
+    await_that("it stops", || stream.state() == State::Stopped);
+}
