@@ -196,7 +196,7 @@ fn sound_in_lab() -> Result<()> {
                 .args(tests),
         )
     };
-    let two_kinds = ["each_kind_of_core", "a_stream_on_the_little_core"];
+    let two_kinds = ["each_kind_of_core", "a_partition_of_the_little_core"];
     // The last is started by another one.
     let elsewhere = two_kinds.into_iter().chain(["plays_until_it_is_killed"]);
     let elsewhere: Vec<&str> = elsewhere.flat_map(|it| ["--skip", it]).collect();

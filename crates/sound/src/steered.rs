@@ -45,13 +45,17 @@ pub fn governor() -> Result<Arc<Governor>, SteeredError> {
     if let Some(it) = shared.upgrade() {
         return Ok(it);
     }
-    let it = over(Steering::begin()?)?;
+    let it = governor_over(Steering::begin()?)?;
     *shared = Arc::downgrade(&it);
     Ok(it)
 }
 
-/// One over processors that were taken.
-fn over(steering: Steering) -> Result<Arc<Governor>, SteeredError> {
+/// One of its own over processors that were taken, which it gives back at its end.
+///
+/// # Errors
+///
+/// [`SteeredError::Thread`].
+pub fn governor_over(steering: Steering) -> Result<Arc<Governor>, SteeredError> {
     let (kinds, is_placing) = speeds(steering.kinds());
     let desk = Arc::new(Desk::default());
     let (shared, policy) = (Arc::clone(&desk), POLICY);
