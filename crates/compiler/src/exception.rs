@@ -43,7 +43,9 @@ impl Lowering<'_, '_> {
 
     /// A landing pad for exceptions of the current block.
     pub(crate) fn pad(&mut self) -> Option<clif::Block> {
-        let handler = self.handler?;
+        let Some(handler) = self.handler else {
+            return self.outer_pad();
+        };
         if let Some(&pad) = self.pads.get(&handler) {
             return Some(pad);
         }

@@ -10,14 +10,16 @@ use cranelift_codegen::ir::{
     types::{F32, F64, I32, I64},
 };
 use cranelift_frontend::{FunctionBuilder, Switch, Variable};
-use ir::{BlockId, CompareOp, Condition, Function, Op, Reg, Type};
+use ir::{Block, BlockId, CompareOp, Condition, Function, Op, Reg, Type};
 
 use crate::{
     Address, CompileError, CompiledCode, Compiler, Linker,
+    body::{Heat, Outer, heats},
     code::{address_value, managed},
     home::Homes,
     pieces::{Plan, is_large},
     piecewise::Memory,
+    place::place,
     safepoint::References,
 };
 
@@ -49,9 +51,9 @@ pub(crate) struct Lowering<'a, 'b> {
     /// Registers proven non-null here.
     pub(crate) non_null: HashSet<Reg>,
     /// What a block may take over from its only predecessor, which ends with these.
-    inherited: HashMap<BlockId, HashSet<Reg>>,
+    pub(crate) inherited: HashMap<BlockId, HashSet<Reg>>,
     /// Blocks that one branch leads to, and no exception.
-    single: Cow<'a, HashSet<BlockId>>,
+    pub(crate) single: Cow<'a, HashSet<BlockId>>,
     /// Registers that hold the outcome of a comparison made in this block.
     pub(crate) compared: HashMap<Reg, (CompareOp, clif::Value, clif::Value)>,
     /// The receiver, if no instruction writes its register.
@@ -62,6 +64,16 @@ pub(crate) struct Lowering<'a, 'b> {
     pub(crate) handler: Option<BlockId>,
     /// What a landing pad was given.
     pub(crate) caught: Option<clif::Value>,
+    /// Where an inlined body goes back to.
+    pub(crate) outer: Option<Outer>,
+    /// Whose body this is: 0 for the method's own, then the inlined callees'.
+    pub(crate) scope: u16,
+    /// The place of the instruction being lowered (`place::Place`).
+    pub(crate) at: u32,
+    /// By scope but the first: the place of the call that it stands for.
+    pub(crate) inlined: Vec<u32>,
+    /// How often each block may run.
+    pub(crate) heats: Vec<Heat>,
 }
 
 impl Compiler {
@@ -79,9 +91,12 @@ impl Compiler {
             .iter()
             .map(|&reg| machine_type(function.type_of(reg)));
         let signature = managed(params, function.result.map(machine_type));
-        self.compile(signature, |b, references| {
-            Lowering::new(function, linker, b, references).run();
-        })
+        let mut inlined = Vec::new();
+        let mut code = self.compile(signature, |b, references| {
+            inlined = Lowering::new(function, linker, b, references).run();
+        })?;
+        code.inlined = inlined;
+        Ok(code)
     }
 }
 
@@ -100,6 +115,7 @@ impl<'a, 'b> Lowering<'a, 'b> {
             single: Cow::Owned(single_targets(function)),
             receiver: receiver_of(function),
             homes: Homes::new(function, b),
+            heats: heats(function, Heat::Usual),
             ..Self::bare(function, linker, b, references)
         }
     }
@@ -145,10 +161,16 @@ impl<'a, 'b> Lowering<'a, 'b> {
             current: BlockId(0),
             handler: None,
             caught: None,
+            outer: None,
+            scope: 0,
+            at: 0,
+            inlined: Vec::new(),
+            heats: Vec::new(),
         }
     }
 
-    fn run(mut self) {
+    /// Gives back what [`Self::inlined`] has.
+    fn run(mut self) -> Vec<u32> {
         let entry = self.blocks[0];
         self.b.append_block_params_for_function_params(entry);
         self.b.switch_to_block(entry);
@@ -156,16 +178,21 @@ impl<'a, 'b> Lowering<'a, 'b> {
         for (&param, value) in self.function.params.iter().zip(values) {
             self.set(param, value);
         }
+        self.go_to(0);
         self.enter();
-        for index in 0..self.function.blocks.len() {
-            self.block(BlockId(index as u32));
+        self.all_blocks(self.function);
+        self.inlined
+    }
+
+    /// All blocks of the body that registers and blocks are of by now.
+    pub(crate) fn all_blocks(&mut self, function: &Function) {
+        for (id, block) in (0..).zip(&function.blocks) {
+            self.block(BlockId(id), block);
         }
         self.fill_pads();
     }
 
-    fn block(&mut self, id: BlockId) {
-        let function = self.function;
-        let block = &function.blocks[id.0 as usize];
+    fn block(&mut self, id: BlockId, block: &Block) {
         self.current = id;
         if let Some(homes) = &mut self.homes {
             homes.begin(id);
@@ -176,20 +203,29 @@ impl<'a, 'b> Lowering<'a, 'b> {
         self.safe_divisors.clear();
         self.caught = None;
         let target = self.blocks[id.0 as usize];
-        if id.0 != 0 {
+        if self.b.current_block() != Some(target) {
             self.b.switch_to_block(target);
+        }
+        if self.heats[id.0 as usize] == Heat::Cold {
+            self.b.set_cold_block(target);
         }
         if matches!(block.insts[0].op, Op::Caught { .. }) {
             self.b.append_block_param(target, I32);
             self.caught = Some(self.b.block_params(target)[0]);
         }
         for inst in &block.insts {
-            self.b.set_srcloc(clif::SourceLoc::new(inst.at));
+            self.go_to(place(self.scope, inst.at));
             self.inst(&inst.op);
             if let Some(homes) = &mut self.homes {
                 homes.done(&inst.op);
             }
         }
+    }
+
+    /// What is made now is of the instruction at a place.
+    pub(crate) fn go_to(&mut self, place: u32) {
+        self.at = place;
+        self.b.set_srcloc(clif::SourceLoc::new(place));
     }
 
     /// Registers are `callee`'s from here on; gives back the caller's.
@@ -448,6 +484,13 @@ impl<'a, 'b> Lowering<'a, 'b> {
             }
             Op::Return { src } => {
                 let values: Vec<_> = src.iter().map(|&src| self.get(src)).collect();
+                if let Some(outer) = &self.outer {
+                    let (next, has_result) = (outer.next, outer.has_result);
+                    let values: Vec<_> = values.into_iter().map(Into::into).collect();
+                    let values = if has_result { &values[..] } else { &[] };
+                    self.b.ins().jump(next, values);
+                    return;
+                }
                 self.b.ins().return_(&values);
             }
             Op::Throw { src } => {
