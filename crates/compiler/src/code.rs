@@ -241,7 +241,7 @@ impl Compiler {
         let line_of = |offset: u32| {
             let next = lines.partition_point(|line| line.start < offset);
             let found = next.checked_sub(1).map(|index| &lines[index]);
-            let found = found.filter(|line| offset <= line.end);
+            let found = found.filter(|line| offset <= line.end && !line.loc.is_default());
             found.map_or(0, |line| line.loc.bits())
         };
         let call_sites = buffer.call_sites().map(|site| CallSite {

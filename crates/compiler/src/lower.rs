@@ -203,7 +203,8 @@ impl<'a, 'b> Lowering<'a, 'b> {
         self.safe_divisors.clear();
         self.caught = None;
         let target = self.blocks[id.0 as usize];
-        if self.b.current_block() != Some(target) {
+        // The method's own first block goes on behind what its entry needs.
+        if id.0 != 0 || self.outer.is_some() {
             self.b.switch_to_block(target);
         }
         if self.heats[id.0 as usize] == Heat::Cold {
