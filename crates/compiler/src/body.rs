@@ -74,6 +74,13 @@ pub(crate) fn heats(function: &Function, call: Heat) -> Vec<Heat> {
     heats
 }
 
+/// What a body does but where an exception follows for certain.
+pub fn usual_ops(function: &Function) -> impl Iterator<Item = &Op> {
+    let blocks = function.blocks.iter().zip(heats(function, Heat::Usual));
+    let usual = blocks.filter(|(_, heat)| *heat != Heat::Cold);
+    usual.flat_map(|(block, _)| block.insts.iter().map(|inst| &inst.op))
+}
+
 fn last(block: &ir::Block) -> Option<&Op> {
     block.insts.last().map(|inst| &inst.op)
 }

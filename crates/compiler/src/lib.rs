@@ -36,7 +36,7 @@ mod record;
 mod safepoint;
 
 pub use adapter::Shape;
-pub use body::{Heat, is_whole};
+pub use body::{Heat, is_whole, usual_ops};
 pub use code::{CallSite, CompileError, CompiledCode, Compiler, HIDDEN, Relocation, StackMap};
 pub use entry::Entry;
 pub use inline::inlinable;

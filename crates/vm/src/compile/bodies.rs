@@ -9,7 +9,7 @@ use std::rc::Rc;
 
 use classfile::access;
 use compiler::{Address, Body, Heat};
-use ir::InvokeKind;
+use ir::{InvokeKind, Op};
 
 use crate::classes::class::{Class, Method};
 use crate::classes::library::Library;
@@ -28,12 +28,12 @@ const STRAIGHT_DEPTH_MAX: u32 = 4;
 /// Bodies in one method.
 const SCOPES_MAX: usize = 200;
 /// Bytes of a whole body, less one: as C1's limit, and more in loops.
-const WHOLE_BYTES: usize = 36;
+const WHOLE_BYTES: usize = 30;
 const WHOLE_BYTES_IN_LOOP: usize = 100;
 /// Whole bodies inside each other.
 const WHOLE_DEPTH_MAX: usize = 6;
 /// Bytes of all whole bodies in one method.
-const WHOLE_BYTES_MAX: usize = 600;
+const WHOLE_BYTES_MAX: usize = 400;
 /// Blocks of a whole body.
 const WHOLE_BLOCKS_MAX: usize = 40;
 
@@ -147,15 +147,15 @@ impl Cx<'_> {
         let holder = callee.class();
         let body = compiler::inlinable(&function)?;
         let all_fit = body.into_iter().all(|op| match *op {
-            ir::Op::GetField { index, .. } => {
+            Op::GetField { index, .. } => {
                 resolve::field_at(OnlyLoaded, holder, index as u16, false).is_ok()
             }
-            ir::Op::PutField { index, .. } => {
+            Op::PutField { index, .. } => {
                 let write = Write::by(callee, false);
                 resolve::field_at(OnlyLoaded, holder, index as u16, false)
                     .is_ok_and(|(owner, field)| write.is_allowed(holder, owner, field))
             }
-            ir::Op::Invoke { kind, index, .. } => callee_of(holder, kind, index)
+            Op::Invoke { kind, index, .. } => callee_of(holder, kind, index)
                 .is_some_and(|callee| self.straight(callee, depth + 1).is_some()),
             _ => true,
         });
@@ -182,11 +182,38 @@ impl Cx<'_> {
             return None;
         }
         let function = self.translated(callee)?;
-        if function.blocks.len() > WHOLE_BLOCKS_MAX || !compiler::is_whole(&function) {
+        if function.blocks.len() > WHOLE_BLOCKS_MAX
+            || !compiler::is_whole(&function)
+            || !compiler::usual_ops(&function).all(|op| self.is_warm(callee, op))
+        {
             return None;
         }
         self.whole_bytes += bytes;
         Some((callee, function))
+    }
+
+    /// Whether what an instruction names is there by now. A body with sites is better called: its
+    /// method may be linked again, and a loop that holds the body may not (`again`).
+    fn is_warm(&self, callee: &'static Method, op: &Op) -> bool {
+        let class = callee.class();
+        let field = |index: u32, is_static| {
+            let found = resolve::field_at(OnlyLoaded, class, index as u16, is_static);
+            found.is_ok_and(|(holder, _)| !is_static || self.is_ready(holder))
+        };
+        let named = |index: u32| resolve::class_at(OnlyLoaded, class, index as u16).ok();
+        match *op {
+            Op::GetField { index, .. } | Op::PutField { index, .. } => field(index, false),
+            Op::GetStatic { index, .. } | Op::PutStatic { index, .. } => field(index, true),
+            Op::New { index, .. } => named(index).is_some_and(|it| self.is_ready(it)),
+            Op::NewArray { index, .. }
+            | Op::CheckCast { index, .. }
+            | Op::InstanceOf { index, .. } => named(index).is_some(),
+            Op::Invoke { kind, index, .. } => {
+                let method = resolve::method_at(OnlyLoaded, class, index as u16, kind).ok();
+                method.is_some_and(|it| kind != InvokeKind::Static || self.is_ready(it.class()))
+            }
+            _ => true,
+        }
     }
 
     /// Whether the callee is in its own body.
