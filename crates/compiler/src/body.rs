@@ -158,6 +158,7 @@ impl Lowering<'_, '_> {
             next,
             has_result: result.is_some(),
         };
+        let facts = self.facts.clone();
         let (at, heats) = (self.at, heats(callee, self.heat()));
         let registers = self.registers_of(callee);
         for (&param, value) in callee.params.iter().zip(values) {
@@ -193,7 +194,7 @@ impl Lowering<'_, '_> {
         (self.current, self.handler, self.caught) = (current, handler, caught);
         (self.blocks, self.pads, self.inherited) = (blocks, pads, inherited);
         (self.single, self.heats, self.outer) = (single, heats, outer);
-        self.scope = scope;
+        (self.scope, self.facts) = (scope, facts);
         self.restore(registers);
         self.go_to(at);
         self.b.block_params(next).first().copied()

@@ -217,7 +217,7 @@ impl Lowering<'_, '_> {
         self.b.ins().brif(is_expected, hit, &[], miss, &[]);
         self.b.switch_to_block(hit);
         self.b.seal_block(hit);
-        let value = self.body(&body, result, args);
+        let value = self.apart(|lowering| lowering.body(&body, result, args));
         self.jump_with(next, value.filter(|_| result.is_some()));
         self.b.switch_to_block(miss);
         self.b.seal_block(miss);

@@ -19,6 +19,7 @@ mod call;
 mod code;
 mod entry;
 mod exception;
+mod fact;
 mod field;
 mod home;
 mod inline;

@@ -16,6 +16,7 @@ use crate::{
     Address, CompileError, CompiledCode, Compiler, Linker,
     body::{Heat, Outer, heats},
     code::{address_value, managed},
+    fact::Facts,
     home::Homes,
     pieces::{Plan, is_large},
     piecewise::Memory,
@@ -58,6 +59,9 @@ pub(crate) struct Lowering<'a, 'b> {
     pub(crate) compared: HashMap<Reg, (CompareOp, clif::Value, clif::Value)>,
     /// The receiver, if no instruction writes its register.
     pub(crate) receiver: Option<Reg>,
+    /// What this block has found out of values, and which registers hold them.
+    pub(crate) facts: Facts,
+    pub(crate) holds: HashMap<Reg, clif::Value>,
     /// Registers that hold a constant integer but 0 and -1, set in this block.
     pub(crate) safe_divisors: HashSet<Reg>,
     pub(crate) current: BlockId,
@@ -156,6 +160,8 @@ impl<'a, 'b> Lowering<'a, 'b> {
             inherited: HashMap::new(),
             single: Cow::Owned(HashSet::new()),
             compared: HashMap::new(),
+            facts: Facts::default(),
+            holds: HashMap::new(),
             safe_divisors: HashSet::new(),
             receiver: None,
             current: BlockId(0),
@@ -201,6 +207,10 @@ impl<'a, 'b> Lowering<'a, 'b> {
         self.non_null = self.inherited.remove(&id).unwrap_or_default();
         self.compared.clear();
         self.safe_divisors.clear();
+        // An inlined body begins where its call stood.
+        if id.0 != 0 || self.outer.is_none() {
+            self.know_nothing();
+        }
         self.caught = None;
         let target = self.blocks[id.0 as usize];
         // The method's own first block goes on behind what its entry needs.
@@ -237,6 +247,7 @@ impl<'a, 'b> Lowering<'a, 'b> {
             types: core::mem::replace(&mut self.types, Cow::Owned(callee.registers.clone())),
             non_null: core::mem::take(&mut self.non_null),
             compared: core::mem::take(&mut self.compared),
+            holds: core::mem::take(&mut self.holds),
             safe_divisors: core::mem::take(&mut self.safe_divisors),
             receiver: self.receiver.take(),
             is_away: self.homes.as_mut().is_some_and(|homes| homes.go(true)),
@@ -249,6 +260,7 @@ impl<'a, 'b> Lowering<'a, 'b> {
         self.types = own.types;
         self.non_null = own.non_null;
         self.compared = own.compared;
+        self.holds = own.holds;
         self.safe_divisors = own.safe_divisors;
         self.receiver = own.receiver;
         if let Some(homes) = &mut self.homes {
@@ -270,6 +282,7 @@ impl<'a, 'b> Lowering<'a, 'b> {
         }
         let value = self.b.use_var(self.variables[reg.0 as usize]);
         self.note_reference(reg, value);
+        self.note_held(reg, value);
         value
     }
 
@@ -285,6 +298,10 @@ impl<'a, 'b> Lowering<'a, 'b> {
             return;
         }
         self.note_reference(reg, value);
+        self.note_held(reg, value);
+        if self.is_known_non_null(value) {
+            self.non_null.insert(reg);
+        }
         self.b.def_var(self.variables[reg.0 as usize], value);
     }
 
@@ -346,7 +363,7 @@ impl<'a, 'b> Lowering<'a, 'b> {
         match op {
             Op::Int { dst, value } => {
                 let is_safe_divisor = !matches!(value, -1 | 0);
-                let value = self.int(i64::from(*value));
+                let value = self.known_int(*value);
                 self.set(*dst, value);
                 self.note_divisor(*dst, is_safe_divisor);
             }
@@ -536,6 +553,7 @@ pub(crate) struct Registers<'a> {
     types: Cow<'a, [Type]>,
     non_null: HashSet<Reg>,
     compared: HashMap<Reg, (CompareOp, clif::Value, clif::Value)>,
+    holds: HashMap<Reg, clif::Value>,
     safe_divisors: HashSet<Reg>,
     receiver: Option<Reg>,
     is_away: bool,

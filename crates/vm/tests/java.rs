@@ -149,7 +149,7 @@ fn full_spans_are_errors_of_the_program() {
     let cache = tempfile::tempdir().expect("a directory for code");
     for (option, said) in [
         ("-Xtakt:metadata=5m", "Metaspace true\n"),
-        ("-Xtakt:code=6m", "Code cache true\n"),
+        ("-Xtakt:code=7m", "Code cache true\n"),
     ] {
         let output = run_takt(&jdk, classes.path(), cache.path(), &[option, "Full"]);
         assert_eq!(
@@ -299,8 +299,11 @@ fn a_crash_says_where() {
         text.contains("crashed: SIGSEGV") && text.contains("address 0x8"),
         "{text}"
     );
-    let deep = "#   at Crash.deep(Lsun/misc/Unsafe;I)V line 2";
+    // The innermost one may hold the body of the native's caller, and is where the fault is then.
+    let deep = "Crash.deep(Lsun/misc/Unsafe;I)V";
     assert_eq!(text.matches(deep).count(), 4, "{text}");
+    let called = format!("#   at {deep} line 2");
+    assert!(text.matches(&called).count() >= 3, "{text}");
     assert!(
         text.contains("#   at Crash.main([Ljava/lang/String;)V line 1"),
         "{text}"
