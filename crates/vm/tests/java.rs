@@ -149,7 +149,7 @@ fn full_spans_are_errors_of_the_program() {
     let cache = tempfile::tempdir().expect("a directory for code");
     for (option, said) in [
         ("-Xtakt:metadata=5m", "Metaspace true\n"),
-        ("-Xtakt:code=7m", "Code cache true\n"),
+        ("-Xtakt:code=6m", "Code cache true\n"),
     ] {
         let output = run_takt(&jdk, classes.path(), cache.path(), &[option, "Full"]);
         assert_eq!(

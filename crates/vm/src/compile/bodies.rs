@@ -2,8 +2,8 @@
 //! Which callees' bodies stand in place of their calls, for [`Cx`].
 //!
 //! A straight body is taken whenever there is one. A whole one may throw and call, and costs code
-//! and time, so there are limits on it. All of them are heuristics: code rests on the bodies that it
-//! holds, and never on one that it does not.
+//! and time, so there are limits on it. All of them are heuristics: code rests on the bodies that
+//! it holds, and never on one that it does not.
 
 use std::rc::Rc;
 
