@@ -550,6 +550,22 @@ mod tests {
         assert_eq!(intact(&bytes), (0..20).collect::<Vec<_>>());
     }
 
+    /// Walks of stacks follow places without looking.
+    #[test]
+    fn a_place_is_of_a_body_that_there_is() {
+        const BODY: u32 = 1 << 31;
+        let parsed = |change: fn(&mut Piece)| {
+            let mut piece = piece(1);
+            change(&mut piece);
+            Piece::parse(&piece.to_bytes(), piece.code.bytes.len()).is_some()
+        };
+        assert!(parsed(|it| it.code.call_sites[0].at = BODY | 1 << 16 | 5));
+        assert!(parsed(|it| it.code.call_sites[0].at = HIDDEN));
+        assert!(!parsed(|it| it.code.call_sites[0].at = BODY | 2 << 16));
+        assert!(!parsed(|it| it.code.inlined[0] = BODY | 1 << 16), "its own");
+        assert!(!parsed(|it| it.code.inlined.push(0)), "nobody asked");
+    }
+
     #[test]
     fn a_torn_end_costs_what_was_torn() {
         let (bytes, one) = (file(), record(0).len());

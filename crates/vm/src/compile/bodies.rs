@@ -6,6 +6,7 @@
 //! it holds, and never on one that it does not.
 
 use std::rc::Rc;
+use std::sync::atomic::{AtomicU32, Ordering};
 
 use classfile::access;
 use compiler::{Address, Body, Heat};
@@ -38,6 +39,9 @@ const WHOLE_BYTES_MAX: usize = 400;
 const WHOLE_BLOCKS_MAX: usize = 40;
 
 const _: () = assert!(SCOPES_MAX < compiler::SCOPES_MAX as usize);
+
+/// Whole bodies in code that was compiled.
+pub(crate) static WHOLE: AtomicU32 = AtomicU32::new(0);
 
 /// A call whose callee's body is wanted.
 #[derive(Clone, Copy)]
@@ -116,10 +120,12 @@ impl Cx<'_> {
         self.callers.push(self.scope);
         let scope = self.scopes.len() as u16 - 1;
         self.go_to(scope);
+        let is_straight = matches!(question, Question::Inline(..) | Question::Guess(_));
+        WHOLE.fetch_add(u32::from(!is_straight), Ordering::Relaxed);
         Body {
             scope,
             function,
-            is_straight: matches!(question, Question::Inline(..) | Question::Guess(_)),
+            is_straight,
         }
     }
 

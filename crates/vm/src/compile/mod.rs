@@ -6,6 +6,6 @@
 
 pub(crate) mod again;
 pub(crate) mod answers;
-mod bodies;
+pub(crate) mod bodies;
 pub(crate) mod intrinsics;
 pub(crate) mod method;
