@@ -251,16 +251,12 @@ fn bodies_stand_in_place_of_calls() {
             count.unwrap_or_else(|| panic!("no count in {report}")),
         )
     };
-    let [straight, direct, guessed] =
-        ["straight", "direct", "guessed"].map(|which| bodies(&format!("-Xtakt:inline={which}")));
+    let [straight, guessed] = ["straight", "guessed"].map(|which| {
+        let option = format!("-Xtakt:inline={which}");
+        bodies(&option)
+    });
     assert_eq!(straight.1, 0);
-    assert!(
-        100 < direct.1 && direct.1 < guessed.1,
-        "{} {}",
-        direct.1,
-        guessed.1
-    );
-    assert!(straight.0 == direct.0 && direct.0 == guessed.0);
+    assert!(guessed.1 > 100 && straight.0 == guessed.0, "{}", guessed.1);
     // The same code once more, from the cache; threads that race need other versions of some.
     let again = bodies("-Xtakt:inline=guessed");
     assert!(
