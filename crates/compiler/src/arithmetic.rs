@@ -30,7 +30,9 @@ impl Lowering<'_, '_> {
                     // multiplication.
                     _ if is_safe_divisor && op == BinaryOp::Div => self.b.ins().sdiv(lhs, rhs),
                     _ if is_safe_divisor && op == BinaryOp::Rem => self.b.ins().srem(lhs, rhs),
-                    Type::Int | Type::Long => self.integer(op, lhs, rhs, ty),
+                    Type::Int | Type::Long => self.known_sum((op, ty), (lhs, rhs), |lowering| {
+                        lowering.integer(op, lhs, rhs, ty)
+                    }),
                     _ => self.float(op, lhs, rhs, ty),
                 };
                 self.set(dst, value);

@@ -24,12 +24,13 @@ impl Lowering<'_, '_> {
     }
 
     pub(crate) fn length_of(&mut self, array: clif::Value) -> clif::Value {
-        let base = self.address(array);
-        // The length is there before the array is published, and never changes.
-        let flags = Self::plain().with_readonly();
-        self.b
-            .ins()
-            .load(I32, flags, base, header::ARRAY_LENGTH_OFFSET as i32)
+        self.known_length(array, |lowering| {
+            let base = lowering.address(array);
+            // The length is there before the array is published, and never changes.
+            let flags = Self::plain().with_readonly();
+            let offset = header::ARRAY_LENGTH_OFFSET as i32;
+            lowering.b.ins().load(I32, flags, base, offset)
+        })
     }
 
     /// The checked place of an element.

@@ -10,7 +10,7 @@ use cranelift_codegen::ir::{
 use ir::{InvokeKind, Reg};
 
 use crate::{
-    Address, Entry, HandleLayout, Intrinsic, MethodLink,
+    Address, Entry, HandleLayout, Heat, Intrinsic, MethodLink,
     code::{managed, preserving},
     lower::{Lowering, machine_type},
     record::{class_record, machine_word, method_record, site_record},
@@ -119,7 +119,7 @@ impl Lowering<'_, '_> {
         self.b.ins().jump(next, value.as_slice());
     }
 
-    fn result_type(&self, dst: Option<Reg>) -> Option<clif::Type> {
+    pub(crate) fn result_type(&self, dst: Option<Reg>) -> Option<clif::Type> {
         dst.map(|dst| machine_type(self.type_of(dst)))
     }
 
@@ -174,7 +174,7 @@ impl Lowering<'_, '_> {
                 let receiver = self.get_non_null(args[0]);
                 let class = self.class_of(receiver);
                 let method = self.b.ins().load(I64, Self::plain(), class, offset as i32);
-                self.call_method(method, dst, args);
+                self.invoke_virtual(method, dst, index, args);
             }
             MethodLink::Interface { id, place, method } => {
                 let receiver = self.get_non_null(args[0]);
@@ -192,6 +192,42 @@ impl Lowering<'_, '_> {
                 self.call_method(method, dst, args);
             }
             MethodLink::LinkTo(kind, layout) => self.link_to(kind, layout, dst, args),
+        }
+    }
+
+    /// Calls `method`, which the receiver has, or runs its likely body here if it is the one.
+    fn invoke_virtual(&mut self, method: clif::Value, dst: Option<Reg>, index: u32, args: &[Reg]) {
+        let heat = match self.memory {
+            Some(_) => Heat::Cold,
+            None => self.heat(),
+        };
+        let guess = (heat != Heat::Cold).then(|| self.linker.guess(index, heat));
+        let Some((expected, body)) = guess.flatten() else {
+            return self.call_method(method, dst, args);
+        };
+        let expected = self.long_at(expected);
+        let is_expected = self.b.ins().icmp(IntCC::Equal, method, expected);
+        let (hit, miss) = (self.b.create_block(), self.b.create_block());
+        let next = self.b.create_block();
+        let result = self.result_type(dst);
+        if let Some(ty) = result {
+            self.b.append_block_param(next, ty);
+        }
+        self.b.set_cold_block(miss);
+        self.b.ins().brif(is_expected, hit, &[], miss, &[]);
+        self.b.switch_to_block(hit);
+        self.b.seal_block(hit);
+        let value = self.apart(|lowering| lowering.body(&body, result, args));
+        self.jump_with(next, value.filter(|_| result.is_some()));
+        self.b.switch_to_block(miss);
+        self.b.seal_block(miss);
+        let value = self.call_for_value(method, result, args, None);
+        self.jump_with(next, value);
+        self.b.switch_to_block(next);
+        self.b.seal_block(next);
+        if let Some(dst) = dst {
+            let value = self.b.block_params(next)[0];
+            self.set(dst, value);
         }
     }
 

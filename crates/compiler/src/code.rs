@@ -26,6 +26,8 @@ pub struct CompiledCode {
     pub stack_maps: Vec<StackMap>,
     /// Where code reads an address from its table.
     pub relocations: Vec<Relocation>,
+    /// The places of the calls that inlined bodies stand for, by scope: the first is of scope 1.
+    pub inlined: Vec<u32>,
 }
 
 /// A place in code that waits for the way to an address in the table.
@@ -72,7 +74,7 @@ pub struct CallSite {
     pub handler: Option<u32>,
     /// Frame pointer less stack pointer at the handler.
     pub frame_offset: u32,
-    /// The IR instruction's `at`.
+    /// The place of the IR instruction: see [`scope_and_offset`](crate::scope_and_offset).
     pub at: u32,
 }
 
@@ -238,8 +240,9 @@ impl Compiler {
         let lines = buffer.get_srclocs_sorted();
         let line_of = |offset: u32| {
             let next = lines.partition_point(|line| line.start < offset);
-            next.checked_sub(1)
-                .map_or(0, |index| lines[index].loc.bits())
+            let found = next.checked_sub(1).map(|index| &lines[index]);
+            let found = found.filter(|line| offset <= line.end && !line.loc.is_default());
+            found.map_or(0, |line| line.loc.bits())
         };
         let call_sites = buffer.call_sites().map(|site| CallSite {
             return_offset: site.ret_addr,
@@ -265,6 +268,7 @@ impl Compiler {
             call_sites: call_sites.collect(),
             stack_maps: stack_maps.collect(),
             relocations,
+            inlined: Vec::new(),
             bytes: compiled.code_buffer().to_vec(),
         };
         Ok(Part { code, jumps })

@@ -33,17 +33,24 @@ impl Lowering<'_, '_> {
     /// The value of `reg`, proven not to be null from here on.
     pub(crate) fn get_non_null(&mut self, reg: Reg) -> clif::Value {
         let value = self.get(reg);
-        if !self.is_non_null(reg) {
-            let is_null = self.b.ins().icmp_imm_s(IntCC::Equal, value, 0);
+        if self.is_known_non_null(value) {
+            self.set_non_null(reg);
+        } else if !self.is_non_null(reg) {
+            // The address is what is used next: so only that needs a register of the two.
+            let address = self.address(value);
+            let is_null = self.b.ins().icmp_imm_s(IntCC::Equal, address, 0);
             self.throw_if(is_null, Entry::ThrowNull, &[]);
             self.set_non_null(reg);
+            self.note_non_null(value);
         }
         value
     }
 
     /// A landing pad for exceptions of the current block.
     pub(crate) fn pad(&mut self) -> Option<clif::Block> {
-        let handler = self.handler?;
+        let Some(handler) = self.handler else {
+            return self.outer_pad();
+        };
         if let Some(&pad) = self.pads.get(&handler) {
             return Some(pad);
         }
@@ -60,6 +67,9 @@ impl Lowering<'_, '_> {
     /// Throws unless `element < length`, both unsigned.
     pub(crate) fn check_bounds(&mut self, element: clif::Value, length: clif::Value) {
         debug_assert_eq!(self.b.func.dfg.value_type(element), I32);
+        if self.was_in_bounds(element, length) {
+            return;
+        }
         let is_out = self
             .b
             .ins()

@@ -194,7 +194,9 @@ impl Homes {
     }
 
     pub(crate) fn begin(&mut self, block: BlockId) {
-        self.named = self.entries[block.0 as usize].clone();
+        if !self.is_away {
+            self.named = self.entries[block.0 as usize].clone();
+        }
     }
 
     /// An instruction is done.

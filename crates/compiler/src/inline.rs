@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Small callees in the place of their calls.
+//! Small callees in the place of their calls; `body` has all others.
 //!
 //! Only bodies that cannot throw, call or loop: no stack trace ever shows their
 //! frame, and no poll is lost. [`inlinable`] says which have that shape; the
@@ -7,6 +7,7 @@
 
 use std::collections::HashSet;
 
+use cranelift_codegen::ir::Value;
 use ir::{BinaryOp, Function, InvokeKind, Op, Reg, Type};
 
 use crate::lower::{Lowering, receiver_of};
@@ -103,28 +104,34 @@ impl Lowering<'_, '_> {
         if self.memory.is_some() {
             return false;
         }
-        let Some(callee) = self.linker.enter(kind, index) else {
+        let heat = self.heat();
+        let Some(body) = self.linker.enter(kind, index, heat) else {
             return false;
         };
+        let result = self.result_type(dst);
+        let value = self.body(&body, result, args);
+        if let (Some(dst), Some(value)) = (dst, value) {
+            self.set(dst, value);
+        }
+        true
+    }
+
+    pub(crate) fn straight_body(&mut self, callee: &Function, args: &[Reg]) -> Option<Value> {
         let values: Vec<_> = args.iter().map(|&arg| self.get(arg)).collect();
-        let own = self.registers_of(&callee);
+        let own = self.registers_of(callee);
         for (&param, value) in callee.params.iter().zip(values) {
             self.set(param, value);
         }
-        self.receiver = receiver_of(&callee);
+        self.receiver = receiver_of(callee);
         self.non_null.extend(self.receiver);
         let mut result = None;
-        for op in inlinable(&callee).expect("the linker has looked") {
+        for op in inlinable(callee).expect("the linker has looked") {
             match op {
                 Op::Return { src } => result = src.map(|src| self.get(src)),
                 op => self.inst(op),
             }
         }
         self.restore(own);
-        self.linker.leave();
-        if let (Some(dst), Some(value)) = (dst, result) {
-            self.set(dst, value);
-        }
-        true
+        result
     }
 }

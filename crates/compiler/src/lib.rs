@@ -14,10 +14,12 @@ mod alloc;
 mod arithmetic;
 mod array;
 mod barrier;
+mod body;
 mod call;
 mod code;
 mod entry;
 mod exception;
+mod fact;
 mod field;
 mod home;
 mod inline;
@@ -29,17 +31,20 @@ mod native;
 mod object;
 mod pieces;
 mod piecewise;
+mod place;
 mod poll;
 mod record;
 mod safepoint;
 
 pub use adapter::Shape;
+pub use body::{Heat, is_whole, usual_ops};
 pub use code::{CallSite, CompileError, CompiledCode, Compiler, HIDDEN, Relocation, StackMap};
 pub use entry::Entry;
 pub use inline::inlinable;
 pub use intrinsic::Intrinsic;
 pub use linker::{
-    Address, ClassLink, ConstantLink, FieldLink, HandleLayout, Linker, MethodLink, NativeMethod,
-    NewLink, SubtypeTest,
+    Address, Body, ClassLink, ConstantLink, FieldLink, HandleLayout, Linker, MethodLink,
+    NativeMethod, NewLink, SubtypeTest,
 };
+pub use place::{SCOPES_MAX, scope_and_offset};
 pub use record::{class_record, machine_word, method_record, site_record};

@@ -5,7 +5,7 @@ use std::rc::Rc;
 
 use ir::{Function, InvokeKind, LoadedConstant, MemoryKind};
 
-use crate::Intrinsic;
+use crate::{Heat, Intrinsic};
 
 /// An address by number: code names it, whoever installs the code puts the address there. So code
 /// can be kept for another process, where the same things lie elsewhere.
@@ -134,6 +134,16 @@ pub enum MethodLink {
     LinkTo(InvokeKind, HandleLayout),
 }
 
+/// What stands in place of a call.
+pub struct Body {
+    /// Its number: bodies are counted from 1 in the order in which they are entered.
+    pub scope: u16,
+    /// What it does.
+    pub function: Rc<Function>,
+    /// It can neither throw nor call, nor has it branches.
+    pub is_straight: bool,
+}
+
 /// Questions asked while a method is lowered. Indices are the IR's. Answers
 /// must stay true for ever: code is not patched.
 pub trait Linker {
@@ -155,9 +165,11 @@ pub trait Linker {
     fn own_class(&mut self) -> Address;
     /// A callee.
     fn method(&mut self, kind: InvokeKind, index: u32) -> MethodLink;
-    /// The body of a callee that may stand in place of its call. Indices are the callee's until
-    /// [`Self::leave`].
-    fn enter(&mut self, kind: InvokeKind, index: u32) -> Option<Rc<Function>>;
+    /// The body of a callee that may stand in place of its call, which runs so often. Indices are
+    /// the callee's until [`Self::leave`].
+    fn enter(&mut self, kind: InvokeKind, index: u32, heat: Heat) -> Option<Body>;
+    /// The likely callee of a virtual call: its record, and its body as [`Self::enter`] gives it.
+    fn guess(&mut self, index: u32, heat: Heat) -> Option<(Address, Body)>;
     /// Indices are the caller's again.
     fn leave(&mut self);
     /// A computed call site, as in [`MethodLink::Appending`].

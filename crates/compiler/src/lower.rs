@@ -10,14 +10,17 @@ use cranelift_codegen::ir::{
     types::{F32, F64, I32, I64},
 };
 use cranelift_frontend::{FunctionBuilder, Switch, Variable};
-use ir::{BlockId, CompareOp, Condition, Function, Op, Reg, Type};
+use ir::{Block, BlockId, CompareOp, Condition, Function, Op, Reg, Type};
 
 use crate::{
     Address, CompileError, CompiledCode, Compiler, Linker,
+    body::{Heat, Outer, heats},
     code::{address_value, managed},
+    fact::Facts,
     home::Homes,
     pieces::{Plan, is_large},
     piecewise::Memory,
+    place::place,
     safepoint::References,
 };
 
@@ -49,19 +52,32 @@ pub(crate) struct Lowering<'a, 'b> {
     /// Registers proven non-null here.
     pub(crate) non_null: HashSet<Reg>,
     /// What a block may take over from its only predecessor, which ends with these.
-    inherited: HashMap<BlockId, HashSet<Reg>>,
+    pub(crate) inherited: HashMap<BlockId, HashSet<Reg>>,
     /// Blocks that one branch leads to, and no exception.
-    single: Cow<'a, HashSet<BlockId>>,
+    pub(crate) single: Cow<'a, HashSet<BlockId>>,
     /// Registers that hold the outcome of a comparison made in this block.
     pub(crate) compared: HashMap<Reg, (CompareOp, clif::Value, clif::Value)>,
     /// The receiver, if no instruction writes its register.
     pub(crate) receiver: Option<Reg>,
+    /// What this block has found out of values, and which registers hold them.
+    pub(crate) facts: Facts,
+    pub(crate) holds: HashMap<Reg, clif::Value>,
     /// Registers that hold a constant integer but 0 and -1, set in this block.
     pub(crate) safe_divisors: HashSet<Reg>,
     pub(crate) current: BlockId,
     pub(crate) handler: Option<BlockId>,
     /// What a landing pad was given.
     pub(crate) caught: Option<clif::Value>,
+    /// Where an inlined body goes back to.
+    pub(crate) outer: Option<Outer>,
+    /// Whose body this is: 0 for the method's own, then the inlined callees'.
+    pub(crate) scope: u16,
+    /// The place of the instruction being lowered (`place::Place`).
+    pub(crate) at: u32,
+    /// By scope but the first: the place of the call that it stands for.
+    pub(crate) inlined: Vec<u32>,
+    /// How often each block may run.
+    pub(crate) heats: Vec<Heat>,
 }
 
 impl Compiler {
@@ -79,9 +95,12 @@ impl Compiler {
             .iter()
             .map(|&reg| machine_type(function.type_of(reg)));
         let signature = managed(params, function.result.map(machine_type));
-        self.compile(signature, |b, references| {
-            Lowering::new(function, linker, b, references).run();
-        })
+        let mut inlined = Vec::new();
+        let mut code = self.compile(signature, |b, references| {
+            inlined = Lowering::new(function, linker, b, references).run();
+        })?;
+        code.inlined = inlined;
+        Ok(code)
     }
 }
 
@@ -100,6 +119,7 @@ impl<'a, 'b> Lowering<'a, 'b> {
             single: Cow::Owned(single_targets(function)),
             receiver: receiver_of(function),
             homes: Homes::new(function, b),
+            heats: heats(function, Heat::Usual),
             ..Self::bare(function, linker, b, references)
         }
     }
@@ -140,15 +160,23 @@ impl<'a, 'b> Lowering<'a, 'b> {
             inherited: HashMap::new(),
             single: Cow::Owned(HashSet::new()),
             compared: HashMap::new(),
+            facts: Facts::default(),
+            holds: HashMap::new(),
             safe_divisors: HashSet::new(),
             receiver: None,
             current: BlockId(0),
             handler: None,
             caught: None,
+            outer: None,
+            scope: 0,
+            at: 0,
+            inlined: Vec::new(),
+            heats: Vec::new(),
         }
     }
 
-    fn run(mut self) {
+    /// Gives back what [`Self::inlined`] has.
+    fn run(mut self) -> Vec<u32> {
         let entry = self.blocks[0];
         self.b.append_block_params_for_function_params(entry);
         self.b.switch_to_block(entry);
@@ -156,16 +184,21 @@ impl<'a, 'b> Lowering<'a, 'b> {
         for (&param, value) in self.function.params.iter().zip(values) {
             self.set(param, value);
         }
+        self.go_to(0);
         self.enter();
-        for index in 0..self.function.blocks.len() {
-            self.block(BlockId(index as u32));
+        self.all_blocks(self.function);
+        self.inlined
+    }
+
+    /// All blocks of the body that registers and blocks are of by now.
+    pub(crate) fn all_blocks(&mut self, function: &Function) {
+        for (id, block) in (0..).zip(&function.blocks) {
+            self.block(BlockId(id), block);
         }
         self.fill_pads();
     }
 
-    fn block(&mut self, id: BlockId) {
-        let function = self.function;
-        let block = &function.blocks[id.0 as usize];
+    fn block(&mut self, id: BlockId, block: &Block) {
         self.current = id;
         if let Some(homes) = &mut self.homes {
             homes.begin(id);
@@ -174,22 +207,36 @@ impl<'a, 'b> Lowering<'a, 'b> {
         self.non_null = self.inherited.remove(&id).unwrap_or_default();
         self.compared.clear();
         self.safe_divisors.clear();
+        // An inlined body begins where its call stood.
+        if id.0 != 0 || self.outer.is_none() {
+            self.know_nothing();
+        }
         self.caught = None;
         let target = self.blocks[id.0 as usize];
-        if id.0 != 0 {
+        // The method's own first block goes on behind what its entry needs.
+        if id.0 != 0 || self.outer.is_some() {
             self.b.switch_to_block(target);
+        }
+        if self.heats[id.0 as usize] == Heat::Cold {
+            self.b.set_cold_block(target);
         }
         if matches!(block.insts[0].op, Op::Caught { .. }) {
             self.b.append_block_param(target, I32);
             self.caught = Some(self.b.block_params(target)[0]);
         }
         for inst in &block.insts {
-            self.b.set_srcloc(clif::SourceLoc::new(inst.at));
+            self.go_to(place(self.scope, inst.at));
             self.inst(&inst.op);
             if let Some(homes) = &mut self.homes {
                 homes.done(&inst.op);
             }
         }
+    }
+
+    /// What is made now is of the instruction at a place.
+    pub(crate) fn go_to(&mut self, place: u32) {
+        self.at = place;
+        self.b.set_srcloc(clif::SourceLoc::new(place));
     }
 
     /// Registers are `callee`'s from here on; gives back the caller's.
@@ -200,6 +247,7 @@ impl<'a, 'b> Lowering<'a, 'b> {
             types: core::mem::replace(&mut self.types, Cow::Owned(callee.registers.clone())),
             non_null: core::mem::take(&mut self.non_null),
             compared: core::mem::take(&mut self.compared),
+            holds: core::mem::take(&mut self.holds),
             safe_divisors: core::mem::take(&mut self.safe_divisors),
             receiver: self.receiver.take(),
             is_away: self.homes.as_mut().is_some_and(|homes| homes.go(true)),
@@ -212,6 +260,7 @@ impl<'a, 'b> Lowering<'a, 'b> {
         self.types = own.types;
         self.non_null = own.non_null;
         self.compared = own.compared;
+        self.holds = own.holds;
         self.safe_divisors = own.safe_divisors;
         self.receiver = own.receiver;
         if let Some(homes) = &mut self.homes {
@@ -233,6 +282,7 @@ impl<'a, 'b> Lowering<'a, 'b> {
         }
         let value = self.b.use_var(self.variables[reg.0 as usize]);
         self.note_reference(reg, value);
+        self.note_held(reg, value);
         value
     }
 
@@ -248,6 +298,10 @@ impl<'a, 'b> Lowering<'a, 'b> {
             return;
         }
         self.note_reference(reg, value);
+        self.note_held(reg, value);
+        if self.is_known_non_null(value) {
+            self.non_null.insert(reg);
+        }
         self.b.def_var(self.variables[reg.0 as usize], value);
     }
 
@@ -309,7 +363,7 @@ impl<'a, 'b> Lowering<'a, 'b> {
         match op {
             Op::Int { dst, value } => {
                 let is_safe_divisor = !matches!(value, -1 | 0);
-                let value = self.int(i64::from(*value));
+                let value = self.known_int(*value);
                 self.set(*dst, value);
                 self.note_divisor(*dst, is_safe_divisor);
             }
@@ -448,6 +502,13 @@ impl<'a, 'b> Lowering<'a, 'b> {
             }
             Op::Return { src } => {
                 let values: Vec<_> = src.iter().map(|&src| self.get(src)).collect();
+                if let Some(outer) = &self.outer {
+                    let (next, has_result) = (outer.next, outer.has_result);
+                    let values: Vec<_> = values.into_iter().map(Into::into).collect();
+                    let values = if has_result { &values[..] } else { &[] };
+                    self.b.ins().jump(next, values);
+                    return;
+                }
                 self.b.ins().return_(&values);
             }
             Op::Throw { src } => {
@@ -492,6 +553,7 @@ pub(crate) struct Registers<'a> {
     types: Cow<'a, [Type]>,
     non_null: HashSet<Reg>,
     compared: HashMap<Reg, (CompareOp, clif::Value, clif::Value)>,
+    holds: HashMap<Reg, clif::Value>,
     safe_divisors: HashSet<Reg>,
     receiver: Option<Reg>,
     is_away: bool,

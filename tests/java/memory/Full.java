@@ -59,13 +59,13 @@ class Full {
         out.writeUTF(text);
     }
 
-    /** The library may have wrapped it. */
-    static String root(Throwable thrown) {
+    /** The library may have wrapped it. Synchronized, as `say` is: one body that all calls run. */
+    static synchronized String root(Throwable thrown) {
         while (!(thrown instanceof OutOfMemoryError) && thrown.getCause() != null) thrown = thrown.getCause();
         return thrown.getMessage();
     }
 
-    static void say(String what, boolean is) {
+    static synchronized void say(String what, boolean is) {
         System.out.println(what.concat(is ? " true" : " false"));
     }
 

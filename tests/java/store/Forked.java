@@ -6,7 +6,8 @@ final class Forked {
         return 1;
     }
 
-    static int inParent(int count) {
+    /** Synchronized, as the other one is: its body never stands in place of a call. */
+    static synchronized int inParent(int count) {
         int product = 1;
         for (int i = 1; i <= count; i++) {
             product = product * 31 + parentStep(i);
@@ -18,7 +19,7 @@ final class Forked {
         return i ^ 0x55;
     }
 
-    static int inChild(int count) {
+    static synchronized int inChild(int count) {
         int sum = 7;
         for (int i = 1; i <= count; i++) {
             sum = sum * 17 - childStep(i);

@@ -173,6 +173,8 @@ pub(crate) struct Method {
     pub(crate) flags: MethodFlags,
     /// A real-time thread runs it: its entry stays.
     pub(crate) stays: AtomicBool,
+    /// A loaded class has another one in its place: see [`Method::is_overridden`].
+    pub(crate) overridden: AtomicBool,
     /// Its code, once there is some; its entry may be a stub again meanwhile (`compile/again`).
     pub(crate) code: AtomicU64,
     /// Address of the adapter for its shape, once made.
@@ -213,6 +215,11 @@ impl Method {
 
     pub(crate) fn is_abstract(&self) -> bool {
         self.access & access::ABSTRACT != 0
+    }
+
+    /// Whether a class overrides it that is loaded by now: a hint, for others may come.
+    pub(crate) fn is_overridden(&self) -> bool {
+        self.overridden.load(Ordering::Relaxed)
     }
 
     pub(crate) fn is_private(&self) -> bool {
@@ -268,6 +275,12 @@ impl Method {
     pub(crate) fn is_shorter_than(&self, bytes: usize) -> bool {
         let is_short = |code: &classfile::Code<'_>| code.bytes.len() < bytes;
         self.class().info.dex.is_none() && self.file().code.as_ref().is_some_and(is_short)
+    }
+
+    /// How long its code is, if that is of a class file.
+    pub(crate) fn code_bytes(&self) -> Option<usize> {
+        let code = self.file().code.as_ref()?;
+        self.class().info.dex.is_none().then_some(code.bytes.len())
     }
 
     /// Whether it only returns.

@@ -9,6 +9,7 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 use compiler::{
     Address, CallSite, CompileError, CompiledCode, Compiler, NativeMethod, Relocation, Shape,
+    scope_and_offset,
 };
 
 use crate::classes::class::Method;
@@ -43,6 +44,36 @@ pub(crate) struct Code {
     pub(crate) start: u64,
     pub(crate) kind: CodeKind,
     calls: CallTable,
+    /// By scope, from 1 on.
+    inlined: Box<[Inlined]>,
+}
+
+/// A method whose body stands in place of a call.
+struct Inlined {
+    method: &'static Method,
+    /// The call's place.
+    call: u32,
+}
+
+/// What the numbers in code stand for.
+#[derive(Clone, Copy)]
+pub(crate) struct Named<'a> {
+    pub(crate) addresses: &'a [u64],
+    /// The methods whose bodies it holds, by scope from 1 on.
+    pub(crate) bodies: &'a [&'static Method],
+}
+
+impl<'a> Named<'a> {
+    /// In code that holds one method's body at most.
+    fn addresses(addresses: &'a [u64]) -> Self {
+        let bodies = &[];
+        Self { addresses, bodies }
+    }
+
+    fn first(self, count: usize) -> Self {
+        let addresses = &self.addresses[..count];
+        Self { addresses, ..self }
+    }
 }
 
 /// What the others are copies of.
@@ -75,7 +106,7 @@ pub(crate) fn start() -> Result<(), Box<dyn std::error::Error>> {
         compiler = compiler.cutting_all();
     }
     // Code is the same under both collectors.
-    let target = compiler.target();
+    let target = format!("{} {:?}", compiler.target(), options::get().inlining);
     store::start(&target);
     COMPILER.get_or_init(|| compiler);
     ADAPTERS.get_or_init(|| Lock::new(HashMap::new()));
@@ -94,54 +125,69 @@ fn install(code: &mut CompiledCode, addresses: &[u64]) -> Room {
 }
 
 /// Gives code its addresses and its place.
-fn publish(mut code: CompiledCode, addresses: &[u64], kind: CodeKind) -> u64 {
-    let room = install(&mut code, addresses);
+fn publish(mut code: CompiledCode, named: Named<'_>, kind: CodeKind) -> u64 {
+    let room = install(&mut code, named.addresses);
     let bytes = code.bytes.len();
-    announce(room, bytes, code, kind)
+    announce((room, bytes), code, named, kind)
 }
 
 /// Makes known what lies at a place that has its addresses: so many bytes with the tables of
 /// `code`.
-fn announce(room: Room, bytes: usize, code: CompiledCode, kind: CodeKind) -> u64 {
+fn announce(
+    (room, bytes): (Room, usize),
+    code: CompiledCode,
+    named: Named<'_>,
+    kind: CodeKind,
+) -> u64 {
+    assert_eq!(
+        code.inlined.len(),
+        named.bodies.len(),
+        "a method for each body"
+    );
+    let bodies = named.bodies.iter().zip(&code.inlined);
     let record = Box::leak(Box::new(Code {
         start: room.code,
         kind,
         calls: CallTable::new(code.call_sites, code.stack_maps),
+        inlined: bodies
+            .map(|(&method, &call)| Inlined { method, call })
+            .collect(),
     }));
     space::publish(record, bytes);
     room.code
 }
 
 /// Runs code from a store where it is mapped, or a copy if another method runs it there.
-pub(crate) fn run_stored(stored: Stored, addresses: &[u64], kind: CodeKind) -> u64 {
-    let count = stored.piece.slot_count();
+pub(crate) fn run_stored(stored: Stored, named: Named<'_>, kind: CodeKind) -> u64 {
+    let named = named.first(stored.piece.slot_count());
     if !stored.claim() {
-        return publish(stored.copy(), &addresses[..count], kind);
+        return publish(stored.copy(), named, kind);
     }
-    stored.room.fill(&addresses[..count]);
+    stored.room.fill(named.addresses);
     let bytes = stored.code_bytes();
-    announce(stored.room, bytes, stored.piece.code, kind)
+    announce((stored.room, bytes), stored.piece.code, named, kind)
 }
 
 /// Keeps new code and runs it where it is kept, or else where only this process has it.
-pub(crate) fn run_new(key: Option<Key>, piece: Piece, addresses: &[u64], kind: CodeKind) -> u64 {
+pub(crate) fn run_new(key: Option<Key>, piece: Piece, named: Named<'_>, kind: CodeKind) -> u64 {
     let kept = key.and_then(|key| store::keep(key, &piece));
     // perf knows names in anonymous memory only.
     let Some(room) = kept.filter(|_| !options::get().is_perf_mapped) else {
-        return publish(piece.code, addresses, kind);
+        return publish(piece.code, named, kind);
     };
-    room.fill(&addresses[..piece.slot_count()]);
+    let named = named.first(piece.slot_count());
+    room.fill(named.addresses);
     let bytes = piece.code.bytes.len();
-    announce(room, bytes, piece.code, kind)
+    announce((room, bytes), piece.code, named, kind)
 }
 
 /// Runs new code where only this process has it, and has another thread keep it: a disk may take
 /// its time.
-pub(crate) fn run_apart(key: Option<Key>, piece: Piece, addresses: &[u64], kind: CodeKind) -> u64 {
+pub(crate) fn run_apart(key: Option<Key>, piece: Piece, named: Named<'_>, kind: CodeKind) -> u64 {
     if let Some(key) = key {
         store::keep_later(key, &piece);
     }
-    publish(piece.code, addresses, kind)
+    publish(piece.code, named, kind)
 }
 
 /// Counts a method that was compiled.
@@ -178,6 +224,24 @@ impl Code {
     /// The call that returns to `address`.
     pub(crate) fn site(&self, address: u64) -> Option<&CallSite> {
         self.calls.site((address - self.start) as u32)
+    }
+
+    /// The frames of Java's that the frame of this code stands for at a place, innermost first.
+    pub(crate) fn frames_at(
+        &self,
+        method: &'static Method,
+        place: u32,
+    ) -> impl Iterator<Item = (&'static Method, u32)> {
+        let mut next = Some(place);
+        core::iter::from_fn(move || {
+            let (scope, at) = scope_and_offset(next.take()?);
+            let Some(number) = usize::from(scope).checked_sub(1) else {
+                return Some((method, at));
+            };
+            let inlined = &self.inlined[number];
+            next = Some(inlined.call);
+            Some((inlined.method, at))
+        })
     }
 
     /// Where this code holds references during the call that returns to `address`: bytes from its
@@ -281,11 +345,12 @@ fn shared(
     };
     if let Some(stored) = store::find(&key).next() {
         let is_delivered = stored.is_delivered;
-        let entry = run_stored(stored, addresses, kind);
+        let entry = run_stored(stored, Named::addresses(addresses), kind);
         return Ok((entry, Source::Kept { is_delivered }));
     }
     let code = with_compiler(compile)?;
-    let entry = run_new(Some(key), Piece::new(&[], code), addresses, kind);
+    let named = Named::addresses(addresses);
+    let entry = run_new(Some(key), Piece::new(&[], code), named, kind);
     Ok((entry, Source::Compiler))
 }
 

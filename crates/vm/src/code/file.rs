@@ -7,7 +7,7 @@
 //! that is killed leaves a torn end at most, and what is damaged is no record. Numbers are
 //! little-endian. An index, made when a process ends well, saves looking at every record.
 
-use compiler::{Address, CallSite, CompiledCode, Relocation, StackMap};
+use compiler::{Address, CallSite, CompiledCode, HIDDEN, Relocation, StackMap, scope_and_offset};
 
 use crate::classes::site::SiteKind;
 use crate::code::question::{Exchange, Question, Validity, sum};
@@ -104,6 +104,8 @@ impl Piece {
             out.word(map.slots.len() as u32);
             map.slots.iter().for_each(|&slot| out.word(slot));
         }
+        out.word(code.inlined.len() as u32);
+        code.inlined.iter().for_each(|&place| out.word(place));
         out.0
     }
 
@@ -142,6 +144,11 @@ impl Piece {
                 slots: input.list(Reader::word)?,
             })
         })?;
+        let inlined = input.list(Reader::word)?;
+        let bodies = asked.iter().filter(|it: &&Asked| it.question.is_of_body());
+        if bodies.count() != inlined.len() || !are_places(&inlined, &call_sites) {
+            return None;
+        }
         let fits = |relocation: &Relocation| {
             relocation.offset as usize + 4 <= code_bytes && relocation.address.0 < ADDRESSES_MAX
         };
@@ -153,9 +160,18 @@ impl Piece {
             call_sites,
             stack_maps,
             relocations,
+            inlined,
         };
         Some(Self { asked, sum, code })
     }
+}
+
+/// Whether each place is in a scope that there is, and each body in an earlier one's.
+fn are_places(inlined: &[u32], sites: &[CallSite]) -> bool {
+    let is_below = |place: u32, scopes: usize| usize::from(scope_and_offset(place).0) < scopes;
+    let mut bodies = (1..).zip(inlined);
+    bodies.all(|(scope, &call)| is_below(call, scope))
+        && (sites.iter()).all(|site| site.at == HIDDEN || is_below(site.at, inlined.len() + 1))
 }
 
 fn validity_code(validity: Validity) -> u32 {
@@ -464,7 +480,13 @@ mod tests {
             question,
             answer,
         };
+        let body = Exchange {
+            scope: 0,
+            question: Question::Whole(InvokeKind::Static, 9),
+            answer: Answer::Body([1; 16], 2),
+        };
         let code = CompiledCode {
+            inlined: vec![7],
             bytes: vec![seed; 40],
             call_sites: vec![CallSite {
                 return_offset: 16,
@@ -481,7 +503,7 @@ mod tests {
                 address: Address(0),
             }],
         };
-        Piece::new(&[exchange], code)
+        Piece::new(&[exchange, body], code)
     }
 
     fn key(number: u8) -> Key {
@@ -526,6 +548,22 @@ mod tests {
         assert_eq!(region_of(&bytes, &TARGET), Some(3));
         assert_eq!(region_of(&bytes, &[8; 16]), None);
         assert_eq!(intact(&bytes), (0..20).collect::<Vec<_>>());
+    }
+
+    /// Walks of stacks follow places without looking.
+    #[test]
+    fn a_place_is_of_a_body_that_there_is() {
+        const BODY: u32 = 1 << 31;
+        let parsed = |change: fn(&mut Piece)| {
+            let mut piece = piece(1);
+            change(&mut piece);
+            Piece::parse(&piece.to_bytes(), piece.code.bytes.len()).is_some()
+        };
+        assert!(parsed(|it| it.code.call_sites[0].at = BODY | 1 << 16 | 5));
+        assert!(parsed(|it| it.code.call_sites[0].at = HIDDEN));
+        assert!(!parsed(|it| it.code.call_sites[0].at = BODY | 2 << 16));
+        assert!(!parsed(|it| it.code.inlined[0] = BODY | 1 << 16), "its own");
+        assert!(!parsed(|it| it.code.inlined.push(0)), "nobody asked");
     }
 
     #[test]

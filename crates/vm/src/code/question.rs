@@ -32,6 +32,12 @@ pub(crate) enum Question {
     CallSite(u32),
     /// The body of a direct call's callee; later questions may be asked in its class.
     Inline(InvokeKind, u32),
+    /// The same of a body that may throw and call.
+    Whole(InvokeKind, u32),
+    /// The likely callee of a virtual call, and its body.
+    Guess(u32),
+    /// The same of a body that may throw and call.
+    WholeGuess(u32),
 }
 
 /// An answer. Addresses in it are numbers in the order of asking.
@@ -45,6 +51,8 @@ pub(crate) enum Answer {
     Address(Address),
     /// The callee's class file and the method's place in it.
     Body(Sum, u32),
+    /// The same, and the callee's record.
+    Likely(Sum, u32, Address),
 }
 
 /// A question with its answer.
@@ -126,6 +134,9 @@ impl Question {
             Question::Constant(constant, index) => (8 + place(&CONSTANTS, &constant), index),
             Question::Method(kind, index) => (16 + place(&INVOKE_KINDS, &kind), index),
             Question::Inline(kind, index) => (24 + place(&INVOKE_KINDS, &kind), index),
+            Question::Whole(kind, index) => (28 + place(&INVOKE_KINDS, &kind), index),
+            Question::Guess(index) => (32, index),
+            Question::WholeGuess(index) => (33, index),
         }
     }
 
@@ -142,8 +153,23 @@ impl Question {
             12..16 => Question::Written(WRITES[code as usize - 12], index),
             8..12 => Question::Constant(*CONSTANTS.get(code as usize - 8)?, index),
             16..24 => Question::Method(*INVOKE_KINDS.get(code as usize - 16)?, index),
-            _ => Question::Inline(*INVOKE_KINDS.get(code as usize - 24)?, index),
+            24..28 => Question::Inline(INVOKE_KINDS[code as usize - 24], index),
+            28..32 => Question::Whole(INVOKE_KINDS[code as usize - 28], index),
+            32 => Question::Guess(index),
+            33 => Question::WholeGuess(index),
+            _ => return None,
         })
+    }
+
+    /// Whether it is about a callee's body: a scope of its own from there on.
+    pub(crate) fn is_of_body(self) -> bool {
+        matches!(
+            self,
+            Question::Inline(..)
+                | Question::Whole(..)
+                | Question::Guess(_)
+                | Question::WholeGuess(_)
+        )
     }
 
     /// The index of the constant asked about.
@@ -165,7 +191,12 @@ impl Question {
             Question::Constant(LoadedConstant::Computed, _) => SiteKind::Computed,
             Question::Method(kind, _) => SiteKind::Method(kind),
             Question::CallSite(_) => SiteKind::CallSite,
-            Question::PrimitiveArray(_) | Question::OwnClass | Question::Inline(..) => return None,
+            Question::PrimitiveArray(_)
+            | Question::OwnClass
+            | Question::Inline(..)
+            | Question::Whole(..)
+            | Question::Guess(_)
+            | Question::WholeGuess(_) => return None,
         })
     }
 }
@@ -208,6 +239,7 @@ mod tests {
         let of_constants = CONSTANTS.map(|constant| Question::Constant(constant, 7));
         let of_methods = INVOKE_KINDS.map(|kind| Question::Method(kind, 65535));
         let of_bodies = INVOKE_KINDS.map(|kind| Question::Inline(kind, 65535));
+        let of_whole = INVOKE_KINDS.map(|kind| Question::Whole(kind, 1));
         let of_writes = WRITES.map(|write| Question::Written(write, 8));
         let plain = [
             Question::Field(1),
@@ -217,14 +249,21 @@ mod tests {
             Question::ArrayOf(5),
             Question::OwnClass,
             Question::CallSite(6),
+            Question::Guess(7),
+            Question::WholeGuess(8),
         ];
         let all = of_kinds.iter().chain(&of_constants).chain(&of_writes);
-        for &question in all.chain(&of_methods).chain(&of_bodies).chain(&plain) {
+        for &question in all
+            .chain(&of_methods)
+            .chain(&of_bodies)
+            .chain(&of_whole)
+            .chain(&plain)
+        {
             let (code, index) = question.code();
             assert_eq!(Question::of_code(code, index), Some(question));
         }
         assert_eq!(Question::of_code(20, 0), None);
-        assert_eq!(Question::of_code(28, 0), None);
+        assert_eq!(Question::of_code(34, 0), None);
         assert_eq!(Question::of_code(11, 0), None);
     }
 

@@ -261,7 +261,7 @@ impl Candidate {
         let mut all = store::find(&key);
         let found = all.find(|it| self.has_fewer(&it.piece) && cx.answers_as(&it.piece))?;
         let kind = CodeKind::Method(self.method);
-        Some(run_stored(found, cx.addresses(), kind))
+        Some(run_stored(found, cx.named(), kind))
     }
 
     fn compiled(&self, cx: &mut Cx<'_>) -> Option<u64> {
@@ -278,6 +278,6 @@ impl Candidate {
         }
         BYTES.fetch_add(piece.code.bytes.len() as u64, Ordering::Relaxed);
         let kind = CodeKind::Method(self.method);
-        Some(run_apart(key_of(self.method), piece, cx.addresses(), kind))
+        Some(run_apart(key_of(self.method), piece, cx.named(), kind))
     }
 }

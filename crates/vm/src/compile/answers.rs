@@ -6,8 +6,8 @@ use std::rc::Rc;
 
 use classfile::access;
 use compiler::{
-    Address, ClassLink, ConstantLink, FieldLink, HandleLayout, Linker, MethodLink, NewLink,
-    SubtypeTest, class_record,
+    Address, Body, ClassLink, ConstantLink, FieldLink, HandleLayout, Heat, Linker, MethodLink,
+    NewLink, SubtypeTest, class_record,
 };
 use ir::{InvokeKind, LoadedConstant, MemoryKind};
 
@@ -17,8 +17,10 @@ use crate::classes::library::Library;
 use crate::classes::object::ObjectRef;
 use crate::classes::site::{Site, SiteKind};
 use crate::classes::write::Write;
+use crate::code::cache::Named;
 use crate::code::file::Piece;
 use crate::code::question::{self, Answer, Exchange, Question, Validity};
+use crate::compile::bodies::Wanted;
 use crate::compile::intrinsics;
 use crate::console;
 use crate::link::define;
@@ -31,18 +33,22 @@ pub(crate) struct Cx<'a> {
     /// None: nothing is loaded or made for an answer.
     thread: Option<&'a Thread>,
     /// Whose constants questions are about now, and which code of it asks.
-    class: &'static Class,
-    method: &'static Method,
-    scope: u16,
+    pub(super) class: &'static Class,
+    pub(super) method: &'static Method,
+    pub(super) scope: u16,
     /// The method, then inlined callees.
-    scopes: Vec<&'static Method>,
+    pub(super) scopes: Vec<&'static Method>,
     /// Scopes to come back to.
-    callers: Vec<u16>,
+    pub(super) callers: Vec<u16>,
     asked: Vec<Exchange>,
     known: HashMap<(u16, Question), Answer>,
+    /// What callees do, for those that were looked into.
+    pub(super) translated: HashMap<u64, Option<Rc<ir::Function>>>,
+    /// Bytes of the whole bodies that were entered.
+    pub(super) whole_bytes: usize,
     /// What the numbers in answers stand for.
     addresses: Vec<u64>,
-    mode: Mode,
+    pub(super) mode: Mode,
 }
 
 /// How much answers rest on.
@@ -76,6 +82,8 @@ impl<'a> Cx<'a> {
             callers: Vec::new(),
             asked: Vec::new(),
             known: HashMap::new(),
+            translated: HashMap::new(),
+            whole_bytes: 0,
             addresses: Vec::new(),
             mode: Mode::AsIs,
         }
@@ -92,6 +100,7 @@ impl<'a> Cx<'a> {
         self.known.clear();
         self.addresses.clear();
         self.scopes.truncate(1);
+        self.whole_bytes = 0;
         self.go_to(0);
     }
 
@@ -106,9 +115,12 @@ impl<'a> Cx<'a> {
         answer.validity(question) == Validity::WhenEqual
     }
 
-    /// What the numbers in answers stand for.
-    pub(crate) fn addresses(&self) -> &[u64] {
-        &self.addresses
+    /// What the numbers in code stand for.
+    pub(crate) fn named(&self) -> Named<'_> {
+        Named {
+            addresses: &self.addresses,
+            bodies: &self.scopes[1..],
+        }
     }
 
     /// Asks what was asked for `piece`; says whether it fits the answers.
@@ -123,12 +135,13 @@ impl<'a> Cx<'a> {
                 self.site(kind, asked.question.index());
                 continue;
             }
-            let answer = match asked.question {
-                Question::Inline(kind, index) => match self.body_again(kind, index) {
+            let answer = if asked.question.is_of_body() {
+                match self.body_again(asked.question) {
                     Some(answer) => answer,
                     None => return false,
-                },
-                question => self.answer(question),
+                }
+            } else {
+                self.answer(asked.question)
             };
             if answer.validity(asked.question) != Validity::WhenEqual {
                 return false;
@@ -151,7 +164,7 @@ impl<'a> Cx<'a> {
         answer
     }
 
-    fn note(&mut self, question: Question, answer: Answer) {
+    pub(super) fn note(&mut self, question: Question, answer: Answer) {
         self.asked.push(Exchange {
             scope: self.scope,
             question,
@@ -160,73 +173,10 @@ impl<'a> Cx<'a> {
     }
 
     /// Questions are about the constants of `scope` from here on.
-    fn go_to(&mut self, scope: u16) {
+    pub(super) fn go_to(&mut self, scope: u16) {
         self.scope = scope;
         self.method = self.scopes[usize::from(scope)];
         self.class = self.method.class();
-    }
-
-    /// Opens a scope for an inlined callee.
-    fn open(&mut self, callee: &'static Method) -> Answer {
-        self.scopes.push(callee);
-        Answer::Body(callee.class().content(), callee.index as u32)
-    }
-
-    /// The callee that was inlined once, if it is the callee now.
-    fn body_again(&mut self, kind: InvokeKind, index: u32) -> Option<Answer> {
-        let callee = self.inline_callee(self.class, kind, index)?;
-        Some(self.open(callee))
-    }
-
-    /// The only callee of a call, if its class may be used without asking and its code may be
-    /// looked into.
-    fn inline_callee(
-        &self,
-        class: &'static Class,
-        kind: InvokeKind,
-        index: u32,
-    ) -> Option<&'static Method> {
-        let callee = resolve::method_at(OnlyLoaded, class, index as u16, kind).ok()?;
-        let holder = callee.class();
-        let is_plain = callee.access & (access::SYNCHRONIZED | access::NATIVE | access::ABSTRACT)
-            == 0
-            && !callee.flags.is_signature_polymorphic
-            && !holder.info.bytes.is_empty()
-            && !is_fence(callee)
-            && intrinsics::of(callee).is_none();
-        let is_ready = kind != InvokeKind::Static || self.is_ready(holder);
-        (is_plain && is_ready && is_only_callee(callee, kind)).then_some(callee)
-    }
-
-    /// The body of such a callee, if it cannot throw, call or loop.
-    fn body(
-        &self,
-        class: &'static Class,
-        (kind, index): (InvokeKind, u32),
-        depth: u32,
-    ) -> Option<(&'static Method, Rc<ir::Function>)> {
-        let callee = self.inline_callee(class, kind, index)?;
-        if depth > INLINE_DEPTH_MAX || !callee.is_shorter_than(INLINE_BYTES_MAX) {
-            return None;
-        }
-        let function = callee.translate().ok()?;
-        let holder = callee.class();
-        let body = compiler::inlinable(&function)?;
-        let all_fit = body.into_iter().all(|op| match *op {
-            ir::Op::GetField { index, .. } => {
-                resolve::field_at(OnlyLoaded, holder, index as u16, false).is_ok()
-            }
-            ir::Op::PutField { index, .. } => {
-                let write = Write::by(callee, false);
-                resolve::field_at(OnlyLoaded, holder, index as u16, false)
-                    .is_ok_and(|(owner, field)| write.is_allowed(holder, owner, field))
-            }
-            ir::Op::Invoke { kind, index, .. } => {
-                self.body(holder, (kind, index), depth + 1).is_some()
-            }
-            _ => true,
-        });
-        all_fit.then(|| (callee, Rc::new(function)))
     }
 
     fn answer(&mut self, question: Question) -> Answer {
@@ -249,7 +199,7 @@ impl<'a> Cx<'a> {
             Question::OwnClass => Answer::Address(self.number(self.class.mirror().0)),
             Question::Method(kind, index) => Answer::Method(self.method_link(kind, index)),
             Question::CallSite(index) => Answer::Address(self.site(SiteKind::CallSite, index)),
-            Question::Inline(..) => unreachable!("asked by `enter` and answered there"),
+            _ => unreachable!("`bodies` asks for bodies and answers"),
         }
     }
 
@@ -279,8 +229,13 @@ impl<'a> Cx<'a> {
     }
 
     /// A number for an address.
-    fn number(&mut self, address: impl Into<u64>) -> Address {
+    pub(super) fn number(&mut self, address: impl Into<u64>) -> Address {
         self.addresses.push(address.into());
+        self.last_number()
+    }
+
+    /// The last number that was given.
+    pub(super) fn last_number(&self) -> Address {
         Address(self.addresses.len() as u32 - 1)
     }
 
@@ -289,29 +244,16 @@ impl<'a> Cx<'a> {
     }
 
     /// Whether statics and instances of `class` may be used without asking.
-    fn is_ready(&self, class: &'static Class) -> bool {
+    pub(super) fn is_ready(&self, class: &'static Class) -> bool {
         self.mode == Mode::Ready
             || class.is_initialized()
             || (core::ptr::eq(class, self.class) && class.is_being_initialized_here())
     }
 }
 
-/// Bytes of code beyond which no body is looked into.
-const INLINE_BYTES_MAX: usize = 32;
-/// Constructors call constructors.
-const INLINE_DEPTH_MAX: u32 = 4;
-/// Bodies in one method.
-const SCOPES_MAX: usize = 200;
-
-/// Its body is empty, and the call is what it is for: the argument lives until then. Stack maps
-/// know no other reason.
-fn is_fence(callee: &'static Method) -> bool {
-    callee.name.is("reachabilityFence") && callee.class().is(Library::Reference)
-}
-
 /// Whether every receiver runs `method` itself. Of a call by an interface nobody has proven that
 /// the receiver implements it.
-fn is_only_callee(method: &'static Method, kind: InvokeKind) -> bool {
+pub(super) fn is_only_callee(method: &'static Method, kind: InvokeKind) -> bool {
     let is_final = || method.access & access::FINAL != 0 || method.class().is_final();
     matches!(kind, InvokeKind::Static | InvokeKind::Special)
         || (method.is_private() && kind != InvokeKind::Interface)
@@ -554,21 +496,16 @@ impl Linker for Cx<'_> {
         expect_answer!(self.ask(Question::Method(kind, index)), Method)
     }
 
-    fn enter(&mut self, kind: InvokeKind, index: u32) -> Option<Rc<ir::Function>> {
-        if self.mode == Mode::Sites || self.scopes.len() >= SCOPES_MAX {
-            return None;
-        }
-        let (callee, function) = self.body(self.class, (kind, index), 0)?;
-        let answer = self.open(callee);
-        self.note(Question::Inline(kind, index), answer);
-        self.callers.push(self.scope);
-        self.go_to(self.scopes.len() as u16 - 1);
-        Some(function)
+    fn enter(&mut self, kind: InvokeKind, index: u32, heat: Heat) -> Option<Body> {
+        self.enter_body(Wanted { kind, index, heat })
+    }
+
+    fn guess(&mut self, index: u32, heat: Heat) -> Option<(Address, Body)> {
+        self.enter_likely(index, heat)
     }
 
     fn leave(&mut self) {
-        let caller = self.callers.pop().expect("`enter` comes first");
-        self.go_to(caller);
+        self.leave_body();
     }
 
     fn call_site(&mut self, index: u32) -> Address {

@@ -12,7 +12,6 @@ use crate::code::cache::{
     self, CodeKind, UNFIT, count_compiled, count_loaded, run_new, run_stored, with_compiler,
 };
 use crate::code::file::{Asked, Key, Piece};
-use crate::code::question::Question;
 use crate::code::store;
 use crate::compile::again;
 use crate::compile::answers::Cx;
@@ -156,7 +155,7 @@ pub(crate) fn load(method: &'static Method, cx: &mut Cx<'_>) -> Option<u64> {
     })?;
     count_loaded(stored.is_delivered);
     again::look_after(method, &stored.piece.asked);
-    Some(run_stored(stored, cx.addresses(), CodeKind::Method(method)))
+    Some(run_stored(stored, cx.named(), CodeKind::Method(method)))
 }
 
 /// Compiles a method's IR.
@@ -170,7 +169,7 @@ pub(crate) fn compile(
     let piece = Piece::new(cx.asked(), code);
     let kind = CodeKind::Method(method);
     again::look_after(method, &piece.asked);
-    Ok(run_new(key_of(method), piece, cx.addresses(), kind))
+    Ok(run_new(key_of(method), piece, cx.named(), kind))
 }
 
 /// Compiles without installing; nothing if the method is beyond a limit, which its first call says.
@@ -194,7 +193,7 @@ pub(crate) fn is_kept(method: &'static Method, piece: &Piece) -> bool {
 /// Whether code is on disk that rests on what `cx` answers. It holds no other method's body: that
 /// rests on which classes there are.
 pub(crate) fn is_kept_for(method: &'static Method, cx: &mut Cx<'_>) -> bool {
-    let is_inlined = |it: &Asked| matches!(it.question, Question::Inline(..));
+    let is_inlined = |it: &Asked| it.question.is_of_body();
     key_of(method).is_some_and(|key| {
         let mut pieces = store::find(&key).map(|it| it.piece);
         pieces.any(|it| !it.asked.iter().any(is_inlined) && cx.answers_as(&it))

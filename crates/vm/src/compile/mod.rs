@@ -6,5 +6,6 @@
 
 pub(crate) mod again;
 pub(crate) mod answers;
+pub(crate) mod bodies;
 pub(crate) mod intrinsics;
 pub(crate) mod method;

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::code::cache;
 use crate::code::store;
-use crate::compile::again;
+use crate::compile::{again, bodies};
 use crate::console;
 use crate::inspect::superpages::Superpages;
 use crate::link::loader;
@@ -133,11 +133,15 @@ fn sources(loaded: u32) -> String {
     )
 }
 
-/// Methods that got newer code while the program ran.
+/// Methods that got newer code while the program ran, and what new code holds of others.
 fn linked_again() -> String {
     let [linked, dropped] = [&again::LINKED, &again::DROPPED].map(|it| it.load(Ordering::Relaxed));
     let link_ms = ms(&again::LINK_NS);
-    format!("linked again: {linked} methods in {link_ms:.1} ms, {dropped} not looked after")
+    let bodies = bodies::WHOLE.load(Ordering::Relaxed);
+    format!(
+        "linked again: {linked} methods in {link_ms:.1} ms, {dropped} not looked after\n\
+         bodies in place of calls: {bodies}, beside the smallest"
+    )
 }
 
 /// The same at the program's end, with what is read only then.
@@ -154,6 +158,7 @@ pub(crate) fn write(file: &Path) {
         ("methods_from_cache", &cache::LOADED),
         ("methods_delivered", &cache::LOADED_DELIVERED),
         ("methods_linked_again", &again::LINKED),
+        ("bodies_in_place_of_calls", &bodies::WHOLE),
     ];
     let mut text = format!(
         "{{\n\"collector\": {},\n",

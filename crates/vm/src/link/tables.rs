@@ -68,6 +68,7 @@ pub(super) fn vtable(
                 core::ptr::eq(holder.info.loader, loader) && holder.package() == package_of(name);
             if is_wide || is_near {
                 table[place] = method;
+                inherited.overridden.store(true, Ordering::Relaxed);
                 own_place = Some(place);
             }
         }

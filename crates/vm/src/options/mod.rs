@@ -69,6 +69,8 @@ pub(crate) struct Options {
     pub(crate) code_install: Option<PathBuf>,
     /// `-Xtakt:again=MS`: how often methods with cold sites are looked at; never unless it says so.
     pub(crate) again_ms: Option<u64>,
+    /// `-Xtakt:inline=straight|direct|guessed`: which callees' bodies stand in place of calls.
+    pub(crate) inlining: Inlining,
     /// `-Xtakt:compile-loaded`: at the end, what loaded classes of the platform's have besides.
     pub(crate) is_compiling_loaded: bool,
     /// Names of classes to be compiled instead of running a program.
@@ -167,6 +169,7 @@ pub(crate) fn read(arguments: &[String], ignores_unknown: bool) -> Result<(), St
         boot_append: Vec::new(),
         agents: Vec::new(),
         again_ms: None,
+        inlining: Inlining::Guessed,
         is_compiling_loaded: false,
         compile_list: None,
     };
@@ -359,6 +362,10 @@ impl Options {
             self.again_ms = ms;
             return file == "off" || ms.is_some();
         }
+        if let Some(inlining) = Inlining::of(name, file) {
+            self.inlining = inlining;
+            return true;
+        }
         let place = match name {
             "code-cache" => &mut self.code_root,
             "install-code" => &mut self.code_install,
@@ -369,6 +376,28 @@ impl Options {
         };
         *place = Some(file.into());
         true
+    }
+}
+
+/// Which callees' bodies stand in place of calls. Each has what comes before it too.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(crate) enum Inlining {
+    /// Those that can neither throw nor call.
+    Straight,
+    /// Others of calls with one possible callee.
+    Direct,
+    /// Those of virtual calls whose callee nobody overrides so far.
+    Guessed,
+}
+
+impl Inlining {
+    fn of(option: &str, value: &str) -> Option<Self> {
+        match (option, value) {
+            ("inline", "straight") => Some(Self::Straight),
+            ("inline", "direct") => Some(Self::Direct),
+            ("inline", "guessed") => Some(Self::Guessed),
+            _ => None,
+        }
     }
 }
 

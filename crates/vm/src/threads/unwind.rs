@@ -9,7 +9,7 @@ use compiler::{HIDDEN, machine_word};
 
 use crate::classes::class::Method;
 use crate::classes::object::ObjectRef;
-use crate::code::cache::{self, CodeKind};
+use crate::code::cache::{self, Code, CodeKind};
 use crate::console;
 use crate::memory;
 use crate::threads::enter::Resume;
@@ -111,7 +111,8 @@ fn is_hidden(return_address: u64) -> bool {
     site.is_some_and(|site| site.at == HIDDEN)
 }
 
-/// As [`walk_from`]; `each` is also told where the frame is, unless it is a native method's.
+/// As [`walk_from`]; `each` is also told where the frame is, unless it is a native method's or that
+/// of a body which stands in place of a call: such a body holds no lock.
 pub(crate) fn walk_records(
     thread: &Thread,
     mut frame: u64,
@@ -138,12 +139,16 @@ pub(crate) fn walk_records(
         };
         let goes_on = match code.kind {
             CodeKind::Method(method) => {
-                let at = code.site(return_address).map(|site| site.at);
-                if at == Some(HIDDEN) {
+                let place = code.site(return_address).map(|site| site.at);
+                if place == Some(HIDDEN) {
                     frame = memory::read(frame);
                     continue;
                 }
-                each(Frame { method, at }, Some(FrameRecord(frame)))
+                let record = FrameRecord(frame);
+                match place {
+                    Some(place) => each_of(code, (method, place), record, &mut each),
+                    None => each(Frame { method, at: None }, Some(record)),
+                }
             }
             CodeKind::Native(method) => each(Frame { method, at: None }, None),
             CodeKind::Adapter => {
@@ -162,6 +167,29 @@ pub(crate) fn walk_records(
         }
         frame = memory::read(frame);
     }
+}
+
+/// Tells of the frames that one frame of compiled code stands for. It is the outermost one's.
+fn each_of(
+    code: &Code,
+    (method, place): (&'static Method, u32),
+    record: FrameRecord,
+    each: &mut impl FnMut(Frame, Option<FrameRecord>) -> bool,
+) -> bool {
+    let mut frames = code.frames_at(method, place).peekable();
+    while let Some((method, at)) = frames.next() {
+        let record = frames.peek().is_none().then_some(record);
+        if !each(
+            Frame {
+                method,
+                at: Some(at),
+            },
+            record,
+        ) {
+            return false;
+        }
+    }
+    true
 }
 
 /// All frames, innermost first.

@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+//! [`Facts`]: what one block has found out, so that it is not checked twice.
+//!
+//! Facts are about values of Cranelift's. They hold wherever the place is always passed first that
+//! found them: for the rest of an IR block, however many of Cranelift's it becomes. Where a path
+//! may be left out, what it found is forgotten behind it ([`Lowering::apart`]). Calls change
+//! nothing: the length of an array never changes, and a value that is not null stays so.
+
+use std::collections::{HashMap, HashSet};
+
+use cranelift_codegen::ir::Value;
+use ir::{BinaryOp, Reg, Type};
+
+use crate::lower::Lowering;
+
+/// See the module.
+#[derive(Clone, Default)]
+pub(crate) struct Facts {
+    /// References that are not null.
+    non_null: HashSet<Value>,
+    /// By array: its length.
+    lengths: HashMap<Value, Value>,
+    /// Index and length, where the index is below.
+    in_bounds: HashSet<(Value, Value)>,
+    /// Integers that are written in the code.
+    ints: HashMap<i32, Value>,
+    /// Sums and differences of ints: an index is often computed anew.
+    sums: HashMap<(bool, Value, Value), Value>,
+}
+
+impl Lowering<'_, '_> {
+    /// Nothing is known.
+    pub(crate) fn know_nothing(&mut self) {
+        self.facts = Facts::default();
+        self.holds.clear();
+    }
+
+    /// What `act` finds out holds for itself alone.
+    pub(crate) fn apart<T>(&mut self, act: impl FnOnce(&mut Self) -> T) -> T {
+        let facts = self.facts.clone();
+        let result = act(self);
+        self.facts = facts;
+        result
+    }
+
+    /// A register of references has been read or written.
+    pub(crate) fn note_held(&mut self, reg: Reg, value: Value) {
+        if self.memory.is_none() && self.type_of(reg) == Type::Ref {
+            self.holds.insert(reg, value);
+        }
+    }
+
+    pub(crate) fn is_known_non_null(&self, value: Value) -> bool {
+        self.facts.non_null.contains(&value)
+    }
+
+    /// A value is not null, in whichever registers it is.
+    pub(crate) fn note_non_null(&mut self, value: Value) {
+        if self.memory.is_some() {
+            return;
+        }
+        self.facts.non_null.insert(value);
+        let same = self.holds.iter().filter(|(_, held)| **held == value);
+        self.non_null.extend(same.map(|(&reg, _)| reg));
+    }
+
+    /// The length of `array`, which `load` loads if nobody has.
+    pub(crate) fn known_length(
+        &mut self,
+        array: Value,
+        load: impl FnOnce(&mut Self) -> Value,
+    ) -> Value {
+        if let Some(&length) = self.facts.lengths.get(&array) {
+            return length;
+        }
+        let length = load(self);
+        if self.memory.is_none() {
+            self.facts.lengths.insert(array, length);
+        }
+        length
+    }
+
+    /// Whether an index was found to be below a length before; from here on it is.
+    pub(crate) fn was_in_bounds(&mut self, element: Value, length: Value) -> bool {
+        self.memory.is_none() && !self.facts.in_bounds.insert((element, length))
+    }
+
+    /// An integer of the code.
+    pub(crate) fn known_int(&mut self, int: i32) -> Value {
+        if let Some(&value) = self.facts.ints.get(&int) {
+            return value;
+        }
+        let value = self.int(i64::from(int));
+        if self.memory.is_none() {
+            self.facts.ints.insert(int, value);
+        }
+        value
+    }
+
+    /// A sum or a difference of ints, which `compute` computes if nobody has; or anything else.
+    pub(crate) fn known_sum(
+        &mut self,
+        (op, ty): (BinaryOp, Type),
+        (lhs, rhs): (Value, Value),
+        compute: impl FnOnce(&mut Self) -> Value,
+    ) -> Value {
+        let is_sum = matches!(op, BinaryOp::Add | BinaryOp::Sub) && ty == Type::Int;
+        if !is_sum || self.memory.is_some() {
+            return compute(self);
+        }
+        let key = (op == BinaryOp::Add, lhs, rhs);
+        if let Some(&value) = self.facts.sums.get(&key) {
+            return value;
+        }
+        let value = compute(self);
+        self.facts.sums.insert(key, value);
+        value
+    }
+}
