@@ -26,6 +26,10 @@ pub const MUTATORS_BESIDE: u32 = 16;
 pub const LOG_SEGMENTS_SHARED_MAX: u32 =
     LOG_SEGMENT_COUNT - LOG_SEGMENTS_PER_MUTATOR * (MUTATORS_MAX + MUTATORS_BESIDE);
 
+/// By so many bytes more in use a trace of cycles begins, or when as much came as was left by the
+/// last one: a trace of a small heap takes a few milliseconds of the collector's.
+pub const GROWTH_BEFORE_TRACE: u32 = 32 << 20;
+
 /// Bytes of address space made into memory at once when the heap grows.
 pub const COMMIT_BYTES: u32 = 4 << 20;
 

@@ -16,6 +16,7 @@ use crate::collector::ticker::Ticker;
 use crate::cycle::TraceKind;
 use crate::events::EventKind;
 use crate::heap::{CollectorKind, Heap, HeapConfig};
+use crate::limits::GROWTH_BEFORE_TRACE;
 use crate::rc::{Rc, RcRest};
 use crate::stw::Stw;
 use crate::sys::reserve::ReserveError;
@@ -265,6 +266,16 @@ fn run_stw(heap: &Heap, mut stw: Stw<'_>) -> u8 {
     }
 }
 
+/// Blocks in use at which the next trace begins, when the last one left `used` of `all`.
+///
+/// Twice as many: traces then cost no more than what the program allocated meanwhile, and memory
+/// that was touched before is used again. At most half of what is left: the trace itself takes time
+/// in which nothing is freed.
+fn trace_blocks(used: u32, all: u32) -> u32 {
+    let left = all.saturating_sub(used) / 2;
+    used + left.min(used.max(GROWTH_BEFORE_TRACE >> BLOCK_SHIFT))
+}
+
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Work {
     Epoch(Option<TraceKind>),
@@ -296,7 +307,7 @@ impl Schedule {
             slept_ns: 1_000_000,
             last_epoch_ns: now_ns,
             last_trace_ns: now_ns,
-            trace_blocks: heap.blocks.count() / 4,
+            trace_blocks: trace_blocks(0, heap.blocks.count()),
             rest: Rest::default(),
         }
     }
@@ -338,9 +349,7 @@ impl Schedule {
         }
         if work != Work::Epoch(None) && work != Work::Verify {
             self.last_trace_ns = self.last_epoch_ns;
-            let used = heap.free.used_count();
-            // Half of what is left: the trace itself takes time in which nothing is freed.
-            self.trace_blocks = used + (heap.blocks.count() - used.min(heap.blocks.count())) / 2;
+            self.trace_blocks = trace_blocks(heap.free.used_count(), heap.blocks.count());
         }
     }
 

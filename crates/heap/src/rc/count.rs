@@ -36,12 +36,26 @@ impl Rc<'_> {
                     LogWord::recorded(settled, record_number(record)),
                     LogWord::CLEAN,
                 );
-                self.count_changes(record, holder);
-                self.drain_maturing();
+                if self.is_of_young(holder) {
+                    heap.log.cancel(record);
+                } else {
+                    self.count_changes(record, holder);
+                    self.drain_maturing();
+                }
                 self.ticker.tick(heap);
             }
         }
         self.handed.segments = segments;
+    }
+
+    /// Whether a recorded chunk's object was young when the epoch ended. Its references are counted
+    /// when it matures, all of them, or never.
+    fn is_of_young(&self, holder: Holder) -> bool {
+        if !holder.is_chunk() {
+            return false;
+        }
+        let object = object_of_chunk(self.heap, holder.0 & !CHUNK_HOLDER);
+        !self.count_of(object).is_mature() || self.matured_chunked.contains(&object)
     }
 
     pub(super) fn settle_decrements(&mut self) {
@@ -81,6 +95,12 @@ impl Rc<'_> {
             .chain(old_count - back..old_count)
             .for_each(|it| log.strike(record, it as u32));
         self.count_up(front..new.len() - back);
+    }
+
+    /// Counts up what a holder referred to at the view.
+    fn count_view(&mut self, holder: Holder) {
+        view_of(self.heap, holder, self.epoch, &mut self.view);
+        self.count_up(0..self.view.refs().len());
     }
 
     /// Counts up some of the references in `view`.
@@ -157,12 +177,15 @@ impl Rc<'_> {
             let layout = heap.memory.layout(object);
             let bytes = u64::from(self.cell_bytes(object));
             heap.counters.allocated_bytes.add_alone(bytes);
-            // The references of a chunked object are counted by its chunks' records from its birth
-            // on.
             let length = barrier::length(&heap.memory, object, layout);
-            if !layout.is_chunked(length) {
-                view_of(heap, Holder(object.0), self.epoch, &mut self.view);
-                self.count_up(0..self.view.refs().len());
+            if layout.is_chunked(length) {
+                self.matured_chunked.insert(object);
+                each_holder(heap, object, |chunk| {
+                    self.count_view(chunk);
+                    self.ticker.tick(heap);
+                });
+            } else {
+                self.count_view(Holder(object.0));
             }
             self.register_reference(object, layout);
         }

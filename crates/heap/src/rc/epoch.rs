@@ -37,6 +37,7 @@ impl Rc<'_> {
         self.bury(heap, &ended);
         self.advance_epoch();
 
+        self.matured_chunked.clear();
         self.settle_increments();
         self.register_late();
         self.promote_young();
@@ -49,9 +50,7 @@ impl Rc<'_> {
         }
         self.sweep_zero_table();
         self.sweep_young();
-        // What chunked objects that died young gave back. From here on the table holds roots alone,
-        // so a trace that follows frees nothing that lies in it.
-        self.sweep_zero_table();
+        // The table holds roots alone, so a trace that follows frees nothing that lies in it.
         if let Some(kind) = trace {
             self.trace(kind);
         }

@@ -8,7 +8,7 @@ use abi::alloc::{BLOCK_BYTES, SIZE_CLASSES};
 use abi::layout::ReferenceKind;
 use abi::side_table::{CountByte, SNOOP_DEAD};
 
-use crate::barrier::{LogCell, SlotCopy};
+use crate::barrier::{Holder, LogCell, SlotCopy};
 use crate::heap::Heap;
 use crate::log::record_offset;
 use crate::object::ObjectRef;
@@ -31,10 +31,7 @@ impl Rc<'_> {
         let mut view = SlotCopy::new();
         each_holder(heap, object, |holder| {
             view_of(heap, holder, self.epoch, &mut view);
-            cancel_record(heap, holder.log_word(&heap.memory), self.epoch);
-            if holder.is_chunk() {
-                holder.log_word(&heap.memory).store(0, Ordering::Relaxed);
-            }
+            forget_holder(heap, holder, self.epoch);
             view.refs()
                 .iter()
                 .for_each(|&it| give_back(self, ObjectRef(it)));
@@ -100,6 +97,15 @@ pub(crate) fn cancel_record(heap: &Heap, word: &std::sync::atomic::AtomicU32, ep
     let word = LogCell::load(word);
     if word.epoch() == epoch && word.has_record() {
         heap.log.cancel(record_offset(word.record()));
+    }
+}
+
+/// As [`cancel_record`]; a chunk's word is clean for the next object there.
+pub(crate) fn forget_holder(heap: &Heap, holder: Holder, epoch: u8) {
+    let word = holder.log_word(&heap.memory);
+    cancel_record(heap, word, epoch);
+    if holder.is_chunk() {
+        word.store(0, Ordering::Relaxed);
     }
 }
 

@@ -13,7 +13,7 @@ mod references;
 mod young;
 mod zero;
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::atomic::Ordering;
 
 use abi::barrier::{LogWord, epoch_after};
@@ -44,6 +44,8 @@ pub(crate) struct Rc<'h> {
     enqueued: Vec<ObjectRef>,
     /// Objects whose own references are still to be counted.
     maturing: Vec<ObjectRef>,
+    /// Chunked objects that matured in this epoch: their chunks' records are not counted beside.
+    matured_chunked: HashSet<ObjectRef>,
     /// Marked, not scanned: the cycle trace's.
     pub(crate) grey: Vec<ObjectRef>,
     /// References that the trace found to stuck objects.
@@ -107,6 +109,7 @@ impl<'h> Rc<'h> {
             awaiting: rest.awaiting,
             enqueued: rest.enqueued,
             maturing: Vec::new(),
+            matured_chunked: HashSet::new(),
             grey: Vec::new(),
             stuck_edges: HashMap::new(),
             is_tracing: false,

@@ -8,10 +8,10 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use abi::alloc::{CHUNKED_BYTES_MIN, SIZE_CLASSES};
 use abi::side_table::{CountByte, ENTRY_SHIFT};
 
-use crate::barrier;
 use crate::object::ObjectRef;
 use crate::rc::Rc;
-use crate::rc::free::cancel_record;
+use crate::rc::count::each_holder;
+use crate::rc::free::{cancel_record, forget_holder, release_large};
 use crate::space::block::{BlockIndex, BlockUse};
 use crate::space::sweep::sweep_block;
 
@@ -109,7 +109,10 @@ impl Rc<'_> {
             let bytes = u64::from(self.cell_bytes(object));
             heap.counters.allocated_bytes.add_alone(bytes);
             heap.counters.freed_young_objects.add_alone(1);
-            self.free(object, |rc, child| rc.decrement(child));
+            self.free_young(object);
+            heap.counters.freed_bytes.add_alone(bytes);
+            heap.counters.freed_objects.add_alone(1);
+            release_large(heap, object);
         }
     }
 
@@ -165,10 +168,10 @@ impl Rc<'_> {
         let class = heap.blocks.meta(block).class.load(Ordering::Relaxed);
         let may_be_chunked = SIZE_CLASSES[class as usize] >= CHUNKED_BYTES_MIN;
         let swept = sweep_block(heap, block, is_live, |object| {
-            if may_be_chunked && barrier::is_chunked(&heap.memory, object) {
-                self.free_young_chunked(object);
-            } else {
+            if may_be_chunked {
                 self.free_young(object);
+            } else {
+                self.free_young_small(object);
             }
         });
         heap.counters.allocated_bytes.add_alone(swept.dead_bytes);
@@ -177,19 +180,17 @@ impl Rc<'_> {
 
     /// A young object that nothing refers to, and whose own references nobody has counted.
     fn free_young(&self, object: ObjectRef) {
+        each_holder(self.heap, object, |it| {
+            forget_holder(self.heap, it, self.epoch);
+        });
+        debug_assert_eq!(self.count_of(object), CountByte(0));
+    }
+
+    /// One that is too small to be chunked, whose class need not be read.
+    fn free_young_small(&self, object: ObjectRef) {
         let heap = self.heap;
         cancel_record(heap, heap.memory.header_log(object), self.epoch);
         // An increment that came early was given back, or the object would be mature.
         debug_assert_eq!(self.count_of(object), CountByte(0));
-    }
-
-    /// A chunked one: its references are counted.
-    fn free_young_chunked(&mut self, object: ObjectRef) {
-        let counters = &self.heap.counters;
-        let (freed, objects) = (counters.freed_bytes.get(), counters.freed_objects.get());
-        self.free(object, |rc, child| rc.decrement(child));
-        // Counted by the caller, with the others of the block.
-        counters.freed_bytes.set(freed);
-        counters.freed_objects.set(objects);
     }
 }

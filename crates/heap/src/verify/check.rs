@@ -107,8 +107,7 @@ impl Check<'_> {
         let mut expected: HashMap<ObjectRef, u32> = HashMap::new();
         let mut view = SlotCopy::new();
         for &object in objects {
-            // A young one's references are not counted yet; those of its chunks are, and empty at
-            // the view.
+            // A young one's references are not counted yet.
             if !rc.count_of(object).is_mature() {
                 continue;
             }
