@@ -51,6 +51,7 @@ pub enum Entry {
     CheckCast,
     ThrowLocalsFull,
     ThrowReceiver,
+    IdentityHash,
 }
 
 type Types = (
@@ -60,7 +61,7 @@ type Types = (
 
 impl Entry {
     /// How many there are.
-    pub const COUNT: usize = Entry::ThrowReceiver as usize + 1;
+    pub const COUNT: usize = Entry::IdentityHash as usize + 1;
 
     /// Whether every register is as before when it returns. It throws nothing then.
     pub fn is_preserving(self) -> bool {
@@ -119,6 +120,7 @@ impl Entry {
             Entry::WriteReferent => (&[I32, I32], None),
             Entry::EnterNative | Entry::LeaveNative => (&[], None),
             Entry::NanoTime => (&[], Some(I64)),
+            Entry::IdentityHash => (&[I32], Some(I32)),
         }
     }
 }

@@ -47,4 +47,4 @@ pub use linker::{
     NativeMethod, NewLink, SubtypeTest,
 };
 pub use place::{SCOPES_MAX, scope_and_offset};
-pub use record::{class_record, machine_word, method_record, site_record};
+pub use record::{class_record, lock_word, machine_word, method_record, site_record};

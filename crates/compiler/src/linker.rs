@@ -189,4 +189,6 @@ pub struct NativeMethod {
     pub result: Option<MemoryKind>,
     /// Holds its receiver's or class's monitor.
     pub is_synchronized: bool,
+    /// `Object.hashCode` or `System.identityHashCode`: its code calls no native code.
+    pub is_identity_hash: bool,
 }

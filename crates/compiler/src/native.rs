@@ -5,6 +5,7 @@
 //! of local references, which falls back when the native method returns.
 
 use abi::context;
+use abi::object::LOCK_OFFSET;
 use cranelift_codegen::ir::{
     self as clif, InstBuilder, MemFlagsData, TrapCode,
     condcodes::IntCC,
@@ -18,7 +19,7 @@ use crate::{
     call::machine_offset,
     code::{address_value, foreign, managed},
     lower::machine_type,
-    record::{machine_word, method_record},
+    record::{lock_word, machine_word, method_record},
     safepoint::References,
 };
 
@@ -39,9 +40,40 @@ impl Compiler {
             .chain(kinds.map(|kind| machine_type(kind.register_type())));
         let result = native.result.map(|kind| machine_type(kind.register_type()));
         self.compile(managed(params, result), |b, references| {
-            bridge(b, references, native);
+            if native.is_identity_hash {
+                identity_hash(b);
+            } else {
+                bridge(b, references, native);
+            }
         })
     }
+}
+
+/// The hash is read where it lies, and made by the machine if it does not yet. Null has 0.
+fn identity_hash(b: &mut FunctionBuilder<'_>) {
+    let entry = b.create_block();
+    b.append_block_params_for_function_params(entry);
+    b.switch_to_block(entry);
+    let object = b.block_params(entry)[0];
+    let [some, here, make, null] = core::array::from_fn(|_| b.create_block());
+    b.ins().brif(object, some, &[], null, &[]);
+    b.switch_to_block(some);
+    let at = b.ins().uextend(I64, object);
+    let word = b.ins().load(I32, plain(), at, LOCK_OFFSET as i32);
+    let tag = b.ins().band_imm_u(word, i64::from(lock_word::TAG));
+    let is_hash = b
+        .ins()
+        .icmp_imm_u(IntCC::Equal, tag, i64::from(lock_word::HASH));
+    b.ins().brif(is_hash, here, &[], make, &[]);
+    b.switch_to_block(here);
+    let hash = b.ins().band_imm_u(word, i64::from(!lock_word::TAG));
+    b.ins().return_(&[hash]);
+    b.switch_to_block(make);
+    let hash = call_entry(b, Entry::IdentityHash, &[object]);
+    b.ins().return_(hash.as_slice());
+    b.switch_to_block(null);
+    let zero = b.ins().iconst(I32, 0);
+    b.ins().return_(&[zero]);
 }
 
 fn bridge(b: &mut FunctionBuilder<'_>, kept: &mut References, native: &NativeMethod) {

@@ -34,6 +34,14 @@ pub mod class_record {
     pub const ROW_SHIFT: i64 = 4;
 }
 
+/// An object's lock-and-hash word.
+pub mod lock_word {
+    /// What tells its forms apart.
+    pub const TAG: u32 = 3 << 30;
+    /// It holds the identity hash.
+    pub const HASH: u32 = 2 << 30;
+}
+
 /// A method record.
 pub mod method_record {
     /// Where calls go.

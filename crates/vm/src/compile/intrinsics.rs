@@ -48,6 +48,15 @@ pub(crate) fn of(method: &'static Method) -> Option<Intrinsic> {
     }
 }
 
+/// Whether `method` is one of the two that ask for an object's identity hash.
+pub(crate) fn is_identity_hash(method: &'static Method) -> bool {
+    match method.class().info.library {
+        Some(L::Object) => method.name.is("hashCode"),
+        Some(L::System) => method.name.is("identityHashCode"),
+        _ => false,
+    }
+}
+
 fn kind_of(name: &[u8]) -> Option<MemoryKind> {
     Some(match name {
         b"Boolean" => MemoryKind::Boolean,

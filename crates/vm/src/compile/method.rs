@@ -15,6 +15,7 @@ use crate::code::file::{Asked, Key, Piece};
 use crate::code::store;
 use crate::compile::again;
 use crate::compile::answers::Cx;
+use crate::compile::intrinsics;
 use crate::console;
 use crate::threads::thread::{Thread, Thrown};
 
@@ -133,6 +134,7 @@ fn native(method: &'static Method) -> u64 {
             .collect(),
         result: ir::bytecode::memory_kind(&descriptor.result),
         is_synchronized: method.access & access::SYNCHRONIZED != 0,
+        is_identity_hash: intrinsics::is_identity_hash(method),
     };
     match cache::native_bridge(method, &native, &addresses) {
         Ok(entry) => entry,

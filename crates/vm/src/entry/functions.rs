@@ -313,6 +313,11 @@ pub(crate) extern "C" fn nano_time(_cx: Caller<'_>) -> i64 {
     console::now_ns() as i64
 }
 
+/// It waits for nobody, but inflates a thin lock.
+pub(crate) extern "C" fn identity_hash(_cx: Caller<'_>, object: ObjectRef) -> i32 {
+    monitor::identity_hash(object)
+}
+
 pub(crate) extern "C" fn initialize_class(cx: Caller<'_>, class: u64) {
     let _ = Class::at(class as u32).initialize_holding(Thread::of_context(cx), Holds::Nothing);
 }

@@ -230,6 +230,7 @@ trampolines! {
     read_referent => functions::read_referent,
     write_referent => functions::write_referent,
     nano_time => functions::nano_time,
+    identity_hash => functions::identity_hash,
     locks_begin => functions::locks_begin,
     lock_noted => functions::lock_noted,
     unlock_noted => functions::unlock_noted,
@@ -309,6 +310,7 @@ static ENTRIES: [Trampoline; Entry::COUNT] = [
     check_cast,
     throw_locals_full,
     throw_receiver,
+    identity_hash,
 ];
 
 pub(crate) fn entries_address() -> u64 {

@@ -21,6 +21,8 @@ pub(crate) const TID: u32 = (1 << 22) - 1;
 pub(crate) const RECURSION_SHIFT: u32 = 22;
 pub(crate) const RECURSION_MAX: u32 = 0xff;
 
+const _: () = assert!(TAG == compiler::lock_word::TAG && HASH == compiler::lock_word::HASH);
+
 /// What a thread of this number has locked once.
 pub(crate) const fn thin(tid: u32) -> u32 {
     THIN | tid
