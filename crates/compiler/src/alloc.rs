@@ -9,7 +9,9 @@ use cranelift_codegen::ir::{
 };
 use ir::Reg;
 
-use crate::{Address, ClassLink, Entry, NewLink, lower::Lowering, record::class_record};
+use crate::{
+    Address, ClassLink, Entry, NewLink, lower::Lowering, received::Known, record::class_record,
+};
 
 impl Lowering<'_, '_> {
     pub(crate) fn new_object(&mut self, dst: Reg, index: u32) {
@@ -18,11 +20,17 @@ impl Lowering<'_, '_> {
                 class,
                 bytes,
                 is_chunked,
-            } => match alloc::size_class(bytes).filter(|_| !is_chunked && self.memory.is_none()) {
-                Some(size_class) => self.bump(class, size_class),
-                None => self.new_by_runtime(class),
-            },
-            NewLink::Runtime(class) => self.new_by_runtime(class),
+            } => {
+                self.made = Some(Known::Exactly(class));
+                match alloc::size_class(bytes).filter(|_| !is_chunked && self.memory.is_none()) {
+                    Some(size_class) => self.bump(class, size_class),
+                    None => self.new_by_runtime(class),
+                }
+            }
+            NewLink::Runtime(class) => {
+                self.made = Some(Known::Exactly(class));
+                self.new_by_runtime(class)
+            }
             NewLink::Site(site) => {
                 let class = self.resolved(site);
                 self.call_entry(Entry::NewObject, &[class])

@@ -15,6 +15,7 @@ use ir::{BlockId, Function, Op, Reg};
 
 use crate::linker::Body;
 use crate::lower::{Lowering, receiver_of, single_targets};
+use crate::received::{Classes, Known};
 
 /// How often a block of a body may run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -122,13 +123,21 @@ impl Lowering<'_, '_> {
         self.outer.and_then(|outer| outer.pad)
     }
 
-    /// Lowers a body here. `args` are its arguments' registers, the receiver proven non-null.
+    /// Lowers a body here. `args` are its arguments' registers, the receiver proven non-null and of
+    /// class `receiver`, if that is known. What is known of the result is in [`Self::made`].
     pub(crate) fn body(
         &mut self,
         body: &Body,
         result: Option<clif::Type>,
         args: &[Reg],
+        receiver: Option<Known>,
     ) -> Option<clif::Value> {
+        let mut known: Vec<_> = args.iter().map(|&arg| self.known_of(arg)).collect();
+        if receiver.is_some() {
+            known[0] = receiver;
+        }
+        let classes = Classes::of(&body.function, &known);
+        let own = core::mem::replace(&mut self.classes, classes);
         self.inlined.push(self.at);
         debug_assert_eq!(self.inlined.len(), usize::from(body.scope));
         let value = if body.is_straight {
@@ -137,6 +146,8 @@ impl Lowering<'_, '_> {
             self.whole_body(body, result, args)
         };
         self.linker.leave();
+        let classes = core::mem::replace(&mut self.classes, own);
+        self.made = classes.returned();
         value
     }
 

@@ -10,15 +10,23 @@ use cranelift_codegen::ir::{
 use ir::{InvokeKind, Reg};
 
 use crate::{
-    Address, Entry, HandleLayout, Heat, Intrinsic, MethodLink,
+    Address, Entry, HandleLayout, Heat, Intrinsic, MethodLink, Received,
     code::{managed, preserving},
     lower::{Lowering, machine_type},
+    received::Known,
     record::{class_record, machine_word, method_record, site_record},
 };
 
 /// The offset of a machine's word in the context.
 pub(crate) fn machine_offset(word: usize) -> i32 {
     context::MACHINE + word as i32 * 8
+}
+
+/// Which method a guarded call runs where its test fails.
+enum Otherwise {
+    Method(clif::Value),
+    /// The one that the receiver has.
+    Chosen(MethodLink),
 }
 
 impl Lowering<'_, '_> {
@@ -146,7 +154,11 @@ impl Lowering<'_, '_> {
     }
 
     pub(crate) fn invoke(&mut self, kind: InvokeKind, dst: Option<Reg>, index: u32, args: &[Reg]) {
-        match self.linker.method(kind, index) {
+        let link = self.linker.method(kind, index);
+        if self.invoke_received((kind, index), link, dst, args) {
+            return;
+        }
+        match link {
             MethodLink::Direct(method) => {
                 if kind != InvokeKind::Static {
                     self.get_non_null(args[0]);
@@ -170,15 +182,12 @@ impl Lowering<'_, '_> {
                     self.call_method(method, dst, args);
                 }
             }
-            MethodLink::Virtual(offset) => {
-                let receiver = self.get_non_null(args[0]);
-                let class = self.class_of(receiver);
-                let method = self.b.ins().load(I64, Self::plain(), class, offset as i32);
+            MethodLink::Virtual(_) => {
+                let method = self.chosen(link, args[0]);
                 self.invoke_virtual(method, dst, index, args);
             }
-            MethodLink::Interface { id, place, method } => {
-                let receiver = self.get_non_null(args[0]);
-                let method = self.by_interface(receiver, id, place, method);
+            MethodLink::Interface { .. } => {
+                let method = self.chosen(link, args[0]);
                 self.call_method(method, dst, args);
             }
             MethodLink::Site(site) => self.invoke_site(kind, dst, site, args),
@@ -207,27 +216,136 @@ impl Lowering<'_, '_> {
         };
         let expected = self.long_at(expected);
         let is_expected = self.b.ins().icmp(IntCC::Equal, method, expected);
+        let result = self.result_type(dst);
+        let otherwise = Otherwise::Method(method);
+        let value = self.guarded((is_expected, otherwise), result, args, |lowering| {
+            lowering.body(&body, result, args, None)
+        });
+        let made = self.made.take();
+        if let (Some(dst), Some(value)) = (dst, value) {
+            self.set(dst, value);
+        }
+        self.note_result(made, false);
+    }
+
+    /// Calls the callee that a receiver has whose class is known, or runs its body here. Of a likely
+    /// class that is behind a test, with the usual call where it fails.
+    fn invoke_received(
+        &mut self,
+        call: (InvokeKind, u32),
+        link: MethodLink,
+        dst: Option<Reg>,
+        args: &[Reg],
+    ) -> bool {
+        let is_chosen = matches!(link, MethodLink::Virtual(_) | MethodLink::Interface { .. });
+        if !is_chosen || self.memory.is_some() {
+            return false;
+        }
+        let heat = self.heat();
+        let (class, is_certain) = match self.known_of(args[0]) {
+            Some(Known::Exactly(class)) => (Some(class), true),
+            _ if heat == Heat::Cold => (None, false),
+            Some(Known::Likely(class)) => (Some(class), false),
+            Some(Known::FromField {
+                scope,
+                index,
+                is_static,
+            }) => (self.linker.field_class(scope, index, is_static), false),
+            None => (None, false),
+        };
+        let Some(class) = class else {
+            return false;
+        };
+        let receiver = self.get_non_null(args[0]);
+        let Some(received) = self.linker.received(call, class, heat) else {
+            return false;
+        };
+        let result = self.result_type(dst);
+        let value = match is_certain {
+            true => self.run_received(&received, class, result, args),
+            false => {
+                let word = self.address(receiver);
+                let offset = header::CLASS_OFFSET as i32;
+                let word = self.b.ins().load(I32, Self::plain(), word, offset);
+                let expected = self.word_at(class);
+                let is_expected = self.b.ins().icmp(IntCC::Equal, word, expected);
+                self.guarded(
+                    (is_expected, Otherwise::Chosen(link)),
+                    result,
+                    args,
+                    |lowering| lowering.run_received(&received, class, result, args),
+                )
+            }
+        };
+        let made = self.made.take();
+        if let (Some(dst), Some(value)) = (dst, value) {
+            self.set(dst, value);
+        }
+        self.note_result(made, is_certain);
+        true
+    }
+
+    /// What `likely` gives where the test holds, or else the call of another method. What is known
+    /// of the first one's result is left.
+    fn guarded(
+        &mut self,
+        (test, otherwise): (clif::Value, Otherwise),
+        result: Option<clif::Type>,
+        args: &[Reg],
+        likely: impl FnOnce(&mut Self) -> Option<clif::Value>,
+    ) -> Option<clif::Value> {
         let (hit, miss) = (self.b.create_block(), self.b.create_block());
         let next = self.b.create_block();
-        let result = self.result_type(dst);
         if let Some(ty) = result {
             self.b.append_block_param(next, ty);
         }
         self.b.set_cold_block(miss);
-        self.b.ins().brif(is_expected, hit, &[], miss, &[]);
+        self.b.ins().brif(test, hit, &[], miss, &[]);
         self.b.switch_to_block(hit);
         self.b.seal_block(hit);
-        let value = self.apart(|lowering| lowering.body(&body, result, args));
+        let value = self.apart(likely);
+        let made = self.made.take();
         self.jump_with(next, value.filter(|_| result.is_some()));
         self.b.switch_to_block(miss);
         self.b.seal_block(miss);
+        let method = match otherwise {
+            Otherwise::Method(method) => method,
+            Otherwise::Chosen(link) => self.chosen(link, args[0]),
+        };
         let value = self.call_for_value(method, result, args, None);
         self.jump_with(next, value);
         self.b.switch_to_block(next);
         self.b.seal_block(next);
-        if let Some(dst) = dst {
-            let value = self.b.block_params(next)[0];
-            self.set(dst, value);
+        self.made = made;
+        self.b.block_params(next).first().copied()
+    }
+
+    fn run_received(
+        &mut self,
+        received: &Received,
+        class: Address,
+        result: Option<clif::Type>,
+        args: &[Reg],
+    ) -> Option<clif::Value> {
+        if let Some(body) = &received.body {
+            return self.body(body, result, args, Some(Known::Exactly(class)));
+        }
+        let method = self.long_at(received.method);
+        self.call_for_value(method, result, args, None)
+    }
+
+    /// The method that a receiver has for a virtual or interface call.
+    fn chosen(&mut self, link: MethodLink, receiver: Reg) -> clif::Value {
+        let receiver = self.get_non_null(receiver);
+        match link {
+            MethodLink::Virtual(offset) => {
+                let class = self.class_of(receiver);
+                self.b.ins().load(I64, Self::plain(), class, offset as i32)
+            }
+            MethodLink::Interface { id, place, method } => {
+                self.by_interface(receiver, id, place, method)
+            }
+            _ => unreachable!("other calls choose nothing by the receiver"),
         }
     }
 

@@ -109,7 +109,7 @@ impl Lowering<'_, '_> {
             return false;
         };
         let result = self.result_type(dst);
-        let value = self.body(&body, result, args);
+        let value = self.body(&body, result, args, None);
         if let (Some(dst), Some(value)) = (dst, value) {
             self.set(dst, value);
         }
@@ -127,8 +127,11 @@ impl Lowering<'_, '_> {
         let mut result = None;
         for op in inlinable(callee).expect("the linker has looked") {
             match op {
-                Op::Return { src } => result = src.map(|src| self.get(src)),
-                op => self.inst(op),
+                Op::Return { src } => {
+                    result = src.map(|src| self.get(src));
+                    self.note_class(op, None);
+                }
+                op => self.inst_of(op),
             }
         }
         self.restore(own);

@@ -33,6 +33,7 @@ mod pieces;
 mod piecewise;
 mod place;
 mod poll;
+mod received;
 mod record;
 mod safepoint;
 
@@ -44,7 +45,7 @@ pub use inline::inlinable;
 pub use intrinsic::Intrinsic;
 pub use linker::{
     Address, Body, ClassLink, ConstantLink, FieldLink, HandleLayout, Linker, MethodLink,
-    NativeMethod, NewLink, SubtypeTest,
+    NativeMethod, NewLink, Received, SubtypeTest,
 };
 pub use place::{SCOPES_MAX, scope_and_offset};
 pub use record::{class_record, lock_word, machine_word, method_record, site_record};

@@ -144,6 +144,14 @@ pub struct Body {
     pub is_straight: bool,
 }
 
+/// The callee of a receiver whose class is known, or likely.
+pub struct Received {
+    /// Its record.
+    pub method: Address,
+    /// What may stand in place of the call; entered.
+    pub body: Option<Body>,
+}
+
 /// Questions asked while a method is lowered. Indices are the IR's. Answers
 /// must stay true for ever: code is not patched.
 pub trait Linker {
@@ -170,6 +178,13 @@ pub trait Linker {
     fn enter(&mut self, kind: InvokeKind, index: u32, heat: Heat) -> Option<Body>;
     /// The likely callee of a virtual call: its record, and its body as [`Self::enter`] gives it.
     fn guess(&mut self, index: u32, heat: Heat) -> Option<(Address, Body)>;
+    /// The class that a field holds objects of, as far as its own class's constructors say. The
+    /// constant is of body `scope`.
+    fn field_class(&mut self, scope: u16, index: u32, is_static: bool) -> Option<Address>;
+    /// The callee of a virtual or interface call whose receiver is of `class`, which
+    /// [`Self::new_object`] or [`Self::field_class`] gave. A body is entered as by [`Self::enter`].
+    fn received(&mut self, call: (InvokeKind, u32), class: Address, heat: Heat)
+    -> Option<Received>;
     /// Indices are the caller's again.
     fn leave(&mut self);
     /// A computed call site, as in [`MethodLink::Appending`].

@@ -21,6 +21,7 @@ use crate::{
     pieces::{Plan, is_large},
     piecewise::Memory,
     place::place,
+    received::{Classes, Known},
     safepoint::References,
 };
 
@@ -78,6 +79,9 @@ pub(crate) struct Lowering<'a, 'b> {
     pub(crate) inlined: Vec<u32>,
     /// How often each block may run.
     pub(crate) heats: Vec<Heat>,
+    /// Which classes references have, and that of what the instruction writes.
+    pub(crate) classes: Classes,
+    pub(crate) made: Option<Known>,
 }
 
 impl Compiler {
@@ -120,6 +124,7 @@ impl<'a, 'b> Lowering<'a, 'b> {
             receiver: receiver_of(function),
             homes: Homes::new(function, b),
             heats: heats(function, Heat::Usual),
+            classes: Classes::of(function, &[]),
             ..Self::bare(function, linker, b, references)
         }
     }
@@ -172,6 +177,8 @@ impl<'a, 'b> Lowering<'a, 'b> {
             at: 0,
             inlined: Vec::new(),
             heats: Vec::new(),
+            classes: Classes::default(),
+            made: None,
         }
     }
 
@@ -212,6 +219,7 @@ impl<'a, 'b> Lowering<'a, 'b> {
             self.know_nothing();
         }
         self.caught = None;
+        self.classes.begin(id.0 as usize);
         let target = self.blocks[id.0 as usize];
         // The method's own first block goes on behind what its entry needs.
         if id.0 != 0 || self.outer.is_some() {
@@ -226,11 +234,19 @@ impl<'a, 'b> Lowering<'a, 'b> {
         }
         for inst in &block.insts {
             self.go_to(place(self.scope, inst.at));
-            self.inst(&inst.op);
+            self.inst_of(&inst.op);
             if let Some(homes) = &mut self.homes {
                 homes.done(&inst.op);
             }
         }
+    }
+
+    /// An instruction of a body, and what is known of its result.
+    pub(crate) fn inst_of(&mut self, op: &Op) {
+        self.made = self.made_by(op);
+        self.inst(op);
+        let made = self.made.take();
+        self.note_class(op, made);
     }
 
     /// What is made now is of the instruction at a place.

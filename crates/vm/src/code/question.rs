@@ -38,6 +38,27 @@ pub(crate) enum Question {
     Guess(u32),
     /// The same of a body that may throw and call.
     WholeGuess(u32),
+    /// The class that a field is likely to hold objects of.
+    FieldClass(u32),
+    StaticFieldClass(u32),
+    /// The callee of a virtual or interface call whose receiver is of a class that has a number.
+    Received(Call, u16, u16, Form),
+}
+
+/// A call that chooses its callee by the receiver.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub(crate) enum Call {
+    Virtual,
+    Interface,
+}
+
+/// What stands in place of a call.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub(crate) enum Form {
+    /// A call of one method.
+    Direct,
+    Straight,
+    Whole,
 }
 
 /// An answer. Addresses in it are numbers in the order of asking.
@@ -53,6 +74,8 @@ pub(crate) enum Answer {
     Body(Sum, u32),
     /// The same, and the callee's record.
     Likely(Sum, u32, Address),
+    /// There is no answer now.
+    Nothing,
 }
 
 /// A question with its answer.
@@ -112,6 +135,10 @@ pub(crate) const INVOKE_KINDS: [InvokeKind; 4] = [
     InvokeKind::Interface,
 ];
 
+const CALLS: [Call; 2] = [Call::Virtual, Call::Interface];
+
+const FORMS: [Form; 3] = [Form::Direct, Form::Straight, Form::Whole];
+
 /// Where `wanted` stands in `all`.
 fn place<T: PartialEq>(all: &[T], wanted: &T) -> u32 {
     let found = all.iter().position(|one| one == wanted);
@@ -137,6 +164,12 @@ impl Question {
             Question::Whole(kind, index) => (28 + place(&INVOKE_KINDS, &kind), index),
             Question::Guess(index) => (32, index),
             Question::WholeGuess(index) => (33, index),
+            Question::FieldClass(index) => (34, index),
+            Question::StaticFieldClass(index) => (35, index),
+            Question::Received(call, index, class, form) => {
+                let code = 36 + place(&CALLS, &call) * FORMS.len() as u32 + place(&FORMS, &form);
+                (code, u32::from(class) << 16 | u32::from(index))
+            }
         }
     }
 
@@ -157,6 +190,13 @@ impl Question {
             28..32 => Question::Whole(INVOKE_KINDS[code as usize - 28], index),
             32 => Question::Guess(index),
             33 => Question::WholeGuess(index),
+            34 => Question::FieldClass(index),
+            35 => Question::StaticFieldClass(index),
+            36..42 => {
+                let (call, form) = ((code as usize - 36) / FORMS.len(), (code - 36) as usize);
+                let form = FORMS[form % FORMS.len()];
+                Question::Received(CALLS[call], index as u16, (index >> 16) as u16, form)
+            }
             _ => return None,
         })
     }
@@ -169,12 +209,16 @@ impl Question {
                 | Question::Whole(..)
                 | Question::Guess(_)
                 | Question::WholeGuess(_)
+                | Question::Received(_, _, _, Form::Straight | Form::Whole)
         )
     }
 
     /// The index of the constant asked about.
     pub(crate) fn index(self) -> u32 {
-        self.code().1
+        match self {
+            Question::Received(_, index, ..) => index.into(),
+            it => it.code().1,
+        }
     }
 
     /// The site for when there is no better answer.
@@ -196,7 +240,10 @@ impl Question {
             | Question::Inline(..)
             | Question::Whole(..)
             | Question::Guess(_)
-            | Question::WholeGuess(_) => return None,
+            | Question::WholeGuess(_)
+            | Question::FieldClass(_)
+            | Question::StaticFieldClass(_)
+            | Question::Received(..) => return None,
         })
     }
 }
@@ -251,19 +298,26 @@ mod tests {
             Question::CallSite(6),
             Question::Guess(7),
             Question::WholeGuess(8),
+            Question::FieldClass(9),
+            Question::StaticFieldClass(10),
         ];
+        let mut received = Vec::new();
+        for call in CALLS {
+            received.extend(FORMS.map(|form| Question::Received(call, 65535, 65534, form)));
+        }
         let all = of_kinds.iter().chain(&of_constants).chain(&of_writes);
         for &question in all
             .chain(&of_methods)
             .chain(&of_bodies)
             .chain(&of_whole)
             .chain(&plain)
+            .chain(&received)
         {
             let (code, index) = question.code();
             assert_eq!(Question::of_code(code, index), Some(question));
         }
         assert_eq!(Question::of_code(20, 0), None);
-        assert_eq!(Question::of_code(34, 0), None);
+        assert_eq!(Question::of_code(42, 0), None);
         assert_eq!(Question::of_code(11, 0), None);
     }
 

@@ -7,7 +7,7 @@ use std::rc::Rc;
 use classfile::access;
 use compiler::{
     Address, Body, ClassLink, ConstantLink, FieldLink, HandleLayout, Heat, Linker, MethodLink,
-    NewLink, SubtypeTest, class_record,
+    NewLink, Received, SubtypeTest, class_record,
 };
 use ir::{InvokeKind, LoadedConstant, MemoryKind};
 
@@ -19,7 +19,7 @@ use crate::classes::site::{Site, SiteKind};
 use crate::classes::write::Write;
 use crate::code::cache::Named;
 use crate::code::file::Piece;
-use crate::code::question::{self, Answer, Exchange, Question, Validity};
+use crate::code::question::{self, Answer, Exchange, Form, Question, Validity};
 use crate::compile::bodies::Wanted;
 use crate::compile::intrinsics;
 use crate::console;
@@ -46,8 +46,9 @@ pub(crate) struct Cx<'a> {
     pub(super) translated: HashMap<u64, Option<Rc<ir::Function>>>,
     /// Bytes of the whole bodies that were entered.
     pub(super) whole_bytes: usize,
-    /// What the numbers in answers stand for.
+    /// What the numbers in answers stand for, and those of them that are classes'.
     addresses: Vec<u64>,
+    classes: HashMap<u32, &'static Class>,
     pub(super) mode: Mode,
 }
 
@@ -85,6 +86,7 @@ impl<'a> Cx<'a> {
             translated: HashMap::new(),
             whole_bytes: 0,
             addresses: Vec::new(),
+            classes: HashMap::new(),
             mode: Mode::AsIs,
         }
     }
@@ -99,6 +101,7 @@ impl<'a> Cx<'a> {
         self.asked.clear();
         self.known.clear();
         self.addresses.clear();
+        self.classes.clear();
         self.scopes.truncate(1);
         self.whole_bytes = 0;
         self.go_to(0);
@@ -151,7 +154,7 @@ impl<'a> Cx<'a> {
         question::sum(&self.asked) == piece.sum
     }
 
-    fn ask(&mut self, question: Question) -> Answer {
+    pub(super) fn ask(&mut self, question: Question) -> Answer {
         if let Some(&known) = self.known.get(&(self.scope, question)) {
             return known;
         }
@@ -199,6 +202,11 @@ impl<'a> Cx<'a> {
             Question::OwnClass => Answer::Address(self.number(self.class.mirror().0)),
             Question::Method(kind, index) => Answer::Method(self.method_link(kind, index)),
             Question::CallSite(index) => Answer::Address(self.site(SiteKind::CallSite, index)),
+            Question::FieldClass(index) => self.likely_class(index, false),
+            Question::StaticFieldClass(index) => self.likely_class(index, true),
+            Question::Received(call, index, class, Form::Direct) => {
+                self.received_directly(call, index, class)
+            }
             _ => unreachable!("`bodies` asks for bodies and answers"),
         }
     }
@@ -232,6 +240,18 @@ impl<'a> Cx<'a> {
     pub(super) fn number(&mut self, address: impl Into<u64>) -> Address {
         self.addresses.push(address.into());
         self.last_number()
+    }
+
+    /// A number for a class.
+    pub(super) fn class_number(&mut self, class: &'static Class) -> Address {
+        let number = self.number(class.address());
+        self.classes.insert(number.0, class);
+        number
+    }
+
+    /// The class that has a number, if it is a class's.
+    pub(super) fn numbered_class(&self, number: u32) -> Option<&'static Class> {
+        self.classes.get(&number).copied()
     }
 
     /// The last number that was given.
@@ -362,9 +382,9 @@ impl Cx<'_> {
                 && !class.is(Library::Class)
         });
         match ready {
-            Some(class) if class.has_finalizer() => NewLink::Runtime(self.number(class.address())),
+            Some(class) if class.has_finalizer() => NewLink::Runtime(self.class_number(class)),
             Some(class) => NewLink::Resolved {
-                class: self.number(class.address()),
+                class: self.class_number(class),
                 bytes: class.layout.bytes,
                 is_chunked: class.layout.is_chunked(0),
             },
@@ -502,6 +522,19 @@ impl Linker for Cx<'_> {
 
     fn guess(&mut self, index: u32, heat: Heat) -> Option<(Address, Body)> {
         self.enter_likely(index, heat)
+    }
+
+    fn field_class(&mut self, scope: u16, index: u32, is_static: bool) -> Option<Address> {
+        self.class_of_field(scope, index, is_static)
+    }
+
+    fn received(
+        &mut self,
+        (kind, index): (InvokeKind, u32),
+        class: Address,
+        heat: Heat,
+    ) -> Option<Received> {
+        self.enter_received(Wanted { kind, index, heat }, class)
     }
 
     fn leave(&mut self) {

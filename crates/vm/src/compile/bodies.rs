@@ -15,7 +15,7 @@ use ir::{InvokeKind, Op};
 use crate::classes::class::{Class, Method};
 use crate::classes::library::Library;
 use crate::classes::write::Write;
-use crate::code::question::{Answer, Question};
+use crate::code::question::{Answer, Form, Question};
 use crate::compile::answers::{Cx, Mode, is_only_callee};
 use crate::compile::intrinsics;
 use crate::link::resolve::{self, OnlyLoaded};
@@ -94,6 +94,9 @@ impl Cx<'_> {
             Question::Inline(kind, _) => callee_of(class, kind, index),
             Question::Whole(kind, _) => callee_of(class, kind, index).filter(|it| self.may_be(it)),
             Question::Guess(_) => likely_callee(class, index),
+            Question::Received(call, _, class, form) => self
+                .received_callee(call, index, class)
+                .filter(|it| is_plain(it) && (form == Form::Straight || self.may_be(it))),
             _ => likely_callee(class, index).filter(|it| self.may_be(it)),
         };
         let callee = callee.filter(|callee| self.is_started(question, callee))?;
@@ -101,7 +104,7 @@ impl Cx<'_> {
     }
 
     /// No body is entered any more.
-    fn is_closed(&self) -> bool {
+    pub(super) fn is_closed(&self) -> bool {
         self.mode == Mode::Sites || self.scopes.len() >= SCOPES_MAX
     }
 
@@ -114,13 +117,16 @@ impl Cx<'_> {
         !is_static || self.is_ready(callee.class())
     }
 
-    fn entered(&mut self, question: Question, (callee, function): Found) -> Body {
+    pub(super) fn entered(&mut self, question: Question, (callee, function): Found) -> Body {
         let answer = self.open(question, callee);
         self.note(question, answer);
         self.callers.push(self.scope);
         let scope = self.scopes.len() as u16 - 1;
         self.go_to(scope);
-        let is_straight = matches!(question, Question::Inline(..) | Question::Guess(_));
+        let is_straight = matches!(
+            question,
+            Question::Inline(..) | Question::Guess(_) | Question::Received(_, _, _, Form::Straight)
+        );
         WHOLE.fetch_add(u32::from(!is_straight), Ordering::Relaxed);
         Body {
             scope,
@@ -134,7 +140,7 @@ impl Cx<'_> {
         self.scopes.push(callee);
         let (content, index) = (callee.class().content(), callee.index as u32);
         match question {
-            Question::Guess(_) | Question::WholeGuess(_) => {
+            Question::Guess(_) | Question::WholeGuess(_) | Question::Received(..) => {
                 Answer::Likely(content, index, self.number(callee.address()))
             }
             _ => Answer::Body(content, index),
@@ -142,7 +148,7 @@ impl Cx<'_> {
     }
 
     /// The body of a callee, if it cannot throw, call or loop.
-    fn straight(&mut self, callee: &'static Method, depth: u32) -> Option<Found> {
+    pub(super) fn straight(&mut self, callee: &'static Method, depth: u32) -> Option<Found> {
         if depth > STRAIGHT_DEPTH_MAX || !callee.is_shorter_than(STRAIGHT_BYTES_MAX) {
             return None;
         }
@@ -168,8 +174,12 @@ impl Cx<'_> {
         all_fit.then_some((callee, function))
     }
 
+    pub(super) fn straight_if_plain(&mut self, callee: &'static Method) -> Option<Found> {
+        is_plain(callee).then(|| self.straight(callee, 0)).flatten()
+    }
+
     /// The body of a callee that may throw and call, within the limits.
-    fn whole(&mut self, callee: &'static Method, heat: Heat) -> Option<Found> {
+    pub(super) fn whole(&mut self, callee: &'static Method, heat: Heat) -> Option<Found> {
         let bytes_max = match heat {
             Heat::Cold => return None,
             Heat::Usual => WHOLE_BYTES,
@@ -231,7 +241,7 @@ impl Cx<'_> {
 
     /// Whether a callee's whole body may stand in another frame: it is proven, nobody looks for its
     /// own frame, and no frame is looked for that holds it.
-    fn may_be(&self, callee: &'static Method) -> bool {
+    pub(super) fn may_be(&self, callee: &'static Method) -> bool {
         let is_apart = |method: &Method| {
             method.flags.is_caller_sensitive
                 || method.flags.is_form
@@ -262,7 +272,7 @@ fn likely_callee(class: &'static Class, index: u32) -> Option<&'static Method> {
     (is_virtual && is_plain(callee)).then_some(callee)
 }
 
-fn is_plain(callee: &'static Method) -> bool {
+pub(super) fn is_plain(callee: &'static Method) -> bool {
     callee.access & (access::SYNCHRONIZED | access::NATIVE | access::ABSTRACT) == 0
         && !callee.flags.is_signature_polymorphic
         && !callee.class().info.bytes.is_empty()

@@ -9,3 +9,4 @@ pub(crate) mod answers;
 pub(crate) mod bodies;
 pub(crate) mod intrinsics;
 pub(crate) mod method;
+pub(crate) mod received;

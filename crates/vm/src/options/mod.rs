@@ -169,7 +169,7 @@ pub(crate) fn read(arguments: &[String], ignores_unknown: bool) -> Result<(), St
         boot_append: Vec::new(),
         agents: Vec::new(),
         again_ms: None,
-        inlining: Inlining::Guessed,
+        inlining: Inlining::Received,
         is_compiling_loaded: false,
         compile_list: None,
     };
@@ -388,6 +388,8 @@ pub(crate) enum Inlining {
     Direct,
     /// Those of virtual calls whose callee nobody overrides so far.
     Guessed,
+    /// Those of calls whose receiver's class is known, or likely.
+    Received,
 }
 
 impl Inlining {
@@ -396,6 +398,7 @@ impl Inlining {
             ("inline", "straight") => Some(Self::Straight),
             ("inline", "direct") => Some(Self::Direct),
             ("inline", "guessed") => Some(Self::Guessed),
+            ("inline", "received") => Some(Self::Received),
             _ => None,
         }
     }
