@@ -107,9 +107,7 @@ pub fn is_whole(function: &Function) -> bool {
                 | Op::CheckReceiver { .. }
         )
     };
-    !function.keeps_references
-        && ops().any(|op| matches!(op, Op::Return { .. }))
-        && ops().all(is_fit)
+    ops().any(|op| matches!(op, Op::Return { .. })) && ops().all(is_fit)
 }
 
 impl Lowering<'_, '_> {

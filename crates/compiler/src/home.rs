@@ -151,7 +151,7 @@ impl Places {
     }
 }
 
-/// Homes of the function being lowered.
+/// Homes of the body being lowered.
 pub(crate) struct Homes {
     places: Places,
     /// By block.
@@ -160,8 +160,6 @@ pub(crate) struct Homes {
     named: Named,
     slot: clif::StackSlot,
     region: AliasRegion,
-    /// An inlined callee's registers have none.
-    is_away: bool,
 }
 
 impl Homes {
@@ -189,26 +187,18 @@ impl Homes {
             entries,
             slot,
             region,
-            is_away: false,
         })
     }
 
     pub(crate) fn begin(&mut self, block: BlockId) {
-        if !self.is_away {
-            self.named = self.entries[block.0 as usize].clone();
-        }
+        self.named = self.entries[block.0 as usize].clone();
     }
 
     /// An instruction is done.
     pub(crate) fn done(&mut self, op: &Op) {
-        if let Some(written) = op.written().filter(|_| !self.is_away) {
+        if let Some(written) = op.written() {
             self.places.write(written, &mut self.named);
         }
-    }
-
-    /// Has registers be the callee's or the caller's; says whose they were.
-    pub(crate) fn go(&mut self, is_away: bool) -> bool {
-        core::mem::replace(&mut self.is_away, is_away)
     }
 
     fn flags(&self) -> MemFlagsData {
@@ -216,7 +206,7 @@ impl Homes {
     }
 
     fn offset(&self, reg: Reg) -> Option<i32> {
-        let home = self.places.of(reg).filter(|_| !self.is_away)?;
+        let home = self.places.of(reg)?;
         Some((home * HOME_BYTES) as i32)
     }
 }
@@ -256,16 +246,14 @@ impl Lowering<'_, '_> {
 
     /// Has a call name what must outlive it.
     pub(crate) fn keep_across(&mut self, call: clif::Inst) {
-        let Some(homes) = &self.homes else {
-            return;
-        };
-        let slot = homes.slot;
-        let entries = homes.named.all().map(|home| clif::UserStackMapEntry {
-            ty: I32,
-            slot,
-            offset: home * HOME_BYTES,
-        });
-        self.b.func.dfg.append_user_stack_map_entries(call, entries);
+        for homes in self.outer_homes.iter().chain(&self.homes) {
+            let entries = homes.named.all().map(|home| clif::UserStackMapEntry {
+                ty: I32,
+                slot: homes.slot,
+                offset: home * HOME_BYTES,
+            });
+            self.b.func.dfg.append_user_stack_map_entries(call, entries);
+        }
     }
 }
 

@@ -47,6 +47,8 @@ pub(crate) struct Lowering<'a, 'b> {
     pub(crate) memory: Option<Memory<'a>>,
     /// Where references lie that outlive their last use.
     pub(crate) homes: Option<Homes>,
+    /// Those of the bodies around the one that is lowered.
+    pub(crate) outer_homes: Vec<Homes>,
     /// Where exceptions land, by handler block.
     pub(crate) pads: HashMap<BlockId, clif::Block>,
     pub(crate) signatures: HashMap<clif::Signature, clif::SigRef>,
@@ -159,6 +161,7 @@ impl<'a, 'b> Lowering<'a, 'b> {
             blocks: Vec::new(),
             memory: None,
             homes: None,
+            outer_homes: Vec::new(),
             pads: HashMap::new(),
             signatures: HashMap::new(),
             non_null: HashSet::new(),
@@ -235,9 +238,6 @@ impl<'a, 'b> Lowering<'a, 'b> {
         for inst in &block.insts {
             self.go_to(place(self.scope, inst.at));
             self.inst_of(&inst.op);
-            if let Some(homes) = &mut self.homes {
-                homes.done(&inst.op);
-            }
         }
     }
 
@@ -247,6 +247,9 @@ impl<'a, 'b> Lowering<'a, 'b> {
         self.inst(op);
         let made = self.made.take();
         self.note_class(op, made);
+        if let Some(homes) = &mut self.homes {
+            homes.done(op);
+        }
     }
 
     /// What is made now is of the instruction at a place.
@@ -258,6 +261,10 @@ impl<'a, 'b> Lowering<'a, 'b> {
     /// Registers are `callee`'s from here on; gives back the caller's.
     pub(crate) fn registers_of(&mut self, callee: &Function) -> Registers<'a> {
         let variables = declare(self.b, callee);
+        let homes = Homes::new(callee, self.b);
+        let outer_homes = core::mem::replace(&mut self.homes, homes);
+        let has_homes = outer_homes.is_some();
+        self.outer_homes.extend(outer_homes);
         Registers {
             variables: core::mem::replace(&mut self.variables, variables),
             types: core::mem::replace(&mut self.types, Cow::Owned(callee.registers.clone())),
@@ -266,7 +273,7 @@ impl<'a, 'b> Lowering<'a, 'b> {
             holds: core::mem::take(&mut self.holds),
             safe_divisors: core::mem::take(&mut self.safe_divisors),
             receiver: self.receiver.take(),
-            is_away: self.homes.as_mut().is_some_and(|homes| homes.go(true)),
+            has_homes,
         }
     }
 
@@ -279,9 +286,7 @@ impl<'a, 'b> Lowering<'a, 'b> {
         self.holds = own.holds;
         self.safe_divisors = own.safe_divisors;
         self.receiver = own.receiver;
-        if let Some(homes) = &mut self.homes {
-            homes.go(own.is_away);
-        }
+        self.homes = own.has_homes.then(|| self.outer_homes.pop()).flatten();
     }
 
     pub(crate) fn type_of(&self, reg: Reg) -> Type {
@@ -572,7 +577,7 @@ pub(crate) struct Registers<'a> {
     holds: HashMap<Reg, clif::Value>,
     safe_divisors: HashSet<Reg>,
     receiver: Option<Reg>,
-    is_away: bool,
+    has_homes: bool,
 }
 
 /// A variable for each register.

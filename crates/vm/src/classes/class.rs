@@ -271,16 +271,17 @@ impl Method {
         Ok(function)
     }
 
-    /// Whether it is a class file's and has less code than that.
+    /// Whether it has code, and less than that.
     pub(crate) fn is_shorter_than(&self, bytes: usize) -> bool {
-        let is_short = |code: &classfile::Code<'_>| code.bytes.len() < bytes;
-        self.class().info.dex.is_none() && self.file().code.as_ref().is_some_and(is_short)
+        self.code_bytes().is_some_and(|it| it < bytes)
     }
 
-    /// How long its code is, if that is of a class file.
+    /// How long its code is: of a class file or in code units of DEX, two bytes each.
     pub(crate) fn code_bytes(&self) -> Option<usize> {
-        let code = self.file().code.as_ref()?;
-        self.class().info.dex.is_none().then_some(code.bytes.len())
+        match self.class().info.dex {
+            Some(dex) => dex.code_bytes(self),
+            None => Some(self.file().code.as_ref()?.bytes.len()),
+        }
     }
 
     /// Whether it only returns.
@@ -382,7 +383,7 @@ impl Class {
     /// What the class's code is kept under.
     pub(crate) fn content(&self) -> Sum {
         *self.info.content.get_or_init(|| match self.info.dex {
-            Some(dex) => sum_of(&[self.info.bytes, dex.file_sum()]),
+            Some(dex) => self.sum_with(&[self.info.bytes, dex.file_sum()]),
             None if self.info.is_hidden => self.unnumbered_content(),
             None => self.sum_with(&[self.info.bytes]),
         })

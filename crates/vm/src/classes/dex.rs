@@ -49,6 +49,12 @@ impl DexClass {
         self.method(method).code(&self.opened.file).is_some()
     }
 
+    /// How long a method's code is.
+    pub(crate) fn code_bytes(&self, method: &Method) -> Option<usize> {
+        let code = self.method(method).code(&self.opened.file)?;
+        Some(code.instructions.len())
+    }
+
     /// The source line of code unit `at`.
     pub(crate) fn line(&self, method: &Method, at: u32) -> Option<u32> {
         let code = self.method(method).code(&self.opened.file)?;
