@@ -8,9 +8,10 @@
 //!
 //! A known class is a fact. A likely one is a guess: code compares the receiver's class with it.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
+use std::ops::Range;
 
-use ir::{Function, Op, Reg, Type};
+use ir::{Function, InvokeKind, Op, Reg, Type};
 
 use crate::{Address, lower::Lowering};
 
@@ -54,7 +55,12 @@ const SIZE_MAX: usize = 1 << 16;
 /// references alone are told apart.
 #[derive(Debug, Default)]
 pub(crate) struct Definitions {
-    at_start: Vec<Vec<Definition>>,
+    /// By register: its place in a row, if it holds references.
+    places: Vec<Option<u32>>,
+    /// Registers in a row's order.
+    references: Vec<Reg>,
+    /// A row for each block.
+    at_start: Vec<Definition>,
     /// By block: its first write's number.
     first: Vec<Definition>,
 }
@@ -62,71 +68,100 @@ pub(crate) struct Definitions {
 impl Definitions {
     /// A forward data flow to its fixed point: two writes that meet are many.
     fn of(function: &Function) -> Option<Self> {
-        let (blocks, registers) = (function.blocks.len(), function.registers.len());
-        if blocks * registers > SIZE_MAX {
+        let mut references = Vec::new();
+        let mut places = Vec::with_capacity(function.registers.len());
+        for (reg, &ty) in (0..).zip(&function.registers) {
+            places.push((ty == Type::Ref).then_some(references.len() as u32));
+            references.extend((ty == Type::Ref).then_some(Reg(reg)));
+        }
+        let (blocks, width) = (function.blocks.len(), references.len());
+        if blocks * width > SIZE_MAX {
             return None;
         }
+        let mut found = Self {
+            places,
+            references,
+            at_start: vec![NONE; blocks * width],
+            first: Vec::with_capacity(blocks),
+        };
         let mut next = 1 + function.params.len() as u32;
-        let mut first = Vec::with_capacity(blocks);
         for block in &function.blocks {
-            first.push(next);
-            let writes = block
-                .insts
-                .iter()
-                .filter_map(|it| reference(function, &it.op));
+            found.first.push(next);
+            let writes = block.insts.iter().filter_map(|it| found.written(&it.op));
             next += writes.count() as u32;
         }
-        let mut found = Self {
-            at_start: vec![vec![NONE; registers]; blocks],
-            first,
-        };
-        found.at_start[0].fill(MANY);
-        for (number, param) in (1..).zip(&function.params) {
-            found.at_start[0][param.0 as usize] = number;
-        }
-        let mut has_changed = true;
-        while has_changed {
-            has_changed = false;
-            for index in 0..blocks {
-                has_changed |= found.pass(function, index);
+        found.at_start[..width].fill(MANY);
+        for (number, &param) in (1..).zip(&function.params) {
+            if let Some(place) = found.place(param) {
+                found.at_start[place] = number;
             }
+        }
+        let mut is_new = vec![false; blocks];
+        is_new[0] = true;
+        let mut state = vec![NONE; width];
+        while let Some(block) = is_new.iter().position(|&it| it) {
+            is_new[block] = false;
+            found.pass(function, block, &mut state, &mut is_new);
         }
         Some(found)
     }
 
+    fn place(&self, reg: Reg) -> Option<usize> {
+        self.places[reg.0 as usize].map(|it| it as usize)
+    }
+
+    /// The place of the register that an instruction writes, if that holds references.
+    fn written(&self, op: &Op) -> Option<usize> {
+        self.place(op.written()?)
+    }
+
+    fn row(&self, block: usize) -> Range<usize> {
+        let width = self.references.len();
+        block * width..(block + 1) * width
+    }
+
+    /// What may be read at the start of a block, of each register of references.
+    fn at_start(&self, block: usize) -> impl Iterator<Item = (Reg, Definition)> {
+        let row = self.at_start[self.row(block)].iter().copied();
+        self.references.iter().copied().zip(row)
+    }
+
     /// Hands on what is there at the end of a block, and to its handler what may be there within.
-    fn pass(&mut self, function: &Function, index: usize) -> bool {
+    fn pass(
+        &mut self,
+        function: &Function,
+        index: usize,
+        state: &mut [Definition],
+        is_new: &mut [bool],
+    ) {
         let block = &function.blocks[index];
-        let mut state = self.at_start[index].clone();
-        if state.iter().all(|&it| it == NONE) {
-            return false;
-        }
-        let mut has_changed = false;
+        state.copy_from_slice(&self.at_start[self.row(index)]);
         if let Some(handler) = block.handler {
-            has_changed |= self.meet(handler.0 as usize, &state);
+            self.meet(handler.0 as usize, state, is_new);
         }
         let mut next = self.first[index];
         for inst in &block.insts {
-            let Some(written) = reference(function, &inst.op) else {
+            let Some(written) = self.written(&inst.op) else {
                 continue;
             };
-            state[written.0 as usize] = next;
+            state[written] = next;
             if let Some(handler) = block.handler {
-                let place = &mut self.at_start[handler.0 as usize][written.0 as usize];
-                has_changed |= meet(place, next);
+                let handler = handler.0 as usize;
+                let at = self.row(handler).start + written;
+                is_new[handler] |= meet(&mut self.at_start[at], next);
             }
             next += 1;
         }
         if let Some(last) = block.insts.last() {
             last.op
-                .for_each_target(|target| has_changed |= self.meet(target.0 as usize, &state));
+                .for_each_target(|target| self.meet(target.0 as usize, state, is_new));
         }
-        has_changed
     }
 
-    fn meet(&mut self, block: usize, state: &[Definition]) -> bool {
-        let places = self.at_start[block].iter_mut().zip(state);
-        places.fold(false, |changed, (place, &from)| meet(place, from) | changed)
+    fn meet(&mut self, block: usize, state: &[Definition], is_new: &mut [bool]) {
+        let row = self.row(block);
+        let places = self.at_start[row].iter_mut().zip(state);
+        is_new[block] |= places.fold(false, |changed, (place, &from)| meet(place, from) | changed);
     }
 }
 
@@ -140,10 +175,25 @@ fn meet(place: &mut Definition, from: Definition) -> bool {
     *place != before
 }
 
-/// The register of a reference that is written.
-fn reference(function: &Function, op: &Op) -> Option<Reg> {
-    op.written()
-        .filter(|&reg| function.type_of(reg) == Type::Ref)
+/// Whether a call chooses by a receiver that was written in another block, or may have been.
+fn chooses_across_blocks(function: &Function) -> bool {
+    let mut here = HashSet::new();
+    function.blocks.iter().any(|block| {
+        here.clear();
+        block.insts.iter().any(|inst| {
+            here.extend(inst.op.written());
+            matches!(&inst.op, Op::Invoke {
+                kind: InvokeKind::Virtual | InvokeKind::Interface,
+                args,
+                ..
+            } if !here.contains(&args[0]) && !is_only_receiver(function, args[0]))
+        })
+    })
+}
+
+/// Whether a register is the receiver's. It is hardly ever written.
+fn is_only_receiver(function: &Function, reg: Reg) -> bool {
+    function.has_receiver && function.params.first() == Some(&reg)
 }
 
 /// What a body returns.
@@ -168,13 +218,13 @@ pub(crate) struct Classes {
 }
 
 impl Classes {
-    /// Of a body whose arguments are these, which begins at its first block. Nobody looks at the
-    /// flow of one without calls that this is for.
+    /// Of a body whose arguments are these, which begins at its first block.
     pub(crate) fn of(function: &Function, args: &[Option<Known>]) -> Self {
-        let mut calls = function.blocks.iter().flat_map(|block| &block.insts);
-        let has_calls = calls.any(|inst| matches!(inst.op, Op::Invoke { .. }));
+        let receiver = args.first().copied().flatten();
+        let is_wanted = function.blocks.len() > 1
+            && (receiver.is_some() && function.has_receiver || chooses_across_blocks(function));
         let mut classes = Self {
-            definitions: has_calls.then(|| Definitions::of(function)).flatten(),
+            definitions: is_wanted.then(|| Definitions::of(function)).flatten(),
             next: 1,
             ..Self::default()
         };
@@ -203,9 +253,9 @@ impl Classes {
             return;
         };
         self.next = definitions.first[block];
-        for (index, &definition) in definitions.at_start[block].iter().enumerate() {
+        for (reg, definition) in definitions.at_start(block) {
             if self.known.contains_key(&definition) {
-                self.now.insert(Reg(index as u32), definition);
+                self.now.insert(reg, definition);
             }
         }
     }
@@ -314,10 +364,11 @@ mod tests {
         block(&mut function, vec![new(b), Op::Jump { target: head }]);
         block(&mut function, vec![Op::Return { src: None }]);
         let found = Definitions::of(&function).unwrap();
-        let at = |block: usize, reg: Reg| found.at_start[block][reg.0 as usize];
-        assert_eq!([1, 2, 3].map(|block| at(block, a)), [2; 3]);
-        assert_eq!([1, 2, 3].map(|block| at(block, b)), [MANY; 3]);
-        assert_eq!(at(3, c), 1);
+        let at = |block: usize, reg: Reg| found.at_start(block).find(|it| it.0 == reg);
+        let of = |reg, definition| [(); 3].map(|()| Some((reg, definition)));
+        assert_eq!([1, 2, 3].map(|block| at(block, a)), of(a, 2));
+        assert_eq!([1, 2, 3].map(|block| at(block, b)), of(b, MANY));
+        assert_eq!(at(3, c), None);
     }
 
     /// `a = new; try { b = new; a = new; } catch { use(a) }`
@@ -341,8 +392,8 @@ mod tests {
         );
         function.blocks[inside.0 as usize].handler = Some(handler);
         let found = Definitions::of(&function).unwrap();
-        let at = |reg: Reg| found.at_start[handler.0 as usize][reg.0 as usize];
-        assert_eq!([a, b, e].map(at), [MANY, MANY, 2]);
+        let found: Vec<_> = found.at_start(handler.0 as usize).collect();
+        assert_eq!(found, [(a, MANY), (b, MANY), (e, 2)]);
     }
 
     #[test]

@@ -34,7 +34,7 @@ const WHOLE_BYTES_IN_LOOP: usize = 100;
 /// Whole bodies inside each other.
 const WHOLE_DEPTH_MAX: usize = 6;
 /// Bytes of all whole bodies in one method.
-const WHOLE_BYTES_MAX: usize = 400;
+const WHOLE_BYTES_MAX: usize = 1_000;
 /// Blocks of a whole body.
 const WHOLE_BLOCKS_MAX: usize = 40;
 
