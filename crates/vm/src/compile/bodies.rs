@@ -28,12 +28,16 @@ const STRAIGHT_BYTES_MAX: usize = 32;
 const STRAIGHT_DEPTH_MAX: u32 = 4;
 /// Bodies in one method.
 const SCOPES_MAX: usize = 200;
-/// Bytes of a whole body, less one: as C1's limit, and more in loops.
-const WHOLE_BYTES: usize = 30;
-const WHOLE_BYTES_IN_LOOP: usize = 100;
-/// Whole bodies inside each other.
+/// Bytes that a whole body has not: about C1's limit.
+const WHOLE_BYTES: usize = 36;
+/// The same in loops, by how many bodies it lies in.
+const WHOLE_BYTES_IN_LOOP: [usize; 3] = [100, 100, 48];
+/// The same where most of the room is used: a body that is hardly more than its call.
+const TINY_BYTES: usize = 20;
+/// Whole bodies inside each other; beyond the first number, tiny ones.
+const WHOLE_DEPTH: usize = 4;
 const WHOLE_DEPTH_MAX: usize = 6;
-/// Bytes of all whole bodies in one method.
+/// Bytes of all whole bodies in one method but tiny ones.
 const WHOLE_BYTES_MAX: usize = 1_000;
 /// Blocks of a whole body.
 const WHOLE_BLOCKS_MAX: usize = 40;
@@ -178,18 +182,30 @@ impl Cx<'_> {
         is_plain(callee).then(|| self.straight(callee, 0)).flatten()
     }
 
+    /// How long a callee's whole body may not be.
+    fn whole_max(&self, callee: &'static Method, heat: Heat) -> Option<usize> {
+        let depth = self.callers.len();
+        let usual = match depth < WHOLE_DEPTH {
+            true => WHOLE_BYTES,
+            false => TINY_BYTES,
+        };
+        match heat {
+            Heat::Cold => None,
+            // Most strings have no such characters.
+            _ if callee.class().info.file.name == b"java/lang/StringUTF16" => Some(usual),
+            Heat::Usual => Some(usual),
+            Heat::Loop => Some(WHOLE_BYTES_IN_LOOP.get(depth).copied().unwrap_or(usual)),
+        }
+    }
+
     /// The body of a callee that may throw and call, within the limits.
     pub(super) fn whole(&mut self, callee: &'static Method, heat: Heat) -> Option<Found> {
-        let bytes_max = match heat {
-            Heat::Cold => return None,
-            Heat::Usual => WHOLE_BYTES,
-            Heat::Loop => WHOLE_BYTES_IN_LOOP,
-        };
+        let bytes_max = self.whole_max(callee, heat)?;
         let bytes = callee.code_bytes()?;
         if options::get().inlining < Inlining::Direct
             || bytes >= bytes_max
             || self.callers.len() >= WHOLE_DEPTH_MAX
-            || self.whole_bytes + bytes > WHOLE_BYTES_MAX
+            || self.whole_bytes + bytes > WHOLE_BYTES_MAX && bytes >= TINY_BYTES
             || self.is_open(callee)
             || !self.may_be(callee)
             // It runs once.

@@ -67,9 +67,9 @@ pub(crate) struct Options {
     pub(crate) code_library: CodeLibrary,
     /// `-Xtakt:install-code=DIR`: gives such a store its place, and ends.
     pub(crate) code_install: Option<PathBuf>,
-    /// `-Xtakt:again=MS`: how often methods with cold sites are looked at; never unless it says so.
+    /// `-Xtakt:again=MS`, `=off`: how often methods with cold sites are looked at.
     pub(crate) again_ms: Option<u64>,
-    /// `-Xtakt:inline=straight|direct|guessed`: which callees' bodies stand in place of calls.
+    /// `-Xtakt:inline=straight|direct|guessed|received`: which callees' bodies stand in place of calls.
     pub(crate) inlining: Inlining,
     /// `-Xtakt:compile-loaded`: at the end, what loaded classes of the platform's have besides.
     pub(crate) is_compiling_loaded: bool,
@@ -115,6 +115,7 @@ pub(crate) enum StackScan {
 
 /// From a test's pace to one that nobody would notice.
 const AGAIN_MS: core::ops::RangeInclusive<u64> = 1..=60_000;
+const AGAIN_MS_DEFAULT: u64 = 100;
 
 /// Heap unless `-Xmx` says otherwise.
 const HEAP_BYTES_DEFAULT: u64 = 2 << 30;
@@ -168,7 +169,7 @@ pub(crate) fn read(arguments: &[String], ignores_unknown: bool) -> Result<(), St
         is_listed: true,
         boot_append: Vec::new(),
         agents: Vec::new(),
-        again_ms: None,
+        again_ms: Some(AGAIN_MS_DEFAULT),
         inlining: Inlining::Received,
         is_compiling_loaded: false,
         compile_list: None,
