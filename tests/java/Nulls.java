@@ -32,6 +32,23 @@ public class Nulls {
         return first ? a.value : c.next.value;
     }
 
+    /** A parameter that was written is none any more, but for what comes before it in the code. */
+    static int written(int[] numbers, int[][] rows, int turns) {
+        int sum = 0;
+        while (sum < turns) {
+            sum += rows[sum].length;
+            rows = null;
+        }
+        try {
+            numbers = null;
+            sum += numbers.length;
+        } catch (NullPointerException e) {
+            System.out.println(e.getMessage());
+            sum += numbers[turns];
+        }
+        return sum;
+    }
+
     void own(Object[] array, int i) {
         array[i].toString();
     }
@@ -55,6 +72,9 @@ public class Nulls {
         say(() -> Node.root.numbers[0]++);
         say(() -> parameters(null, 2, node, true));
         say(() -> parameters(null, 2, node, false));
+        say(() -> written(null, new int[1][], 1));
+        say(() -> written(null, new int[1][4], 5));
+        say(() -> written(null, null, 0));
         say(() -> new Nulls().own(objects, 2));
         say(() -> new Nulls().own(null, 2));
         say(() -> System.out.println(((String) objects[3]).length()));

@@ -19,8 +19,9 @@ use crate::test;
 const STORM: &str = "30000";
 
 /// Stages that are a file of tests/e2e with what it leaves out of `make test`.
-const LONG_TESTS: [(&str, &str); 6] = [
+const LONG_TESTS: [(&str, &str); 7] = [
     ("binder-java", "binder"),
+    ("differential", "differential"),
     ("documents", "documents"),
     ("java-locks", "lab"),
     ("monkey", "monkey"),
@@ -86,6 +87,7 @@ pub(crate) fn run(only: Option<String>) -> Result<()> {
             command(cargo.env("E2E_LONGEST_SECONDS", "14400"))
         })?;
     }
+    stages.run("passes", passes)?;
     stages.run("console", screen::application_in_lab)?;
     stages.run("binder", binder)?;
     for target in fuzz::targets()? {
@@ -102,6 +104,44 @@ pub(crate) fn run(only: Option<String>) -> Result<()> {
     stages.run("heartbeat", || heartbeat(&takt))?;
     stages.run("intents", || intents(&takt))?;
     stages.finish()
+}
+
+/// What a pass of the compiler that is off must not change: package, file of tests, and which of
+/// them. Excerpts, for there is an option for each pass.
+const WITHOUT_A_PASS: [(&str, &str, &str); 7] = [
+    ("vm", "java", "print_on_hotspot"),
+    ("vm", "java", "as_on_hotspot"),
+    ("vm", "large", ""),
+    ("e2e", "stress", "everything_at_once"),
+    ("e2e", "mutation", "changed_classes_are"),
+    ("e2e", "programs", "jmh"),
+    ("e2e", "programs", "jcstress"),
+];
+
+/// Options that tests start our machine with.
+const OPTIONS: &str = "TAKT_TEST_OPTIONS";
+
+/// Lines of options, each of which turns a pass of the compiler off.
+fn passes_off() -> Result<Vec<String>> {
+    let text = std::fs::read_to_string("tests/passes-off.txt")?;
+    let lines = text
+        .lines()
+        .filter(|it| !it.is_empty() && !it.starts_with('#'));
+    Ok(lines.map(str::to_owned).collect())
+}
+
+/// Tests of the machine with each line of options that turns one pass off.
+fn passes() -> Result<()> {
+    for options in passes_off()? {
+        println!("-- {options}");
+        for (package, file, name) in WITHOUT_A_PASS {
+            let test = ["test", "--package", package, "--test", file, "--locked"];
+            let mut cargo = cargo_command();
+            cargo.args(test).args(["--quiet", "--", name]);
+            command(cargo.env(OPTIONS, &options))?;
+        }
+    }
+    Ok(())
 }
 
 /// Two programs, one of them killed or hostile, and references passed around.

@@ -77,6 +77,9 @@ pub(crate) fn run(only: Option<String>) -> Result<()> {
     stages.run("mutation", || {
         cargo_test(&["--package", "e2e", "--test", "mutation"])
     })?;
+    stages.run("differential", || {
+        cargo_test(&["--package", "e2e", "--test", "differential"])
+    })?;
     stages.run("e2e in the lab", || {
         cargo_test(&["--package", "e2e", "--test", "lab"])
     })?;
@@ -91,8 +94,8 @@ fn e2e() -> Result<()> {
         let path = entry?.path();
         match path.file_stem().and_then(|it| it.to_str()) {
             Some(
-                "documents" | "lab" | "mutation" | "packages" | "programs" | "run" | "stress"
-                | "trouble",
+                "differential" | "documents" | "lab" | "mutation" | "packages" | "programs" | "run"
+                | "stress" | "trouble",
             )
             | None => {}
             Some(test) => words.extend(["--test".to_owned(), test.to_owned()]),

@@ -9,7 +9,7 @@ use ir::{
 };
 
 /// Indices into the tables of the tests' imaginary file.
-const CLASSES: [&str; 4] = ["Animal", "Dog", "Cat", "Walks"];
+const CLASSES: [&str; 6] = ["Animal", "Dog", "Cat", "Walks", "[I", "[LAnimal;"];
 const MEMBERS: [(&str, &str, &str); 7] = [
     ("Dog", "<init>", "()V"),
     ("Animal", "name", "Ljava/lang/String;"),
@@ -23,6 +23,8 @@ const ANIMAL: u32 = 0;
 const DOG: u32 = 1;
 const CAT: u32 = 2;
 const WALKS: u32 = 3;
+const INTS: u32 = 4;
+const ANIMALS: u32 = 5;
 const DOG_INIT: u32 = 0;
 const NAME: u32 = 1;
 const BARK: u32 = 2;
@@ -426,7 +428,7 @@ fn a_test_takes_nothing_away() {
     let bark = || vec![call(InvokeKind::Virtual, BARK, 0), END];
     for condition in [Condition::Equal, Condition::NotEqual] {
         // As D8 writes `if (!(dog instanceof Walks)) return; dog.bark();`.
-        for class in [WALKS, ANIMAL, CAT] {
+        for class in [WALKS, ANIMAL, CAT, INTS] {
             let blocks = vec![tested(class, condition), bark(), bark()];
             assert_eq!(check("(LDog;)V", blocks), Ok(()), "{class} {condition:?}");
         }
@@ -437,6 +439,36 @@ fn a_test_takes_nothing_away() {
         let blocks = vec![tested(CAT, condition), bark(), vec![END]];
         refused(check("(LAnimal;)V", blocks), "'Cat and Animal' where 'Dog'");
     }
+}
+
+#[test]
+fn a_test_takes_nothing_away_of_an_array() {
+    let load = Op::ArrayLoad {
+        kind: MemoryKind::Ref,
+        dst: Reg(1),
+        array: Reg(0),
+        element: Reg(9),
+    };
+    let entry = tested(ANIMALS, Condition::NotEqual);
+    let index = Op::Int {
+        dst: Reg(9),
+        value: 0,
+    };
+    let bark = || {
+        vec![
+            index.clone(),
+            load.clone(),
+            call(InvokeKind::Virtual, BARK, 1),
+            END,
+        ]
+    };
+    let blocks = vec![entry.clone(), bark(), bark()];
+    assert_eq!(check("([LDog;LDog;)V", blocks), Ok(()));
+    let blocks = vec![entry, bark(), vec![END]];
+    refused(
+        check("([LCat;LDog;)V", blocks),
+        "'Cat and Animal' where 'Dog'",
+    );
 }
 
 #[test]

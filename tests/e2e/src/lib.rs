@@ -79,6 +79,13 @@ impl Run {
     }
 }
 
+/// Options that tests of the machine start it with, between blanks in `TAKT_TEST_OPTIONS`: `cargo
+/// xtask soak --only passes`.
+pub fn machine_options() -> Vec<String> {
+    let words = std::env::var("TAKT_TEST_OPTIONS").unwrap_or_default();
+    words.split_whitespace().map(str::to_owned).collect()
+}
+
 fn is_root() -> bool {
     use std::os::unix::fs::MetadataExt;
     std::fs::metadata("/proc/self").is_ok_and(|it| it.uid() == 0)

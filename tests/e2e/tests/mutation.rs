@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::Command;
 
-use e2e::{Run, takt_path};
+use e2e::{Run, machine_options, takt_path};
 
 const SOURCES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../mutation");
 /// A case that did not come to an end ended its process, or one whose class, which stays on our
@@ -76,7 +76,10 @@ fn judge(seed: u32, count: usize) {
     let cache = format!("--code-cache={}", code.display());
     let ours = ["java", "--gc=rc", "-Xtakt:verify", &cache];
     let hotspot = |args: &[&str]| Run::of(Command::new("java").args(args));
-    let takt = |args: &[&str]| Run::of(Command::new(takt_path()).args(ours).args(args));
+    let takt = |args: &[&str]| {
+        let mut takt = Command::new(takt_path());
+        Run::of(takt.args(ours).args(machine_options()).args(args))
+    };
     let (expected, found) = std::thread::scope(|scope| {
         let found = scope.spawn(|| outcomes(takt, &classes, seed, count));
         let expected = outcomes(hotspot, &classes, seed, count);
@@ -164,6 +167,7 @@ fn takt_verifying() -> Command {
     let cache = format!("--code-cache={}", code.display());
     let mut takt = Command::new(takt_path());
     takt.args(["java", "--gc=rc", "-Xtakt:verify", &cache]);
+    takt.args(machine_options());
     takt
 }
 

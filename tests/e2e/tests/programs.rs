@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use e2e::{Run, jar, takt_path};
+use e2e::{Run, jar, machine_options, takt_path};
 
 const PROGRAMS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../programs");
 
@@ -18,7 +18,9 @@ fn hotspot(args: &[&str]) -> Run {
 fn takt(args: &[&str]) -> Run {
     let code = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("code");
     let cache = format!("--code-cache={}", code.display());
-    Run::takt(&[&["java", &cache], args].concat())
+    let mut takt = Command::new(takt_path());
+    takt.args(["java", &cache]).args(machine_options());
+    Run::of(takt.args(args))
 }
 
 fn assert_same(args: &[&str]) {
@@ -231,10 +233,9 @@ fn torture(source: &str, jars: &[&str]) -> (tempfile::TempDir, String) {
 /// The option that has a process that a harness starts run on Takt.
 fn fork_option() -> String {
     let machine = takt_path();
-    format!(
-        "-XXaltjvm={}",
-        machine.parent().expect("it lies in a directory").display()
-    )
+    let machine = machine.parent().expect("it lies in a directory");
+    let option = format!("-XXaltjvm={}", machine.display());
+    [vec![option], machine_options()].concat().join(" ")
 }
 
 /// A benchmark of JMH's kind, in the harness's own process and in one that it starts.
@@ -298,9 +299,11 @@ fn jcstress_sees_nothing_forbidden() {
         "-m", "quick", "-iters", "1", "-time", "200", "-f", "1", "-c", "2",
     ];
     let harness = ["-af", "NONE", "-sc", "false", "-jvmArgs", &kept];
-    let main = ["java", &cache, "-cp", &path, "org.openjdk.jcstress.Main"];
+    let main = ["-cp", &path, "org.openjdk.jcstress.Main"];
     let run = Run::of(
         Command::new(takt_path())
+            .args(["java", &cache])
+            .args(machine_options())
             .args([&main[..], &length, &harness].concat())
             .current_dir(classes.path()),
     );

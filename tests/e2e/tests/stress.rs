@@ -5,7 +5,7 @@
 use std::path::Path;
 use std::process::Command;
 
-use e2e::Run;
+use e2e::{Run, machine_options};
 
 const SOURCES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../stress");
 
@@ -26,7 +26,9 @@ fn everything_for(seconds: u32) {
     let directory = classes.path().display().to_string();
     let heap = ["java", "--gc=rc", "-Xmx64m", "-Xtakt:verify", &cache];
     let program = ["-cp", &directory, "Stress", &seconds.to_string()];
-    let run = Run::takt(&[&heap[..], &program].concat());
+    let options = machine_options();
+    let options: Vec<&str> = options.iter().map(String::as_str).collect();
+    let run = Run::takt(&[&heap[..], &options, &program].concat());
     eprintln!("{}", run.stdout);
     assert_eq!(run.code, 0, "{}\n{}", run.stdout, run.stderr);
     assert!(run.stdout.ends_with("passed\n"), "{}", run.stdout);

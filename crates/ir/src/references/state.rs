@@ -72,8 +72,8 @@ impl Content {
     }
 }
 
-/// Between the classes of an object that is of several; no class has it in its name.
-const AND: u8 = b';';
+/// Between the classes of an object that is of several; no class or array has it in its name.
+const AND: u8 = b'.';
 /// What tests say of an object beyond that is forgotten.
 const PARTS_MAX: usize = 4;
 
@@ -118,9 +118,6 @@ impl Interner {
     /// The names of all classes that an object is of, what tests said first.
     pub(super) fn parts(&self, id: TypeId) -> Vec<Vec<u8>> {
         let name = self.name(id);
-        if name.starts_with(b"[") {
-            return vec![name.to_vec()];
-        }
         let mut parts: Vec<_> = name
             .split(|&byte| byte == AND)
             .map(<[u8]>::to_vec)
@@ -129,15 +126,19 @@ impl Interner {
         parts
     }
 
+    pub(super) fn is_of_several(&self, id: TypeId) -> bool {
+        self.name(id).contains(&AND)
+    }
+
     /// An object of class `own` that a test has found to be a `more`.
     fn both(&mut self, own: TypeId, more: TypeId) -> TypeId {
-        let (own_name, more_name) = (self.name(own), self.name(more));
-        if own == Self::OBJECT || more_name.starts_with(b"[") {
+        if own == Self::OBJECT {
             return more;
         }
-        if more == Self::OBJECT || own_name.starts_with(b"[") {
+        if more == Self::OBJECT {
             return own;
         }
+        let (own_name, more_name) = (self.name(own), self.name(more));
         let mut parts = own_name.split(|&byte| byte == AND);
         let first = parts.next().unwrap_or_default();
         let mut tested: Vec<&[u8]> = parts.collect();
@@ -213,6 +214,8 @@ mod tests {
         let object = Content::of(Interner::OBJECT);
         assert_eq!(types.tested(&object, bar), Content::of(bar));
         assert_eq!(types.tested(&object, array), Content::of(array));
+        let never = types.both(foo, array);
+        assert_eq!(types.parts(never), [b"[I".to_vec(), b"Foo".to_vec()]);
         let mut many = both;
         for number in 0..20 {
             let next = types.id(format!("I{number}").as_bytes());

@@ -145,6 +145,7 @@ impl<N: Names, H: Hierarchy> Checker<'_, N, H> {
         }
         let (from_name, to_name) = (self.types.name(from), self.types.name(to));
         let answer = match (element_of(from_name), element_of(to_name)) {
+            _ if self.types.is_of_several(from) => self.is_part_assignable(from, to)?,
             (Some(_), None) => {
                 matches!(to_name, b"java/lang/Cloneable" | b"java/io/Serializable")
             }
@@ -163,6 +164,22 @@ impl<N: Names, H: Hierarchy> Checker<'_, N, H> {
         Ok(answer)
     }
 
+    /// Of an object that is of several classes, arrays among them, one must do.
+    fn is_part_assignable(&mut self, from: TypeId, to: TypeId) -> Result<bool, H> {
+        for part in self.types.parts(from) {
+            let part = self.types.id(&part);
+            let is_array = element_of(self.types.name(part)).is_some();
+            if part == to || (is_array && self.is_assignable(part, to)?) {
+                return Ok(true);
+            }
+        }
+        if element_of(self.types.name(to)).is_some() {
+            return Ok(false);
+        }
+        self.is_class_assignable(from, to)
+            .map_err(ReferenceError::Hierarchy)
+    }
+
     /// Of an object that is of several classes one must do. Only if none is known to do, something
     /// is assumed of one that is not there.
     fn is_class_assignable(
@@ -170,11 +187,9 @@ impl<N: Names, H: Hierarchy> Checker<'_, N, H> {
         from: TypeId,
         to: TypeId,
     ) -> core::result::Result<bool, H::Error> {
-        let (parts, to) = (self.types.parts(from), self.types.name(to));
+        let (mut parts, to) = (self.types.parts(from), self.types.name(to));
+        parts.retain(|part| element_of(part).is_none());
         if parts.len() > 1 {
-            if parts.iter().any(|part| *part == to) {
-                return Ok(true);
-            }
             for part in &parts {
                 if self.hierarchy.is_known_assignable(part, to)? {
                     return Ok(true);
@@ -238,7 +253,10 @@ impl<N: Names, H: Hierarchy> Checker<'_, N, H> {
         }
         // Arrays have a public clone().
         if let Content::OneOf(classes) = self.get(object) {
-            let is_array = |id: &TypeId| self.types.name(*id).starts_with(b"[");
+            let is_array = |id: &TypeId| {
+                let mut parts = self.types.parts(*id).into_iter();
+                parts.any(|it| it.starts_with(b"["))
+            };
             if *member.name == *b"clone" && classes.iter().all(is_array) {
                 return Ok(());
             }
@@ -266,23 +284,14 @@ impl<N: Names, H: Hierarchy> Checker<'_, N, H> {
         };
         let mut loaded = Content::Null;
         for &class in classes.iter() {
-            let name = self.types.name(class);
-            let fits = match (element_of(name), kind) {
-                (None, _) => false,
-                (Some(_), None) => true,
-                (Some(Element::Class(element)), Some(MemoryKind::Ref)) => {
-                    let element = element.to_vec();
-                    let element = self.types.id(&element);
-                    loaded.join(&Content::of(element));
-                    true
+            match self.element(class, kind) {
+                Some(element) => loaded.join(&element),
+                None => {
+                    let name = self.types.parts(class).join(&b" and "[..]);
+                    let name = String::from_utf8_lossy(&name);
+                    return self.wrong(format!("'{name}' where another array is expected"));
                 }
-                (Some(Element::Primitive(code)), Some(kind)) => is_kind(code, kind),
-                _ => false,
             };
-            if !fits {
-                let name = String::from_utf8_lossy(self.types.name(class)).into_owned();
-                return self.wrong(format!("'{name}' where another array is expected"));
-            }
         }
         match op {
             Op::ArrayLoad { dst, kind, .. } if *kind == MemoryKind::Ref => self.set(*dst, loaded),
@@ -292,6 +301,31 @@ impl<N: Names, H: Hierarchy> Checker<'_, N, H> {
             _ => {}
         }
         Ok(())
+    }
+
+    /// What an array of this class holds, null for what is no reference; `None` if it is no array
+    /// of the kind. An object of several classes holds what all arrays of them do.
+    fn element(&mut self, class: TypeId, kind: Option<MemoryKind>) -> Option<Content> {
+        let mut found: Option<Content> = None;
+        for part in self.types.parts(class) {
+            let element = match (element_of(&part), kind) {
+                (None, _) => continue,
+                (Some(_), None) => Content::Null,
+                (Some(Element::Class(element)), Some(MemoryKind::Ref)) => {
+                    let element = self.types.id(element);
+                    match &found {
+                        Some(content) => self.types.tested(content, element),
+                        None => Content::of(element),
+                    }
+                }
+                (Some(Element::Primitive(code)), Some(kind)) if is_kind(code, kind) => {
+                    Content::Null
+                }
+                _ => continue,
+            };
+            found = Some(element);
+        }
+        found
     }
 
     fn allocation(&mut self, op: &Op, number: u64) -> Result<(), H> {

@@ -5,7 +5,8 @@
 //! pushed them; where paths meet with different words, the word is unknown and the message ends
 //! earlier.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
+use std::ops::Bound::{Excluded, Unbounded};
 
 use classfile::{ClassFile, Code, MethodDescriptor, access};
 
@@ -19,6 +20,9 @@ type Sources = Vec<Option<u16>>;
 /// How far a description follows fields and elements.
 const DEPTH_MAX: u32 = 5;
 
+/// How often the code is gone through for what is reached by jumps back alone: javac has one.
+const TURNS_MAX: u32 = 64;
+
 /// The message for a failure at `at` in `method`; none if the instruction cannot fail so.
 pub(crate) fn explain(method: &'static Method, at: u32) -> Option<String> {
     if let Some(dex) = method.class().info.dex {
@@ -26,12 +30,13 @@ pub(crate) fn explain(method: &'static Method, at: u32) -> Option<String> {
         return dex_null_message::explain(dex.file(), &code, method, at);
     }
     let code = method.file().code.as_ref()?;
+    let at = u16::try_from(at).ok()?;
     let view = View {
         method,
         file: &method.class().info.file,
         code,
+        written: written_slots(code, at),
     };
-    let at = u16::try_from(at).ok()?;
     let action = view.action(at)?;
     let stacks = view.simulate();
     let cause = stacks.get(&at).and_then(|stack| {
@@ -52,6 +57,8 @@ struct View<'a> {
     method: &'static Method,
     file: &'a ClassFile<'static>,
     code: &'a Code<'static>,
+    /// Variables that were written before each instruction, a bit each.
+    written: BTreeMap<u16, u64>,
 }
 
 /// As HotSpot shortens them.
@@ -206,6 +213,10 @@ impl View<'_> {
             return classfile::to_string_lossy(name);
         }
         let is_static = self.method.access & access::STATIC != 0;
+        let written = self.written.get(&at).copied().unwrap_or(0);
+        if slot >= u64::BITS as u16 || written >> slot & 1 != 0 {
+            return format!("<local{slot}>");
+        }
         if slot == 0 && !is_static {
             return "this".into();
         }
@@ -324,6 +335,63 @@ impl View<'_> {
             _ => plain_effect(opcode),
         })
     }
+}
+
+/// The variables that were written before each instruction, as HotSpot finds them: in the order of
+/// the code until the first turn that comes to `until`. What was written is no parameter any more.
+fn written_slots(code: &Code<'_>, until: u16) -> BTreeMap<u16, u64> {
+    let mut written = BTreeMap::from([(0, 0)]);
+    written.extend(code.exceptions.iter().map(|entry| (entry.handler, 0)));
+    for _ in 0..TURNS_MAX {
+        let known = written.len();
+        let mut next = Some(0);
+        while let Some(at) = next {
+            let after = written[&at] | written_by(code, at);
+            let Ok((following, flow)) = ir::bytecode::flow_at(code, at) else {
+                return written;
+            };
+            let targets = flow.into_iter().filter_map(|it| u16::try_from(it).ok());
+            for target in targets.chain(following) {
+                *written.entry(target).or_insert(0) |= after;
+            }
+            next = written
+                .range((Excluded(at), Unbounded))
+                .next()
+                .map(|it| *it.0);
+            if next == Some(until) {
+                return written;
+            }
+        }
+        if written.len() == known {
+            break;
+        }
+    }
+    written
+}
+
+/// The variables that one instruction writes.
+fn written_by(code: &Code<'_>, at: u16) -> u64 {
+    let byte = |offset: usize| {
+        code.bytes
+            .get(usize::from(at) + offset)
+            .copied()
+            .unwrap_or(0)
+    };
+    let is_wide = byte(0) == 0xc4;
+    let opcode = byte(usize::from(is_wide));
+    let named = if is_wide {
+        u16::from_be_bytes([byte(2), byte(3)])
+    } else {
+        u16::from(byte(1))
+    };
+    let slot = match opcode {
+        0x36..=0x3a | 0x84 => named,
+        0x3b..=0x4e => u16::from(opcode - 0x3b) % 4,
+        _ => return 0,
+    };
+    let has_two_words = matches!(opcode, 0x37 | 0x39 | 0x3f..=0x42 | 0x47..=0x4a);
+    let words: u64 = if has_two_words { 3 } else { 1 };
+    words.checked_shl(slot.into()).unwrap_or(0)
 }
 
 fn words_of(descriptor: &[u8]) -> usize {

@@ -35,6 +35,14 @@ pub(crate) fn machine() -> PathBuf {
     deps.to_owned()
 }
 
+/// Options that every program is started with, between blanks: `cargo xtask soak --only passes`.
+const OPTIONS: &str = "TAKT_TEST_OPTIONS";
+
+fn options() -> Vec<String> {
+    let words = std::env::var(OPTIONS).unwrap_or_default();
+    words.split_whitespace().map(str::to_owned).collect()
+}
+
 /// Runs on HotSpot.
 pub(crate) fn run(jdk: &Path, classes: &Path, arguments: &[&str]) -> Output {
     let mut java = Command::new(jdk.join("bin/java"));
@@ -60,6 +68,7 @@ pub(crate) fn run_takt_by(
         .args(words)
         .arg(format!("-XXaltjvm={}", machine().display()))
         .arg(format!("-Xtakt:code-cache={}", cache.display()))
+        .args(options())
         .arg("-cp")
         .arg(classes)
         .args(arguments)
@@ -71,8 +80,10 @@ pub(crate) fn run_takt_by(
 pub(crate) fn run_takt(jdk: &Path, classes: &Path, cache: &Path, arguments: &[&str]) -> Output {
     let machine = format!("-XXaltjvm={}", machine().display());
     let cache = format!("-Xtakt:code-cache={}", cache.display());
-    let all = [&[machine.as_str(), cache.as_str()], arguments].concat();
-    run(jdk, classes, &all)
+    let options = options();
+    let words = [&machine, &cache].into_iter().chain(&options);
+    let words = words.map(String::as_str).chain(arguments.iter().copied());
+    run(jdk, classes, &words.collect::<Vec<_>>())
 }
 
 pub(crate) fn names() -> Vec<String> {
