@@ -228,8 +228,8 @@ impl Lowering<'_, '_> {
         self.note_result(made, false);
     }
 
-    /// Calls the callee that a receiver has whose class is known, or runs its body here. Of a likely
-    /// class that is behind a test, with the usual call where it fails.
+    /// Calls the callee that a receiver has whose class is known, or runs its body here. Of a
+    /// likely class that is behind a test, with the usual call where it fails.
     fn invoke_received(
         &mut self,
         call: (InvokeKind, u32),

@@ -69,7 +69,8 @@ pub(crate) struct Options {
     pub(crate) code_install: Option<PathBuf>,
     /// `-Xtakt:again=MS`, `=off`: how often methods with cold sites are looked at.
     pub(crate) again_ms: Option<u64>,
-    /// `-Xtakt:inline=straight|direct|guessed|received`: which callees' bodies stand in place of calls.
+    /// `-Xtakt:inline=straight|direct|guessed|received`: which callees' bodies stand in place of
+    /// calls.
     pub(crate) inlining: Inlining,
     /// `-Xtakt:compile-loaded`: at the end, what loaded classes of the platform's have besides.
     pub(crate) is_compiling_loaded: bool,
