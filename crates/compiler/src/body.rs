@@ -14,7 +14,8 @@ use cranelift_codegen::ir::InstBuilder;
 use ir::{BlockId, Function, Op, Reg};
 
 use crate::linker::Body;
-use crate::lower::{Lowering, receiver_of, single_targets};
+use crate::lower::{Lowering, is_plain, receiver_of, single_targets};
+use crate::passes::improve;
 
 /// How often a block of a body may run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -146,9 +147,16 @@ impl Lowering<'_, '_> {
         result: Option<clif::Type>,
         args: &[Reg],
     ) -> Option<clif::Value> {
-        let callee = &*body.function;
         let values: Vec<_> = args.iter().map(|&arg| self.get(arg)).collect();
-        let known: Vec<_> = args.iter().map(|&arg| self.is_non_null(arg)).collect();
+        let params = body.function.params.iter();
+        let known = params.zip(args).filter(|&(_, &arg)| self.is_non_null(arg));
+        let known: Vec<_> = known.map(|(&param, _)| param).collect();
+        let known = [known, Vec::from_iter(receiver_of(&body.function))].concat();
+        let (passes, linker) = (self.passes, &mut *self.linker);
+        let is_plain = &mut |field| is_plain(linker, field);
+        let (improved, marks) = improve(&body.function, passes, &known, is_plain);
+        let callee = improved.as_ref().unwrap_or(&body.function);
+        let marks = core::mem::replace(&mut self.marks, marks);
         let next = self.b.create_block();
         if let Some(ty) = result {
             self.b.append_block_param(next, ty);
@@ -165,9 +173,7 @@ impl Lowering<'_, '_> {
             self.set(param, value);
         }
         self.receiver = receiver_of(callee);
-        let known = callee.params.iter().zip(known).filter(|(_, known)| *known);
-        let known = known.map(|(&param, _)| param).chain(self.receiver);
-        let entry = (BlockId(0), known.collect());
+        let entry = (BlockId(0), known.into_iter().collect());
         let new = callee
             .blocks
             .iter()
@@ -195,6 +201,7 @@ impl Lowering<'_, '_> {
         (self.blocks, self.pads, self.inherited) = (blocks, pads, inherited);
         (self.single, self.heats, self.outer) = (single, heats, outer);
         (self.scope, self.facts) = (scope, facts);
+        (self.marks, self.access) = (marks, None);
         self.restore(registers);
         self.go_to(at);
         self.b.block_params(next).first().copied()

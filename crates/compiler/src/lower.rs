@@ -13,11 +13,12 @@ use cranelift_frontend::{FunctionBuilder, Switch, Variable};
 use ir::{Block, BlockId, CompareOp, Condition, Function, Op, Reg, Type};
 
 use crate::{
-    Address, CompileError, CompiledCode, Compiler, Linker,
+    Address, CompileError, CompiledCode, Compiler, FieldLink, Linker,
     body::{Heat, Outer, heats},
     code::{address_value, managed},
     fact::Facts,
     home::Homes,
+    passes::{Access, FieldUse, Marks, Passes, improve},
     pieces::{Plan, is_large},
     piecewise::Memory,
     place::place,
@@ -78,6 +79,10 @@ pub(crate) struct Lowering<'a, 'b> {
     pub(crate) inlined: Vec<u32>,
     /// How often each block may run.
     pub(crate) heats: Vec<Heat>,
+    /// What passes have proven of the body that is lowered, and of the instruction.
+    pub(crate) marks: Marks,
+    pub(crate) access: Option<Access>,
+    pub(crate) passes: Passes,
 }
 
 impl Compiler {
@@ -90,6 +95,11 @@ impl Compiler {
         if self.cuts_all || is_large(function) {
             return self.in_pieces(function, linker);
         }
+        let passes = self.passes;
+        let known = receiver_of(function);
+        let is_plain = &mut |field| is_plain(linker, field);
+        let (improved, marks) = improve(function, passes, known.as_slice(), is_plain);
+        let function = improved.as_ref().unwrap_or(function);
         let params = function
             .params
             .iter()
@@ -97,7 +107,13 @@ impl Compiler {
         let signature = managed(params, function.result.map(machine_type));
         let mut inlined = Vec::new();
         let mut code = self.compile(signature, |b, references| {
-            inlined = Lowering::new(function, linker, b, references).run();
+            let lowering = Lowering::new(function, linker, b, references);
+            let lowering = Lowering {
+                marks,
+                passes,
+                ..lowering
+            };
+            inlined = lowering.run();
         })?;
         code.inlined = inlined;
         Ok(code)
@@ -172,6 +188,9 @@ impl<'a, 'b> Lowering<'a, 'b> {
             at: 0,
             inlined: Vec::new(),
             heats: Vec::new(),
+            marks: Marks::default(),
+            access: None,
+            passes: Passes::ALL,
         }
     }
 
@@ -205,6 +224,7 @@ impl<'a, 'b> Lowering<'a, 'b> {
         }
         self.handler = block.handler;
         self.non_null = self.inherited.remove(&id).unwrap_or_default();
+        self.non_null.extend(self.marks.non_null(id));
         self.compared.clear();
         self.safe_divisors.clear();
         // An inlined body begins where its call stood.
@@ -217,15 +237,16 @@ impl<'a, 'b> Lowering<'a, 'b> {
         if id.0 != 0 || self.outer.is_some() {
             self.b.switch_to_block(target);
         }
-        if self.heats[id.0 as usize] == Heat::Cold {
+        if self.heats[id.0 as usize] == Heat::Cold || self.marks.is_rare(id) {
             self.b.set_cold_block(target);
         }
         if matches!(block.insts[0].op, Op::Caught { .. }) {
             self.b.append_block_param(target, I32);
             self.caught = Some(self.b.block_params(target)[0]);
         }
-        for inst in &block.insts {
+        for (index, inst) in block.insts.iter().enumerate() {
             self.go_to(place(self.scope, inst.at));
+            self.access = self.marks.access(id, index);
             self.inst(&inst.op);
             if let Some(homes) = &mut self.homes {
                 homes.done(&inst.op);
@@ -453,14 +474,35 @@ impl<'a, 'b> Lowering<'a, 'b> {
         }
     }
 
+    /// Where a test for null leads of what is known not to be.
+    fn decided(&self, op: &Op) -> Option<BlockId> {
+        match *op {
+            Op::BranchZero {
+                condition,
+                src,
+                then,
+                otherwise,
+            } if self.type_of(src) == Type::Ref && self.is_non_null(src) => match condition {
+                Condition::Equal => Some(otherwise),
+                _ => Some(then),
+            },
+            _ => None,
+        }
+    }
+
+    fn jump_to(&mut self, target: BlockId) {
+        self.poll_before(&[target]);
+        let target = self.target(target);
+        self.b.ins().jump(target, &[]);
+    }
+
     fn terminator(&mut self, op: &Op) {
         self.hand_down(op);
+        if let Some(target) = self.decided(op) {
+            return self.jump_to(target);
+        }
         match op {
-            Op::Jump { target } => {
-                self.poll_before(&[*target]);
-                let target = self.target(*target);
-                self.b.ins().jump(target, &[]);
-            }
+            Op::Jump { target } => self.jump_to(*target),
             Op::Branch {
                 condition,
                 lhs,
@@ -557,6 +599,21 @@ pub(crate) struct Registers<'a> {
     safe_divisors: HashSet<Reg>,
     receiver: Option<Reg>,
     is_away: bool,
+}
+
+/// Whether a field is resolved, and neither volatile nor the collector's. The same is asked again
+/// where the field is used.
+pub(crate) fn is_plain(linker: &mut dyn Linker, field: FieldUse) -> bool {
+    let link = match field.is_write {
+        true => linker.written_field(field.index, field.is_static),
+        false => linker.field(field.index, field.is_static),
+    };
+    match link {
+        FieldLink::Instance { is_volatile, .. } | FieldLink::Static { is_volatile, .. } => {
+            !is_volatile
+        }
+        FieldLink::Referent(_) | FieldLink::Site(_) => false,
+    }
 }
 
 /// A variable for each register.
