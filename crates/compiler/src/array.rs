@@ -33,12 +33,27 @@ impl Lowering<'_, '_> {
         })
     }
 
+    /// An array and an index in it.
+    fn checked(&mut self, array: Reg, element: Reg) -> (clif::Value, clif::Value) {
+        let Some(access) = self.access else {
+            let array = self.get_non_null(array);
+            let element = self.get(element);
+            let length = self.length_of(array);
+            self.check_bounds(element, length);
+            return (array, element);
+        };
+        let (array, element) = (self.get(array), self.get(element));
+        self.note_non_null(array);
+        if !access.is_in_bounds {
+            let length = self.get(access.length);
+            self.check_bounds(element, length);
+        }
+        (array, element)
+    }
+
     /// The checked place of an element.
     fn element(&mut self, array: Reg, element: Reg, kind: MemoryKind) -> (clif::Value, Place) {
-        let array = self.get_non_null(array);
-        let element = self.get(element);
-        let length = self.length_of(array);
-        self.check_bounds(element, length);
+        let (array, element) = self.checked(array, element);
         let base = self.address(array);
         let wide = self.b.ins().uextend(I64, element);
         let scaled = self.b.ins().ishl_imm_u(wide, i64::from(kind.size_log2()));

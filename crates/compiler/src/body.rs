@@ -14,7 +14,8 @@ use cranelift_codegen::ir::InstBuilder;
 use ir::{BlockId, Function, Op, Reg};
 
 use crate::linker::Body;
-use crate::lower::{Lowering, receiver_of, single_targets};
+use crate::lower::{Lowering, is_plain, receiver_of, single_targets};
+use crate::passes::improve;
 use crate::received::{Classes, Known};
 
 /// How often a block of a body may run.
@@ -134,18 +135,18 @@ impl Lowering<'_, '_> {
         if receiver.is_some() {
             known[0] = receiver;
         }
-        let classes = Classes::of(&body.function, &known);
-        let own = core::mem::replace(&mut self.classes, classes);
+        let own = core::mem::take(&mut self.classes);
+        let scope = core::mem::replace(&mut self.scope, body.scope);
         self.inlined.push(self.at);
         debug_assert_eq!(self.inlined.len(), usize::from(body.scope));
         let value = if body.is_straight {
-            self.straight_body(&body.function, args)
+            self.straight_body(&body.function, args, &known)
         } else {
-            self.whole_body(body, result, args)
+            self.whole_body(body, result, args, &known)
         };
         self.linker.leave();
-        let classes = core::mem::replace(&mut self.classes, own);
-        self.made = classes.returned();
+        self.scope = scope;
+        self.made = core::mem::replace(&mut self.classes, own).returned();
         value
     }
 
@@ -154,10 +155,19 @@ impl Lowering<'_, '_> {
         body: &Body,
         result: Option<clif::Type>,
         args: &[Reg],
+        classes: &[Option<Known>],
     ) -> Option<clif::Value> {
-        let callee = &*body.function;
         let values: Vec<_> = args.iter().map(|&arg| self.get(arg)).collect();
-        let known: Vec<_> = args.iter().map(|&arg| self.is_non_null(arg)).collect();
+        let params = body.function.params.iter();
+        let known = params.zip(args).filter(|&(_, &arg)| self.is_non_null(arg));
+        let known: Vec<_> = known.map(|(&param, _)| param).collect();
+        let known = [known, Vec::from_iter(receiver_of(&body.function))].concat();
+        let (passes, linker) = (self.passes, &mut *self.linker);
+        let is_plain = &mut |field| is_plain(linker, field);
+        let (improved, marks) = improve(&body.function, passes, &known, is_plain);
+        let callee = improved.as_ref().unwrap_or(&body.function);
+        let marks = core::mem::replace(&mut self.marks, marks);
+        self.classes = Classes::of(callee, classes);
         let next = self.b.create_block();
         if let Some(ty) = result {
             self.b.append_block_param(next, ty);
@@ -174,9 +184,7 @@ impl Lowering<'_, '_> {
             self.set(param, value);
         }
         self.receiver = receiver_of(callee);
-        let known = callee.params.iter().zip(known).filter(|(_, known)| *known);
-        let known = known.map(|(&param, _)| param).chain(self.receiver);
-        let entry = (BlockId(0), known.collect());
+        let entry = (BlockId(0), known.into_iter().collect());
         let new = callee
             .blocks
             .iter()
@@ -189,7 +197,6 @@ impl Lowering<'_, '_> {
         let single = core::mem::replace(&mut self.single, single);
         let heats = core::mem::replace(&mut self.heats, heats);
         let outer = self.outer.replace(outer);
-        let scope = core::mem::replace(&mut self.scope, body.scope);
         let (current, handler, caught) = (self.current, self.handler, self.caught);
         let first = self.blocks[0];
         self.b.ins().jump(first, &[]);
@@ -203,7 +210,7 @@ impl Lowering<'_, '_> {
         (self.current, self.handler, self.caught) = (current, handler, caught);
         (self.blocks, self.pads, self.inherited) = (blocks, pads, inherited);
         (self.single, self.heats, self.outer) = (single, heats, outer);
-        (self.scope, self.facts) = (scope, facts);
+        (self.facts, self.marks, self.access) = (facts, marks, None);
         self.restore(registers);
         self.go_to(at);
         self.b.block_params(next).first().copied()

@@ -13,7 +13,7 @@ use cranelift_codegen::{
 };
 use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext};
 
-use crate::{Address, piecewise::PARTS, safepoint::References};
+use crate::{Address, Passes, piecewise::PARTS, safepoint::References};
 
 /// Code with its tables. Offsets are from the code's start.
 #[derive(Clone, Debug, Default)]
@@ -117,6 +117,8 @@ pub struct Compiler {
     quick: OwnedTargetIsa,
     /// Every method is compiled in pieces.
     pub(crate) cuts_all: bool,
+    /// What is done to a method's IR first.
+    pub(crate) passes: Passes,
     context: Context,
     builder: FunctionBuilderContext,
     references: References,
@@ -137,6 +139,7 @@ impl Compiler {
             isa,
             quick,
             cuts_all: false,
+            passes: Passes::ALL,
             context: Context::new(),
             builder: FunctionBuilderContext::new(),
             references: References::default(),
@@ -149,6 +152,7 @@ impl Compiler {
     pub fn another(&self) -> Self {
         Self {
             cuts_all: self.cuts_all,
+            passes: self.passes,
             ..Self::of(self.isa.clone(), self.quick.clone())
         }
     }
@@ -161,6 +165,11 @@ impl Compiler {
         }
     }
 
+    /// Makes these passes alone.
+    pub fn with_passes(self, passes: Passes) -> Self {
+        Self { passes, ..self }
+    }
+
     /// The instruction set and every setting that code depends on.
     pub fn target(&self) -> String {
         let settings: Vec<String> = self
@@ -170,8 +179,8 @@ impl Compiler {
             .map(ToString::to_string)
             .collect();
         let (triple, flags) = (self.isa.triple(), self.isa.flags());
-        let (quick, cuts_all) = (self.quick.flags(), self.cuts_all);
-        format!("{triple} {flags} {settings:?} {quick} {cuts_all}")
+        let (quick, cuts_all, passes) = (self.quick.flags(), self.cuts_all, self.passes);
+        format!("{triple} {flags} {settings:?} {quick} {cuts_all} {passes:?}")
     }
 
     /// Builds one function by `build` and compiles it.

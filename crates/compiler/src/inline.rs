@@ -11,6 +11,7 @@ use cranelift_codegen::ir::Value;
 use ir::{BinaryOp, Function, InvokeKind, Op, Reg, Type};
 
 use crate::lower::{Lowering, receiver_of};
+use crate::received::{Classes, Known};
 
 /// Instructions of a body, at most; a constructor that sets four fields has some fifteen.
 const INSTS_MAX: usize = 24;
@@ -116,7 +117,13 @@ impl Lowering<'_, '_> {
         true
     }
 
-    pub(crate) fn straight_body(&mut self, callee: &Function, args: &[Reg]) -> Option<Value> {
+    pub(crate) fn straight_body(
+        &mut self,
+        callee: &Function,
+        args: &[Reg],
+        classes: &[Option<Known>],
+    ) -> Option<Value> {
+        self.classes = Classes::of(callee, classes);
         let values: Vec<_> = args.iter().map(|&arg| self.get(arg)).collect();
         let own = self.registers_of(callee);
         for (&param, value) in callee.params.iter().zip(values) {

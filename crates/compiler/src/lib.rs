@@ -29,6 +29,7 @@ mod live;
 mod lower;
 mod native;
 mod object;
+mod passes;
 mod pieces;
 mod piecewise;
 mod place;
@@ -47,5 +48,6 @@ pub use linker::{
     Address, Body, ClassLink, ConstantLink, FieldLink, HandleLayout, Linker, MethodLink,
     NativeMethod, NewLink, Received, SubtypeTest,
 };
+pub use passes::Passes;
 pub use place::{SCOPES_MAX, scope_and_offset};
 pub use record::{class_record, lock_word, machine_word, method_record, site_record};

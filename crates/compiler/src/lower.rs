@@ -13,11 +13,12 @@ use cranelift_frontend::{FunctionBuilder, Switch, Variable};
 use ir::{Block, BlockId, CompareOp, Condition, Function, Op, Reg, Type};
 
 use crate::{
-    Address, CompileError, CompiledCode, Compiler, Linker,
+    Address, CompileError, CompiledCode, Compiler, FieldLink, Linker,
     body::{Heat, Outer, heats},
     code::{address_value, managed},
     fact::Facts,
     home::Homes,
+    passes::{Access, FieldUse, Marks, Passes, improve},
     pieces::{Plan, is_large},
     piecewise::Memory,
     place::place,
@@ -84,6 +85,10 @@ pub(crate) struct Lowering<'a, 'b> {
     /// Which classes references have, and that of what the instruction writes.
     pub(crate) classes: Classes,
     pub(crate) made: Option<Known>,
+    /// What passes have proven of the body that is lowered, and of the instruction.
+    pub(crate) marks: Marks,
+    pub(crate) access: Option<Access>,
+    pub(crate) passes: Passes,
 }
 
 impl Compiler {
@@ -96,6 +101,11 @@ impl Compiler {
         if self.cuts_all || is_large(function) {
             return self.in_pieces(function, linker);
         }
+        let passes = self.passes;
+        let known = receiver_of(function);
+        let is_plain = &mut |field| is_plain(linker, field);
+        let (improved, marks) = improve(function, passes, known.as_slice(), is_plain);
+        let function = improved.as_ref().unwrap_or(function);
         let params = function
             .params
             .iter()
@@ -103,7 +113,13 @@ impl Compiler {
         let signature = managed(params, function.result.map(machine_type));
         let mut inlined = Vec::new();
         let mut code = self.compile(signature, |b, references| {
-            inlined = Lowering::new(function, linker, b, references).run();
+            let lowering = Lowering::new(function, linker, b, references);
+            let lowering = Lowering {
+                marks,
+                passes,
+                ..lowering
+            };
+            inlined = lowering.run();
         })?;
         code.inlined = inlined;
         Ok(code)
@@ -182,6 +198,9 @@ impl<'a, 'b> Lowering<'a, 'b> {
             heats: Vec::new(),
             classes: Classes::default(),
             made: None,
+            marks: Marks::default(),
+            access: None,
+            passes: Passes::ALL,
         }
     }
 
@@ -215,6 +234,7 @@ impl<'a, 'b> Lowering<'a, 'b> {
         }
         self.handler = block.handler;
         self.non_null = self.inherited.remove(&id).unwrap_or_default();
+        self.non_null.extend(self.marks.non_null(id));
         self.compared.clear();
         self.safe_divisors.clear();
         // An inlined body begins where its call stood.
@@ -228,15 +248,16 @@ impl<'a, 'b> Lowering<'a, 'b> {
         if id.0 != 0 || self.outer.is_some() {
             self.b.switch_to_block(target);
         }
-        if self.heats[id.0 as usize] == Heat::Cold {
+        if self.heats[id.0 as usize] == Heat::Cold || self.marks.is_rare(id) {
             self.b.set_cold_block(target);
         }
         if matches!(block.insts[0].op, Op::Caught { .. }) {
             self.b.append_block_param(target, I32);
             self.caught = Some(self.b.block_params(target)[0]);
         }
-        for inst in &block.insts {
+        for (index, inst) in block.insts.iter().enumerate() {
             self.go_to(place(self.scope, inst.at));
+            self.access = self.marks.access(id, index);
             self.inst_of(&inst.op);
         }
     }
@@ -474,14 +495,35 @@ impl<'a, 'b> Lowering<'a, 'b> {
         }
     }
 
+    /// Where a test for null leads of what is known not to be.
+    fn decided(&self, op: &Op) -> Option<BlockId> {
+        match *op {
+            Op::BranchZero {
+                condition,
+                src,
+                then,
+                otherwise,
+            } if self.type_of(src) == Type::Ref && self.is_non_null(src) => match condition {
+                Condition::Equal => Some(otherwise),
+                _ => Some(then),
+            },
+            _ => None,
+        }
+    }
+
+    fn jump_to(&mut self, target: BlockId) {
+        self.poll_before(&[target]);
+        let target = self.target(target);
+        self.b.ins().jump(target, &[]);
+    }
+
     fn terminator(&mut self, op: &Op) {
         self.hand_down(op);
+        if let Some(target) = self.decided(op) {
+            return self.jump_to(target);
+        }
         match op {
-            Op::Jump { target } => {
-                self.poll_before(&[*target]);
-                let target = self.target(*target);
-                self.b.ins().jump(target, &[]);
-            }
+            Op::Jump { target } => self.jump_to(*target),
             Op::Branch {
                 condition,
                 lhs,
@@ -578,6 +620,21 @@ pub(crate) struct Registers<'a> {
     safe_divisors: HashSet<Reg>,
     receiver: Option<Reg>,
     has_homes: bool,
+}
+
+/// Whether a field is resolved, and neither volatile nor the collector's. The same is asked again
+/// where the field is used.
+pub(crate) fn is_plain(linker: &mut dyn Linker, field: FieldUse) -> bool {
+    let link = match field.is_write {
+        true => linker.written_field(field.index, field.is_static),
+        false => linker.field(field.index, field.is_static),
+    };
+    match link {
+        FieldLink::Instance { is_volatile, .. } | FieldLink::Static { is_volatile, .. } => {
+            !is_volatile
+        }
+        FieldLink::Referent(_) | FieldLink::Site(_) => false,
+    }
 }
 
 /// A variable for each register.

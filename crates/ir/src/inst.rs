@@ -38,7 +38,7 @@ pub enum UnaryOp {
 }
 
 /// Operations on two values of one type; shifts take an int on the right.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[allow(missing_docs, reason = "the names say it")]
 pub enum BinaryOp {
     Add,

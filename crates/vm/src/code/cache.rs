@@ -101,7 +101,8 @@ pub(crate) static UNFIT: AtomicU32 = AtomicU32::new(0);
 pub(crate) fn start() -> Result<(), Box<dyn std::error::Error>> {
     space::start().map_err(|error| format!("cannot map code: {error}"))?;
     let mut compiler = Compiler::host(options::get().is_code_portable)
-        .map_err(|error| format!("no code for this processor: {error}"))?;
+        .map_err(|error| format!("no code for this processor: {error}"))?
+        .with_passes(options::get().passes);
     if crate::options::get().is_cutting_all {
         compiler = compiler.cutting_all();
     }

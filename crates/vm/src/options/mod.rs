@@ -58,6 +58,8 @@ pub(crate) struct Options {
     pub(crate) is_strictly_real_time: bool,
     /// Every method is compiled as large ones are, piece by piece: for tests of that.
     pub(crate) is_cutting_all: bool,
+    /// `-Xtakt:passes=-NAME,...`: what is done to a method's IR.
+    pub(crate) passes: compiler::Passes,
     /// `-Xtakt:template`: no thread starts before the process is copied.
     pub(crate) is_template: bool,
     /// Code uses no instruction that only some processors have: it is made here and runs elsewhere.
@@ -157,6 +159,7 @@ pub(crate) fn read(arguments: &[String], ignores_unknown: bool) -> Result<(), St
         is_strictly_real_time: false,
         real_time_list: None,
         is_cutting_all: false,
+        passes: compiler::Passes::ALL,
         is_template: false,
         is_code_portable: false,
         assertions: Assertions::default(),
@@ -363,6 +366,11 @@ impl Options {
             let ms = file.parse().ok().filter(|ms| AGAIN_MS.contains(ms));
             self.again_ms = ms;
             return file == "off" || ms.is_some();
+        }
+        if name == "passes" {
+            let passes = compiler::Passes::all_but(file);
+            self.passes = passes.unwrap_or(self.passes);
+            return passes.is_some();
         }
         if let Some(inlining) = Inlining::of(name, file) {
             self.inlining = inlining;
