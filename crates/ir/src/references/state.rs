@@ -72,8 +72,9 @@ impl Content {
     }
 }
 
-/// Between the classes of an object that is of several; no class or array has it in its name.
-const AND: u8 = b'.';
+/// Between the classes of an object that is of several. No name has it: modified UTF-8 writes no
+/// zero, and the other bytes that class files forbid stand in names of arrays and hidden classes.
+const AND: u8 = 0;
 /// What tests say of an object beyond that is forgotten.
 const PARTS_MAX: usize = 4;
 
