@@ -138,6 +138,8 @@ impl Lowering<'_, '_> {
             self.whole_body(body, result, args)
         };
         self.linker.leave();
+        // It may be one of two ways.
+        self.was_straight = false;
         value
     }
 
@@ -182,6 +184,7 @@ impl Lowering<'_, '_> {
         let blocks = core::mem::replace(&mut self.blocks, new);
         let pads = core::mem::take(&mut self.pads);
         let inherited = core::mem::replace(&mut self.inherited, [entry].into());
+        let handed = core::mem::take(&mut self.handed);
         let single = Cow::Owned(single_targets(callee));
         let single = core::mem::replace(&mut self.single, single);
         let heats = core::mem::replace(&mut self.heats, heats);
@@ -193,12 +196,16 @@ impl Lowering<'_, '_> {
         self.all_blocks(callee);
         // Nothing else leads there.
         for index in 0..self.blocks.len() {
-            self.b.seal_block(self.blocks[index]);
+            let block = self.blocks[index];
+            if self.sealed.insert(block) {
+                self.b.seal_block(block);
+            }
         }
         self.b.switch_to_block(next);
         self.b.seal_block(next);
         (self.current, self.handler, self.caught) = (current, handler, caught);
         (self.blocks, self.pads, self.inherited) = (blocks, pads, inherited);
+        self.handed = handed;
         (self.single, self.heats, self.outer) = (single, heats, outer);
         (self.scope, self.facts) = (scope, facts);
         (self.marks, self.access) = (marks, None);
