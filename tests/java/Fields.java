@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/** What is read from fields that are written in between: by other names, calls, and other threads. */
+/** What is read from fields that other names, calls and threads write in between. */
 public class Fields {
     private int number;
     private byte small;

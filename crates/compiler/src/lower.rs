@@ -10,7 +10,7 @@ use cranelift_codegen::ir::{
     types::{F32, F64, I32, I64},
 };
 use cranelift_frontend::{FunctionBuilder, Switch, Variable};
-use ir::{Block, BlockId, CompareOp, Condition, Function, Op, Reg, Type};
+use ir::{Block, BlockId, CompareOp, Condition, Function, InvokeKind, Op, Reg, Type};
 
 use crate::{
     Address, CompileError, CompiledCode, Compiler, FieldLink, Linker,
@@ -456,19 +456,21 @@ impl<'a, 'b> Lowering<'a, 'b> {
                 dst,
                 index,
                 args,
-            } => {
-                self.was_straight = false;
-                self.invoke(*kind, *dst, *index, args);
-                // What a straight body does, it says itself.
-                if !self.was_straight {
-                    self.forget_fields();
-                }
-            }
+            } => self.invoke_or_inline(*kind, *dst, *index, args),
             Op::InvokeDynamic { dst, index, args } => self.invoke_dynamic(*dst, *index, args),
             _ if op.is_terminator() => self.terminator(op),
             _ => self.object(op),
         }
         self.forget_behind(op);
+    }
+
+    fn invoke_or_inline(&mut self, kind: InvokeKind, dst: Option<Reg>, index: u32, args: &[Reg]) {
+        self.was_straight = false;
+        self.invoke(kind, dst, index, args);
+        // What a straight body does, it says itself.
+        if !self.was_straight {
+            self.forget_fields();
+        }
     }
 
     /// What is known at the end of a block is known where only it leads.
