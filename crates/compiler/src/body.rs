@@ -147,6 +147,8 @@ impl Lowering<'_, '_> {
         self.linker.leave();
         self.scope = scope;
         self.made = core::mem::replace(&mut self.classes, own).returned();
+        // It may be one of two ways.
+        self.was_straight = false;
         value
     }
 
@@ -193,6 +195,7 @@ impl Lowering<'_, '_> {
         let blocks = core::mem::replace(&mut self.blocks, new);
         let pads = core::mem::take(&mut self.pads);
         let inherited = core::mem::replace(&mut self.inherited, [entry].into());
+        let handed = core::mem::take(&mut self.handed);
         let single = Cow::Owned(single_targets(callee));
         let single = core::mem::replace(&mut self.single, single);
         let heats = core::mem::replace(&mut self.heats, heats);
@@ -203,12 +206,16 @@ impl Lowering<'_, '_> {
         self.all_blocks(callee);
         // Nothing else leads there.
         for index in 0..self.blocks.len() {
-            self.b.seal_block(self.blocks[index]);
+            let block = self.blocks[index];
+            if self.sealed.insert(block) {
+                self.b.seal_block(block);
+            }
         }
         self.b.switch_to_block(next);
         self.b.seal_block(next);
         (self.current, self.handler, self.caught) = (current, handler, caught);
         (self.blocks, self.pads, self.inherited) = (blocks, pads, inherited);
+        self.handed = handed;
         (self.single, self.heats, self.outer) = (single, heats, outer);
         (self.facts, self.marks, self.access) = (facts, marks, None);
         self.restore(registers);

@@ -4,14 +4,33 @@
 //! Facts are about values of Cranelift's. They hold wherever the place is always passed first that
 //! found them: for the rest of an IR block, however many of Cranelift's it becomes. Where a path
 //! may be left out, what it found is forgotten behind it ([`Lowering::apart`]). Calls change
-//! nothing: the length of an array never changes, and a value that is not null stays so.
+//! nothing of that: the length of an array never changes, and a value that is not null stays so.
+//!
+//! What plain fields hold is known too, until something may write them: a write to a field at the
+//! same offset, or whatever may run other code or order memory. Elements of arrays are no fields.
 
 use std::collections::{HashMap, HashSet};
 
 use cranelift_codegen::ir::Value;
-use ir::{BinaryOp, Reg, Type};
+use ir::{BinaryOp, MemoryKind, Op, Reg, Type};
 
+use crate::Address;
 use crate::lower::Lowering;
+
+/// A plain field.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) struct Field {
+    pub(crate) holder: Holder,
+    pub(crate) offset: u32,
+    pub(crate) kind: MemoryKind,
+}
+
+/// What a field lies in.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) enum Holder {
+    Object(Value),
+    Class(Address),
+}
 
 /// See the module.
 #[derive(Clone, Default)]
@@ -26,6 +45,29 @@ pub(crate) struct Facts {
     ints: HashMap<i32, Value>,
     /// Sums and differences of ints: an index is often computed anew.
     sums: HashMap<(bool, Value, Value), Value>,
+    /// What fields hold.
+    fields: HashMap<Field, Value>,
+}
+
+/// Facts of which each block that takes them over has its own.
+const SMALL: usize = 96;
+
+impl Facts {
+    pub(crate) fn is_small(&self) -> bool {
+        let counts = [
+            self.non_null.len(),
+            self.lengths.len(),
+            self.in_bounds.len(),
+            self.ints.len(),
+            self.sums.len(),
+            self.fields.len(),
+        ];
+        counts.iter().sum::<usize>() <= SMALL
+    }
+
+    pub(crate) fn not_null(&mut self, value: Value) {
+        self.non_null.insert(value);
+    }
 }
 
 impl Lowering<'_, '_> {
@@ -83,6 +125,75 @@ impl Lowering<'_, '_> {
     /// Whether an index was found to be below a length before; from here on it is.
     pub(crate) fn was_in_bounds(&mut self, element: Value, length: Value) -> bool {
         self.memory.is_none() && !self.facts.in_bounds.insert((element, length))
+    }
+
+    /// What a field holds, which `load` loads if nobody has.
+    pub(crate) fn known_field(
+        &mut self,
+        field: Field,
+        load: impl FnOnce(&mut Self) -> Value,
+    ) -> Value {
+        if let Some(&value) = self.facts.fields.get(&field) {
+            return value;
+        }
+        let value = load(self);
+        if self.memory.is_none() && self.passes.fields {
+            self.facts.fields.insert(field, value);
+        }
+        value
+    }
+
+    /// A field has been written, in whichever object: others may be the same.
+    pub(crate) fn note_written(&mut self, field: Field, value: Value) {
+        let fields = &mut self.facts.fields;
+        fields.retain(|other, _| other.offset != field.offset);
+        // What is narrower is not what was written.
+        let is_whole = matches!(
+            field.kind,
+            MemoryKind::Int
+                | MemoryKind::Ref
+                | MemoryKind::Long
+                | MemoryKind::Float
+                | MemoryKind::Double
+        );
+        if is_whole && self.memory.is_none() && self.passes.fields {
+            fields.insert(field, value);
+        }
+    }
+
+    /// Fields may hold anything.
+    pub(crate) fn forget_fields(&mut self) {
+        self.facts.fields.clear();
+    }
+
+    /// Forgets what an operation may change that says nothing of it itself.
+    pub(crate) fn forget_behind(&mut self, op: &Op) {
+        let changes = !matches!(
+            op,
+            Op::Int { .. }
+                | Op::Long { .. }
+                | Op::Float { .. }
+                | Op::Double { .. }
+                | Op::Null { .. }
+                | Op::OwnClass { .. }
+                | Op::Move { .. }
+                | Op::Unary { .. }
+                | Op::Binary { .. }
+                | Op::Compare { .. }
+                | Op::GetField { .. }
+                | Op::PutField { .. }
+                | Op::GetStatic { .. }
+                | Op::PutStatic { .. }
+                | Op::ArrayLength { .. }
+                | Op::ArrayLoad { .. }
+                | Op::ArrayStore { .. }
+                | Op::FillArray { .. }
+                | Op::NewPrimitiveArray { .. }
+                | Op::Invoke { .. }
+        );
+        if changes {
+            self.forget_fields();
+        }
     }
 
     /// An integer of the code.

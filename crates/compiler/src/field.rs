@@ -7,7 +7,12 @@ use cranelift_codegen::ir::{
 };
 use ir::{MemoryKind, Reg};
 
-use crate::{Address, FieldLink, lower::Lowering, record::site_record};
+use crate::{
+    Address, FieldLink,
+    fact::{Field, Holder},
+    lower::Lowering,
+    record::site_record,
+};
 
 /// A place in memory: base address and offset, still apart.
 #[derive(Clone, Copy)]
@@ -121,23 +126,22 @@ impl Lowering<'_, '_> {
                 ..
             } => {
                 let object = self.get_non_null(object);
-                let base = self.address(object);
-                self.load(
-                    Place {
-                        base,
-                        offset: offset as i32,
-                    },
+                let field = Field {
+                    holder: Holder::Object(object),
+                    offset,
                     kind,
-                    ordering(is_volatile),
-                )
+                };
+                self.load_field(field, is_volatile, |lowering| lowering.address(object))
             }
             FieldLink::Referent(offset) => {
                 let object = self.get_non_null(object);
+                self.forget_fields();
                 self.referent(object, offset)
             }
             FieldLink::Static { .. } => unreachable!("an instance field was asked for"),
             FieldLink::Site(site) => {
                 let (offset, _) = self.field_site(site);
+                self.forget_fields();
                 let object = self.get_non_null(object);
                 let base = self.address(object);
                 let base = self.b.ins().iadd(base, offset);
@@ -146,6 +150,35 @@ impl Lowering<'_, '_> {
             }
         };
         self.set(dst, value);
+    }
+
+    /// Loads a field of a holder whose address `base` gives.
+    fn load_field(
+        &mut self,
+        field: Field,
+        is_volatile: bool,
+        base: impl FnOnce(&mut Self) -> clif::Value,
+    ) -> clif::Value {
+        let load = |lowering: &mut Self| {
+            let base = base(lowering);
+            let offset = field.offset as i32;
+            lowering.load(Place { base, offset }, field.kind, ordering(is_volatile))
+        };
+        if is_volatile {
+            // What is read behind it is not read before.
+            self.forget_fields();
+            return load(self);
+        }
+        self.known_field(field, load)
+    }
+
+    /// A field has been written whose holder's address is `base`.
+    fn note_field(&mut self, field: Field, is_volatile: bool, value: clif::Value) {
+        if is_volatile {
+            self.forget_fields();
+        } else {
+            self.note_written(field, value);
+        }
     }
 
     /// Loads a referent: by the runtime while the collector may be giving it up.
@@ -183,6 +216,7 @@ impl Lowering<'_, '_> {
         match link {
             FieldLink::Referent(_) => {
                 let object = self.get_non_null(object);
+                self.forget_fields();
                 self.call_entry(crate::Entry::WriteReferent, &[object, value]);
             }
             FieldLink::Instance {
@@ -200,6 +234,12 @@ impl Lowering<'_, '_> {
                     self.write_barrier(object, place, value, is_chunked);
                 }
                 self.store(place, value, kind, ordering(is_volatile));
+                let field = Field {
+                    holder: Holder::Object(object),
+                    offset,
+                    kind,
+                };
+                self.note_field(field, is_volatile, value);
             }
             FieldLink::Static { .. } => unreachable!("an instance field was asked for"),
             FieldLink::Site(site) => {
@@ -220,21 +260,19 @@ impl Lowering<'_, '_> {
                 is_volatile,
                 ..
             } => {
-                let base = self.long_at(object);
-                self.load(
-                    Place {
-                        base,
-                        offset: offset as i32,
-                    },
+                let field = Field {
+                    holder: Holder::Class(object),
+                    offset,
                     kind,
-                    ordering(is_volatile),
-                )
+                };
+                self.load_field(field, is_volatile, |lowering| lowering.long_at(object))
             }
             FieldLink::Instance { .. } | FieldLink::Referent(_) => {
                 unreachable!("a static field was asked for")
             }
             FieldLink::Site(site) => {
                 let (offset, _) = self.field_site(site);
+                self.forget_fields();
                 let object = self.site_extra(site);
                 let base = self.b.ins().iadd(object, offset);
                 self.load(Place { base, offset: 0 }, kind, Ordering::Volatile)
@@ -263,6 +301,12 @@ impl Lowering<'_, '_> {
                     self.write_barrier(object, place, value, is_chunked);
                 }
                 self.store(place, value, kind, ordering(is_volatile));
+                let field = Field {
+                    holder: Holder::Class(object),
+                    offset,
+                    kind,
+                };
+                self.note_field(field, is_volatile, value);
             }
             FieldLink::Instance { .. } | FieldLink::Referent(_) => {
                 unreachable!("a static field was asked for")
@@ -314,6 +358,7 @@ impl Lowering<'_, '_> {
         kind: MemoryKind,
         cell: clif::Value,
     ) {
+        self.forget_fields();
         let place = Place { base, offset: 0 };
         if kind == MemoryKind::Ref {
             self.write_barrier_any(object, place, value);

@@ -111,6 +111,7 @@ impl Lowering<'_, '_> {
         };
         let result = self.result_type(dst);
         let value = self.body(&body, result, args, None);
+        self.was_straight = body.is_straight;
         if let (Some(dst), Some(value)) = (dst, value) {
             self.set(dst, value);
         }

@@ -10,7 +10,7 @@ use cranelift_codegen::ir::{
     types::{F32, F64, I32, I64},
 };
 use cranelift_frontend::{FunctionBuilder, Switch, Variable};
-use ir::{Block, BlockId, CompareOp, Condition, Function, Op, Reg, Type};
+use ir::{Block, BlockId, CompareOp, Condition, Function, InvokeKind, Op, Reg, Type};
 
 use crate::{
     Address, CompileError, CompiledCode, Compiler, FieldLink, Linker,
@@ -57,6 +57,10 @@ pub(crate) struct Lowering<'a, 'b> {
     pub(crate) non_null: HashSet<Reg>,
     /// What a block may take over from its only predecessor, which ends with these.
     pub(crate) inherited: HashMap<BlockId, HashSet<Reg>>,
+    /// What else was known where they were led to.
+    pub(crate) handed: HashMap<BlockId, Handed>,
+    /// Blocks of which all is known that leads to them.
+    pub(crate) sealed: HashSet<clif::Block>,
     /// Blocks that one branch leads to, and no exception.
     pub(crate) single: Cow<'a, HashSet<BlockId>>,
     /// Registers that hold the outcome of a comparison made in this block.
@@ -88,6 +92,8 @@ pub(crate) struct Lowering<'a, 'b> {
     /// What passes have proven of the body that is lowered, and of the instruction.
     pub(crate) marks: Marks,
     pub(crate) access: Option<Access>,
+    /// The call that was lowered last has become a straight body, and nothing else.
+    pub(crate) was_straight: bool,
     pub(crate) passes: Passes,
 }
 
@@ -182,6 +188,8 @@ impl<'a, 'b> Lowering<'a, 'b> {
             signatures: HashMap::new(),
             non_null: HashSet::new(),
             inherited: HashMap::new(),
+            handed: HashMap::new(),
+            sealed: HashSet::new(),
             single: Cow::Owned(HashSet::new()),
             compared: HashMap::new(),
             facts: Facts::default(),
@@ -200,6 +208,7 @@ impl<'a, 'b> Lowering<'a, 'b> {
             made: None,
             marks: Marks::default(),
             access: None,
+            was_straight: false,
             passes: Passes::ALL,
         }
     }
@@ -237,9 +246,14 @@ impl<'a, 'b> Lowering<'a, 'b> {
         self.non_null.extend(self.marks.non_null(id));
         self.compared.clear();
         self.safe_divisors.clear();
+        let handed = self.handed.remove(&id);
+        let is_led_to = handed.is_some();
         // An inlined body begins where its call stood.
         if id.0 != 0 || self.outer.is_none() {
             self.know_nothing();
+            if let Some(handed) = handed {
+                (self.facts, self.holds) = (handed.facts, handed.holds);
+            }
         }
         self.caught = None;
         self.classes.begin(id.0 as usize);
@@ -247,6 +261,11 @@ impl<'a, 'b> Lowering<'a, 'b> {
         // The method's own first block goes on behind what its entry needs.
         if id.0 != 0 || self.outer.is_some() {
             self.b.switch_to_block(target);
+        }
+        if is_led_to {
+            // So registers hold the same values here as there.
+            self.b.seal_block(target);
+            self.sealed.insert(target);
         }
         if self.heats[id.0 as usize] == Heat::Cold || self.marks.is_rare(id) {
             self.b.set_cold_block(target);
@@ -458,10 +477,20 @@ impl<'a, 'b> Lowering<'a, 'b> {
                 dst,
                 index,
                 args,
-            } => self.invoke(*kind, *dst, *index, args),
+            } => self.invoke_or_inline(*kind, *dst, *index, args),
             Op::InvokeDynamic { dst, index, args } => self.invoke_dynamic(*dst, *index, args),
             _ if op.is_terminator() => self.terminator(op),
             _ => self.object(op),
+        }
+        self.forget_behind(op);
+    }
+
+    fn invoke_or_inline(&mut self, kind: InvokeKind, dst: Option<Reg>, index: u32, args: &[Reg]) {
+        self.was_straight = false;
+        self.invoke(kind, dst, index, args);
+        // What a straight body does, it says itself.
+        if !self.was_straight {
+            self.forget_fields();
         }
     }
 
@@ -474,6 +503,10 @@ impl<'a, 'b> Lowering<'a, 'b> {
         op.for_each_target(|target| {
             if self.single.contains(&target) && target > self.current {
                 self.inherited.insert(target, self.non_null.clone());
+                if self.passes.fields && self.facts.is_small() {
+                    let (facts, holds) = (self.facts.clone(), self.holds.clone());
+                    self.handed.insert(target, Handed { facts, holds });
+                }
             }
         });
         let Op::BranchZero {
@@ -492,6 +525,10 @@ impl<'a, 'b> Lowering<'a, 'b> {
         };
         if let Some(known) = self.inherited.get_mut(some) {
             known.insert(*src);
+        }
+        let value = self.holds.get(src).copied();
+        if let (Some(handed), Some(value)) = (self.handed.get_mut(some), value) {
+            handed.facts.not_null(value);
         }
     }
 
@@ -608,6 +645,12 @@ impl<'a, 'b> Lowering<'a, 'b> {
             self.b.ins().jump(target, &[exception.into()]);
         }
     }
+}
+
+/// What a block takes over from the only one that leads to it.
+pub(crate) struct Handed {
+    facts: Facts,
+    holds: HashMap<Reg, clif::Value>,
 }
 
 /// What is known of one function's registers.

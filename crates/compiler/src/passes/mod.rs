@@ -32,6 +32,8 @@ pub struct Passes {
     pub turn: bool,
     /// What is not null is known beyond a block.
     pub nulls: bool,
+    /// What fields hold is known within a block.
+    pub fields: bool,
 }
 
 impl Passes {
@@ -41,6 +43,7 @@ impl Passes {
         unroll: true,
         turn: true,
         nulls: true,
+        fields: true,
     };
 
     /// All but those that `list` names: `-versions,-nulls`; nothing if it names another.
@@ -51,6 +54,7 @@ impl Passes {
                 "-versions" => passes.versions = false,
                 "-unroll" => passes.unroll = false,
                 "-turn" => passes.turn = false,
+                "-fields" => passes.fields = false,
                 "-nulls" => passes.nulls = false,
                 _ => return None,
             }
