@@ -170,7 +170,8 @@ public class Fields {
             next.number = 4;
             number = 5;
         } catch (ArrayIndexOutOfBoundsException | NullPointerException thrown) {
-            return number + " " + thrown.getMessage();
+            // What a message says of null is another in DEX code.
+            return number + " " + (thrown instanceof NullPointerException ? "null" : thrown.getMessage());
         }
         return number + " " + next.number;
     }

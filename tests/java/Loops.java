@@ -30,7 +30,9 @@ public class Loops {
             said = Long.toString(body.run(a, start, limit));
         } catch (RuntimeException thrown) {
             StackTraceElement at = thrown.getStackTrace()[0];
-            said = thrown + " in " + at.getMethodName() + ":" + at.getLineNumber();
+            // What a message says of null is another in DEX code.
+            String what = thrown instanceof NullPointerException ? "null" : thrown.toString();
+            said = what + " in " + at.getMethodName() + ":" + at.getLineNumber();
         }
         return said + " " + Arrays.toString(a);
     }

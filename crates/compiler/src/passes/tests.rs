@@ -685,3 +685,73 @@ fn random_programs_do_the_same_behind_the_passes() {
         "{counts:?}"
     );
 }
+
+/// A loop over an array that is entered at its head, and in its middle if `is_twice`.
+fn entered(is_twice: bool) -> Function {
+    let mut function = Function::default();
+    let [array, limit] = [Type::Ref, Type::Int].map(|ty| function.register(ty));
+    let [counter, element] = [Type::Int, Type::Int].map(|ty| function.register(ty));
+    function.params = vec![array, limit];
+    let [entry, head, body, end] = [(); 4].map(|()| function.block());
+    let branch = |condition, lhs, then, otherwise| Op::Branch {
+        condition,
+        lhs,
+        rhs: limit,
+        then,
+        otherwise,
+    };
+    let start = Op::Int {
+        dst: counter,
+        value: 0,
+    };
+    let second = if is_twice { body } else { head };
+    let load = Op::ArrayLoad {
+        dst: element,
+        array,
+        element: counter,
+        kind: MemoryKind::Int,
+    };
+    let one = Op::Int {
+        dst: element,
+        value: 1,
+    };
+    let step = Op::Binary {
+        op: BinaryOp::Add,
+        dst: counter,
+        lhs: counter,
+        rhs: element,
+    };
+    let ops = [
+        (
+            entry,
+            vec![start, branch(Condition::Equal, limit, head, second)],
+        ),
+        (head, vec![branch(Condition::Less, counter, body, end)]),
+        (body, vec![load, one, step, Op::Jump { target: head }]),
+        (end, vec![Op::Return { src: None }]),
+    ];
+    for (block, ops) in ops {
+        let insts = ops.into_iter().map(|op| Inst { at: 0, op });
+        function.blocks[block.0 as usize].insts = insts.collect();
+    }
+    function
+}
+
+#[test]
+fn a_loop_with_two_entries_stays_as_it_is() {
+    let passes = Passes::ALL;
+    let blocks = |is_twice| {
+        let function = entered(is_twice);
+        assert_eq!(ir::verify(&function), Ok(()));
+        let (improved, marks) = improve(&function, passes, &[], &mut |_| true);
+        let blocks = improved.map_or(function.blocks.len(), |it| it.blocks.len());
+        (blocks, marks.accesses.len())
+    };
+    // The guard, four iterations at once, and the rest.
+    let (count, proven) = blocks(false);
+    assert!(
+        count > 8 && proven == 5,
+        "{count} blocks, {proven} accesses"
+    );
+    assert_eq!(blocks(true), (4, 0));
+}

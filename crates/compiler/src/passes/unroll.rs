@@ -34,8 +34,10 @@ pub(super) fn times(work: &Work, one: &Loop) -> Option<i32> {
     };
     let is_straight =
         matches!(work.last(body), Op::Jump { .. }) && work.handler(head) == work.handler(body);
+    let is_long = |inst: &Inst| matches!(inst.op, Op::FillArray { .. });
+    let is_short = !insts.clone().any(is_long);
     let count = insts.filter(is_work).count();
-    if !is_straight || count > TWO_MAX {
+    if !is_straight || !is_short || count > TWO_MAX {
         return None;
     }
     Some(if count <= FOUR_MAX { 4 } else { 2 })
