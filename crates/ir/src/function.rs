@@ -68,4 +68,13 @@ impl Function {
     pub fn type_of(&self, reg: Reg) -> Type {
         self.registers[reg.0 as usize]
     }
+
+    /// As [`Op::may_throw`], by the types as well: a quotient of floats or doubles never throws.
+    pub fn may_throw(&self, op: &Op) -> bool {
+        let is_fraction = |dst| matches!(self.type_of(dst), Type::Float | Type::Double);
+        match *op {
+            Op::Binary { dst, .. } if is_fraction(dst) => false,
+            _ => op.may_throw(),
+        }
+    }
 }

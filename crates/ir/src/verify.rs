@@ -9,7 +9,7 @@ use core::fmt;
 
 use crate::sparse::Sparse;
 use crate::worklist::Worklist;
-use crate::{BlockId, CompareOp, Condition, Function, MemoryKind, Op, Reg, Type};
+use crate::{BlockId, CompareOp, Condition, Function, Inst, MemoryKind, Op, Reg, Type};
 
 /// Why a function was refused.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -321,7 +321,8 @@ fn check_written_before_read(function: &Function) -> Result<(), VerifyError> {
         };
         if let Some(handler) = block.handler {
             // What is written when the first exception may come is written at every later one.
-            let throwing = block.insts.iter().position(|inst| inst.op.may_throw());
+            let may_throw = |inst: &Inst| function.may_throw(&inst.op);
+            let throwing = block.insts.iter().position(may_throw);
             if let Some(count) = throwing {
                 let mut before = start.clone();
                 let insts = &block.insts[..count];

@@ -1,13 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
-# A quotient of doubles cannot throw: its handler does not see that v0 holds a double before it.
+# A quotient of doubles cannot throw: its handler does not see that v0 holds nothing before the first
+# one, and a double before the second.
 .class public LQuotient;
 .super Ljava/lang/Object;
 
 .method public static run()Ljava/lang/String;
     .registers 4
     const/16 v2, 0x7
-    int-to-long v0, v2
+    int-to-double v2, v2
     :begin
+    rem-double/2addr v2, v2
+    double-to-long v0, v2
     invoke-static {}, Ljava/lang/System;->lineSeparator()Ljava/lang/String;
     long-to-double v2, v0
     move-wide v0, v2

@@ -176,7 +176,7 @@ impl<'a, N: Names, H: Hierarchy> Checker<'a, N, H> {
         self.is_changed = true;
         for (index, inst) in block.insts.iter().enumerate() {
             // An exception sees the registers as they are before its instruction.
-            let sees = self.is_changed && inst.op.may_throw();
+            let sees = self.is_changed && function.may_throw(&inst.op);
             if let Some(handler) = block.handler.filter(|_| sees) {
                 self.flow(handler);
                 self.is_changed = false;

@@ -81,7 +81,8 @@ impl Writer {
     pub(crate) fn new_array(&mut self, ty: Type) -> String {
         let size = match self.below(24) {
             0 => format!("({}) % 9", self.leaf(plain(Int))),
-            1..=8 => format!("({}) & 15", self.leaf(plain(Int))),
+            1 => format!("({}) & 15", self.leaf(plain(Int))),
+            2..=8 => format!("1 + (({}) & 15)", self.leaf(plain(Int))),
             _ => (1 + self.below(12)).to_string(),
         };
         if ty.dims == 2 {
@@ -105,24 +106,18 @@ impl Writer {
     }
 
     pub(crate) fn index(&mut self, array: &str, depth: u32) -> String {
+        let bounded = self.bounded_by.iter().rev().find(|it| it.1 == array);
+        let bounded = bounded.map(|it| it.0.clone());
         let counter = self.variable(plain(Int), |role| role == Role::Counter);
-        if let Some(counter) = counter
-            && !self.one_in(4)
-        {
-            let by = self.below(4);
-            return match self.below(10) {
-                0 => format!("{counter} + {by}"),
-                1 => format!("{counter} - {by}"),
-                2 => format!("{array}.length - 1 - {counter}"),
-                3 => format!("{counter} & 3"),
-                4 => format!("{counter} * 2"),
-                _ => counter,
-            };
-        }
-        match self.below(12) {
-            0 => self.expression(plain(Int), depth.min(2)),
-            1 | 2 => self.below(4).to_string(),
-            3 => format!("{array}.length - 1"),
+        match (self.below(28), bounded, counter) {
+            (0..=14, Some(counter), _) if self.lambdas == 0 => counter,
+            (15, _, Some(counter)) => format!("{counter} + {}", self.below(4)),
+            (16, _, Some(counter)) => format!("{counter} - {}", self.below(4)),
+            (17, _, Some(counter)) => format!("{array}.length - 1 - {counter}"),
+            (0..=4 | 18, _, Some(counter)) => format!("{counter} & 3"),
+            (19 | 20, _, _) => self.below(3).to_string(),
+            (21, _, _) => format!("{array}.length - 1"),
+            (22, _, _) if self.one_in(3) => self.expression(plain(Int), depth.min(2)),
             _ => {
                 let index = self.expression(plain(Int), depth.min(2));
                 format!("({index} & 0x7fffffff) % {array}.length")
@@ -208,7 +203,7 @@ impl Writer {
     fn computed(&mut self, ty: Type, depth: u32) -> String {
         if ty.dims > 0 {
             let object = self.variable(plain(Object), |_| true);
-            return match (object, self.below(10)) {
+            return match (object, self.below(40)) {
                 (Some(object), 0) => format!("(({}) {object})", ty.name()),
                 _ => self.leaf(ty),
             };
@@ -263,7 +258,8 @@ impl Writer {
     fn narrow(&mut self, ty: Type, depth: u32) -> String {
         if ty.kind == Char && self.one_in(4) {
             let text = self.text(depth - 1);
-            return format!("({text}).charAt({})", self.below(3));
+            let at = self.below(3) / 2;
+            return format!("({text} + 1).charAt({at})");
         }
         let from = self.number();
         let value = self.expression(from, depth - 1);
@@ -283,7 +279,7 @@ impl Writer {
             5 | 6 => {
                 let operator = self.pick(&["/", "%"]);
                 let by = self.expression(ty, depth);
-                let by = if self.one_in(6) {
+                let by = if self.one_in(20) {
                     by
                 } else {
                     format!("({by} | 1)")
@@ -384,14 +380,14 @@ impl Writer {
                 "({value}).substring({} & 1)",
                 self.expression(plain(Int), depth)
             ),
-            4 => format!("({value}).substring({})", self.below(3)),
+            4 => format!("({value}).substring({})", self.below(9) / 8),
             5 => format!("String.valueOf({})", self.expression(plain(Boolean), depth)),
             6 => format!(
                 "({value}).{}",
                 self.pick(&["trim()", "replace('c', 'd')", "concat(\"x\")"])
             ),
             7 => match self.variable(plain(Object), |_| true) {
-                Some(object) if self.one_in(3) => format!("((String) {object})"),
+                Some(object) if self.one_in(8) => format!("((String) {object})"),
                 Some(object) => {
                     format!("({object} instanceof String ? (String) {object} : {value})")
                 }
@@ -418,7 +414,7 @@ impl Writer {
         let maker = if ty.kind == Node { "make" } else { "shape" };
         match self.below(6) {
             0 => format!("{maker}({})", self.expression(plain(Int), depth)),
-            1 if self.one_in(2) => {
+            1 if self.one_in(8) => {
                 let object = self.expression(plain(Object), depth);
                 format!("(({}) ({object}))", ty.name())
             }

@@ -36,7 +36,7 @@ fn number(name: &str) -> Option<u64> {
 #[test]
 fn programs_of_fixed_seeds_print_what_they_print_on_hotspot() {
     let bench = Bench::new();
-    let batch = bench.batch(1..9);
+    let batch = bench.batch(1..6);
     batch.check(Form::Class, &[]);
     batch.check(Form::Dex, &[]);
     bench.finish();

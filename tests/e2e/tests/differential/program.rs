@@ -7,10 +7,10 @@ use super::writer::{Manner, Role, Unit, Writer};
 
 use Kind::{Byte, Char, Double, Float, Int, Long, Node, Object, Shape, Short, Text};
 
-/// Receivers of each kind in the last phase.
-const PHASES: u32 = 5;
+/// In the last ones all classes are there, and methods may be linked again.
+const PHASES: u32 = 8;
 /// Calls of each method in a phase.
-const TURNS: u32 = 5;
+const TURNS: u32 = 4;
 const METHODS: u32 = 12;
 
 /// What generated programs have in common. `NAME` is the program.
@@ -334,7 +334,7 @@ impl Writer {
             let own = ARRAYS.iter().find(|it| it.1 == ty).map(|it| it.0);
             let own = own.expect("each kind of array has a field");
             return format!(
-                "(({at}) % 3 == 0 ? {own} : java.util.Arrays.copyOf({own}, ({at}) & 15))"
+                "(({at}) % 3 == 0 ? {own} : java.util.Arrays.copyOf({own}, 1 + (({at}) & 7)))"
             );
         }
         match ty.kind {
@@ -366,12 +366,13 @@ impl Writer {
                 values.join(", ")
             ));
         }
-        self.block("public static void run() {", |it| {
+        self.block("public static void run() throws Exception {", |it| {
             it.block(format!("for (int p = 0; p < {PHASES}; p++) {{"), |it| {
-                it.line("nodes = 1 + p;");
+                it.line("nodes = Math.min(1 + p, 5);");
                 for unit in units {
                     it.line(format!("call_{}(p);", unit.name));
                 }
+                it.line("Differ.pause();");
                 it.line("Differ.gave(\"state\", p, state());");
                 it.line("if (Thread.holdsLock(LOCK)) Differ.line(\"locked\");");
             });

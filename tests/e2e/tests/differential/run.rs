@@ -255,7 +255,9 @@ impl Programs {
         let classes = self.classes();
         let run = |names: &[String]| {
             let mut java = Command::new("java");
-            java.arg("-Xmx512m").arg("-cp").arg(&classes);
+            // What is thrown often would have neither message nor trace.
+            java.args(["-Xmx512m", "-XX:-OmitStackTraceInFastThrow"]);
+            java.arg("-cp").arg(&classes);
             Run::of(java.arg("Differ").args(names))
         };
         outcomes(&self.names, run)

@@ -210,35 +210,42 @@ impl Writer {
         let name = self.array(ty).unwrap_or_else(|| "s_ai".to_owned());
         let counter = self.fresh("i");
         let some = self.leaf(plain(Int));
-        let limit = match self.below(10) {
+        let limit = match self.below(20) {
             0 => format!("{name}.length + 1"),
             1 => format!("{name}.length - 1"),
-            2 => format!("({some} & 15)"),
-            3 => format!("Math.min({name}.length, s_ai.length)"),
-            4 => "s_al.length".to_owned(),
+            2 | 3 => format!("({some} & 15)"),
+            4 => format!("Math.min({name}.length, s_ai.length)"),
+            5 => "s_al.length".to_owned(),
             _ => format!("{name}.length"),
         };
-        let head = match self.below(16) {
-            0..=6 => format!("for (int {counter} = 0; {counter} < {limit}; {counter}++) {{"),
-            7 => format!("for (int {counter} = -1; {counter} < {limit}; {counter} += 2) {{"),
-            8 => format!("for (int {counter} = 1; {counter} <= {limit}; {counter} += 3) {{"),
-            9..=11 => format!("for (int {counter} = {limit} - 1; {counter} >= 0; {counter}--) {{"),
-            12 => format!("for (int {counter} = {limit}; {counter} > 0; {counter} -= 2) {{"),
-            13 => format!(
-                "for (int {counter} = 0; {counter} != ({some} & 7) && {counter} < 9; {counter}++) {{"
-            ),
-            14 => format!(
-                "for (int {counter} = Integer.MAX_VALUE - ({some} & 7); {counter} > 0; {counter} += {}) {{",
+        let i = &counter;
+        let head = match self.below(24) {
+            0..=8 => format!("int {i} = 0; {i} < {limit}; {i}++"),
+            9 => format!("int {i} = -1; {i} < {limit}; {i} += 2"),
+            10 => format!("int {i} = 1; {i} <= {limit}; {i} += 3"),
+            11..=15 => format!("int {i} = {limit} - 1; {i} >= 0; {i}--"),
+            16 => format!("int {i} = {limit}; {i} > 0; {i} -= 2"),
+            17 => format!("int {i} = {limit} - 1; {i} > 0; {i} -= 3"),
+            18 => format!("int {i} = 0; {i} != ({some} & 7) && {i} < 9; {i}++"),
+            19 => format!(
+                "int {i} = Integer.MAX_VALUE - ({some} & 7); {i} > 0; {i} += {}",
                 1 + self.below(3)
             ),
-            _ => format!(
-                "for (int {counter} = {some} & 3; {counter} < {limit} && s_z; {counter}++) {{"
-            ),
+            20 => format!("int {i} = 0, n{i} = {limit}; {i} < n{i}; {i}++"),
+            21 => format!("int {i} = 0; {i} + 1 < {limit}; {i} += 2"),
+            _ => format!("int {i} = {some} & 3; {i} < {limit} && s_z; {i}++"),
         };
-        self.looped(17, &head, |it| {
+        let is_within = limit == format!("{name}.length");
+        self.looped(17, &format!("for ({head}) {{"), |it| {
             it.declare(&counter, plain(Int), Role::Counter);
+            if is_within {
+                it.bounded_by.push((counter.clone(), name.clone()));
+            }
             it.over_array(&name, ty);
             it.some(depth);
+            if is_within {
+                it.bounded_by.pop();
+            }
         });
     }
 

@@ -60,6 +60,8 @@ pub(crate) struct Writer {
     pub(crate) returns: Type,
     pub(crate) cost: u64,
     pub(crate) trips: u64,
+    /// Loops' counters that stay within an array, with the array's name.
+    pub(crate) bounded_by: Vec<(String, String)>,
     /// Of nested lambdas.
     pub(crate) lambdas: u32,
     /// Whether statements stand in a loop or switch of this method.
@@ -82,6 +84,7 @@ impl Writer {
             returns: plain(Kind::Int),
             cost: 0,
             trips: 1,
+            bounded_by: Vec::new(),
             lambdas: 0,
             loops: 0,
             indent: 2,

@@ -250,7 +250,8 @@ impl<'f, 'a> Translator<'f, 'a> {
             };
             let (before, count) = (self.state.clone(), self.insts.len());
             self.instruction(&it)?;
-            if self.insts[count..].iter().any(|it| self.may_throw(&it.op)) {
+            let may_throw = |it: &Inst| self.function.may_throw(&it.op);
+            if self.insts[count..].iter().any(may_throw) {
                 self.flow_to_handlers(&before);
             }
             if it.opcode != Opcode::MoveException {
@@ -275,16 +276,6 @@ impl<'f, 'a> Translator<'f, 'a> {
         let insts = core::mem::take(&mut self.insts);
         self.function.blocks[id.0 as usize] = Block { insts, handler };
         Ok(())
-    }
-
-    /// A quotient of floats or doubles never throws, and between it and its operands a register may
-    /// hold what no handler reads.
-    fn may_throw(&self, op: &Op) -> bool {
-        let is_fraction = |dst| matches!(self.function.type_of(dst), Type::Float | Type::Double);
-        match *op {
-            Op::Binary { dst, .. } if is_fraction(dst) => false,
-            _ => op.may_throw(),
-        }
     }
 
     fn instruction(&mut self, it: &Instruction) -> Result<()> {
