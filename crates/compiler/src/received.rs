@@ -180,13 +180,24 @@ fn chooses_across_blocks(function: &Function) -> bool {
     let mut here = HashSet::new();
     function.blocks.iter().any(|block| {
         here.clear();
-        block.insts.iter().any(|inst| {
-            here.extend(inst.op.written());
-            matches!(&inst.op, Op::Invoke {
+        block.insts.iter().any(|inst| match &inst.op {
+            Op::Move { dst, src } if !here.contains(src) => {
+                if is_only_receiver(function, *src) {
+                    here.insert(*dst);
+                } else {
+                    here.remove(dst);
+                }
+                false
+            }
+            Op::Invoke {
                 kind: InvokeKind::Virtual | InvokeKind::Interface,
                 args,
                 ..
-            } if !here.contains(&args[0]) && !is_only_receiver(function, args[0]))
+            } if !here.contains(&args[0]) && !is_only_receiver(function, args[0]) => true,
+            op => {
+                here.extend(op.written());
+                false
+            }
         })
     })
 }
@@ -394,6 +405,28 @@ mod tests {
         let found = Definitions::of(&function).unwrap();
         let found: Vec<_> = found.at_start(handler.0 as usize).collect();
         assert_eq!(found, [(a, MANY), (b, MANY), (e, 2)]);
+    }
+
+    /// `a = new; ..; b = a; b.call()`, where both are in one block or not.
+    #[test]
+    fn a_copy_is_written_where_what_it_copies_was() {
+        let mut function = Function::default();
+        let [a, b] = [(); 2].map(|()| function.register(Type::Ref));
+        let new = Op::New { dst: a, index: 1 };
+        let call = Op::Invoke {
+            kind: InvokeKind::Interface,
+            dst: None,
+            index: 2,
+            args: vec![b],
+        };
+        let copied = [Op::Move { dst: b, src: a }, call, Op::Return { src: None }];
+        let mut one = function.clone();
+        block(&mut one, [&[new.clone()], &copied[..]].concat());
+        assert!(!chooses_across_blocks(&one));
+        let next = Op::Jump { target: BlockId(1) };
+        block(&mut function, vec![new, next]);
+        block(&mut function, copied.to_vec());
+        assert!(chooses_across_blocks(&function));
     }
 
     #[test]
