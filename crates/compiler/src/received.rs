@@ -421,7 +421,7 @@ mod tests {
         };
         let copied = [Op::Move { dst: b, src: a }, call, Op::Return { src: None }];
         let mut one = function.clone();
-        block(&mut one, [&[new.clone()], &copied[..]].concat());
+        block(&mut one, [std::slice::from_ref(&new), &copied[..]].concat());
         assert!(!chooses_across_blocks(&one));
         let next = Op::Jump { target: BlockId(1) };
         block(&mut function, vec![new, next]);
