@@ -77,6 +77,10 @@ pub(crate) fn look_after(method: &'static Method, asked: &[Asked]) {
     if options::get().again_ms.is_none() || method.stays.load(Ordering::Relaxed) {
         return;
     }
+    // A template's methods lie in memory that all copies share, until somebody writes there.
+    if held::are_held() {
+        return;
+    }
     let sites: Vec<Question> = asked.iter().filter_map(cold_site).collect();
     // A computed call is linked once: newer code would have another site for it.
     let is_computed = |it: &Asked| it.validity == Validity::Site(SiteKind::CallSite);
