@@ -170,17 +170,7 @@ impl Lowering<'_, '_> {
     pub(crate) fn forget_behind(&mut self, op: &Op) {
         let changes = !matches!(
             op,
-            Op::Int { .. }
-                | Op::Long { .. }
-                | Op::Float { .. }
-                | Op::Double { .. }
-                | Op::Null { .. }
-                | Op::OwnClass { .. }
-                | Op::Move { .. }
-                | Op::Unary { .. }
-                | Op::Binary { .. }
-                | Op::Compare { .. }
-                | Op::GetField { .. }
+            Op::GetField { .. }
                 | Op::PutField { .. }
                 | Op::GetStatic { .. }
                 | Op::PutStatic { .. }
@@ -191,7 +181,7 @@ impl Lowering<'_, '_> {
                 | Op::NewPrimitiveArray { .. }
                 | Op::Invoke { .. }
         );
-        if changes {
+        if changes && !op.is_computation() {
             self.forget_fields();
         }
     }

@@ -7,14 +7,12 @@
 //! hold a reference on all paths that lead there, whether anything reads them later or not. Where
 //! one path has a reference and another has none, the home is not named.
 
-use std::collections::BTreeSet;
-
 use cranelift_codegen::ir::{
     self as clif, AliasRegion, AliasRegionData, InstBuilder, MemFlagsData,
     types::{I32, I64},
 };
 use cranelift_frontend::FunctionBuilder;
-use ir::{Block, BlockId, Function, Op, Reg, Type};
+use ir::{Block, BlockId, Function, Op, Reg, Type, Worklist};
 
 use crate::inline::inlinable;
 use crate::lower::Lowering;
@@ -114,9 +112,8 @@ impl Places {
         }
         let mut entries = vec![None; function.blocks.len()];
         entries[0] = Some(entry);
-        // What comes first in the code goes first: most blocks are then looked at once.
-        let mut pending = BTreeSet::from([BlockId(0)]);
-        while let Some(id) = pending.pop_first() {
+        let mut pending = Worklist::new(function);
+        while let Some(id) = pending.pop() {
             let start = entries[id.0 as usize].clone().expect("it was led to");
             self.flow(&function.blocks[id.0 as usize], start, |target, named| {
                 let has_changed = match &mut entries[target.0 as usize] {
@@ -127,7 +124,7 @@ impl Places {
                     }
                 };
                 if has_changed {
-                    pending.insert(target);
+                    pending.push(target);
                 }
             });
         }

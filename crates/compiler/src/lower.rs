@@ -256,7 +256,7 @@ impl<'a, 'b> Lowering<'a, 'b> {
             }
         }
         self.caught = None;
-        self.classes.begin(id.0 as usize);
+        self.classes.begin(id);
         let target = self.blocks[id.0 as usize];
         // The method's own first block goes on behind what its entry needs.
         if id.0 != 0 || self.outer.is_some() {

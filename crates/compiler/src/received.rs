@@ -11,7 +11,7 @@
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 
-use ir::{Function, InvokeKind, Op, Reg, Type};
+use ir::{BlockId, Function, InvokeKind, Op, Reg, Type, Worklist};
 
 use crate::{Address, lower::Lowering};
 
@@ -96,12 +96,10 @@ impl Definitions {
                 found.at_start[place] = number;
             }
         }
-        let mut is_new = vec![false; blocks];
-        is_new[0] = true;
+        let mut pending = Worklist::new(function);
         let mut state = vec![NONE; width];
-        while let Some(block) = is_new.iter().position(|&it| it) {
-            is_new[block] = false;
-            found.pass(function, block, &mut state, &mut is_new);
+        while let Some(block) = pending.pop() {
+            found.pass(function, block, &mut state, &mut pending);
         }
         Some(found)
     }
@@ -115,13 +113,13 @@ impl Definitions {
         self.place(op.written()?)
     }
 
-    fn row(&self, block: usize) -> Range<usize> {
-        let width = self.references.len();
+    fn row(&self, block: BlockId) -> Range<usize> {
+        let (block, width) = (block.0 as usize, self.references.len());
         block * width..(block + 1) * width
     }
 
     /// What may be read at the start of a block, of each register of references.
-    fn at_start(&self, block: usize) -> impl Iterator<Item = (Reg, Definition)> {
+    fn at_start(&self, block: BlockId) -> impl Iterator<Item = (Reg, Definition)> {
         let row = self.at_start[self.row(block)].iter().copied();
         self.references.iter().copied().zip(row)
     }
@@ -130,38 +128,41 @@ impl Definitions {
     fn pass(
         &mut self,
         function: &Function,
-        index: usize,
+        id: BlockId,
         state: &mut [Definition],
-        is_new: &mut [bool],
+        pending: &mut Worklist,
     ) {
-        let block = &function.blocks[index];
-        state.copy_from_slice(&self.at_start[self.row(index)]);
+        let block = &function.blocks[id.0 as usize];
+        state.copy_from_slice(&self.at_start[self.row(id)]);
         if let Some(handler) = block.handler {
-            self.meet(handler.0 as usize, state, is_new);
+            self.meet(handler, state, pending);
         }
-        let mut next = self.first[index];
+        let mut next = self.first[id.0 as usize];
         for inst in &block.insts {
             let Some(written) = self.written(&inst.op) else {
                 continue;
             };
             state[written] = next;
             if let Some(handler) = block.handler {
-                let handler = handler.0 as usize;
                 let at = self.row(handler).start + written;
-                is_new[handler] |= meet(&mut self.at_start[at], next);
+                if meet(&mut self.at_start[at], next) {
+                    pending.push(handler);
+                }
             }
             next += 1;
         }
         if let Some(last) = block.insts.last() {
             last.op
-                .for_each_target(|target| self.meet(target.0 as usize, state, is_new));
+                .for_each_target(|target| self.meet(target, state, pending));
         }
     }
 
-    fn meet(&mut self, block: usize, state: &[Definition], is_new: &mut [bool]) {
+    fn meet(&mut self, block: BlockId, state: &[Definition], pending: &mut Worklist) {
         let row = self.row(block);
         let places = self.at_start[row].iter_mut().zip(state);
-        is_new[block] |= places.fold(false, |changed, (place, &from)| meet(place, from) | changed);
+        if places.fold(false, |changed, (place, &from)| meet(place, from) | changed) {
+            pending.push(block);
+        }
     }
 }
 
@@ -254,8 +255,8 @@ impl Classes {
     }
 
     /// A block begins. Writes that have not been lowered yet are of nothing known.
-    pub(crate) fn begin(&mut self, block: usize) {
-        if block == 0 {
+    pub(crate) fn begin(&mut self, block: BlockId) {
+        if block.0 == 0 {
             return;
         }
         self.now.clear();
@@ -263,7 +264,7 @@ impl Classes {
             // Numbers go on: each is used once.
             return;
         };
-        self.next = definitions.first[block];
+        self.next = definitions.first[block.0 as usize];
         for (reg, definition) in definitions.at_start(block) {
             if self.known.contains_key(&definition) {
                 self.now.insert(reg, definition);
@@ -341,7 +342,7 @@ impl Lowering<'_, '_> {
 
 #[cfg(test)]
 mod tests {
-    use ir::{BlockId, Condition, Inst};
+    use ir::{Condition, Inst};
 
     use super::*;
 
@@ -375,7 +376,7 @@ mod tests {
         block(&mut function, vec![new(b), Op::Jump { target: head }]);
         block(&mut function, vec![Op::Return { src: None }]);
         let found = Definitions::of(&function).unwrap();
-        let at = |block: usize, reg: Reg| found.at_start(block).find(|it| it.0 == reg);
+        let at = |block, reg: Reg| found.at_start(BlockId(block)).find(|it| it.0 == reg);
         let of = |reg, definition| [(); 3].map(|()| Some((reg, definition)));
         assert_eq!([1, 2, 3].map(|block| at(block, a)), of(a, 2));
         assert_eq!([1, 2, 3].map(|block| at(block, b)), of(b, MANY));
@@ -403,7 +404,7 @@ mod tests {
         );
         function.blocks[inside.0 as usize].handler = Some(handler);
         let found = Definitions::of(&function).unwrap();
-        let found: Vec<_> = found.at_start(handler.0 as usize).collect();
+        let found: Vec<_> = found.at_start(handler).collect();
         assert_eq!(found, [(a, MANY), (b, MANY), (e, 2)]);
     }
 

@@ -363,23 +363,30 @@ impl Op {
         }
     }
 
+    /// Whether this computes a register of registers and constants, and does nothing else.
+    pub fn is_computation(&self) -> bool {
+        matches!(
+            self,
+            Op::Int { .. }
+                | Op::Long { .. }
+                | Op::Float { .. }
+                | Op::Double { .. }
+                | Op::Null { .. }
+                | Op::OwnClass { .. }
+                | Op::Move { .. }
+                | Op::Unary { .. }
+                | Op::Binary { .. }
+                | Op::Compare { .. }
+        )
+    }
+
     /// Whether this may throw; what cannot never leads to the block's handler.
     pub fn may_throw(&self) -> bool {
         use BinaryOp::{Div, Rem};
         match self {
             Op::Binary { op, .. } => matches!(op, Div | Rem),
-            Op::Int { .. }
-            | Op::Long { .. }
-            | Op::Float { .. }
-            | Op::Double { .. }
-            | Op::Null { .. }
-            | Op::OwnClass { .. }
-            | Op::Move { .. }
-            | Op::Unary { .. }
-            | Op::Compare { .. }
-            | Op::LocksBegin { .. }
-            | Op::Caught { .. }
-            | Op::Return { .. } => false,
+            Op::LocksBegin { .. } | Op::Caught { .. } | Op::Return { .. } => false,
+            op if op.is_computation() => false,
             op => !op.is_terminator() || matches!(op, Op::Throw { .. }),
         }
     }

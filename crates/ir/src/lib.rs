@@ -29,3 +29,4 @@ pub use inst::{BinaryOp, CompareOp, Condition, Inst, InvokeKind, LoadedConstant,
 pub use references::{Hierarchy, MemberRef, Names, ReferenceError, Subject, check_references};
 pub use types::{MemoryKind, Type};
 pub use verify::{VerifyError, for_each_read, verify};
+pub use worklist::Worklist;

@@ -7,7 +7,8 @@ use crate::{BlockId, Function};
 
 /// Gives each block after those that lead to it, as far as loops let it: so most are looked at
 /// once.
-pub(crate) struct Worklist {
+#[derive(Debug)]
+pub struct Worklist {
     /// Place of each block in that order; the last one for those that are never reached.
     ranks: Vec<u32>,
     order: Vec<BlockId>,
@@ -16,7 +17,7 @@ pub(crate) struct Worklist {
 
 impl Worklist {
     /// With the entry in it.
-    pub(crate) fn new(function: &Function) -> Self {
+    pub fn new(function: &Function) -> Self {
         let mut order = ends(function);
         order.reverse();
         let mut ranks = vec![u32::MAX; function.blocks.len()];
@@ -30,11 +31,13 @@ impl Worklist {
         }
     }
 
-    pub(crate) fn push(&mut self, block: BlockId) {
+    /// A block that the entry leads to is to be looked at.
+    pub fn push(&mut self, block: BlockId) {
         self.pending.insert(self.ranks[block.0 as usize]);
     }
 
-    pub(crate) fn pop(&mut self) -> Option<BlockId> {
+    /// The first of those to be looked at.
+    pub fn pop(&mut self) -> Option<BlockId> {
         let rank = self.pending.pop_first()?;
         Some(self.order[rank as usize])
     }

@@ -4,7 +4,7 @@
 //! A forward data flow: what every way to a block has proven holds there, be it by a check, by an
 //! allocation, or by a branch. It is about registers. Within a block `fact` knows more.
 
-use ir::{Block, BlockId, Condition, Function, LoadedConstant, Op, Reg, Type};
+use ir::{Block, BlockId, Condition, Function, LoadedConstant, Op, Reg, Type, Worklist};
 
 use crate::live::Bits;
 
@@ -17,19 +17,15 @@ pub(super) fn non_null(function: &Function, known: &[Reg]) -> Vec<Vec<Reg>> {
         entry.insert(reg.0 as usize);
     }
     starts[0] = Some(entry);
-    let mut has_changed = true;
-    while has_changed {
-        has_changed = false;
-        for (index, block) in function.blocks.iter().enumerate() {
-            let Some(start) = starts[index].clone() else {
-                continue;
-            };
-            flow(function, block, start, |target, state| {
-                let own = &mut starts[target.0 as usize];
-                // What was looked at already is looked at again.
-                has_changed |= keep(own, state) && target.0 as usize <= index;
-            });
-        }
+    let mut pending = Worklist::new(function);
+    while let Some(id) = pending.pop() {
+        let start = starts[id.0 as usize].clone().expect("it was led to");
+        let block = &function.blocks[id.0 as usize];
+        flow(function, block, start, |target, state| {
+            if keep(&mut starts[target.0 as usize], state) {
+                pending.push(target);
+            }
+        });
     }
     let regs = |bits: Bits| {
         bits.those(|_, word| word)

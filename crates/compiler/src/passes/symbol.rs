@@ -101,17 +101,8 @@ impl Effects {
                 self.is_unknown |= !field(index, true, true);
                 self.fields.push(kind);
             }
-            Op::Int { .. }
-            | Op::Long { .. }
-            | Op::Float { .. }
-            | Op::Double { .. }
-            | Op::Null { .. }
-            | Op::OwnClass { .. }
-            | Op::Move { .. }
-            | Op::Unary { .. }
-            | Op::Binary { .. }
-            | Op::Compare { .. }
-            | Op::ArrayLength { .. }
+            ref op if op.is_computation() => {}
+            Op::ArrayLength { .. }
             | Op::ArrayLoad { .. }
             | Op::Caught { .. }
             | Op::Jump { .. }

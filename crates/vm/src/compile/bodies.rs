@@ -178,10 +178,6 @@ impl Cx<'_> {
         all_fit.then_some((callee, function))
     }
 
-    pub(super) fn straight_if_plain(&mut self, callee: &'static Method) -> Option<Found> {
-        is_plain(callee).then(|| self.straight(callee, 0)).flatten()
-    }
-
     /// How long a callee's whole body may not be.
     fn whole_max(&self, callee: &'static Method, heat: Heat) -> Option<usize> {
         let depth = self.callers.len();

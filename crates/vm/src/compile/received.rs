@@ -83,10 +83,11 @@ impl Cx<'_> {
         let (index, class) = (wanted.index as u16, class.0 as u16);
         let callee = self.received_callee(call, wanted.index, class)?;
         let question = |form| Question::Received(call, index, class, form);
-        let found = match self.straight_if_plain(callee) {
-            Some(found) => Some((Form::Straight, found)),
-            None if is_plain(callee) => self.whole(callee, wanted.heat).map(|it| (Form::Whole, it)),
-            None => None,
+        let straight = |cx: &mut Self| Some((Form::Straight, cx.straight(callee, 0)?));
+        let whole = |cx: &mut Self| Some((Form::Whole, cx.whole(callee, wanted.heat)?));
+        let found = match is_plain(callee) {
+            true => straight(self).or_else(|| whole(self)),
+            false => None,
         };
         let Some((form, found)) = found else {
             let Answer::Address(method) = self.ask(question(Form::Direct)) else {
