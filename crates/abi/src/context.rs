@@ -7,7 +7,7 @@
 //! any time. Hence atomics without ordering.
 
 use core::mem::offset_of;
-use core::sync::atomic::{AtomicU8, AtomicU32, AtomicU64};
+use core::sync::atomic::{AtomicU8, AtomicU16, AtomicU32, AtomicU64, Ordering};
 
 use crate::alloc::{BumpRange, SIZE_CLASS_COUNT};
 
@@ -18,7 +18,14 @@ pub const MACHINE_WORD_COUNT: usize = 32;
 #[repr(C, align(64))]
 #[derive(Debug)]
 pub struct MutatorContext {
-    /// Not zero: a handshake waits for this mutator (`poll`).
+    /// Bits 0 to 31 of the stack's limit ([`Self::stack_limit`]).
+    limit_low: AtomicU32,
+    /// Bits 32 to 47 of it.
+    limit_middle: AtomicU16,
+    /// Zero: as long as `poll` is as well, the first eight bytes are the limit.
+    limit_high: AtomicU8,
+    /// Not zero: a handshake waits for this mutator (`poll`). As the highest byte of the first
+    /// word it then lies above every stack, so one compare at a method's entry sees both.
     pub poll: AtomicU8,
     /// A log word of this epoch needs no record (`barrier`).
     pub fast_epoch: AtomicU8,
@@ -30,8 +37,6 @@ pub struct MutatorContext {
     pub born: AtomicU32,
     /// Add `(slot >> CHUNK_SHIFT) * 4` for the log word of a chunk.
     pub chunk_log_base: AtomicU64,
-    /// Stack addresses below this are not for managed frames.
-    pub stack_limit: AtomicU64,
     /// The runtime's own record of this mutator (`heap::Mutator`'s shared part); opaque to compiled
     /// code.
     pub mutator: AtomicU64,
@@ -70,13 +75,15 @@ pub struct MutatorContext {
 impl Default for MutatorContext {
     fn default() -> Self {
         Self {
+            limit_low: AtomicU32::default(),
+            limit_middle: AtomicU16::default(),
+            limit_high: AtomicU8::default(),
             poll: AtomicU8::default(),
             fast_epoch: AtomicU8::new(crate::barrier::FAST_NONE),
             is_snooping: AtomicU8::default(),
             is_weak_guarded: AtomicU8::default(),
             born: AtomicU32::default(),
             chunk_log_base: AtomicU64::default(),
-            stack_limit: AtomicU64::default(),
             mutator: AtomicU64::default(),
             thread: AtomicU64::default(),
             exception: AtomicU32::default(),
@@ -100,6 +107,31 @@ impl Default for MutatorContext {
     }
 }
 
+impl MutatorContext {
+    /// Stack addresses below this are not for managed frames. For the mutator itself.
+    pub fn stack_limit(&self) -> u64 {
+        let middle = u64::from(self.limit_middle.load(Ordering::Relaxed));
+        middle << 32 | u64::from(self.limit_low.load(Ordering::Relaxed))
+    }
+
+    /// Sets [`Self::stack_limit`]. For the mutator itself, outside compiled code.
+    ///
+    /// # Panics
+    /// When it has more than 48 bits.
+    pub fn set_stack_limit(&self, limit: u64) {
+        assert!(limit < 1 << STACK_LIMIT_BITS, "a stack at {limit:#x}");
+        self.limit_middle
+            .store((limit >> 32) as u16, Ordering::Relaxed);
+        self.limit_low.store(limit as u32, Ordering::Relaxed);
+    }
+}
+
+/// Bits of the word at [`STACK_LIMIT_OR_POLL`] that are the limit.
+pub const STACK_LIMIT_BITS: u32 = 48;
+
+/// Offset of the word that is the stack's limit while nobody asks for a handshake, and else above
+/// every stack.
+pub const STACK_LIMIT_OR_POLL: i32 = offset_of!(MutatorContext, limit_low) as i32;
 /// Offset of the poll byte.
 pub const POLL: i32 = offset_of!(MutatorContext, poll) as i32;
 /// Offset of the fast epoch.
@@ -112,8 +144,6 @@ pub const IS_WEAK_GUARDED: i32 = offset_of!(MutatorContext, is_weak_guarded) as 
 pub const BORN: i32 = offset_of!(MutatorContext, born) as i32;
 /// Offset of the biased base of the chunk log table.
 pub const CHUNK_LOG_BASE: i32 = offset_of!(MutatorContext, chunk_log_base) as i32;
-/// Offset of the stack limit.
-pub const STACK_LIMIT: i32 = offset_of!(MutatorContext, stack_limit) as i32;
 /// Offset of the virtual machine's thread.
 pub const THREAD: i32 = offset_of!(MutatorContext, thread) as i32;
 /// Offset of the pending exception.
@@ -152,7 +182,8 @@ pub const fn bump_limit(class: usize) -> i32 {
 const _: () = {
     // One line for what every store and poll reads.
     assert!(CHUNK_LOG_BASE + 8 <= 64);
-    assert!(POLL == 0);
+    // Little-endian: the poll is what counts most of the word.
+    assert!(STACK_LIMIT_OR_POLL == 0 && POLL == 7);
     // Short displacements in machine code.
-    assert!(STACK_LIMIT < 128 && EXCEPTION < 128);
+    assert!(EXCEPTION < 128);
 };

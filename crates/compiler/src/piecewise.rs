@@ -8,7 +8,6 @@
 
 use std::collections::HashMap;
 
-use abi::context;
 use cranelift_codegen::ir::{
     self as clif, InstBuilder,
     condcodes::IntCC,
@@ -173,11 +172,7 @@ impl<'a> Lowering<'a, '_> {
     fn guard(mut self, plan: &Plan) {
         let params = self.start();
         self.b.set_srcloc(clif::SourceLoc::new(0));
-        let base = self.context();
-        let limit = self
-            .b
-            .ins()
-            .load(I64, Self::plain(), base, context::STACK_LIMIT);
+        let limit = self.stack_limit();
         let bytes = plan.slots.bytes + PIECE_STACK_BYTES;
         let limit = self.b.ins().iadd_imm_s(limit, i64::from(bytes));
         let pointer = self.b.ins().get_stack_pointer(I64);

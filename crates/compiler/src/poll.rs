@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Polls at method entry and loop back-edges, and the stack's limit.
+//! Polls at method entry and loop back-edges, and the stack's limit: see `abi::poll`.
 
 use abi::context;
 use cranelift_codegen::ir::{
-    InstBuilder,
+    InstBuilder, Value,
     condcodes::IntCC,
     types::{I8, I64},
 };
@@ -25,15 +25,35 @@ impl Lowering<'_, '_> {
         if is_leaf {
             return;
         }
-        let base = self.context();
-        let limit = self
-            .b
-            .ins()
-            .load(I64, Self::plain(), base, context::STACK_LIMIT);
+        let limit = self.limit_or_poll();
         let pointer = self.b.ins().get_stack_pointer(I64);
+        let is_below = self.b.ins().icmp(IntCC::UnsignedLessThan, pointer, limit);
+        let (cold, next) = (self.b.create_block(), self.b.create_block());
+        self.b.set_cold_block(cold);
+        self.b.ins().brif(is_below, cold, &[], next, &[]);
+        self.b.switch_to_block(cold);
+        self.b.seal_block(cold);
+        let limit = self.stack_limit();
         let is_deep = self.b.ins().icmp(IntCC::UnsignedLessThan, pointer, limit);
         self.throw_if(is_deep, Entry::ThrowStackOverflow, &[]);
-        self.poll();
+        self.call_entry(Entry::Poll, &[]);
+        self.b.ins().jump(next, &[]);
+        self.b.switch_to_block(next);
+        self.b.seal_block(next);
+    }
+
+    /// The stack's limit, or what is above every stack while the collector asks.
+    fn limit_or_poll(&mut self) -> Value {
+        let base = self.context();
+        let at = context::STACK_LIMIT_OR_POLL;
+        self.b.ins().load(I64, Self::plain(), base, at)
+    }
+
+    /// The stack's limit.
+    pub(crate) fn stack_limit(&mut self) -> Value {
+        let word = self.limit_or_poll();
+        let is_limit = (1 << context::STACK_LIMIT_BITS) - 1;
+        self.b.ins().band_imm_u(word, is_limit)
     }
 
     /// A poll if one of `targets` may be the head of a loop.

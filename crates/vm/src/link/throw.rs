@@ -87,12 +87,12 @@ impl Thread {
     /// Throws a StackOverflowError, from below the limit. The reserve is for making it; should that
     /// go too deep as well, there is no limit any more, and the rest is for the error about that.
     pub(crate) fn throw_stack_overflow(&self) {
-        let limit = &self.context().stack_limit;
+        let context = self.context();
         let last = self.stack_low.load(Ordering::Relaxed) + STACK_LAST_BYTES;
-        let is_first = limit.load(Ordering::Relaxed) > last;
-        let before = limit.swap(if is_first { last } else { 0 }, Ordering::Relaxed);
+        let before = context.stack_limit();
+        context.set_stack_limit(if before > last { last } else { 0 });
         let _ = self.throw_plain("java/lang/StackOverflowError");
-        limit.store(before, Ordering::Relaxed);
+        context.set_stack_limit(before);
     }
 
     /// Throws a new exception with message and cause.

@@ -275,9 +275,7 @@ pub(crate) fn attach_as(
     context
         .thread
         .store(core::ptr::from_ref(thread) as u64, Ordering::Relaxed);
-    context
-        .stack_limit
-        .store(low + STACK_RESERVE_BYTES, Ordering::Relaxed);
+    context.set_stack_limit(low + STACK_RESERVE_BYTES);
     let thin = lock_word::thin(thread.tid());
     context.thin_lock.store(thin, Ordering::Relaxed);
     thread.set_word(machine_word::JNI_TABLE, doors.jni_table);
