@@ -163,7 +163,7 @@ impl Mutator {
     fn alloc_slow(&mut self, class: usize) -> Result<u32, OutOfMemory> {
         self.poll();
         let bytes = SIZE_CLASSES[class];
-        let mut collections = 0;
+        let (mut collections, mut has_waited) = (0, false);
         loop {
             let run = self.own().runs[class];
             if run != 0 {
@@ -172,8 +172,7 @@ impl Mutator {
             let block = if self.is_real_time() {
                 self.take_real_time(class)
             } else if self.heap.is_counting() {
-                let heap = &self.heap;
-                heap.take_partial(class).or_else(|| heap.take_whole(class))
+                self.take_counted(class, &mut has_waited)
             } else {
                 self.take_swept(class, &mut collections)
             };
@@ -255,6 +254,23 @@ impl Mutator {
             let has_room = || heap.partial[class].count() != 0 || heap.unswept.has_some(class);
             self.native(|| heap.pace.wait_for_epoch_or(has_room));
             return self.take_swept(class, collections);
+        }
+        heap.take_whole(class)
+    }
+
+    /// A block for an ordinary mutator under `rc`. Once for a block it rather waits for an epoch than
+    /// has the heap grow.
+    fn take_counted(&mut self, class: usize, has_waited: &mut bool) -> Option<BlockIndex> {
+        let heap = self.heap.clone();
+        if let Some(block) = heap.take_partial(class) {
+            return Some(block);
+        }
+        if !*has_waited && heap.is_behind() {
+            *has_waited = true;
+            heap.counters.growth_waits.add(1);
+            let has_room = || heap.partial[class].count() != 0 || !heap.is_behind();
+            self.native(|| heap.pace.wait_for_epoch_or(has_room));
+            return self.take_counted(class, has_waited);
         }
         heap.take_whole(class)
     }

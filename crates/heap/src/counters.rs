@@ -85,6 +85,8 @@ counters! {
     reserve_exhausted,
     /// Times an allocation waited for the collector.
     allocation_waits,
+    /// Times one waited for an epoch in place of memory that was never touched (`rc`).
+    growth_waits,
     /// Blocks that mutators swept for their own allocations (`stw`).
     swept_by_mutators,
     /// Times an allocation failed.

@@ -3,7 +3,7 @@
 //! at start-up.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU8, Ordering};
+use std::sync::atomic::{AtomicU8, AtomicU32, Ordering};
 
 use abi::address_map::AddressMap;
 use abi::alloc::{BLOCK_BYTES, BLOCK_SHIFT, SIZE_CLASS_COUNT, SIZE_CLASSES};
@@ -20,7 +20,8 @@ use crate::counters::{Answers, Counters};
 use crate::events::Events;
 use crate::globals::{Global, Globals};
 use crate::limits::{
-    ALLOCATED_PART, LOG_SEGMENTS_SHARED_MAX, MUTATORS_BESIDE, MUTATORS_MAX, WHOLE_MIN, WHOLE_PART,
+    ALLOCATED_PART, GROWTH_BEFORE_WAIT, LOG_SEGMENTS_SHARED_MAX, MUTATORS_BESIDE, MUTATORS_MAX,
+    WHOLE_MIN, WHOLE_PART,
 };
 use crate::log::LogSpace;
 use crate::memory::Memory;
@@ -128,6 +129,8 @@ pub struct Heap {
     pub(crate) counters: Counters,
     pub(crate) events: Events,
     pub(crate) verifier: Verifier,
+    /// Blocks up to which the heap grows without a wait (`rc`).
+    growth: AtomicU32,
     pub(crate) binding: BindingBox,
     snoop_tag: AtomicU8,
 }
@@ -208,6 +211,7 @@ impl Heap {
             counters: Counters::default(),
             events: Events::default(),
             verifier: Verifier::default(),
+            growth: AtomicU32::new(GROWTH_BEFORE_WAIT >> BLOCK_SHIFT),
             binding: BindingBox(binding),
             snoop_tag: AtomicU8::new(1),
             config,
@@ -409,6 +413,22 @@ impl Heap {
     /// A block of the class with free cells. Lock-free.
     pub(crate) fn take_partial(&self, class: usize) -> Option<BlockIndex> {
         self.partial[class].try_pop(&self.blocks)
+    }
+
+    /// After an epoch (`rc`): how far the heap may grow until ordinary mutators wait.
+    pub(crate) fn set_growth(&self) {
+        let left = self.free.used_count().saturating_sub(self.pace.blocks());
+        let growth = 2 * left + (GROWTH_BEFORE_WAIT >> BLOCK_SHIFT);
+        self.growth.store(growth, Ordering::Relaxed);
+    }
+
+    /// Whether the heap would grow for an ordinary mutator while the collector has fallen behind
+    /// (`rc`).
+    pub(crate) fn is_behind(&self) -> bool {
+        let committed = self.free.committed_count();
+        committed >= self.growth.load(Ordering::Relaxed)
+            && committed < self.blocks.count()
+            && !self.free.has_some()
     }
 
     /// A whole block for an ordinary mutator.

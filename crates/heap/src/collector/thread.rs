@@ -344,6 +344,7 @@ impl Schedule {
 
     fn done(&mut self, heap: &Heap, work: Work, start_ns: u64) {
         self.last_epoch_ns = Monotonic.now_ns();
+        heap.set_growth();
         if work == Work::Full {
             self.rest.begin(start_ns, self.last_epoch_ns);
         }

@@ -26,7 +26,8 @@ impl Counts<'_> {
     #[inline]
     fn get(&self, entry: u32) -> CountByte {
         let word = self.0[entry as usize / 8].load(Ordering::Relaxed);
-        CountByte(word.to_le_bytes()[entry as usize % 8])
+        // The first entry is the lowest byte. (Of `to_le_bytes` each look would go through memory.)
+        CountByte((word >> (entry % 8 * 8)) as u8)
     }
 }
 

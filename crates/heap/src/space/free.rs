@@ -80,6 +80,11 @@ impl FreeBlocks {
         self.block_count - self.committed_count() + self.free_count.load(Ordering::Relaxed)
     }
 
+    /// Whether a block is memory and unused, the reserve left out.
+    pub(crate) fn has_some(&self) -> bool {
+        self.free_count.load(Ordering::Relaxed) != 0
+    }
+
     /// Whether less than half of the reserve is left.
     pub(crate) fn is_reserve_low(&self) -> bool {
         self.reserve.count() < self.reserve_target / 2
