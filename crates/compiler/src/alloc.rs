@@ -15,6 +15,8 @@ use crate::{
 
 impl Lowering<'_, '_> {
     pub(crate) fn new_object(&mut self, dst: Reg, index: u32) {
+        // What is made when a class is initialised may write anything.
+        self.forget_fields();
         let value = match self.linker.new_object(index) {
             NewLink::Resolved {
                 class,
@@ -23,7 +25,13 @@ impl Lowering<'_, '_> {
             } => {
                 self.made = Some(Known::Exactly(class));
                 match alloc::size_class(bytes).filter(|_| !is_chunked && self.memory.is_none()) {
-                    Some(size_class) => self.bump(class, size_class),
+                    Some(size_class) => {
+                        let object = self.bump(class, size_class);
+                        if self.passes.fields {
+                            self.facts.made(object);
+                        }
+                        object
+                    }
                     None => self.new_by_runtime(class),
                 }
             }

@@ -14,7 +14,7 @@ use cranelift_codegen::ir::InstBuilder;
 use ir::{BlockId, Function, Op, Reg};
 
 use crate::linker::Body;
-use crate::lower::{Lowering, is_plain, receiver_of, single_targets};
+use crate::lower::{Lowering, Of, receiver_of, single_targets};
 use crate::passes::improve;
 use crate::received::{Classes, Known};
 
@@ -164,9 +164,9 @@ impl Lowering<'_, '_> {
         let known = params.zip(args).filter(|&(_, &arg)| self.is_non_null(arg));
         let known: Vec<_> = known.map(|(&param, _)| param).collect();
         let known = [known, Vec::from_iter(receiver_of(&body.function))].concat();
-        let (passes, linker) = (self.passes, &mut *self.linker);
-        let is_plain = &mut |field| is_plain(linker, field);
-        let (improved, marks) = improve(&body.function, passes, &known, is_plain);
+        let passes = self.passes;
+        let asked = &mut Of(&mut *self.linker);
+        let (improved, marks) = improve(&body.function, passes, &known, asked);
         let callee = improved.as_ref().unwrap_or(&body.function);
         let marks = core::mem::replace(&mut self.marks, marks);
         self.classes = Classes::of(callee, classes);
@@ -218,6 +218,7 @@ impl Lowering<'_, '_> {
         self.handed = handed;
         (self.single, self.heats, self.outer) = (single, heats, outer);
         (self.facts, self.marks, self.access) = (facts, marks, None);
+        self.facts.at_safepoint();
         self.restore(registers);
         self.go_to(at);
         self.b.block_params(next).first().copied()

@@ -46,6 +46,7 @@ impl Lowering<'_, '_> {
         target: clif::Value,
         args: &[clif::Value],
     ) -> Option<clif::Value> {
+        self.facts.at_safepoint();
         let Some(pad) = self.pad() else {
             let call = self.b.ins().call_indirect(signature, target, args);
             self.keep_across(call);
@@ -94,6 +95,7 @@ impl Lowering<'_, '_> {
         if entry.is_preserving() {
             let call = self.b.ins().call_indirect(signature, target, &all);
             if entry == Entry::Poll {
+                self.facts.at_safepoint();
                 self.keep_across(call);
             } else {
                 self.references.add_quiet(call);

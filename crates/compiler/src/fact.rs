@@ -11,7 +11,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use cranelift_codegen::ir::Value;
+use cranelift_codegen::ir::{InstructionData, Opcode, Value, ValueDef};
 use ir::{BinaryOp, MemoryKind, Op, Reg, Type};
 
 use crate::Address;
@@ -47,6 +47,10 @@ pub(crate) struct Facts {
     sums: HashMap<(bool, Value, Value), Value>,
     /// What fields hold.
     fields: HashMap<Field, Value>,
+    /// Objects that were made here, and the offsets at which their fields may be other than zero.
+    fresh: Vec<(Value, Vec<u32>)>,
+    /// By object: the test of a store into it (`Lowering::barriers`), with no safepoint since.
+    tests: Vec<(Value, usize)>,
 }
 
 /// Facts of which each block that takes them over has its own.
@@ -61,12 +65,52 @@ impl Facts {
             self.ints.len(),
             self.sums.len(),
             self.fields.len(),
+            self.fresh.len(),
+            self.tests.len(),
         ];
         counts.iter().sum::<usize>() <= SMALL
     }
 
     pub(crate) fn not_null(&mut self, value: Value) {
         self.non_null.insert(value);
+    }
+
+    /// A store into `object` has a test.
+    pub(crate) fn tested(&mut self, object: Value, number: usize) {
+        self.tests.retain(|&(other, _)| other != object);
+        self.tests.push((object, number));
+    }
+
+    /// The test of the last store into `object`.
+    pub(crate) fn test_of(&self, object: Value) -> Option<usize> {
+        let found = self.tests.iter().find(|&&(other, _)| other == object);
+        found.map(|&(_, number)| number)
+    }
+
+    /// Other code may have run: tests say nothing any more.
+    pub(crate) fn at_safepoint(&mut self) {
+        self.tests.clear();
+    }
+
+    /// All tests, for a path that comes back here no more.
+    pub(crate) fn tests(&self) -> Vec<(Value, usize)> {
+        self.tests.clone()
+    }
+
+    pub(crate) fn restore_tests(&mut self, tests: Vec<(Value, usize)>) {
+        self.tests = tests;
+    }
+
+    /// An object has been made: its fields are zero.
+    pub(crate) fn made(&mut self, object: Value) {
+        self.fresh.push((object, Vec::new()));
+    }
+
+    /// Whether a field has been zero since its object was made.
+    pub(crate) fn is_still_zero(&self, field: Field) -> bool {
+        let is_it = |object: Value| field.holder == Holder::Object(object);
+        let found = self.fresh.iter().find(|&&(object, _)| is_it(object));
+        found.is_some_and(|(_, written)| !written.contains(&field.offset))
     }
 }
 
@@ -82,6 +126,7 @@ impl Lowering<'_, '_> {
         let facts = self.facts.clone();
         let result = act(self);
         self.facts = facts;
+        self.facts.at_safepoint();
         result
     }
 
@@ -145,6 +190,14 @@ impl Lowering<'_, '_> {
 
     /// A field has been written, in whichever object: others may be the same.
     pub(crate) fn note_written(&mut self, field: Field, value: Value) {
+        for (_, written) in &mut self.facts.fresh {
+            written.push(field.offset);
+        }
+        self.note_held_by(field, value);
+    }
+
+    /// A field holds a value from here on.
+    pub(crate) fn note_held_by(&mut self, field: Field, value: Value) {
         let fields = &mut self.facts.fields;
         fields.retain(|other, _| other.offset != field.offset);
         // What is narrower is not what was written.
@@ -164,6 +217,17 @@ impl Lowering<'_, '_> {
     /// Fields may hold anything.
     pub(crate) fn forget_fields(&mut self) {
         self.facts.fields.clear();
+        self.facts.fresh.clear();
+        self.facts.tests.clear();
+    }
+
+    /// Whether a value is zero or null wherever the code runs.
+    pub(crate) fn is_zero(&self, value: Value) -> bool {
+        let ValueDef::Result(inst, _) = self.b.func.dfg.value_def(value) else {
+            return false;
+        };
+        let data = self.b.func.dfg.insts[inst];
+        matches!(data, InstructionData::UnaryImm { opcode: Opcode::Iconst, imm } if imm.bits() == 0)
     }
 
     /// Forgets what an operation may change that says nothing of it itself.
@@ -178,6 +242,7 @@ impl Lowering<'_, '_> {
                 | Op::ArrayLoad { .. }
                 | Op::ArrayStore { .. }
                 | Op::FillArray { .. }
+                | Op::New { .. }
                 | Op::NewPrimitiveArray { .. }
                 | Op::Invoke { .. }
         );

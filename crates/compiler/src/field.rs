@@ -225,6 +225,14 @@ impl Lowering<'_, '_> {
                 is_chunked,
             } => {
                 let object = self.get_non_null(object);
+                let field = Field {
+                    holder: Holder::Object(object),
+                    offset,
+                    kind,
+                };
+                if !is_volatile && self.is_zero(value) && self.facts.is_still_zero(field) {
+                    return self.note_held_by(field, value);
+                }
                 let base = self.address(object);
                 let place = Place {
                     base,
@@ -234,11 +242,6 @@ impl Lowering<'_, '_> {
                     self.write_barrier(object, place, value, is_chunked);
                 }
                 self.store(place, value, kind, ordering(is_volatile));
-                let field = Field {
-                    holder: Holder::Object(object),
-                    offset,
-                    kind,
-                };
                 self.note_field(field, is_volatile, value);
             }
             FieldLink::Static { .. } => unreachable!("an instance field was asked for"),

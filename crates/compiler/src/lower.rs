@@ -13,12 +13,13 @@ use cranelift_frontend::{FunctionBuilder, Switch, Variable};
 use ir::{Block, BlockId, CompareOp, Condition, Function, InvokeKind, Op, Reg, Type};
 
 use crate::{
-    Address, CompileError, CompiledCode, Compiler, FieldLink, Linker,
+    Address, CompileError, CompiledCode, Compiler, FieldLink, Linker, NewLink,
+    barrier::Barrier,
     body::{Heat, Outer, heats},
     code::{address_value, managed},
     fact::Facts,
     home::Homes,
-    passes::{Access, FieldUse, Marks, Passes, improve},
+    passes::{Access, Asked, FieldUse, Marks, Passes, improve},
     pieces::{Plan, is_large},
     piecewise::Memory,
     place::place,
@@ -95,6 +96,8 @@ pub(crate) struct Lowering<'a, 'b> {
     /// The call that was lowered last has become a straight body, and nothing else.
     pub(crate) was_straight: bool,
     pub(crate) passes: Passes,
+    /// Tests of stores whose cold blocks are still to be filled.
+    pub(crate) barriers: Vec<Barrier>,
 }
 
 impl Compiler {
@@ -109,8 +112,7 @@ impl Compiler {
         }
         let passes = self.passes;
         let known = receiver_of(function);
-        let is_plain = &mut |field| is_plain(linker, field);
-        let (improved, marks) = improve(function, passes, known.as_slice(), is_plain);
+        let (improved, marks) = improve(function, passes, known.as_slice(), &mut Of(linker));
         let function = improved.as_ref().unwrap_or(function);
         let params = function
             .params
@@ -210,6 +212,7 @@ impl<'a, 'b> Lowering<'a, 'b> {
             access: None,
             was_straight: false,
             passes: Passes::ALL,
+            barriers: Vec::new(),
         }
     }
 
@@ -225,6 +228,7 @@ impl<'a, 'b> Lowering<'a, 'b> {
         self.go_to(0);
         self.enter();
         self.all_blocks(self.function);
+        self.fill_barriers();
         self.inlined
     }
 
@@ -665,18 +669,25 @@ pub(crate) struct Registers<'a> {
     has_homes: bool,
 }
 
-/// Whether a field is resolved, and neither volatile nor the collector's. The same is asked again
-/// where the field is used.
-pub(crate) fn is_plain(linker: &mut dyn Linker, field: FieldUse) -> bool {
-    let link = match field.is_write {
-        true => linker.written_field(field.index, field.is_static),
-        false => linker.field(field.index, field.is_static),
-    };
-    match link {
-        FieldLink::Instance { is_volatile, .. } | FieldLink::Static { is_volatile, .. } => {
-            !is_volatile
+/// Who answers what passes ask.
+pub(crate) struct Of<'a>(pub(crate) &'a mut dyn Linker);
+
+impl Asked for Of<'_> {
+    fn is_plain(&mut self, field: FieldUse) -> bool {
+        let link = match field.is_write {
+            true => self.0.written_field(field.index, field.is_static),
+            false => self.0.field(field.index, field.is_static),
+        };
+        match link {
+            FieldLink::Instance { is_volatile, .. } | FieldLink::Static { is_volatile, .. } => {
+                !is_volatile
+            }
+            FieldLink::Referent(_) | FieldLink::Site(_) => false,
         }
-        FieldLink::Referent(_) | FieldLink::Site(_) => false,
+    }
+
+    fn is_ready(&mut self, class: u32) -> bool {
+        matches!(self.0.new_object(class), NewLink::Resolved { .. })
     }
 }
 

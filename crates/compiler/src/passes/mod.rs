@@ -9,6 +9,7 @@
 mod counter;
 mod graph;
 mod guard;
+mod late;
 mod nulls;
 mod symbol;
 #[cfg(test)]
@@ -32,6 +33,8 @@ pub struct Passes {
     pub turn: bool,
     /// What is not null is known beyond a block.
     pub nulls: bool,
+    /// Objects are made when their constructor is called.
+    pub late: bool,
     /// What fields hold is known within a block.
     pub fields: bool,
 }
@@ -43,6 +46,7 @@ impl Passes {
         unroll: true,
         turn: true,
         nulls: true,
+        late: true,
         fields: true,
     };
 
@@ -56,6 +60,7 @@ impl Passes {
                 "-turn" => passes.turn = false,
                 "-fields" => passes.fields = false,
                 "-nulls" => passes.nulls = false,
+                "-late" => passes.late = false,
                 _ => return None,
             }
         }
@@ -102,8 +107,14 @@ impl Marks {
     }
 }
 
-/// What the passes ask of a field: its index, and whether it is static and is written.
-pub(crate) type Fields<'a> = &'a mut dyn FnMut(FieldUse) -> bool;
+/// What the passes ask. The same is asked again where a function is lowered.
+pub(crate) trait Asked {
+    /// Whether a field is resolved, and neither volatile nor the collector's.
+    fn is_plain(&mut self, field: FieldUse) -> bool;
+    /// Whether an object of a class may be made here or a little later: the class is initialised,
+    /// and has no finaliser.
+    fn is_ready(&mut self, class: u32) -> bool;
+}
 
 /// A use of a field.
 #[derive(Clone, Copy)]
@@ -120,36 +131,40 @@ const REGISTERS_MAX: usize = 2_000;
 const ADDED_MAX: usize = 600;
 
 /// The function with its loops improved, if it does not stay as it is, and what is proven of it.
-/// Registers that are `known` are not null at its entry. `is_plain` says of a field that it is
-/// resolved and not volatile.
+/// Registers that are `known` are not null at its entry.
 pub(crate) fn improve(
     function: &Function,
     passes: Passes,
     known: &[Reg],
-    is_plain: Fields<'_>,
+    asked: &mut dyn Asked,
 ) -> (Option<Function>, Marks) {
     let is_small = function.blocks.len() <= BLOCKS_MAX && function.registers.len() <= REGISTERS_MAX;
-    if !is_small || function.blocks.len() == 1 {
+    if !is_small {
         return (None, Marks::default());
     }
+    let late = passes.late.then(|| late::make(function, asked)).flatten();
+    let function = late.as_ref().unwrap_or(function);
+    if function.blocks.len() == 1 {
+        return (late, Marks::default());
+    }
     let (improved, mut marks) = match has_loop(function) {
-        true => with_loops(function, passes, is_plain),
+        true => with_loops(function, passes, asked),
         false => (None, Marks::default()),
     };
     if passes.nulls {
         marks.non_null = nulls::non_null(improved.as_ref().unwrap_or(function), known);
     }
-    (improved, marks)
+    (improved.or(late), marks)
 }
 
 fn with_loops(
     function: &Function,
     passes: Passes,
-    is_plain: Fields<'_>,
+    asked: &mut dyn Asked,
 ) -> (Option<Function>, Marks) {
     let mut work = Work::new(function, passes);
     if passes.versions {
-        versions::make(&mut work, is_plain);
+        versions::make(&mut work, asked);
     }
     if passes.turn {
         turn::make(&mut work);

@@ -10,7 +10,7 @@ use std::collections::HashMap;
 use ir::{BinaryOp, BlockId, MemoryKind, Op, Reg, Type};
 
 use super::graph::Loop;
-use super::{FieldUse, Fields, Work};
+use super::{Asked, FieldUse, Work};
 
 /// What a register holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -71,17 +71,17 @@ struct Effects {
 }
 
 impl Effects {
-    fn of(work: &Work, one: &Loop, is_plain: Fields<'_>) -> Self {
+    fn of(work: &Work, one: &Loop, asked: &mut dyn Asked) -> Self {
         let mut effects = Self::default();
         for inst in one.blocks.iter().flat_map(|&it| work.insts(it)) {
-            effects.add(&inst.op, is_plain);
+            effects.add(&inst.op, asked);
         }
         effects
     }
 
-    fn add(&mut self, op: &Op, is_plain: Fields<'_>) {
+    fn add(&mut self, op: &Op, asked: &mut dyn Asked) {
         let mut field = |index: u32, is_static: bool, is_write: bool| {
-            is_plain(FieldUse {
+            asked.is_plain(FieldUse {
                 index,
                 is_static,
                 is_write,
@@ -133,7 +133,7 @@ fn one_of_bytes(kind: MemoryKind) -> MemoryKind {
 }
 
 impl Symbols {
-    pub(super) fn new(work: &Work, one: &Loop, is_plain: Fields<'_>) -> Self {
+    pub(super) fn new(work: &Work, one: &Loop, asked: &mut dyn Asked) -> Self {
         let mut writes = HashMap::new();
         for inst in one.blocks.iter().flat_map(|&it| work.insts(it)) {
             if let Some(reg) = inst.op.written() {
@@ -146,7 +146,7 @@ impl Symbols {
             writes,
             written: HashMap::new(),
             operands: HashMap::new(),
-            effects: Effects::of(work, one, is_plain),
+            effects: Effects::of(work, one, asked),
         };
         symbols.run(work, one);
         symbols

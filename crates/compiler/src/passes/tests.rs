@@ -5,7 +5,7 @@ use std::collections::HashMap;
 
 use ir::{BinaryOp, Block, BlockId, Condition, Function, Inst, MemoryKind, Op, Reg, Type};
 
-use super::{FieldUse, Marks, Passes, improve};
+use super::{Asked, FieldUse, Marks, Passes, improve};
 
 const PROGRAMS: u64 = 8_000;
 /// Instructions of a run, at most.
@@ -62,6 +62,19 @@ const CONDITIONS: [Condition; 6] = [
     Condition::Greater,
     Condition::LessEqual,
 ];
+
+/// One static is volatile.
+struct Answers;
+
+impl Asked for Answers {
+    fn is_plain(&mut self, field: FieldUse) -> bool {
+        field.index < 2
+    }
+
+    fn is_ready(&mut self, _: u32) -> bool {
+        true
+    }
+}
 
 /// A program in the making. Every instruction has a place of its own.
 struct Maker {
@@ -656,9 +669,7 @@ fn random_programs_do_the_same_behind_the_passes() {
     for seed in 1..=PROGRAMS {
         let function = Maker::new(seed).make();
         assert_eq!(ir::verify(&function), Ok(()), "seed {seed}");
-        // One static is volatile.
-        let mut is_plain = |field: FieldUse| field.index < 2;
-        let (improved, marks) = improve(&function, Passes::ALL, &[], &mut is_plain);
+        let (improved, marks) = improve(&function, Passes::ALL, &[], &mut Answers);
         let improved = improved.as_ref().unwrap_or(&function);
         assert_eq!(ir::verify(improved), Ok(()), "seed {seed}");
         let nothing = Marks::default();
@@ -743,7 +754,7 @@ fn a_loop_with_two_entries_stays_as_it_is() {
     let blocks = |is_twice| {
         let function = entered(is_twice);
         assert_eq!(ir::verify(&function), Ok(()));
-        let (improved, marks) = improve(&function, passes, &[], &mut |_| true);
+        let (improved, marks) = improve(&function, passes, &[], &mut Answers);
         let blocks = improved.map_or(function.blocks.len(), |it| it.blocks.len());
         (blocks, marks.accesses.len())
     };

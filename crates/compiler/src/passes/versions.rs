@@ -16,20 +16,20 @@ use super::counter::Counter;
 use super::graph::{Graph, Loop};
 use super::guard::Guard;
 use super::symbol::{Same, Symbol, Symbols};
-use super::{ADDED_MAX, Access, Fields, Work, retarget, unroll};
+use super::{ADDED_MAX, Access, Asked, Work, retarget, unroll};
 
 /// Instructions and calls of a loop, and arrays that its guard looks at.
 const INSTS_MAX: usize = 120;
 const CALLS_MAX: usize = 2;
 const ARRAYS_MAX: usize = 8;
 
-pub(super) fn make(work: &mut Work, is_plain: Fields<'_>) {
+pub(super) fn make(work: &mut Work, asked: &mut dyn Asked) {
     let graph = Graph::new(work);
     for one in graph.innermost() {
         if !is_fit(work, &one) {
             continue;
         }
-        let symbols = Symbols::new(work, &one, is_plain);
+        let symbols = Symbols::new(work, &one, asked);
         let plan = Plan::new(work, &graph, &one, &symbols);
         if plan.is_worth_it() {
             plan.carry_out(work, &one, symbols);
