@@ -187,3 +187,29 @@ const _: () = {
     // Short displacements in machine code.
     assert!(EXCEPTION < 128);
 };
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_limit_and_the_poll_leave_each_other_alone() {
+        let context = MutatorContext::default();
+        let limit = 0x7fff_1234_5678;
+        context.set_stack_limit(limit);
+        context
+            .poll
+            .store(crate::poll::POLL_ASKED, Ordering::Relaxed);
+        assert_eq!(context.stack_limit(), limit);
+        context.set_stack_limit(0xffff_ffff);
+        assert_eq!(context.stack_limit(), 0xffff_ffff);
+        let poll = context.poll.load(Ordering::Relaxed);
+        assert_eq!(poll, crate::poll::POLL_ASKED);
+    }
+
+    #[test]
+    #[should_panic(expected = "a stack at")]
+    fn a_stack_lies_below_the_poll() {
+        MutatorContext::default().set_stack_limit(1 << STACK_LIMIT_BITS);
+    }
+}
