@@ -164,9 +164,8 @@ impl Lowering<'_, '_> {
         let known = params.zip(args).filter(|&(_, &arg)| self.is_non_null(arg));
         let known: Vec<_> = known.map(|(&param, _)| param).collect();
         let known = [known, Vec::from_iter(receiver_of(&body.function))].concat();
-        let passes = self.passes;
         let asked = &mut Of(&mut *self.linker);
-        let (improved, marks) = improve(&body.function, passes, &known, asked);
+        let (improved, marks) = improve(&body.function, self.passes, &known, asked);
         let callee = improved.as_ref().unwrap_or(&body.function);
         let marks = core::mem::replace(&mut self.marks, marks);
         self.classes = Classes::of(callee, classes);

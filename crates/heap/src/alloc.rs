@@ -258,8 +258,8 @@ impl Mutator {
         heap.take_whole(class)
     }
 
-    /// A block for an ordinary mutator under `rc`. Once for a block it rather waits for an epoch than
-    /// has the heap grow.
+    /// A block for an ordinary mutator under `rc`. Once for a block it waits for an epoch rather
+    /// than have the heap grow.
     fn take_counted(&mut self, class: usize, has_waited: &mut bool) -> Option<BlockIndex> {
         let heap = self.heap.clone();
         if let Some(block) = heap.take_partial(class) {

@@ -30,8 +30,8 @@ pub const LOG_SEGMENTS_SHARED_MAX: u32 =
 /// last one: a trace of a small heap takes a few milliseconds of the collector's.
 pub const GROWTH_BEFORE_TRACE: u32 = 32 << 20;
 
-/// By so many bytes more than twice what the last epoch left, the heap grows beside a collector that
-/// has fallen behind. From there on ordinary mutators wait for an epoch first. What they would
+/// By so many bytes more than twice what the last epoch left, the heap grows beside a collector
+/// that has fallen behind. From there on ordinary mutators wait for an epoch first. What they would
 /// touch is dearer than the wait: the kernel clears it, and it is never given back.
 pub const GROWTH_BEFORE_WAIT: u32 = 64 << 20;
 
