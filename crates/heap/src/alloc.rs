@@ -269,7 +269,7 @@ impl Mutator {
             *has_waited = true;
             heap.counters.growth_waits.add(1);
             let has_room = || heap.partial[class].count() != 0 || !heap.is_behind();
-            self.native(|| heap.pace.wait_for_epoch_or(has_room));
+            self.native(|| heap.pace.doze_for_epoch_or(has_room));
             return self.take_counted(class, has_waited);
         }
         heap.take_whole(class)

@@ -8,9 +8,10 @@
 
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 
+use rt::clock::{Clock, Monotonic};
 use rt::sys::tid;
 
-use crate::limits::{DEBT_WAIT_NS, REST_NS_MAX, REST_PART, SLEEP_NS_MAX};
+use crate::limits::{DEBT_WAIT_NS, NAP_NS, NAPS_MAX, REST_NS_MAX, REST_PART, SLEEP_NS_MAX};
 use crate::sys::debt::Debt;
 use crate::sys::wait::Bell;
 
@@ -126,6 +127,20 @@ impl Pace {
     pub(crate) fn wait_for_kept_soft(&self) {
         let target = self.fulls.want();
         self.wait(|| self.fulls.has_completed(target));
+    }
+
+    /// Until an epoch that begins after now is settled or `is_enough`, at most [`NAPS_MAX`] naps.
+    /// Lends no priority: the kernel spins for who does, as long as the collector runs. Not in
+    /// managed state.
+    pub(crate) fn doze_for_epoch_or(&self, is_enough: impl Fn() -> bool) {
+        let target = self.epochs.want();
+        for _ in 0..NAPS_MAX {
+            let is_over = self.is_stopping() || !self.has_begun.load(Ordering::SeqCst);
+            if is_over || self.epochs.has_completed(target) || is_enough() {
+                return;
+            }
+            Monotonic.sleep_until(Monotonic.now_ns() + NAP_NS);
+        }
     }
 
     fn wait(&self, is_done: impl Fn() -> bool) {
