@@ -176,7 +176,16 @@ fn names_in_directory(root: &Path, directory: &Path, names: &mut BTreeSet<String
 fn names_in_archive(path: &Path, names: &mut BTreeSet<String>) -> Result<()> {
     let bytes = std::fs::read(path).with_context(|| format!("cannot read {}", path.display()))?;
     let archive = Archive::parse(&bytes).map_err(|error| anyhow!("{}: {error}", path.display()))?;
+    let before = names.len();
     names.extend(archive.entries().filter_map(|(name, _)| class_name(name)));
+    let has_dex = archive.entries().any(|(name, _)| name.ends_with(".dex"));
+    if has_dex && names.len() == before {
+        bail!(
+            "{}: DEX code is not supported by `takt compile`, class files are; a package's code is \
+             compiled while it runs, and kept",
+            path.display()
+        );
+    }
     Ok(())
 }
 
