@@ -14,7 +14,7 @@ use cranelift_codegen::ir::InstBuilder;
 use ir::{BlockId, Function, Op, Reg};
 
 use crate::linker::Body;
-use crate::lower::{Lowering, Of, receiver_of, single_targets};
+use crate::lower::{ByLinker, Lowering, receiver_of, single_targets};
 use crate::passes::improve;
 use crate::received::{Classes, Known};
 
@@ -164,7 +164,7 @@ impl Lowering<'_, '_> {
         let known = params.zip(args).filter(|&(_, &arg)| self.is_non_null(arg));
         let known: Vec<_> = known.map(|(&param, _)| param).collect();
         let known = [known, Vec::from_iter(receiver_of(&body.function))].concat();
-        let asked = &mut Of(&mut *self.linker);
+        let asked = &mut ByLinker(&mut *self.linker);
         let (improved, marks) = improve(&body.function, self.passes, &known, asked);
         let callee = improved.as_ref().unwrap_or(&body.function);
         let marks = core::mem::replace(&mut self.marks, marks);

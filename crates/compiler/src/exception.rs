@@ -25,7 +25,7 @@ impl Lowering<'_, '_> {
         self.b.ins().brif(test, cold, &[], next, &[]);
         self.b.switch_to_block(cold);
         self.b.seal_block(cold);
-        let tests = self.facts.tests();
+        let tests = self.facts.take_tests();
         self.throw_by(entry, args);
         self.facts.restore_tests(tests);
         self.b.switch_to_block(next);

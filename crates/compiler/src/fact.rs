@@ -92,9 +92,9 @@ impl Facts {
         self.tests.clear();
     }
 
-    /// All tests, for a path that comes back here no more.
-    pub(crate) fn tests(&self) -> Vec<(Value, usize)> {
-        self.tests.clone()
+    /// All tests, to be restored behind a path that comes back here no more.
+    pub(crate) fn take_tests(&mut self) -> Vec<(Value, usize)> {
+        core::mem::take(&mut self.tests)
     }
 
     pub(crate) fn restore_tests(&mut self, tests: Vec<(Value, usize)>) {

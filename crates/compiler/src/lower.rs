@@ -112,7 +112,7 @@ impl Compiler {
         }
         let passes = self.passes;
         let known = receiver_of(function);
-        let (improved, marks) = improve(function, passes, known.as_slice(), &mut Of(linker));
+        let (improved, marks) = improve(function, passes, known.as_slice(), &mut ByLinker(linker));
         let function = improved.as_ref().unwrap_or(function);
         let params = function
             .params
@@ -669,10 +669,10 @@ pub(crate) struct Registers<'a> {
     has_homes: bool,
 }
 
-/// Who answers what passes ask.
-pub(crate) struct Of<'a>(pub(crate) &'a mut dyn Linker);
+/// The linker answers what passes ask.
+pub(crate) struct ByLinker<'a>(pub(crate) &'a mut dyn Linker);
 
-impl Asked for Of<'_> {
+impl Asked for ByLinker<'_> {
     fn is_plain(&mut self, field: FieldUse) -> bool {
         let link = match field.is_write {
             true => self.0.written_field(field.index, field.is_static),

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Passes from IR to IR, before a method is lowered: [`improve`].
 //!
-//! They are about loops. `graph` finds them and `symbol` says what their registers hold. `versions`
-//! makes a second version of a loop, without checks, behind a guard that proves them; `turn` puts a
-//! loop's test at its end. What comes out is IR again, with [`Marks`] beside it: what is proven of
-//! its instructions and cannot be said in IR.
+//! `late` moves where objects are made; the others are about loops and null. `graph` finds loops,
+//! and `symbol` says what their registers hold. `versions` makes a second version of a loop,
+//! without checks, behind a guard that proves them; `turn` puts a loop's test at its end. What
+//! comes out is IR again, with [`Marks`] beside it: what is proven of its instructions and cannot
+//! be said in IR.
 
 mod counter;
 mod graph;
@@ -130,7 +131,7 @@ const BLOCKS_MAX: usize = 300;
 const REGISTERS_MAX: usize = 2_000;
 const ADDED_MAX: usize = 600;
 
-/// The function with its loops improved, if it does not stay as it is, and what is proven of it.
+/// The function improved, if it does not stay as it is, and what is proven of it.
 /// Registers that are `known` are not null at its entry.
 pub(crate) fn improve(
     function: &Function,

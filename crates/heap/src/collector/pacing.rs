@@ -4,7 +4,7 @@
 //! The collector sleeps for as long as the resource that runs out first allows ([`sleep_ns`], the
 //! thesis's listing 5.1); a mutator that crosses the threshold rings it awake. Who waits for it
 //! does so at a word that names the collector's thread, even while that sleeps or cannot run: a
-//! waiting thread lends its priority.
+//! waiting thread lends its priority. Only who could go on as well dozes and lends nothing.
 
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 
