@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! `takt java`: a Java program on Takt's machine, started by the JDK's own launcher.
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
@@ -98,17 +98,24 @@ pub(crate) fn machine_beside(own: &Path) -> Result<PathBuf> {
 /// Makes Android's class loader the system's if the class path holds DEX code.
 fn class_loader(arguments: &[OsString]) -> Option<&'static str> {
     let path = class_path(arguments).or_else(|| std::env::var_os("CLASSPATH"))?;
-    let has_code = |part: PathBuf| {
-        let extension = part.extension().unwrap_or_default().to_ascii_lowercase();
-        match extension.to_str() {
-            Some("dex" | "apk") => true,
-            Some("jar" | "zip") => holds_code(&part),
-            _ => false,
-        }
-    };
-    std::env::split_paths(&path)
-        .any(has_code)
+    class_loader_for(&path)
+}
+
+/// The same for a class path.
+pub(crate) fn class_loader_for(path: &OsStr) -> Option<&'static str> {
+    std::env::split_paths(path)
+        .any(|part| has_dex(&part))
         .then_some("-Djava.system.class.loader=dalvik.system.PathClassLoader")
+}
+
+/// Does a part of a class path hold DEX code?
+pub(crate) fn has_dex(part: &Path) -> bool {
+    let extension = part.extension().unwrap_or_default().to_ascii_lowercase();
+    match extension.to_str() {
+        Some("dex" | "apk") => true,
+        Some("jar" | "zip") => holds_code(part),
+        _ => false,
+    }
 }
 
 /// Does an archive hold DEX code? One that does not open is for the launcher to complain of.

@@ -15,7 +15,7 @@ pub(crate) struct Sealed(OwnedFd);
 
 impl Sealed {
     /// A copy of the bytes; `name` is what a person sees in /proc.
-    pub(super) fn of(name: &str, bytes: &[u8]) -> Result<Self> {
+    pub(crate) fn of(name: &str, bytes: &[u8]) -> Result<Self> {
         Self::with(name, bytes, MemfdFlags::empty())
     }
 
@@ -39,7 +39,7 @@ impl Sealed {
     }
 
     /// A name that this process and what it becomes can open, again and again.
-    pub(super) fn path(&self) -> PathBuf {
+    pub(crate) fn path(&self) -> PathBuf {
         format!("/proc/self/fd/{}", self.0.as_raw_fd()).into()
     }
 }

@@ -15,7 +15,7 @@ use std::fs::File;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 use crate::classes::class::Class;
 use crate::code::base;
@@ -37,6 +37,8 @@ const OTHERS_MAX: usize = 7;
 
 /// Pieces that could not be kept for lack of room.
 pub(crate) static DROPPED: AtomicU32 = AtomicU32::new(0);
+/// Bytes that this process has kept.
+pub(crate) static KEPT_BYTES: AtomicU64 = AtomicU64::new(0);
 
 /// One directory of code.
 pub(crate) struct Store {
@@ -342,11 +344,6 @@ impl Stored {
         code
     }
 
-    fn matches(self, other: &Piece) -> bool {
-        let body = self.piece.to_bytes();
-        body == other.to_bytes() && self.copy().bytes == other.code.bytes
-    }
-
     pub(crate) fn code_bytes(&self) -> usize {
         self.code.len()
     }
@@ -424,11 +421,6 @@ fn each(key: Key) -> impl Iterator<Item = Found> {
             found.map(move |(record, body)| (store, file, record, body))
         })
     })
-}
-
-/// Whether the same piece is there already.
-pub(crate) fn has(key: &Key, piece: &Piece) -> bool {
-    find(key).any(|stored| stored.matches(piece))
 }
 
 /// What a class's code and proof are kept under, `index` telling which; `None` if nothing of it is

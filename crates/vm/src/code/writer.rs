@@ -18,7 +18,7 @@ use rt::clock::{Clock, Monotonic};
 
 use crate::code::file::{self, HEADER_BYTES, Index, Key, Piece, PieceRecord};
 use crate::code::space::{Region, Room};
-use crate::code::store::{CodeFile, DROPPED, Store, prune};
+use crate::code::store::{CodeFile, DROPPED, KEPT_BYTES, Store, prune};
 use crate::console;
 
 /// Versions of one method that rest on different answers: before and after classes were
@@ -83,6 +83,8 @@ impl Writing {
         }
         match self.add(store, &key, piece, body) {
             Ok(room) => {
+                let bytes = body.len() + code.len();
+                KEPT_BYTES.fetch_add(bytes as u64, Ordering::Relaxed);
                 self.added.entry(key).or_default().push(sum);
                 room
             }

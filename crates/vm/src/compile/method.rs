@@ -174,10 +174,13 @@ pub(crate) fn compile(
     Ok(run_new(key_of(method), piece, cx.named(), kind))
 }
 
-/// Compiles without installing; nothing if the method is beyond a limit, which its first call says.
-pub(crate) fn compile_apart(function: &ir::Function, cx: &mut Cx<'_>) -> Option<Piece> {
-    let code = with_compiler(|compiler| compiler.method(function, cx)).ok()?;
-    Some(Piece::new(cx.asked(), code))
+/// Compiles without installing; the error is a limit of the compiler's.
+pub(crate) fn compile_apart(
+    function: &ir::Function,
+    cx: &mut Cx<'_>,
+) -> Result<Piece, CompileError> {
+    let code = with_compiler(|compiler| compiler.method(function, cx))?;
+    Ok(Piece::new(cx.asked(), code))
 }
 
 /// Keeps a method's code for other processes.
@@ -187,19 +190,12 @@ pub(crate) fn keep(method: &'static Method, piece: &Piece) {
     }
 }
 
-/// Whether the same code is on disk already.
-pub(crate) fn is_kept(method: &'static Method, piece: &Piece) -> bool {
-    key_of(method).is_some_and(|key| store::has(&key, piece))
-}
-
-/// Whether code is on disk that rests on what `cx` answers. It holds no other method's body: that
-/// rests on which classes there are.
-pub(crate) fn is_kept_for(method: &'static Method, cx: &mut Cx<'_>) -> bool {
+/// The code on disk, if there is some, that rests on what `cx` answers. It holds no other method's
+/// body: that rests on which classes there are.
+pub(crate) fn kept_for(method: &'static Method, cx: &mut Cx<'_>) -> Option<Piece> {
     let is_inlined = |it: &Asked| it.question.is_of_body();
-    key_of(method).is_some_and(|key| {
-        let mut pieces = store::find(&key).map(|it| it.piece);
-        pieces.any(|it| !it.asked.iter().any(is_inlined) && cx.answers_as(&it))
-    })
+    let mut pieces = store::find(&key_of(method)?).map(|it| it.piece);
+    pieces.find(|it| !it.asked.iter().any(is_inlined) && cx.answers_as(it))
 }
 
 pub(super) fn key_of(method: &'static Method) -> Option<Key> {

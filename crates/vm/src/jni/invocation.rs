@@ -90,8 +90,9 @@ extern "C" fn JNI_CreateJavaVM(vm: u64, env: u64, args: u64) -> i32 {
     }
     match boot::create() {
         Ok(thread) => {
-            if let Some(list) = &options::get().compile_list {
-                crate::start::ahead::run(thread, list);
+            let options = options::get();
+            if let Some(list) = &options.compile_list {
+                crate::start::ahead::run(thread, list, options.compile_package.as_deref());
             }
             memory::write(vm, vm_address());
             memory::write(env, thread.env());

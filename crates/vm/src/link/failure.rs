@@ -69,7 +69,8 @@ fn told(thread: &Thread, exception: ObjectRef) -> Result<ObjectRef, Thrown> {
     Ok(error)
 }
 
-fn message_of(exception: ObjectRef) -> Option<String> {
+/// What an exception says beside its class.
+pub(crate) fn message_of(exception: ObjectRef) -> Option<String> {
     let text = exception.get_ref(known().throwable_message);
     text.some().map(string::text)
 }

@@ -78,6 +78,8 @@ pub(crate) struct Options {
     pub(crate) is_compiling_loaded: bool,
     /// Names of classes to be compiled instead of running a program.
     pub(crate) compile_list: Option<PathBuf>,
+    /// DEX code that they are in, over the class path; else they are of the class path.
+    pub(crate) compile_package: Option<PathBuf>,
     /// `-ea`, `-da`, `-esa`, `-dsa`.
     pub(crate) assertions: Assertions,
     /// `-Xss`: stack of a thread that Java code starts, unless its constructor was told another.
@@ -177,6 +179,7 @@ pub(crate) fn read(arguments: &[String], ignores_unknown: bool) -> Result<(), St
         inlining: Inlining::Received,
         is_compiling_loaded: false,
         compile_list: None,
+        compile_package: None,
     };
     let mut numbered = HashMap::new();
     for argument in arguments {
@@ -380,6 +383,7 @@ impl Options {
             "code-cache" => &mut self.code_root,
             "install-code" => &mut self.code_install,
             "compile-list" => &mut self.compile_list,
+            "compile-package" => &mut self.compile_package,
             "realtime-list" => &mut self.real_time_list,
             "report" => &mut self.report_file,
             _ => return false,

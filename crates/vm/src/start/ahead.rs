@@ -7,7 +7,7 @@
 //! kept in two versions: one for when all it refers to is initialised, and one
 //! made of sites, which fits at any time. No initialiser runs.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{HashMap, HashSet, VecDeque};
 use std::io::Write;
 use std::path::Path;
 use std::sync::atomic::Ordering;
@@ -22,80 +22,113 @@ use crate::code::store;
 use crate::compile::answers::{Cx, Mode};
 use crate::compile::method;
 use crate::console;
-use crate::link::loader;
+use crate::link::failure::message_of;
+use crate::link::loader::{self, Loader};
 use crate::link::resolve;
 use crate::link::verification;
 use crate::memory::symbol::Symbol;
+use crate::objects::string;
 use crate::start::boot;
 use crate::threads::thread::{Thread, Thrown};
 
 /// Methods beyond this many are left to be compiled when they are called: a large application has
 /// some 30,000.
 const METHODS_MAX: usize = 100_000;
-/// A line of progress for every so many methods.
+/// A line of progress for every so many classes and methods.
 const PROGRESS_STEP: usize = 500;
 
 type Signature = (Symbol, Symbol);
 
 struct Ahead<'a> {
     thread: &'a Thread,
+    /// Of the classes that are named.
+    loader: &'static Loader,
     found: HashSet<u64>,
-    work: Vec<&'static Method>,
+    /// The application's own first: there is room for so much in a store.
+    work: VecDeque<&'static Method>,
     /// Classes that have instances, and what is called on any of them.
     instantiated: Vec<&'static Class>,
     is_instantiated: HashSet<u32>,
     called: HashSet<Signature>,
+    /// Classes whose methods were proven, or could not be.
+    is_proven: HashSet<u32>,
     refused: Vec<String>,
+    class_count: usize,
     compiled_count: usize,
     kept_before_count: usize,
     left_out_count: usize,
 }
 
 /// Compiles what the names in `list` reach, says what was done on standard output, and ends the
-/// process.
-pub(crate) fn run(thread: &Thread, list: &Path) -> ! {
+/// process. They are classes of the DEX code in `package`, or else of the class path.
+pub(crate) fn run(thread: &Thread, list: &Path, package: Option<&Path>) -> ! {
     let names = std::fs::read_to_string(list);
     let names =
         names.unwrap_or_else(|error| console::fatal(&format!("{}: {error}", list.display())));
-    let started_ns = console::now_ns();
-    let mut ahead = Ahead {
-        thread,
-        found: HashSet::new(),
-        work: Vec::new(),
-        instantiated: Vec::new(),
-        is_instantiated: HashSet::new(),
-        called: HashSet::new(),
-        refused: Vec::new(),
-        compiled_count: 0,
-        kept_before_count: 0,
-        left_out_count: 0,
-    };
-    let mut class_count = 0;
-    for name in names.lines() {
-        class_count += u32::from(ahead.add_class(name));
-    }
-    while let Some(method) = ahead.work.pop() {
+    let (started_ns, cpu_before) = (console::now_ns(), thread.cpu_ns(true));
+    let mut ahead = Ahead::new(thread, loader_over(thread, package));
+    ahead.add_all(&names);
+    let own_count = ahead.found.len();
+    while let Some(method) = ahead.work.pop_front() {
         ahead.compile(method);
     }
     store::finish();
-    let mut out = std::io::stdout().lock();
-    let told = ahead
-        .refused
-        .iter()
-        .try_for_each(|text| writeln!(out, "refused {text}"));
-    let told = told.and_then(|()| {
-        writeln!(
-            out,
-            "classes={class_count} refused={} methods={} compiled={} kept_before={} left_out={} ms={}",
-            ahead.refused.len(),
-            ahead.found.len(),
-            ahead.compiled_count,
-            ahead.kept_before_count,
-            ahead.left_out_count,
-            (console::now_ns() - started_ns) / 1_000_000
-        )
-    });
+    let cpu_ns = thread.cpu_ns(true).zip(cpu_before);
+    let ns_of = [
+        ("ms", (console::now_ns() - started_ns) as i64),
+        ("cpu_ms", cpu_ns.map_or(0, |(now, before)| now - before)),
+    ];
+    let counts = [
+        ("classes", ahead.class_count),
+        ("refused", ahead.refused.len()),
+        ("own_methods", own_count),
+        ("methods", ahead.found.len()),
+        ("compiled", ahead.compiled_count),
+        ("kept_before", ahead.kept_before_count),
+        ("left_out", ahead.left_out_count),
+        ("not_kept", store::DROPPED.load(Ordering::Relaxed) as usize),
+        (
+            "kept_bytes",
+            store::KEPT_BYTES.load(Ordering::Relaxed) as usize,
+        ),
+    ];
+    let mut text = String::new();
+    for refused in &ahead.refused {
+        text += &format!("refused {}\n", refused.replace('\n', " "));
+    }
+    for (name, count) in counts {
+        text += &format!("{name}={count} ");
+    }
+    for (name, ns) in ns_of {
+        text += &format!("{name}={} ", ns / 1_000_000);
+    }
+    let told = writeln!(std::io::stdout().lock(), "{}", text.trim_end());
     boot::leave(i32::from(told.is_err()))
+}
+
+/// The loader of the classes to be compiled. A package has one over the class path, as
+/// `takt.server.ApplicationCode` makes it.
+fn loader_over(thread: &Thread, package: Option<&Path>) -> &'static Loader {
+    let system = boot::system_loader().unwrap_or_else(loader::boot);
+    let Some(package) = package else {
+        return system;
+    };
+    let make = || {
+        let scope = thread.scope();
+        let class = thread.boot_class("dalvik/system/PathClassLoader")?;
+        let path = scope.hold(string::new_string(thread, &package.to_string_lossy())?);
+        let signature = "(Ljava/lang/String;Ljava/lang/ClassLoader;)V";
+        let constructor = class.method_named("<init>", signature);
+        let arguments = [path.0.into(), system.object().0.into()];
+        thread.new_instance(class, constructor, &arguments)
+    };
+    match make() {
+        Ok(object) => loader::of(object),
+        Err(_) => {
+            boot::print_uncaught(thread, thread.take_exception());
+            console::fatal(&format!("no class loader for {}", package.display()))
+        }
+    }
 }
 
 /// For a store that is delivered: compiles all methods of the loaded classes of the platform and of
@@ -122,7 +155,7 @@ fn compile_for_any(thread: &Thread, method: &'static Method) -> bool {
         return false;
     }
     let mut cx = Cx::new(thread, method).in_mode(Mode::Sites);
-    if method::is_kept_for(method, &mut cx) {
+    if method::kept_for(method, &mut cx).is_some() {
         return false;
     }
     let Ok(function) = method.translate() else {
@@ -131,20 +164,50 @@ fn compile_for_any(thread: &Thread, method: &'static Method) -> bool {
     };
     cx.forget();
     let piece = method::compile_apart(&function, &mut cx);
-    piece.inspect(|piece| method::keep(method, piece)).is_some()
+    piece.inspect(|piece| method::keep(method, piece)).is_ok()
 }
 
-impl Ahead<'_> {
+impl<'a> Ahead<'a> {
+    fn new(thread: &'a Thread, loader: &'static Loader) -> Self {
+        Self {
+            thread,
+            loader,
+            found: HashSet::new(),
+            work: VecDeque::new(),
+            instantiated: Vec::new(),
+            is_instantiated: HashSet::new(),
+            called: HashSet::new(),
+            is_proven: HashSet::new(),
+            refused: Vec::new(),
+            class_count: 0,
+            compiled_count: 0,
+            kept_before_count: 0,
+            left_out_count: 0,
+        }
+    }
+
     /// Nothing reaches what cannot be loaded: a program may name classes that it never needs.
     fn try_to<T>(&self, act: impl FnOnce(&Thread) -> Result<T, Thrown>) -> Result<T, String> {
         act(self.thread).map_err(|_| {
             let exception = self.thread.take_exception();
-            exception.class().java_name()
+            let name = exception.class().java_name();
+            let message = message_of(exception);
+            message.map_or_else(|| name.clone(), |message| format!("{name}: {message}"))
         })
     }
 
-    fn add_class(&mut self, name: &str) -> bool {
-        let loader = boot::system_loader().unwrap_or_else(loader::boot);
+    fn add_all(&mut self, names: &str) {
+        let count = names.lines().count();
+        for (index, name) in names.lines().enumerate() {
+            if index > 0 && index.is_multiple_of(PROGRESS_STEP) {
+                console::note(&format!("{index} of {count} classes"));
+            }
+            self.add_class(name);
+        }
+    }
+
+    fn add_class(&mut self, name: &str) {
+        let loader = self.loader;
         let loaded = self.try_to(|thread| {
             let class = resolve::class_by_name(thread, loader, Symbol::new(name.as_bytes()))?;
             verification::verify(thread, class)?;
@@ -152,17 +215,13 @@ impl Ahead<'_> {
         });
         match loaded {
             Ok(class) => {
-                class
-                    .info
-                    .methods
-                    .iter()
-                    .for_each(|method| self.add(method));
-                true
+                self.class_count += 1;
+                self.is_proven.insert(class.address());
+                for method in &class.info.methods {
+                    self.add(method);
+                }
             }
-            Err(error) => {
-                self.refused.push(format!("{name}: {error}"));
-                false
-            }
+            Err(error) => self.refused.push(format!("{name}: {error}")),
         }
     }
 
@@ -175,7 +234,7 @@ impl Ahead<'_> {
             return;
         }
         self.found.insert(method.address());
-        self.work.push(method);
+        self.work.push_back(method);
     }
 
     fn compile(&mut self, method: &'static Method) {
@@ -184,47 +243,54 @@ impl Ahead<'_> {
             console::note(&format!("{count} of {} methods", self.found.len()));
         }
         if method.is_native() {
-            // Bridges are shared: most are kept from the start of the machine.
-            let before = cache::COMPILED.load(Ordering::Relaxed);
-            method::native_ahead(method);
-            let is_new = cache::COMPILED.load(Ordering::Relaxed) != before;
-            let count = if is_new {
-                &mut self.compiled_count
-            } else {
-                &mut self.kept_before_count
-            };
-            *count += 1;
-            return;
+            return self.bridge(method);
         }
-        let class = method.class();
-        let Ok(function) = ir::bytecode::translate(&class.info.file, method.file()) else {
-            // It throws VerifyError when it is called.
-            return;
-        };
         let mut cx = Cx::new(self.thread, method).in_mode(Mode::Sites);
-        let Some(general) = method::compile_apart(&function, &mut cx) else {
-            return;
-        };
-        let asked: Vec<Question> = cx
-            .asked()
-            .iter()
-            .map(|exchange| exchange.question)
-            .collect();
-        for question in asked {
-            self.follow(class, question);
-        }
-        if method::is_kept(method, &general) {
+        if let Some(kept) = method::kept_for(method, &mut cx) {
+            let asked = kept.asked.iter().map(|asked| asked.question);
+            self.follow_all(method, asked);
             self.kept_before_count += 1;
             return;
         }
+        cx.forget();
+        if let Err(error) = self.compile_both(method, &mut cx) {
+            // Its first call throws.
+            self.refused
+                .push(format!("{}: {error}", method.full_name()));
+        }
+    }
+
+    /// Bridges are shared: most are kept from the start of the machine.
+    fn bridge(&mut self, method: &'static Method) {
+        let before = cache::COMPILED.load(Ordering::Relaxed);
+        method::native_ahead(method);
+        let is_new = cache::COMPILED.load(Ordering::Relaxed) != before;
+        match is_new {
+            true => self.compiled_count += 1,
+            false => self.kept_before_count += 1,
+        }
+    }
+
+    /// `cx` answers by sites alone.
+    fn compile_both(&mut self, method: &'static Method, cx: &mut Cx<'_>) -> Result<(), String> {
+        let function = method.translate().map_err(|error| error.to_string())?;
+        let general = method::compile_apart(&function, cx);
+        let general = general.map_err(|error| error.to_string())?;
+        self.follow_all(method, cx.asked().iter().map(|asked| asked.question));
         let mut cx = Cx::new(self.thread, method).in_mode(Mode::Ready);
-        let best = method::compile_apart(&function, &mut cx);
-        // The better one is looked at first.
-        if let Some(best) = best {
+        // The better one is looked at first. Bodies in it may be too much for the compiler.
+        if let Ok(best) = method::compile_apart(&function, &mut cx) {
             method::keep(method, &best);
         }
         method::keep(method, &general);
         self.compiled_count += 1;
+        Ok(())
+    }
+
+    fn follow_all(&mut self, method: &'static Method, asked: impl Iterator<Item = Question>) {
+        for question in asked {
+            self.follow(method.class(), question);
+        }
     }
 
     /// Adds what code that asks `question` may reach.
@@ -268,7 +334,16 @@ impl Ahead<'_> {
         }
     }
 
+    /// Keeps the proof of a class that the application needs, so that its start finds it.
+    fn prove(&mut self, class: &'static Class) {
+        if self.is_proven.insert(class.address()) {
+            // Where it fails, the class's first use throws.
+            let _ = self.try_to(|thread| verification::verify(thread, class));
+        }
+    }
+
     fn initialize(&mut self, class: &'static Class) {
+        self.prove(class);
         let mut next = Some(class);
         while let Some(class) = next {
             let initializer = class
