@@ -25,8 +25,9 @@ use crate::run::Sealed;
 /// reflection reaches, and code that is made at run time (lambdas, proxies), is compiled when it is
 /// first called, and kept too.
 ///
-/// A package is compiled alone, over the framework, as `takt run` starts it. Exit code: 0 done, also
-/// where classes are refused, which are named; 2 a package that is broken, or nothing to compile.
+/// A package is compiled alone, over the framework, as `takt run` starts it. Exit code: 0 done,
+/// also where classes are refused, which are named; 2 a package that is broken, or nothing to
+/// compile.
 #[derive(clap::Args)]
 #[command(
     after_help = "Example:\n  takt compile app.jar lib/classes\n  takt compile app.apk --json"

@@ -20,12 +20,16 @@ use crate::code::file::{self, HEADER_BYTES, Index, Key, Piece, PieceRecord};
 use crate::code::space::{Region, Room};
 use crate::code::store::{CodeFile, DROPPED, KEPT_BYTES, Store, prune};
 use crate::console;
+use crate::options;
 
 /// Versions of one method that rest on different answers: before and after classes were
 /// initialised, say.
 const VERSIONS_MAX: usize = 8;
 /// Bytes of one process's new code that are kept; a javac run makes some 15 MiB.
 const FRESH_BYTES_MAX: usize = 128 << 20;
+/// The same where that is all that the process is for: an activity and what it reaches take more
+/// than a hundred. There is room for older files beside it.
+const AHEAD_BYTES_MAX: usize = 256 << 20;
 /// Bytes in all files of a store; the files written longest ago go when one is added.
 const STORE_BYTES_MAX: u64 = 512 << 20;
 /// A file that has less room for code is left as it is.
@@ -77,7 +81,11 @@ impl Writing {
         }
         let versions = known.len() + store.count(&key);
         self.bytes += body.len() + code.len();
-        if self.is_over || versions >= VERSIONS_MAX || self.bytes > FRESH_BYTES_MAX {
+        let bytes_max = match options::get().compile_list {
+            Some(_) => AHEAD_BYTES_MAX,
+            None => FRESH_BYTES_MAX,
+        };
+        if self.is_over || versions >= VERSIONS_MAX || self.bytes > bytes_max {
             DROPPED.fetch_add(1, Ordering::Relaxed);
             return None;
         }

@@ -46,10 +46,11 @@ struct Ahead<'a> {
     found: HashSet<u64>,
     /// The application's own first: there is room for so much in a store.
     work: VecDeque<&'static Method>,
-    /// Classes that have instances, and what is called on any of them.
-    instantiated: Vec<&'static Class>,
+    /// Classes that have instances, what is called on any of them, and what may run then.
     is_instantiated: HashSet<u32>,
     called: HashSet<Signature>,
+    versions: HashMap<Signature, Vec<&'static Method>>,
+    is_version: HashSet<u64>,
     /// Classes whose methods were proven, or could not be.
     is_proven: HashSet<u32>,
     refused: Vec<String>,
@@ -174,9 +175,10 @@ impl<'a> Ahead<'a> {
             loader,
             found: HashSet::new(),
             work: VecDeque::new(),
-            instantiated: Vec::new(),
             is_instantiated: HashSet::new(),
             called: HashSet::new(),
+            versions: HashMap::new(),
+            is_version: HashSet::new(),
             is_proven: HashSet::new(),
             refused: Vec::new(),
             class_count: 0,
@@ -366,10 +368,9 @@ impl<'a> Ahead<'a> {
         let is_selected = matches!(kind, InvokeKind::Virtual | InvokeKind::Interface);
         let signature = (method.name, method.descriptor);
         if is_selected && self.called.insert(signature) {
-            for class in self.instantiated.clone() {
-                let versions = class.info.vtable.iter();
-                let versions = versions.filter(|m| (m.name, m.descriptor) == signature);
-                versions.for_each(|method| self.add(method));
+            let versions = self.versions.get(&signature).cloned();
+            for method in versions.unwrap_or_default() {
+                self.add(method);
             }
         }
     }
@@ -378,20 +379,18 @@ impl<'a> Ahead<'a> {
         if !self.is_instantiated.insert(class.address()) {
             return;
         }
-        self.instantiated.push(class);
-        let defaults = class
-            .info
-            .all_interfaces
-            .iter()
-            .flat_map(|i| &i.info.methods);
-        let versions: HashMap<u64, &'static Method> = class
-            .info
-            .vtable
-            .iter()
-            .chain(defaults)
-            .filter(|method| self.called.contains(&(method.name, method.descriptor)))
-            .map(|method| (method.address(), *method))
-            .collect();
-        versions.into_values().for_each(|method| self.add(method));
+        let info = class.info;
+        let defaults = info.all_interfaces.iter().flat_map(|it| &it.info.methods);
+        for method in info.vtable.iter().chain(defaults).copied() {
+            // Most are inherited from a class that was here before.
+            if !self.is_version.insert(method.address()) {
+                continue;
+            }
+            let signature = (method.name, method.descriptor);
+            self.versions.entry(signature).or_default().push(method);
+            if self.called.contains(&signature) {
+                self.add(method);
+            }
+        }
     }
 }
