@@ -9,7 +9,7 @@ setup: ## install what the project needs (apt, cargo, kernels for the lab); safe
 	tools/setup
 
 xtask: # apart, since the alias is quiet
-	@cargo build --locked --package xtask
+	@cargo build --locked --workspace --bin xtask
 
 demo: setup xtask ## the main job on real input: a table and a picture under out/demo
 	cargo xtask demo

@@ -17,6 +17,7 @@ mod fuzz;
 mod inputs;
 mod kernel;
 mod peers;
+mod programs;
 mod sanitize;
 mod screen;
 mod soak;

@@ -9,8 +9,9 @@ use anyhow::{Context, Result};
 use cargo_metadata::MetadataCommand;
 
 use crate::kernel;
+use crate::programs;
 use crate::stage::{cargo_command, command, takt, target_dir};
-use crate::test::{STOCK, driver_tests, test_program, test_programs};
+use crate::test::{STOCK, driver_tests};
 
 const MANIFEST: &str = "tests/peers/Cargo.toml";
 const LIBRARY: &str = "rsbinder";
@@ -62,7 +63,7 @@ pub(crate) fn over_stock_in_lab() -> Result<()> {
 
 fn over(module: &str, driver: &str) -> Result<()> {
     let Programs { peer, hub } = programs()?;
-    let program = test_program("binder", "peers")?;
+    let program = programs::path("binder", "peers")?;
     takt()?;
     let pairs = [
         format!("TAKT_TEST_PEER={}", peer.display()),
@@ -71,7 +72,7 @@ fn over(module: &str, driver: &str) -> Result<()> {
     ];
     let mut options = vec!["--cpus", "2"];
     options.extend(pairs.iter().flat_map(|it| ["--env", it]));
-    driver_tests(module, &program, &options, &[])
+    driver_tests(module, program, &options, &[])
 }
 
 /// rsbinder's own tests that need the driver, or no other process, over the extended one.
@@ -108,7 +109,10 @@ fn own_tests() -> Result<Vec<PathBuf>> {
     let mut cargo = cargo(&["test", "--no-run", "--lib", "--test", "parcel_alloc"]);
     cargo.arg("--manifest-path").arg(copy.join("Cargo.toml"));
     cargo.arg("--target-dir").arg(place.join("own"));
-    Ok(test_programs(cargo)?.into_iter().map(|it| it.1).collect())
+    Ok(programs::built(cargo)?
+        .into_iter()
+        .map(|it| it.path)
+        .collect())
 }
 
 /// Below this folder Cargo would take it for one of our own packages.

@@ -8,15 +8,15 @@ use anyhow::{Context as _, Result};
 
 use crate::framework;
 use crate::kernel;
+use crate::programs;
 use crate::stage::{command, takt, target_dir};
-use crate::test::test_program;
 
 /// The options of a Java machine whose code another processor runs.
 const OPTIONS: &str = "JDK_JAVA_OPTIONS";
 
 /// A card without a monitor, and devices that nobody holds: crate `console`.
 pub(crate) fn in_lab() -> Result<()> {
-    let program = test_program("console", "guest")?;
+    let program = programs::path("console", "guest")?;
     command(
         guest(&["--deterministic", "--with", "/usr/share/X11/xkb"])?
             .arg("--")
@@ -28,7 +28,7 @@ pub(crate) fn in_lab() -> Result<()> {
 /// An application: its pictures by `--screenshot` here, and what vkms shows of it there.
 pub(crate) fn application_in_lab() -> Result<()> {
     framework::build()?;
-    let program = test_program("console", "application")?;
+    let program = programs::path("console", "application")?;
     let takt = std::fs::canonicalize(takt()?)?;
     let built = std::fs::canonicalize(target_dir()?.join("framework"))?;
     let code = built.join("lab-code-console");

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 //! `cargo xtask test`: excerpts of at most 60 s each, fixed seeds, 30 minutes in all.
 
-use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::path::Path;
+use std::process::Command;
 use std::time::Duration;
 
-use anyhow::{Context, Result, bail};
-use cargo_metadata::Message;
+use anyhow::{Context, Result};
 
+use crate::programs::{self, Program};
 use crate::sanitize::{self, Length};
-use crate::stage::{Stages, cargo, cargo_command, command, takt, target_dir};
+use crate::stage::{Stages, cargo_command, command, takt, target_dir};
 use crate::{framework, kernel, peers, screen};
 
 /// Of the random graphs, what a sanitizer plays in some ten seconds.
@@ -23,19 +23,18 @@ pub(crate) fn run(only: Option<String>) -> Result<()> {
     let mut stages = Stages::new(only).bounded_by(LONGEST);
     stages.run("build", || {
         takt()?;
-        // Apart and not quiet: it takes minutes, and its progress is seen.
-        cargo(["test", "--locked", "--workspace", "--no-run"])
+        programs::all().map(drop)
     })?;
     stages.run("unit", || {
-        let apart = ["--exclude", "e2e", "--exclude", "lab", "--exclude", "vm"];
-        cargo_test(&[&["--workspace"], &apart[..]].concat())
+        programs::run(&[], |it| !["e2e", "lab", "vm"].contains(&it.package()))?;
+        programs::in_documents()
     })?;
-    stages.run("machine", || cargo_test(&["--package", "vm"]))?;
+    stages.run("machine", || programs::run(&[], |it| it.package() == "vm"))?;
     stages.run("loom", loom)?;
     stages.run("asan", || sanitize::address(EXCERPT))?;
     stages.run("tsan", || sanitize::thread(EXCERPT))?;
     stages.run("miri", sanitize::miri)?;
-    stages.run("lab", || cargo_test(&["--package", "lab"]))?;
+    stages.run("lab", || programs::run(&[], |it| it.package() == "lab"))?;
     stages.run("locks on PREEMPT_RT", locks_in_lab)?;
     stages.run("sandbox in the lab", sandbox_in_lab)?;
     stages.run("a clock that jumps", clock_in_lab)?;
@@ -49,14 +48,14 @@ pub(crate) fn run(only: Option<String>) -> Result<()> {
     stages.run("code", framework::build)?;
     stages.run("e2e", e2e)?;
     stages.run("applications", || {
-        cargo_test(&["--package", "e2e", "--test", "run"])?;
-        cargo_test(&["--package", "e2e", "--test", "documents"])
+        end_to_end("run", &[])?;
+        end_to_end("documents", &[])
     })?;
     for (name, test) in [
         ("applications in trouble", "trouble"),
         ("others' packages", "packages"),
     ] {
-        stages.run(name, || cargo_test(&["--package", "e2e", "--test", test]))?;
+        stages.run(name, || end_to_end(test, &[]))?;
     }
     for (name, test) in [
         ("javac by others' sources", "javac"),
@@ -67,49 +66,37 @@ pub(crate) fn run(only: Option<String>) -> Result<()> {
         ("JMH", "jmh"),
         ("jcstress", "jcstress"),
     ] {
-        stages.run(name, || {
-            cargo_test(&["--package", "e2e", "--test", "programs", test])
-        })?;
+        stages.run(name, || end_to_end("programs", &[test]))?;
     }
-    stages.run("stress", || {
-        cargo_test(&["--package", "e2e", "--test", "stress"])
-    })?;
-    stages.run("mutation", || {
-        cargo_test(&["--package", "e2e", "--test", "mutation"])
-    })?;
-    stages.run("differential", || {
-        cargo_test(&["--package", "e2e", "--test", "differential"])
-    })?;
-    stages.run("e2e in the lab", || {
-        cargo_test(&["--package", "e2e", "--test", "lab"])
-    })?;
+    stages.run("stress", || end_to_end("stress", &[]))?;
+    stages.run("mutation", || end_to_end("mutation", &[]))?;
+    stages.run("differential", || end_to_end("differential", &[]))?;
+    stages.run("e2e in the lab", || end_to_end("lab", &[]))?;
     stages.finish()
 }
 
-/// The command on this machine: every file of tests/e2e but the guests' and those with stages of
-/// their own.
+/// Files of tests/e2e with stages of their own, and the guests'.
+const APART: [&str; 9] = [
+    "differential",
+    "documents",
+    "lab",
+    "mutation",
+    "packages",
+    "programs",
+    "run",
+    "stress",
+    "trouble",
+];
+
+/// The command on this machine: all other files of tests/e2e.
 fn e2e() -> Result<()> {
-    let mut words = vec!["--package".to_owned(), "e2e".to_owned()];
-    for entry in std::fs::read_dir("tests/e2e/tests")? {
-        let path = entry?.path();
-        match path.file_stem().and_then(|it| it.to_str()) {
-            Some(
-                "differential" | "documents" | "lab" | "mutation" | "packages" | "programs" | "run"
-                | "stress" | "trouble",
-            )
-            | None => {}
-            Some(test) => words.extend(["--test".to_owned(), test.to_owned()]),
-        }
-    }
-    let words: Vec<&str> = words.iter().map(String::as_str).collect();
-    cargo_test(&words)
+    let is_apart = |it: &Program| APART.contains(&it.name.as_str());
+    programs::run(&[], |it| it.package() == "e2e" && !is_apart(it))
 }
 
-fn cargo_test(selection: &[&str]) -> Result<()> {
-    let mut cargo = cargo_command();
-    // What a test says is what counts: a stack below each fault buries it in a long log.
-    cargo.env("RUST_BACKTRACE", "0");
-    command(cargo.args(["test", "--locked", "--quiet"]).args(selection))
+/// One file of tests/e2e, or those of its tests that these words name.
+fn end_to_end(test: &str, words: &[&str]) -> Result<()> {
+    programs::run(words, |it| it.package() == "e2e" && it.name == test)
 }
 
 /// The lock tests against a hog once more, on the kernel that matters most.
@@ -120,7 +107,7 @@ fn locks_in_lab() -> Result<()> {
         ("rt", "shared"),
         ("binder", "priorities"),
     ] {
-        let program = test_program(package, test)?;
+        let program = programs::path(package, test)?;
         command(
             Command::new(&takt)
                 .args(["lab", "--cpus", "2", "--quiet", "--"])
@@ -132,7 +119,7 @@ fn locks_in_lab() -> Result<()> {
 
 /// What is otherwise on Debian's kernel: an older Landlock, cgroup v2, and quotas of users.
 fn sandbox_in_lab() -> Result<()> {
-    let program = test_program("sandbox", "confined")?;
+    let program = programs::path("sandbox", "confined")?;
     command(
         Command::new(takt()?)
             .args(["lab", "--cpus", "2", "--quiet"])
@@ -152,7 +139,7 @@ fn sandbox_in_lab() -> Result<()> {
 
 /// Only a guest's clock may be set.
 fn clock_in_lab() -> Result<()> {
-    let program = test_program("timer", "clock")?;
+    let program = programs::path("timer", "clock")?;
     command(
         Command::new(takt()?)
             .args(["lab", "--quiet", "--"])
@@ -163,7 +150,7 @@ fn clock_in_lab() -> Result<()> {
 
 /// Sets of tasks that are admitted, on a processor of their own.
 fn admission_in_lab() -> Result<()> {
-    let program = test_program("admission", "guest")?;
+    let program = programs::path("admission", "guest")?;
     command(
         Command::new(takt()?)
             .args([
@@ -182,7 +169,7 @@ fn admission_in_lab() -> Result<()> {
 /// A card that goes away, and the processors' speed over a cpufreq driver without hardware.
 fn sound_in_lab() -> Result<()> {
     let module = kernel::frequency()?;
-    let program = test_program("sound", "guest")?;
+    let program = programs::path("sound", "guest")?;
     let in_guest = |options: &[&str], parameters: &str, tests: &[&str]| {
         let mut module = module.clone().into_os_string();
         module.push(parameters);
@@ -194,7 +181,7 @@ fn sound_in_lab() -> Result<()> {
                 .arg(module)
                 .args(["--module", "cpufreq_userspace", "--module", "snd-dummy"])
                 .args(["--with", "/usr/share/alsa", "--"])
-                .arg(&program)
+                .arg(program)
                 .args(["--include-ignored", "--test-threads", "1"])
                 .args(tests),
         )
@@ -209,8 +196,8 @@ fn sound_in_lab() -> Result<()> {
 
 /// Debian's /dev/binder in a guest: the host has none.
 fn driver_in_lab() -> Result<()> {
-    let program = test_program("binder", "driver")?;
-    driver_tests(STOCK, &program, &["--cpus", "2"], &[])
+    let program = programs::path("binder", "driver")?;
+    driver_tests(STOCK, program, &["--cpus", "2"], &[])
 }
 
 /// The same with the extended driver; and priorities over both, in deterministic guests. Of what
@@ -218,15 +205,15 @@ fn driver_in_lab() -> Result<()> {
 fn extended_driver_in_lab() -> Result<()> {
     let module = kernel::build()?;
     let extended = module.to_str().context("a path that is not UTF-8")?;
-    let calls = test_program("binder", "driver")?;
-    let priorities = test_program("binder", "extended")?;
+    let calls = programs::path("binder", "driver")?;
+    let priorities = programs::path("binder", "extended")?;
     takt()?;
     std::thread::scope(|scope| {
-        let ours = scope.spawn(|| driver_tests(extended, &priorities, &EXTENDED, &[]));
-        driver_tests(extended, &calls, &["--cpus", "2"], &[])?;
+        let ours = scope.spawn(|| driver_tests(extended, priorities, &EXTENDED, &[]));
+        driver_tests(extended, calls, &["--cpus", "2"], &[])?;
         driver_tests(
             STOCK,
-            &priorities,
+            priorities,
             &CONTROL,
             &["a_call_does_not", "of_several"],
         )?;
@@ -236,7 +223,7 @@ fn extended_driver_in_lab() -> Result<()> {
 
 /// All of the control: what the extended driver does, Debian's does not.
 pub(crate) fn stock_driver_in_lab() -> Result<()> {
-    driver_tests(STOCK, &test_program("binder", "extended")?, &CONTROL, &[])
+    driver_tests(STOCK, programs::path("binder", "extended")?, &CONTROL, &[])
 }
 
 pub(crate) const STOCK: &str = "binder_linux:devices=binder";
@@ -262,41 +249,6 @@ pub(crate) fn driver_tests(
             .args(["--include-ignored", "--test-threads", "1"])
             .args(tests),
     )
-}
-
-/// Builds one test program of a crate and says where it lies.
-pub(crate) fn test_program(package: &str, test: &str) -> Result<PathBuf> {
-    let mut cargo = cargo_command();
-    cargo.args(["test", "--package", package, "--test", test, "--no-run"]);
-    cargo.args(["--locked", "--quiet"]);
-    let programs = test_programs(cargo)?.into_iter();
-    let mut programs = programs.filter(|(name, _)| name == test);
-    let (_, program) = programs
-        .next()
-        .with_context(|| format!("cargo built no test program '{test}' of '{package}'"))?;
-    Ok(program)
-}
-
-/// Names and places of what a `cargo test --no-run` builds.
-pub(crate) fn test_programs(mut cargo: Command) -> Result<Vec<(String, PathBuf)>> {
-    let output = cargo
-        .args(["--message-format", "json"])
-        .stderr(Stdio::inherit())
-        .output()
-        .context("cannot start cargo")?;
-    if !output.status.success() {
-        bail!("{cargo:?} ended with {}", output.status);
-    }
-    let mut programs = Vec::new();
-    for message in Message::parse_stream(output.stdout.as_slice()) {
-        if let Message::CompilerArtifact(artifact) = message?
-            && artifact.profile.test
-            && let Some(program) = artifact.executable
-        {
-            programs.push((artifact.target.name, program.into_std_path_buf()));
-        }
-    }
-    Ok(programs)
 }
 
 /// The locks' state machines under every interleaving, on a modelled kernel. Built apart: the flag
