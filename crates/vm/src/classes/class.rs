@@ -21,9 +21,10 @@ use crate::classes::field_id::FieldId;
 use crate::classes::library::Library;
 use crate::classes::loader::Loader;
 use crate::classes::object::ObjectRef;
-use crate::classes::site::Site;
+use crate::classes::site::{Site, SiteKind};
 use crate::classes::state::InitState;
 use crate::memory;
+use crate::memory::hash::Map;
 use crate::memory::sum::{Sum, sum_of};
 use crate::memory::symbol::Symbol;
 use crate::sync::lock::Lock;
@@ -118,8 +119,7 @@ pub(crate) struct ClassInfo {
     /// One per computed call in compiled code.
     pub(crate) call_sites: Lock<Vec<&'static Site>>,
     /// What sites have found out, by kind and index.
-    pub(crate) sites:
-        Lock<std::collections::HashMap<(crate::classes::site::SiteKind, u32), &'static Site>>,
+    pub(crate) sites: Lock<Map<(SiteKind, u32), &'static Site>>,
     /// Layout record of the class object, if static fields lie in it.
     pub(crate) statics_layout: Option<u32>,
     /// Where fields end, before rounding.

@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use crate::classes::class::Class;
 use crate::classes::object::ObjectRef;
+use crate::memory::hash::Map;
 use crate::memory::symbol::Symbol;
 use crate::sync::lock::Lock;
 
@@ -14,7 +15,7 @@ pub(crate) struct Loader {
     pub(crate) id: u32,
     pub(crate) object: AtomicU32,
     /// Classes it has defined or was asked for first.
-    pub(crate) classes: Lock<HashMap<Symbol, &'static Class>>,
+    pub(crate) classes: Lock<Map<Symbol, &'static Class>>,
     /// Modules by package, for classes to come.
     pub(crate) modules: Lock<HashMap<Vec<u8>, ObjectRef>>,
     /// Where classes of no named module go.

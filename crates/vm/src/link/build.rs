@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Building class records.
 
-use std::collections::HashMap;
 use std::mem::offset_of;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
@@ -213,7 +212,7 @@ fn keep_info(
         is_verified: core::sync::atomic::AtomicBool::new(false),
         failures: Failures::new(),
         call_sites: Lock::new(Vec::new()),
-        sites: Lock::new(HashMap::new()),
+        sites: Lock::default(),
         statics_layout: parts.statics_layout,
         fields_end: parts.fields_end,
         slots: parts.slots,

@@ -36,7 +36,7 @@ fn make(object: ObjectRef) -> &'static Loader {
     let loader: &'static Loader = Box::leak(Box::new(Loader {
         id: loaders.len() as u32,
         object: AtomicU32::new(object.0),
-        classes: Lock::new(HashMap::new()),
+        classes: Lock::default(),
         modules: Lock::new(HashMap::new()),
         unnamed_module: AtomicU32::new(0),
     }));

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Vtables and interface tables.
 
-use std::collections::HashMap;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use classfile::access;
@@ -11,6 +10,7 @@ use crate::classes::class::{Class, Method};
 use crate::link::loader::Loader;
 use crate::link::refusal;
 use crate::memory;
+use crate::memory::hash::Map;
 use crate::memory::symbol::Symbol;
 
 type Signature = (Symbol, Symbol);
@@ -47,20 +47,17 @@ pub(super) fn vtable(
     methods: &[&'static Method],
 ) -> Vec<&'static Method> {
     let mut table = super_class.map_or_else(Vec::new, |parent| parent.info.vtable.clone());
-    let mut places: HashMap<Signature, Vec<usize>> = HashMap::new();
+    // By signature the last place; by place the one before it with the same signature.
+    let mut last: Map<Signature, usize> = Map::default();
+    let mut before = Vec::with_capacity(table.len());
     for (place, method) in table.iter().enumerate() {
-        places
-            .entry((method.name, method.descriptor))
-            .or_default()
-            .push(place);
+        before.push(last.insert((method.name, method.descriptor), place));
     }
     for &method in methods.iter().filter(|method| is_selectable(method)) {
         let mut own_place = None;
-        for &place in places
-            .get(&(method.name, method.descriptor))
-            .into_iter()
-            .flatten()
-        {
+        let mut next = last.get(&(method.name, method.descriptor)).copied();
+        while let Some(place) = next {
+            next = before[place];
             let inherited = table[place];
             let is_wide = inherited.access & (access::PUBLIC | access::PROTECTED) != 0;
             let holder = inherited.class();
@@ -69,7 +66,7 @@ pub(super) fn vtable(
             if is_wide || is_near {
                 table[place] = method;
                 inherited.overridden.store(true, Ordering::Relaxed);
-                own_place = Some(place);
+                own_place = own_place.or(Some(place));
             }
         }
         let place = own_place.unwrap_or_else(|| {
@@ -268,8 +265,9 @@ pub(super) fn interface_table(
 }
 
 /// Of each signature the method of the class that is furthest down.
-fn nearest_by_signature(vtable: &[&'static Method]) -> HashMap<Signature, &'static Method> {
-    let mut nearest: HashMap<Signature, &'static Method> = HashMap::with_capacity(vtable.len());
+fn nearest_by_signature(vtable: &[&'static Method]) -> Map<Signature, &'static Method> {
+    let mut nearest = Map::default();
+    nearest.reserve(vtable.len());
     for &method in vtable {
         let known = nearest.entry((method.name, method.descriptor));
         let known = known.or_insert(method);

@@ -4,6 +4,7 @@
 //! Metadata is handed out once and never taken back: classes are immortal.
 
 pub(crate) mod directory;
+pub(crate) mod hash;
 pub(crate) mod sum;
 pub(crate) mod symbol;
 pub(crate) mod table;

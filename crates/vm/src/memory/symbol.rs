@@ -2,18 +2,18 @@
 //! [`Symbol`]: names, each stored once.
 
 use core::fmt;
-use std::collections::HashSet;
 use std::sync::OnceLock;
 
+use crate::memory::hash::Set;
 use crate::sync::lock::Lock;
 
 /// An interned name in modified UTF-8; equal names are the same bytes.
 #[derive(Clone, Copy)]
 pub(crate) struct Symbol(&'static [u8]);
 
-fn table() -> &'static Lock<HashSet<&'static [u8]>> {
-    static TABLE: OnceLock<Lock<HashSet<&'static [u8]>>> = OnceLock::new();
-    TABLE.get_or_init(|| Lock::new(HashSet::new()))
+fn table() -> &'static Lock<Set<&'static [u8]>> {
+    static TABLE: OnceLock<Lock<Set<&'static [u8]>>> = OnceLock::new();
+    TABLE.get_or_init(|| Lock::new(Set::default()))
 }
 
 impl Symbol {

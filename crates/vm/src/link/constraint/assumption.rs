@@ -6,8 +6,7 @@
 //! brings such a class later brings one that fits, or is refused. Class files have no assumptions:
 //! HotSpot loads what it must compare, or refuses.
 
-use std::collections::{HashMap, HashSet};
-
+use crate::memory::hash::{Map, Set};
 use crate::memory::symbol::Symbol;
 
 /// An application with AOSP's framework makes some hundreds; an entry takes about 100 bytes. Beyond
@@ -33,8 +32,8 @@ pub(super) trait World {
 /// All of them, by each of the two names.
 #[derive(Default)]
 pub(super) struct Assumptions {
-    all: HashSet<Assumption>,
-    by_name: HashMap<Symbol, Vec<Assumption>>,
+    all: Set<Assumption>,
+    by_name: Map<Symbol, Vec<Assumption>>,
 }
 
 impl Assumptions {

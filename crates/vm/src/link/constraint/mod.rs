@@ -12,7 +12,6 @@
 
 mod assumption;
 
-use std::collections::HashMap;
 use std::sync::LazyLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -20,6 +19,7 @@ use crate::classes::class::{Class, Method};
 use crate::link::loader::{self, Loader};
 use crate::link::message;
 use crate::link::tables;
+use crate::memory::hash::Map;
 use crate::memory::symbol::Symbol;
 use crate::sync::lock::Lock;
 use crate::threads::thread::{Thread, Thrown};
@@ -172,7 +172,7 @@ struct Disagreement;
 /// name; and what proofs assumed.
 #[derive(Default)]
 pub(crate) struct Agreements {
-    by_name: HashMap<Symbol, Vec<Agreement>>,
+    by_name: Map<Symbol, Vec<Agreement>>,
     assumptions: Assumptions,
 }
 
