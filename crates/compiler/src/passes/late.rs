@@ -11,6 +11,9 @@ use ir::{Function, Inst, InvokeKind, Op, Reg, for_each_read};
 
 use super::Asked;
 
+/// Instructions between a `new` and its constructor, at most.
+const BETWEEN_MAX: usize = 200;
+
 /// The function with such objects made late, unless there are none.
 pub(super) fn make(function: &Function, asked: &mut dyn Asked) -> Option<Function> {
     // As on ART, a variable would have to hold the object.
@@ -35,8 +38,7 @@ pub(super) fn make(function: &Function, asked: &mut dyn Asked) -> Option<Functio
             };
             if asked.is_ready(class) {
                 let made = made.get_or_insert_with(|| function.clone());
-                let insts = &mut made.blocks[index].insts;
-                *insts = moved.apply(insts);
+                moved.apply(&mut made.blocks[index].insts);
             }
         }
     }
@@ -50,15 +52,15 @@ struct Moved {
 }
 
 impl Moved {
-    fn apply(&self, insts: &[Inst]) -> Vec<Inst> {
-        let goes = |place: &usize| self.places.contains(place);
+    fn apply(&self, insts: &mut [Inst]) {
         let start = self.places[0];
-        let between = (start..self.call).filter(|place| !goes(place));
-        let all = (0..start)
-            .chain(between)
-            .chain(self.places.iter().copied())
-            .chain(self.call..insts.len());
-        all.map(|place| insts[place].clone()).collect()
+        let span = &mut insts[start..self.call];
+        let all = span.iter().cloned().enumerate();
+        let (down, up): (Vec<_>, Vec<_>) =
+            all.partition(|(place, _)| self.places.contains(&(start + place)));
+        for (slot, (_, inst)) in span.iter_mut().zip(up.into_iter().chain(down)) {
+            *slot = inst;
+        }
     }
 }
 
@@ -80,7 +82,8 @@ fn moved(function: &Function, insts: &[Inst], start: usize) -> Option<Moved> {
     let mut copies: Vec<Reg> = insts[start].op.written().into_iter().collect();
     let mut places = vec![start];
     let mut has_calls = false;
-    for (call, inst) in insts.iter().enumerate().skip(start + 1) {
+    let ahead = insts.iter().enumerate().skip(start + 1);
+    for (call, inst) in ahead.take(BETWEEN_MAX + 1) {
         match &inst.op {
             Op::Move { dst, src } if copies.contains(src) => {
                 copies.push(*dst);
