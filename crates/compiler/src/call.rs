@@ -23,7 +23,7 @@ pub(crate) fn machine_offset(word: usize) -> i32 {
 }
 
 /// Which method a guarded call runs where its test fails.
-enum Otherwise {
+pub(crate) enum Otherwise {
     Method(clif::Value),
     /// The one that the receiver has.
     Chosen(MethodLink),
@@ -184,11 +184,11 @@ impl Lowering<'_, '_> {
                     self.call_method(method, dst, args);
                 }
             }
-            MethodLink::Virtual(_) => {
-                let method = self.chosen(link, args[0]);
-                self.invoke_virtual(method, dst, index, args);
-            }
-            MethodLink::Interface { .. } => {
+            MethodLink::Virtual(_) if self.invoke_guessed(link, dst, index, args) => {}
+            MethodLink::Virtual(_) | MethodLink::Interface { .. } => {
+                if self.invoke_profiled((kind, index), link, dst, args) {
+                    return;
+                }
                 let method = self.chosen(link, args[0]);
                 self.call_method(method, dst, args);
             }
@@ -206,16 +206,24 @@ impl Lowering<'_, '_> {
         }
     }
 
-    /// Calls `method`, which the receiver has, or runs its likely body here if it is the one.
-    fn invoke_virtual(&mut self, method: clif::Value, dst: Option<Reg>, index: u32, args: &[Reg]) {
+    /// Runs the body here that a virtual call is likely to have, if the receiver has it, and calls
+    /// the receiver's method otherwise.
+    fn invoke_guessed(
+        &mut self,
+        link: MethodLink,
+        dst: Option<Reg>,
+        index: u32,
+        args: &[Reg],
+    ) -> bool {
         let heat = match self.memory {
             Some(_) => Heat::Cold,
             None => self.heat(),
         };
         let guess = (heat != Heat::Cold).then(|| self.linker.guess(index, heat));
         let Some((expected, body)) = guess.flatten() else {
-            return self.call_method(method, dst, args);
+            return false;
         };
+        let method = self.chosen(link, args[0]);
         let expected = self.long_at(expected);
         let is_expected = self.b.ins().icmp(IntCC::Equal, method, expected);
         let result = self.result_type(dst);
@@ -223,11 +231,8 @@ impl Lowering<'_, '_> {
         let value = self.guarded((is_expected, otherwise), result, args, |lowering| {
             lowering.body(&body, result, args, None)
         });
-        let made = self.made.take();
-        if let (Some(dst), Some(value)) = (dst, value) {
-            self.set(dst, value);
-        }
-        self.note_result(made, false);
+        self.take_result(dst, value, false);
+        true
     }
 
     /// Calls the callee that a receiver has whose class is known, or runs its body here. Of a
@@ -258,38 +263,37 @@ impl Lowering<'_, '_> {
         let Some(class) = class else {
             return false;
         };
-        let receiver = self.get_non_null(args[0]);
+        self.get_non_null(args[0]);
         let Some(received) = self.linker.received(call, class, heat) else {
             return false;
         };
+        if !is_certain {
+            self.run_likely(&received, class, link, dst, args);
+            return true;
+        }
         let result = self.result_type(dst);
-        let value = match is_certain {
-            true => self.run_received(&received, class, result, args),
-            false => {
-                let word = self.address(receiver);
-                let offset = header::CLASS_OFFSET as i32;
-                let word = self.b.ins().load(I32, Self::plain(), word, offset);
-                let expected = self.word_at(class);
-                let is_expected = self.b.ins().icmp(IntCC::Equal, word, expected);
-                self.guarded(
-                    (is_expected, Otherwise::Chosen(link)),
-                    result,
-                    args,
-                    |lowering| lowering.run_received(&received, class, result, args),
-                )
-            }
-        };
+        let value = self.run_received(&received, class, result, args);
+        self.take_result(dst, value, true);
+        true
+    }
+
+    /// A call's value goes to its register, with what is known of it.
+    pub(crate) fn take_result(
+        &mut self,
+        dst: Option<Reg>,
+        value: Option<clif::Value>,
+        is_certain: bool,
+    ) {
         let made = self.made.take();
         if let (Some(dst), Some(value)) = (dst, value) {
             self.set(dst, value);
         }
         self.note_result(made, is_certain);
-        true
     }
 
     /// What `likely` gives where the test holds, or else the call of another method. What is known
     /// of the first one's result is left.
-    fn guarded(
+    pub(crate) fn guarded(
         &mut self,
         (test, otherwise): (clif::Value, Otherwise),
         result: Option<clif::Type>,
@@ -322,7 +326,7 @@ impl Lowering<'_, '_> {
         self.b.block_params(next).first().copied()
     }
 
-    fn run_received(
+    pub(crate) fn run_received(
         &mut self,
         received: &Received,
         class: Address,

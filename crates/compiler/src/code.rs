@@ -28,6 +28,10 @@ pub struct CompiledCode {
     pub relocations: Vec<Relocation>,
     /// The places of the calls that inlined bodies stand for, by scope: the first is of scope 1.
     pub inlined: Vec<u32>,
+    /// The places of calls whose receivers it counts, by cell.
+    pub counted: Vec<u32>,
+    /// The places of calls whose likely receivers it was told: [`Profile`](crate::Profile).
+    pub profiled: Vec<u32>,
 }
 
 /// A place in code that waits for the way to an address in the table.
@@ -277,8 +281,8 @@ impl Compiler {
             call_sites: call_sites.collect(),
             stack_maps: stack_maps.collect(),
             relocations,
-            inlined: Vec::new(),
             bytes: compiled.code_buffer().to_vec(),
+            ..CompiledCode::default()
         };
         Ok(Part { code, jumps })
     }

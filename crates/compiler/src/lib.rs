@@ -34,6 +34,7 @@ mod pieces;
 mod piecewise;
 mod place;
 mod poll;
+mod profile;
 mod received;
 mod record;
 mod safepoint;
@@ -46,8 +47,8 @@ pub use inline::inlinable;
 pub use intrinsic::Intrinsic;
 pub use linker::{
     Address, Body, ClassLink, ConstantLink, FieldLink, HandleLayout, Linker, MethodLink,
-    NativeMethod, NewLink, Received, SubtypeTest,
+    NativeMethod, NewLink, Profile, Received, SubtypeTest,
 };
 pub use passes::Passes;
 pub use place::{SCOPES_MAX, scope_and_offset};
-pub use record::{class_record, lock_word, machine_word, method_record, site_record};
+pub use record::{class_record, lock_word, machine_word, method_record, profile_cell, site_record};

@@ -152,6 +152,17 @@ pub struct Received {
     pub body: Option<Body>,
 }
 
+/// What is known of a call's receivers by having counted them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Profile {
+    /// Nothing, and nobody counts.
+    Unknown,
+    /// They are to be counted: in the next of the code's cells (`profile_cell`), which lie here.
+    Count(Address),
+    /// Most are of this class, of the class record.
+    Likely(Address),
+}
+
 /// Questions asked while a method is lowered. Indices are the IR's. Answers
 /// must stay true for ever: code is not patched.
 pub trait Linker {
@@ -182,9 +193,13 @@ pub trait Linker {
     /// constant is of body `scope`.
     fn field_class(&mut self, scope: u16, index: u32, is_static: bool) -> Option<Address>;
     /// The callee of a virtual or interface call whose receiver is of `class`, which
-    /// [`Self::new_object`] or [`Self::field_class`] gave. A body is entered as by [`Self::enter`].
+    /// [`Self::new_object`], [`Self::field_class`] or [`Self::profile`] gave. A body is entered as
+    /// by [`Self::enter`].
     fn received(&mut self, call: (InvokeKind, u32), class: Address, heat: Heat)
     -> Option<Received>;
+    /// Which receivers a virtual or interface call has. Its place comes first, then those of the
+    /// calls around it that bodies stand for.
+    fn profile(&mut self, call: (InvokeKind, u32), places: &[u32]) -> Profile;
     /// Indices are the caller's again.
     fn leave(&mut self);
     /// A computed call site, as in [`MethodLink::Appending`].

@@ -37,6 +37,9 @@ pub(crate) fn machine_type(ty: Type) -> clif::Type {
     }
 }
 
+/// Places of bodies, of calls that are counted, of calls with a profile.
+type Places = (Vec<u32>, Vec<u32>, Vec<u32>);
+
 pub(crate) struct Lowering<'a, 'b> {
     pub(crate) function: &'a Function,
     pub(crate) linker: &'a mut dyn Linker,
@@ -85,6 +88,9 @@ pub(crate) struct Lowering<'a, 'b> {
     pub(crate) at: u32,
     /// By scope but the first: the place of the call that it stands for.
     pub(crate) inlined: Vec<u32>,
+    /// The places of calls whose receivers are counted, and of those whose likely ones are known.
+    pub(crate) counted: Vec<u32>,
+    pub(crate) profiled: Vec<u32>,
     /// How often each block may run.
     pub(crate) heats: Vec<Heat>,
     /// Which classes references have, and that of what the instruction writes.
@@ -119,7 +125,7 @@ impl Compiler {
             .iter()
             .map(|&reg| machine_type(function.type_of(reg)));
         let signature = managed(params, function.result.map(machine_type));
-        let mut inlined = Vec::new();
+        let mut places = Places::default();
         let mut code = self.compile(signature, |b, references| {
             let lowering = Lowering::new(function, linker, b, references);
             let lowering = Lowering {
@@ -127,9 +133,9 @@ impl Compiler {
                 passes,
                 ..lowering
             };
-            inlined = lowering.run();
+            places = lowering.run();
         })?;
-        code.inlined = inlined;
+        (code.inlined, code.counted, code.profiled) = places;
         Ok(code)
     }
 }
@@ -205,6 +211,8 @@ impl<'a, 'b> Lowering<'a, 'b> {
             scope: 0,
             at: 0,
             inlined: Vec::new(),
+            counted: Vec::new(),
+            profiled: Vec::new(),
             heats: Vec::new(),
             classes: Classes::default(),
             made: None,
@@ -216,8 +224,8 @@ impl<'a, 'b> Lowering<'a, 'b> {
         }
     }
 
-    /// Gives back what [`Self::inlined`] has.
-    fn run(mut self) -> Vec<u32> {
+    /// Gives back what [`Self::inlined`] has, then what is counted and profiled.
+    fn run(mut self) -> Places {
         let entry = self.blocks[0];
         self.b.append_block_params_for_function_params(entry);
         self.b.switch_to_block(entry);
@@ -229,7 +237,7 @@ impl<'a, 'b> Lowering<'a, 'b> {
         self.enter();
         self.all_blocks(self.function);
         self.fill_barriers();
-        self.inlined
+        (self.inlined, self.counted, self.profiled)
     }
 
     /// All blocks of the body that registers and blocks are of by now.

@@ -64,6 +64,19 @@ pub mod site_record {
     pub const FIELD_VOLATILE: i64 = 1 << 31;
 }
 
+/// A cell that counts which classes the receivers of a call have. Two threads may count at once,
+/// and lose one of both.
+pub mod profile_cell {
+    /// The class of the last receiver (32 bits).
+    pub const CLASS: i32 = 0;
+    /// Receivers of the class that the one before had (32 bits).
+    pub const SAME: i32 = 4;
+    /// All receivers (32 bits).
+    pub const COUNT: i32 = 8;
+    /// From one cell to the next.
+    pub const BYTES: i32 = 12;
+}
+
 /// Indices of the words in the mutator's context that belong to the machine.
 pub mod machine_word {
     /// JNI's function table: the word's address is the `JNIEnv *`.

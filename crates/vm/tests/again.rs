@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! A method that was compiled before the classes were there that it uses gets new code, and a
-//! real-time thread's keeps its own.
+//! A method that was compiled before the classes were there that it uses gets new code, and one
+//! whose receivers were counted. A real-time thread's keeps its own.
 
 mod programs;
 
@@ -13,7 +13,7 @@ use programs::{compile_realtime, jdk, machine};
 /// A minute of milliseconds: more than an idle thread waits for its turn on a busy machine.
 const PERIODS: &str = "60000";
 
-/// What a run of tests/java/realtime/Again.java said of the method in question, and whether it
+/// What a run of a program of tests/java/realtime said of its method `step`, and whether it
 /// computed what it should.
 struct Run {
     told: Vec<String>,
@@ -21,24 +21,21 @@ struct Run {
 }
 
 /// Runs the program until it says `awaited` of the method, or for so many periods.
-fn run(classes: &Path, cache: &Path, option: &str, words: [&str; 2], awaited: &str) -> Run {
+fn run(classes: &Path, cache: &Path, option: &str, words: &[&str], awaited: &str) -> Run {
     let mut java = Command::new(jdk().join("bin/java"));
     java.arg(format!("-XXaltjvm={}", machine().display()))
         .arg(format!("-Xtakt:code-cache={}", cache.display()))
         .args(["-Xtakt:compile", "-Xtakt:verify", option, "-cp"])
         .arg(classes)
-        .arg("Again")
         .args(words);
+    let method = format!("{}.step(", words[0]);
     java.stdin(Stdio::piped()).stdout(Stdio::piped());
     let mut child = java.stderr(Stdio::piped()).spawn().expect("it starts");
     let mut input = child.stdin.take().expect("piped");
     let lines = BufReader::new(child.stderr.take().expect("piped")).lines();
     let mut told = Vec::new();
     for line in lines.map(|line| line.expect("text")) {
-        let Some((how, _)) = line
-            .split_once(']')
-            .filter(|it| it.1.contains("Again.step("))
-        else {
+        let Some((how, _)) = line.split_once(']').filter(|it| it.1.contains(&method)) else {
             continue;
         };
         told.push(how.trim_start_matches('[').to_owned());
@@ -57,21 +54,43 @@ fn run(classes: &Path, cache: &Path, option: &str, words: [&str; 2], awaited: &s
 fn a_method_is_linked_again_unless_a_real_time_thread_runs_it() {
     let classes = compile_realtime(&jdk());
     let cache = tempfile::tempdir().expect("a directory for code");
-    let go = |option, words, awaited| run(classes.path(), cache.path(), option, words, awaited);
+    let go =
+        |option, words: &[&str], awaited| run(classes.path(), cache.path(), option, words, awaited);
     let often = "-Xtakt:again=2";
-    let first = go(often, ["ordinary", PERIODS], "compile again");
+    let first = go(often, &["Again", "ordinary", PERIODS], "compile again");
     assert_eq!(first.told, ["compile", "compile again"]);
-    let second = go(often, ["ordinary", PERIODS], "load again");
+    let second = go(often, &["Again", "ordinary", PERIODS], "load again");
     assert_eq!(second.told, ["load", "load again"], "its code was kept");
-    let off = go("-Xtakt:again=off", ["ordinary", "300"], "again");
+    let off = go("-Xtakt:again=off", &["Again", "ordinary", "300"], "again");
     assert_eq!(off.told, ["load"]);
-    let control = go(often, ["realtime", "300"], "again");
+    let control = go(often, &["Again", "realtime", "300"], "again");
     assert_eq!(
         control.told,
         ["load"],
         "the entry of a sealed method changed"
     );
     assert!([first, second, off, control].iter().all(|it| it.is_right));
+}
+
+/// The code that is told of squares is kept, and others come to it. Without profiles there is
+/// nothing to be told.
+#[test]
+fn a_method_is_told_which_receivers_it_had() {
+    let classes = compile_realtime(&jdk());
+    let cache = tempfile::tempdir().expect("a directory for code");
+    let go = |options, limit, awaited| {
+        let words = ["Counted", limit];
+        run(classes.path(), cache.path(), options, &words, awaited)
+    };
+    let often = "-Xtakt:again=2";
+    let first = go(often, PERIODS, "compile again");
+    assert_eq!(first.told, ["compile", "compile again"]);
+    // The class is there before the first call.
+    let second = go("-Xtakt:again=off", "300", "load");
+    assert_eq!(second.told, ["load"]);
+    let without = go("-Xtakt:inline=received", "1000", "again");
+    assert_eq!(without.told, ["compile"]);
+    assert!([first, second, without].iter().all(|it| it.is_right));
 }
 
 #[test]

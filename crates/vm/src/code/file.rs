@@ -12,6 +12,7 @@ use compiler::{Address, CallSite, CompiledCode, HIDDEN, Relocation, StackMap, sc
 use crate::classes::site::SiteKind;
 use crate::code::question::{Exchange, Question, Validity, sum};
 use crate::memory::sum::Sum;
+use crate::memory::symbol::Symbol;
 
 const MAGIC: [u8; 8] = *b"TAKTDATA";
 const INDEX_MAGIC: [u8; 8] = *b"TAKTINDX";
@@ -51,6 +52,8 @@ pub(crate) struct Piece {
     /// Over the answers that hold only when equal.
     pub(crate) sum: u64,
     pub(crate) code: CompiledCode,
+    /// The classes that [`Question::Profiled`] is about, by number.
+    pub(crate) classes: Vec<Symbol>,
 }
 
 impl Piece {
@@ -65,7 +68,14 @@ impl Piece {
             asked: asked.iter().map(asked_of).collect(),
             sum: sum(asked),
             code,
+            classes: Vec::new(),
         }
+    }
+
+    /// With the classes that it was told are likely.
+    pub(crate) fn with_classes(self, classes: &[Symbol]) -> Self {
+        let classes = classes.to_vec();
+        Self { classes, ..self }
     }
 
     /// How many addresses the code names.
@@ -104,8 +114,14 @@ impl Piece {
             out.word(map.slots.len() as u32);
             map.slots.iter().for_each(|&slot| out.word(slot));
         }
-        out.word(code.inlined.len() as u32);
-        code.inlined.iter().for_each(|&place| out.word(place));
+        for places in [&code.inlined, &code.counted, &code.profiled] {
+            out.word(places.len() as u32);
+            places.iter().for_each(|&place| out.word(place));
+        }
+        out.word(self.classes.len() as u32);
+        for class in &self.classes {
+            out.text(class.bytes());
+        }
         out.0
     }
 
@@ -145,33 +161,54 @@ impl Piece {
             })
         })?;
         let inlined = input.list(Reader::word)?;
-        let bodies = asked.iter().filter(|it: &&Asked| it.question.is_of_body());
-        if bodies.count() != inlined.len() || !are_places(&inlined, &call_sites) {
-            return None;
-        }
-        let fits = |relocation: &Relocation| {
-            relocation.offset as usize + 4 <= code_bytes && relocation.address.0 < ADDRESSES_MAX
-        };
-        if !input.0.is_empty() || !relocations.iter().all(fits) {
-            return None;
-        }
+        let counted = input.list(Reader::word)?;
+        let profiled = input.list(Reader::word)?;
+        let classes = input.list(|input| Some(Symbol::new(input.text()?)))?;
         let code = CompiledCode {
             bytes: Vec::new(),
             call_sites,
             stack_maps,
             relocations,
             inlined,
+            counted,
+            profiled,
         };
-        Some(Self { asked, sum, code })
+        let piece = Self {
+            asked,
+            sum,
+            code,
+            classes,
+        };
+        (input.0.is_empty() && piece.is_sound(code_bytes)).then_some(piece)
+    }
+
+    /// Whether what it names is there.
+    fn is_sound(&self, code_bytes: usize) -> bool {
+        let code = &self.code;
+        let bodies = self.asked.iter().filter(|it| it.question.is_of_body());
+        let places = code.call_sites.iter().map(|site| site.at);
+        let places = places.chain(code.counted.iter().chain(&code.profiled).copied());
+        let is_known = |it: &Asked| match it.question {
+            Question::Profiled(number) => (number as usize) < self.classes.len(),
+            _ => true,
+        };
+        let fits = |relocation: &Relocation| {
+            relocation.offset as usize + 4 <= code_bytes && relocation.address.0 < ADDRESSES_MAX
+        };
+        bodies.count() == code.inlined.len()
+            && are_places(&code.inlined, places)
+            && code.profiled.len() == self.classes.len()
+            && self.asked.iter().all(is_known)
+            && code.relocations.iter().all(fits)
     }
 }
 
 /// Whether each place is in a scope that there is, and each body in an earlier one's.
-fn are_places(inlined: &[u32], sites: &[CallSite]) -> bool {
+fn are_places(inlined: &[u32], mut sites: impl Iterator<Item = u32>) -> bool {
     let is_below = |place: u32, scopes: usize| usize::from(scope_and_offset(place).0) < scopes;
     let mut bodies = (1..).zip(inlined);
     bodies.all(|(scope, &call)| is_below(call, scope))
-        && (sites.iter()).all(|site| site.at == HIDDEN || is_below(site.at, inlined.len() + 1))
+        && sites.all(|at| at == HIDDEN || is_below(at, inlined.len() + 1))
 }
 
 fn validity_code(validity: Validity) -> u32 {
@@ -179,14 +216,19 @@ fn validity_code(validity: Validity) -> u32 {
         Validity::WhenEqual => 0,
         Validity::Site(SiteKind::Handle) => 2,
         Validity::Site(_) => 1,
+        Validity::Own => 3,
     }
 }
 
 fn validity_of(code: u32, question: Question) -> Option<Validity> {
+    if (code == 3) != (question == Question::Cells) {
+        return None;
+    }
     match code {
         0 => Some(Validity::WhenEqual),
         1 => question.site_kind().map(Validity::Site),
         2 => Some(Validity::Site(SiteKind::Handle)),
+        3 => Some(Validity::Own),
         _ => None,
     }
 }
@@ -200,6 +242,13 @@ impl Writer {
     fn word(&mut self, word: u32) {
         self.0.extend_from_slice(&word.to_le_bytes());
     }
+
+    /// Its length, then its bytes, and zeroes up to a whole word.
+    fn text(&mut self, text: &[u8]) {
+        self.word(text.len() as u32);
+        self.0.extend_from_slice(text);
+        self.0.resize(self.0.len().next_multiple_of(4), 0);
+    }
 }
 
 struct Reader<'a>(&'a [u8]);
@@ -209,6 +258,15 @@ impl<'a> Reader<'a> {
         let (word, rest) = self.0.split_first_chunk::<4>()?;
         self.0 = rest;
         Some(u32::from_le_bytes(*word))
+    }
+
+    fn text(&mut self) -> Option<&'a [u8]> {
+        let bytes = self.word()? as usize;
+        let (padded, rest) = self
+            .0
+            .split_at_checked(bytes.checked_next_multiple_of(4)?)?;
+        self.0 = rest;
+        padded.get(..bytes)
     }
 
     /// A count, then as many of what `read` reads.
@@ -487,6 +545,8 @@ mod tests {
         };
         let code = CompiledCode {
             inlined: vec![7],
+            counted: vec![3, 9, 11],
+            profiled: vec![5],
             bytes: vec![seed; 40],
             call_sites: vec![CallSite {
                 return_offset: 16,
@@ -503,7 +563,7 @@ mod tests {
                 address: Address(0),
             }],
         };
-        Piece::new(&[exchange, body], code)
+        Piece::new(&[exchange, body], code).with_classes(&[Symbol::new(b"a/Name")])
     }
 
     fn key(number: u8) -> Key {
@@ -564,6 +624,9 @@ mod tests {
         assert!(!parsed(|it| it.code.call_sites[0].at = BODY | 2 << 16));
         assert!(!parsed(|it| it.code.inlined[0] = BODY | 1 << 16), "its own");
         assert!(!parsed(|it| it.code.inlined.push(0)), "nobody asked");
+        assert!(parsed(|it| it.code.counted[0] = BODY | 1 << 16 | 5));
+        assert!(!parsed(|it| it.code.counted[0] = BODY | 2 << 16));
+        assert!(!parsed(|it| it.classes.clear()), "a place without a class");
     }
 
     #[test]

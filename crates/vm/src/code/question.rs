@@ -43,6 +43,10 @@ pub(crate) enum Question {
     StaticFieldClass(u32),
     /// The callee of a virtual or interface call whose receiver is of a class that has a number.
     Received(Call, u16, u16, Form),
+    /// The class of most receivers of a call, whose name is the code's own, by number.
+    Profiled(u32),
+    /// Where the code counts receivers.
+    Cells,
 }
 
 /// A call that chooses its callee by the receiver.
@@ -101,6 +105,8 @@ pub(crate) enum Validity {
     Site(SiteKind),
     /// It names what was there: where asking again gives the same.
     WhenEqual,
+    /// It names memory that the code has for itself: at any time.
+    Own,
 }
 
 const MEMORY_KINDS: [MemoryKind; 9] = [
@@ -170,6 +176,8 @@ impl Question {
                 let code = 36 + place(&CALLS, &call) * FORMS.len() as u32 + place(&FORMS, &form);
                 (code, u32::from(class) << 16 | u32::from(index))
             }
+            Question::Profiled(number) => (42, number),
+            Question::Cells => (43, 0),
         }
     }
 
@@ -197,6 +205,8 @@ impl Question {
                 let form = FORMS[form % FORMS.len()];
                 Question::Received(CALLS[call], index as u16, (index >> 16) as u16, form)
             }
+            42 => Question::Profiled(index),
+            43 => Question::Cells,
             _ => return None,
         })
     }
@@ -243,7 +253,9 @@ impl Question {
             | Question::WholeGuess(_)
             | Question::FieldClass(_)
             | Question::StaticFieldClass(_)
-            | Question::Received(..) => return None,
+            | Question::Received(..)
+            | Question::Profiled(_)
+            | Question::Cells => return None,
         })
     }
 }
@@ -251,6 +263,9 @@ impl Question {
 impl Answer {
     /// When this answer to `question` holds.
     pub(crate) fn validity(self, question: Question) -> Validity {
+        if question == Question::Cells {
+            return Validity::Own;
+        }
         let site = match self {
             Answer::Field(FieldLink::Site(_))
             | Answer::Class(ClassLink::Site(_))
@@ -300,6 +315,8 @@ mod tests {
             Question::WholeGuess(8),
             Question::FieldClass(9),
             Question::StaticFieldClass(10),
+            Question::Profiled(11),
+            Question::Cells,
         ];
         let mut received = Vec::new();
         for call in CALLS {
@@ -317,7 +334,7 @@ mod tests {
             assert_eq!(Question::of_code(code, index), Some(question));
         }
         assert_eq!(Question::of_code(20, 0), None);
-        assert_eq!(Question::of_code(42, 0), None);
+        assert_eq!(Question::of_code(44, 0), None);
         assert_eq!(Question::of_code(11, 0), None);
     }
 

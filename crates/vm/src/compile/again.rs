@@ -23,6 +23,7 @@ use crate::code::question::{Question, Validity};
 use crate::code::store;
 use crate::compile::answers::Cx;
 use crate::compile::method::{key_of, tell};
+use crate::compile::profile;
 use crate::console;
 use crate::options;
 use crate::sync::lock::Lock;
@@ -34,6 +35,8 @@ const THREAD: &str = "takt-again";
 
 /// Rounds in which a method was called before it gets new code: what a start alone calls has fewer.
 const CALLS_MIN: u32 = 3;
+/// How often a method gets new code: by its classes, by its receivers.
+const CODES_MAX: u32 = 2;
 /// How often a method is tried whose classes are not there yet, with twice as many rounds each
 /// time.
 const TRIES_MAX: u32 = 6;
@@ -61,6 +64,9 @@ struct Candidate {
     method: &'static Method,
     /// What its code asks by sites.
     sites: Vec<Question>,
+    /// How many likely receivers its code was told, and of how many calls it counts them.
+    told: usize,
+    counted: usize,
     /// The stub that takes its entry's place, once made.
     stub: Option<u64>,
     /// Whether it lies there, or somebody has called since.
@@ -68,12 +74,19 @@ struct Candidate {
     /// Rounds in which it was called, since the last try.
     calls: u32,
     tries: u32,
-    /// How many sites had a better answer at the last look.
+    /// How often it got new code.
+    codes: u32,
+    /// How many sites had a better answer at the last look, and calls a likely receiver.
     answered: usize,
 }
 
-/// Has a method looked after whose new code asked these.
-pub(crate) fn look_after(method: &'static Method, asked: &[Asked]) {
+/// Has a method looked after whose new code is this, if there may be better code later.
+pub(crate) fn look_after(method: &'static Method, piece: &Piece) {
+    look_on(method, piece, 0);
+}
+
+/// The same of a method that got new code so often.
+fn look_on(method: &'static Method, piece: &Piece, codes: u32) {
     if options::get().again_ms.is_none() || method.stays.load(Ordering::Relaxed) {
         return;
     }
@@ -81,10 +94,11 @@ pub(crate) fn look_after(method: &'static Method, asked: &[Asked]) {
     if held::are_held() {
         return;
     }
-    let sites: Vec<Question> = asked.iter().filter_map(cold_site).collect();
+    let sites: Vec<Question> = piece.asked.iter().filter_map(cold_site).collect();
     // A computed call is linked once: newer code would have another site for it.
     let is_computed = |it: &Asked| it.validity == Validity::Site(SiteKind::CallSite);
-    if sites.is_empty() || asked.iter().any(is_computed) {
+    let may_win = !sites.is_empty() || !piece.code.counted.is_empty();
+    if !may_win || codes == CODES_MAX || piece.asked.iter().any(is_computed) {
         return;
     }
     if COUNT.fetch_add(1, Ordering::Relaxed) as usize >= METHODS_MAX {
@@ -95,10 +109,13 @@ pub(crate) fn look_after(method: &'static Method, asked: &[Asked]) {
     NEW.lock().push(Candidate {
         method,
         sites,
+        told: piece.classes.len(),
+        counted: piece.code.counted.len(),
         stub: None,
         is_watched: false,
         calls: 0,
         tries: 0,
+        codes,
         answered: 0,
     });
     start();
@@ -202,8 +219,10 @@ impl Candidate {
         if self.calls < CALLS_MIN << self.tries {
             return self.watch();
         }
-        let mut cx = Cx::again(self.method);
+        // What was told once counts no more.
+        let mut cx = Cx::again(self.method, self.told == 0);
         let answered = self.sites.iter().filter(|&&it| cx.is_answered(it)).count();
+        let answered = answered + profile::answered(self.method);
         if answered != self.answered {
             // Classes are coming: a thread that waits for one lets this one run.
             (self.calls, self.answered) = (self.calls - 1, answered);
@@ -233,7 +252,7 @@ impl Candidate {
         !stays
     }
 
-    /// Gives the method new code, if that has fewer sites.
+    /// Gives the method new code, if that has fewer sites or is told more.
     fn link(&self, cx: &mut Cx<'_>) {
         if cache::is_full() {
             return;
@@ -255,17 +274,22 @@ impl Candidate {
         tell(how, self.method, code);
     }
 
-    fn has_fewer(&self, piece: &Piece) -> bool {
-        piece.asked.iter().filter_map(cold_site).count() < self.sites.len()
+    fn is_better(&self, piece: &Piece) -> bool {
+        let sites = piece.asked.iter().filter_map(cold_site).count();
+        let (own, told) = (self.sites.len(), piece.classes.len());
+        let knows_more = told > self.told || piece.code.counted.len() < self.counted;
+        sites < own || sites == own && knows_more
     }
 
     /// Code that another process has linked again.
     fn stored(&self, cx: &mut Cx<'_>) -> Option<u64> {
         let key = key_of(self.method)?;
         let mut all = store::find(&key);
-        let found = all.find(|it| self.has_fewer(&it.piece) && cx.answers_as(&it.piece))?;
+        let found = all.find(|it| self.is_better(&it.piece) && cx.answers_as(&it.piece))?;
         let kind = CodeKind::Method(self.method);
-        Some(run_stored(found, cx.named(), kind))
+        look_on(self.method, &found.piece, self.codes + 1);
+        let named = cx.named(&found.piece);
+        Some(run_stored(found, named, kind))
     }
 
     fn compiled(&self, cx: &mut Cx<'_>) -> Option<u64> {
@@ -276,12 +300,14 @@ impl Candidate {
         let function = self.method.translate().ok()?;
         cx.forget();
         let code = with_compiler(|compiler| compiler.method(&function, cx)).ok()?;
-        let piece = Piece::new(cx.asked(), code);
-        if !self.has_fewer(&piece) {
+        let piece = cx.piece(code);
+        if !self.is_better(&piece) {
             return None;
         }
         BYTES.fetch_add(piece.code.bytes.len() as u64, Ordering::Relaxed);
         let kind = CodeKind::Method(self.method);
-        Some(run_apart(key_of(self.method), piece, cx.named(), kind))
+        look_on(self.method, &piece, self.codes + 1);
+        let named = cx.named(&piece);
+        Some(run_apart(key_of(self.method), piece, named, kind))
     }
 }

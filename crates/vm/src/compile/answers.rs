@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //! [`Cx`]: answers to what the compiler asks about a method.
 
-use std::collections::HashMap;
 use std::rc::Rc;
 
 use classfile::access;
 use compiler::{
-    Address, Body, ClassLink, ConstantLink, FieldLink, HandleLayout, Heat, Linker, MethodLink,
-    NewLink, Received, SubtypeTest, class_record,
+    Address, Body, ClassLink, CompiledCode, ConstantLink, FieldLink, HandleLayout, Heat, Linker,
+    MethodLink, NewLink, Profile, Received, SubtypeTest, class_record,
 };
 use ir::{InvokeKind, LoadedConstant, MemoryKind};
 
@@ -22,9 +21,12 @@ use crate::code::file::Piece;
 use crate::code::question::{self, Answer, Exchange, Form, Question, Validity};
 use crate::compile::bodies::Wanted;
 use crate::compile::intrinsics;
+use crate::compile::profile;
 use crate::console;
 use crate::link::define;
 use crate::link::resolve::{self, OnlyLoaded};
+use crate::memory::hash::Map;
+use crate::memory::symbol::Symbol;
 use crate::threads::thread::Thread;
 
 /// Answers for one method being compiled. Loads nothing and runs no Java code. The thread is in
@@ -41,15 +43,22 @@ pub(crate) struct Cx<'a> {
     /// Scopes to come back to.
     pub(super) callers: Vec<u16>,
     asked: Vec<Exchange>,
-    known: HashMap<(u16, Question), Answer>,
+    known: Map<(u16, Question), Answer>,
     /// What callees do, for those that were looked into.
-    pub(super) translated: HashMap<u64, Option<Rc<ir::Function>>>,
+    pub(super) translated: Map<u64, Option<Rc<ir::Function>>>,
     /// Bytes of the whole bodies that were entered.
     pub(super) whole_bytes: usize,
     /// What the numbers in answers stand for, and those of them that are classes'.
     addresses: Vec<u64>,
-    classes: HashMap<u32, &'static Class>,
+    classes: Map<u32, &'static Class>,
     pub(super) mode: Mode,
+    /// What is known of receivers is used; the classes that were, by number.
+    pub(super) is_profiled: bool,
+    pub(super) profiled: Vec<Symbol>,
+    /// Receivers are counted; which number the cells have.
+    pub(super) counts: bool,
+    pub(super) cells: Option<Address>,
+    pub(super) cell_count: usize,
 }
 
 /// How much answers rest on.
@@ -69,8 +78,13 @@ impl<'a> Cx<'a> {
     }
 
     /// For a method that has code, by a thread that is none of Java's.
-    pub(crate) fn again(method: &'static Method) -> Self {
-        Self::by(None, method)
+    /// Receivers may be counted once more.
+    pub(crate) fn again(method: &'static Method, counts: bool) -> Self {
+        Self {
+            is_profiled: true,
+            counts,
+            ..Self::by(None, method)
+        }
     }
 
     fn by(thread: Option<&'a Thread>, method: &'static Method) -> Self {
@@ -82,12 +96,17 @@ impl<'a> Cx<'a> {
             scopes: vec![method],
             callers: Vec::new(),
             asked: Vec::new(),
-            known: HashMap::new(),
-            translated: HashMap::new(),
+            known: Map::default(),
+            translated: Map::default(),
             whole_bytes: 0,
             addresses: Vec::new(),
-            classes: HashMap::new(),
+            classes: Map::default(),
             mode: Mode::AsIs,
+            is_profiled: false,
+            profiled: Vec::new(),
+            counts: true,
+            cells: None,
+            cell_count: 0,
         }
     }
 
@@ -102,9 +121,16 @@ impl<'a> Cx<'a> {
         self.known.clear();
         self.addresses.clear();
         self.classes.clear();
+        self.profiled.clear();
+        (self.cells, self.cell_count) = (None, 0);
         self.scopes.truncate(1);
         self.whole_bytes = 0;
         self.go_to(0);
+    }
+
+    /// Code with what it rests on: the answers that were given.
+    pub(crate) fn piece(&self, code: CompiledCode) -> Piece {
+        Piece::new(&self.asked, code).with_classes(&self.profiled)
     }
 
     /// Every question with its answer, in the order of asking.
@@ -118,8 +144,12 @@ impl<'a> Cx<'a> {
         answer.validity(question) == Validity::WhenEqual
     }
 
-    /// What the numbers in code stand for.
-    pub(crate) fn named(&self) -> Named<'_> {
+    /// What the numbers in a piece stand for, which is going to run.
+    pub(crate) fn named(&mut self, piece: &Piece) -> Named<'_> {
+        let cells = profile::remember(self.scopes[0], piece);
+        if let Some(Address(number)) = self.cells {
+            self.addresses[number as usize] = cells;
+        }
         Named {
             addresses: &self.addresses,
             bodies: &self.scopes[1..],
@@ -129,6 +159,7 @@ impl<'a> Cx<'a> {
     /// Asks what was asked for `piece`; says whether it fits the answers.
     pub(crate) fn answers_as(&mut self, piece: &Piece) -> bool {
         self.forget();
+        self.profiled.clone_from(&piece.classes);
         for asked in &piece.asked {
             if usize::from(asked.scope) >= self.scopes.len() {
                 return false;
@@ -136,6 +167,10 @@ impl<'a> Cx<'a> {
             self.go_to(asked.scope);
             if let Validity::Site(kind) = asked.validity {
                 self.site(kind, asked.question.index());
+                continue;
+            }
+            if asked.validity == Validity::Own {
+                self.cells();
                 continue;
             }
             let answer = if asked.question.is_of_body() {
@@ -204,6 +239,7 @@ impl<'a> Cx<'a> {
             Question::CallSite(index) => Answer::Address(self.site(SiteKind::CallSite, index)),
             Question::FieldClass(index) => self.likely_class(index, false),
             Question::StaticFieldClass(index) => self.likely_class(index, true),
+            Question::Profiled(number) => self.profiled_class(number),
             Question::Received(call, index, class, Form::Direct) => {
                 self.received_directly(call, index, class)
             }
@@ -535,6 +571,10 @@ impl Linker for Cx<'_> {
         heat: Heat,
     ) -> Option<Received> {
         self.enter_received(Wanted { kind, index, heat }, class)
+    }
+
+    fn profile(&mut self, call: (InvokeKind, u32), places: &[u32]) -> Profile {
+        self.profile_at(call, places)
     }
 
     fn leave(&mut self) {

@@ -12,7 +12,7 @@ use crate::code::cache::{
     self, CodeKind, UNFIT, count_compiled, count_loaded, run_new, run_stored, with_compiler,
 };
 use crate::code::file::{Asked, Key, Piece};
-use crate::code::store;
+use crate::code::store::{self, Stored};
 use crate::compile::again;
 use crate::compile::answers::Cx;
 use crate::compile::intrinsics;
@@ -150,14 +150,30 @@ fn installed(how: &str, method: &'static Method, entry: u64) {
 /// Puts a method's code from disk into place, if there is some whose questions have the same
 /// answers now.
 pub(crate) fn load(method: &'static Method, cx: &mut Cx<'_>) -> Option<u64> {
-    let stored = store::find(&key_of(method)?).find(|stored| {
+    let stored = best_stored(&key_of(method)?, cx)?;
+    count_loaded(stored.is_delivered);
+    again::look_after(method, &stored.piece);
+    let named = cx.named(&stored.piece);
+    Some(run_stored(stored, named, CodeKind::Method(method)))
+}
+
+/// The first piece that fits, or one behind it that was told more receivers if that one counts.
+/// `cx` has answered for it.
+fn best_stored(key: &Key, cx: &mut Cx<'_>) -> Option<Stored> {
+    let mut all = store::find(key).filter(|stored| {
         let fits = cx.answers_as(&stored.piece);
         UNFIT.fetch_add(u32::from(!fits), Ordering::Relaxed);
         fits
-    })?;
-    count_loaded(stored.is_delivered);
-    again::look_after(method, &stored.piece.asked);
-    Some(run_stored(stored, cx.named(), CodeKind::Method(method)))
+    });
+    let first = all.next()?;
+    if first.piece.code.counted.is_empty() {
+        return Some(first);
+    }
+    let best = all.fold(first, |best, next| {
+        let is_better = next.piece.classes.len() > best.piece.classes.len();
+        if is_better { next } else { best }
+    });
+    cx.answers_as(&best.piece).then_some(best)
 }
 
 /// Compiles a method's IR.
@@ -168,10 +184,11 @@ pub(crate) fn compile(
 ) -> Result<u64, CompileError> {
     let code = with_compiler(|compiler| compiler.method(function, cx))?;
     count_compiled(method);
-    let piece = Piece::new(cx.asked(), code);
+    let piece = cx.piece(code);
     let kind = CodeKind::Method(method);
-    again::look_after(method, &piece.asked);
-    Ok(run_new(key_of(method), piece, cx.named(), kind))
+    again::look_after(method, &piece);
+    let named = cx.named(&piece);
+    Ok(run_new(key_of(method), piece, named, kind))
 }
 
 /// Compiles without installing; the error is a limit of the compiler's.
@@ -180,7 +197,7 @@ pub(crate) fn compile_apart(
     cx: &mut Cx<'_>,
 ) -> Result<Piece, CompileError> {
     let code = with_compiler(|compiler| compiler.method(function, cx))?;
-    Ok(Piece::new(cx.asked(), code))
+    Ok(cx.piece(code))
 }
 
 /// Keeps a method's code for other processes.

@@ -9,4 +9,5 @@ pub(crate) mod answers;
 pub(crate) mod bodies;
 pub(crate) mod intrinsics;
 pub(crate) mod method;
+pub(crate) mod profile;
 pub(crate) mod received;

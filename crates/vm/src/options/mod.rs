@@ -71,8 +71,8 @@ pub(crate) struct Options {
     pub(crate) code_install: Option<PathBuf>,
     /// `-Xtakt:again=MS`, `=off`: how often methods with cold sites are looked at.
     pub(crate) again_ms: Option<u64>,
-    /// `-Xtakt:inline=straight|direct|guessed|received`: which callees' bodies stand in place of
-    /// calls.
+    /// `-Xtakt:inline=straight|direct|guessed|received|profiled`: which callees' bodies stand in
+    /// place of calls.
     pub(crate) inlining: Inlining,
     /// `-Xtakt:compile-loaded`: at the end, what loaded classes of the platform's have besides.
     pub(crate) is_compiling_loaded: bool,
@@ -176,7 +176,7 @@ pub(crate) fn read(arguments: &[String], ignores_unknown: bool) -> Result<(), St
         boot_append: Vec::new(),
         agents: Vec::new(),
         again_ms: Some(AGAIN_MS_DEFAULT),
-        inlining: Inlining::Received,
+        inlining: Inlining::Profiled,
         is_compiling_loaded: false,
         compile_list: None,
         compile_package: None,
@@ -404,6 +404,8 @@ pub(crate) enum Inlining {
     Guessed,
     /// Those of calls whose receiver's class is known, or likely.
     Received,
+    /// Those of calls most of whose receivers had one class when they were counted.
+    Profiled,
 }
 
 impl Inlining {
@@ -413,6 +415,7 @@ impl Inlining {
             ("inline", "direct") => Some(Self::Direct),
             ("inline", "guessed") => Some(Self::Guessed),
             ("inline", "received") => Some(Self::Received),
+            ("inline", "profiled") => Some(Self::Profiled),
             _ => None,
         }
     }
