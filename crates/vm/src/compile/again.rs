@@ -276,9 +276,9 @@ impl Candidate {
 
     fn is_better(&self, piece: &Piece) -> bool {
         let sites = piece.asked.iter().filter_map(cold_site).count();
-        let (own, told) = (self.sites.len(), piece.classes.len());
-        let knows_more = told > self.told || piece.code.counted.len() < self.counted;
-        sites < own || sites == own && knows_more
+        let (told, counted) = (piece.classes.len(), piece.code.counted.len());
+        let knows_more = told > self.told || told == self.told && counted < self.counted;
+        sites < self.sites.len() || sites == self.sites.len() && knows_more
     }
 
     /// Code that another process has linked again.

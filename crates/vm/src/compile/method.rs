@@ -182,6 +182,7 @@ pub(crate) fn compile(
     function: &ir::Function,
     cx: &mut Cx<'_>,
 ) -> Result<u64, CompileError> {
+    cx.count_in(function);
     let code = with_compiler(|compiler| compiler.method(function, cx))?;
     count_compiled(method);
     let piece = cx.piece(code);
@@ -196,6 +197,7 @@ pub(crate) fn compile_apart(
     function: &ir::Function,
     cx: &mut Cx<'_>,
 ) -> Result<Piece, CompileError> {
+    cx.count_in(function);
     let code = with_compiler(|compiler| compiler.method(function, cx))?;
     Ok(cx.piece(code))
 }

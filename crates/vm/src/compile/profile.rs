@@ -13,7 +13,7 @@ use core::sync::atomic::{AtomicU32, Ordering};
 use std::collections::HashMap;
 
 use compiler::{Address, Profile, profile_cell, scope_and_offset};
-use ir::InvokeKind;
+use ir::{Function, InvokeKind, Op};
 
 use crate::classes::class::{Class, Method};
 use crate::classes::loader;
@@ -177,6 +177,13 @@ impl Cx<'_> {
             }
             _ => Profile::Unknown,
         }
+    }
+
+    /// Nothing is counted in a method with a computed call, which is never linked again.
+    pub(super) fn count_in(&mut self, function: &Function) {
+        let insts = function.blocks.iter().flat_map(|block| &block.insts);
+        let mut ops = insts.map(|inst| &inst.op);
+        self.counts &= !ops.any(|op| matches!(op, Op::InvokeDynamic { .. }));
     }
 
     /// Whether another callee may come of knowing the receivers, and the call may be hot.
