@@ -3,7 +3,7 @@
 //! at start-up.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU8, AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, Ordering};
 
 use abi::address_map::AddressMap;
 use abi::alloc::{BLOCK_BYTES, BLOCK_SHIFT, SIZE_CLASS_COUNT, SIZE_CLASSES};
@@ -131,6 +131,8 @@ pub struct Heap {
     pub(crate) verifier: Verifier,
     /// Blocks up to which the heap grows without a wait (`rc`).
     growth: AtomicU32,
+    /// It grows without a wait however far.
+    grows_at_once: AtomicBool,
     pub(crate) binding: BindingBox,
     snoop_tag: AtomicU8,
 }
@@ -212,6 +214,7 @@ impl Heap {
             events: Events::default(),
             verifier: Verifier::default(),
             growth: AtomicU32::new(GROWTH_BEFORE_WAIT >> BLOCK_SHIFT),
+            grows_at_once: AtomicBool::new(false),
             binding: BindingBox(binding),
             snoop_tag: AtomicU8::new(1),
             config,
@@ -233,9 +236,17 @@ impl Heap {
     pub(crate) fn note_policies(&self) {
         let records = self.registry.lock().records.clone();
         for record in records {
-            if let Some(policy) = record.note_policy() {
-                self.lender.note_policy(policy);
-            }
+            self.note_policy(&record);
+        }
+    }
+
+    /// The same of one mutator.
+    pub(crate) fn note_policy(&self, record: &MutatorRecord) {
+        if let Some(policy) = record.note_policy() {
+            self.lender.note_policy(policy);
+        }
+        if record.is_real_time.load(Ordering::Relaxed) {
+            self.grow_at_once();
         }
     }
 
@@ -243,10 +254,17 @@ impl Heap {
     /// touches first comes in small pages from now on: the kernel zeroes a huge one within the
     /// fault.
     pub fn expect_real_time(&self) {
+        self.grow_at_once();
         if !self.config.is_locked {
             self.memory.touch_small_pages();
             self.log.touch_small_pages();
         }
+    }
+
+    /// No mutator waits before the heap grows, from now on: it may hold what a real-time thread
+    /// needs, and who sleeps gets on no faster by a priority that is lent.
+    pub fn grow_at_once(&self) {
+        self.grows_at_once.store(true, Ordering::Relaxed);
     }
 
     /// Bytes that a mutator has taken to allocate in, to the run of cells or the block; none if it
@@ -422,13 +440,14 @@ impl Heap {
         self.growth.store(growth, Ordering::Relaxed);
     }
 
-    /// Whether the heap would grow for an ordinary mutator while the collector has fallen behind
-    /// (`rc`).
+    /// Whether an ordinary mutator waits before the heap grows: the collector has fallen behind, and
+    /// no thread is a real-time one (`rc`).
     pub(crate) fn is_behind(&self) -> bool {
         let committed = self.free.committed_count();
         committed >= self.growth.load(Ordering::Relaxed)
             && committed < self.blocks.count()
             && !self.free.has_some()
+            && !self.grows_at_once.load(Ordering::Relaxed)
     }
 
     /// A whole block for an ordinary mutator.

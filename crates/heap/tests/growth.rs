@@ -31,11 +31,13 @@ fn spawn_brake(heap: &Arc<Heap>, is_over: &Arc<AtomicBool>) -> Thread<()> {
     thread.unwrap()
 }
 
-#[test]
-fn who_is_faster_than_the_collector_waits_before_the_heap_grows() {
+/// How often one mutator waited that makes garbage while no epoch ends, how often it should have
+/// without real-time threads, and how many epochs ended.
+fn waits(prepare: impl FnOnce(&Arc<Heap>)) -> (u64, u64, u64) {
     let heap = start(CollectorKind::Rc, HEAP_BYTES, |config| {
         config.epoch_interval_ns = 3_600_000_000_000;
     });
+    prepare(&heap);
     let kinds = Kinds::new(&heap);
     let is_over = Arc::new(AtomicBool::new(false));
     // No epoch ends as long as the brake does not answer.
@@ -44,16 +46,32 @@ fn who_is_faster_than_the_collector_waits_before_the_heap_grows() {
     for _ in 0..GARBAGE_BYTES / NODE_BYTES {
         mutator.alloc(kinds.node).unwrap();
     }
-    let (waits, epochs) = (&heap.counters().growth_waits, &heap.counters().epochs);
-    let (waits, epochs) = (waits.get(), epochs.get());
+    let counters = heap.counters();
+    let (waits, epochs) = (counters.growth_waits.get(), counters.epochs.get());
     let (_, committed) = heap.free_and_committed_bytes();
     drop(mutator);
     is_over.store(true, SeqCst);
     brake.join();
+    assert_eq!(counters.out_of_memory.get(), 0);
+    let steps = (committed - u64::from(GROWTH_BEFORE_WAIT)) / u64::from(COMMIT_BYTES);
+    (waits, steps, epochs)
+}
+
+#[test]
+fn who_is_faster_than_the_collector_waits_before_the_heap_grows() {
+    let (waits, steps, epochs) = waits(|_| {});
     assert_eq!(epochs, 0);
     // It waited once for each step that the heap grew by, and then had it all the same.
-    let steps = (committed - u64::from(GROWTH_BEFORE_WAIT)) / u64::from(COMMIT_BYTES);
     assert!(steps > 0);
     assert_eq!(waits, steps);
-    assert_eq!(heap.counters().out_of_memory.get(), 0);
+}
+
+/// Who sleeps may hold what a real-time thread waits for.
+#[test]
+fn nobody_waits_beside_a_real_time_thread() {
+    let expected = waits(|heap| heap.expect_real_time());
+    assert!(expected.1 > 0);
+    assert_eq!(expected.0, 0);
+    let declared = waits(|heap| drop(heap.attach(true, &[])));
+    assert_eq!(declared.0, 0);
 }

@@ -74,8 +74,8 @@ fn the_stress_test_passes_in_copies() {
     let options = ["-Xtakt:template", "-Xtakt:verify", "-Xmx64m"];
     let output = copied(("Stress", "10"), &jdk, classes.path(), &options);
     let said = shown(&output);
-    let passed = said.lines().filter(|it| *it == "passed");
-    assert_eq!(passed.count(), 2, "{said}");
+    // One may write within the other's line.
+    assert_eq!(said.matches("passed\n").count(), 2, "{said}");
 }
 
 /// A machine with threads is no template.

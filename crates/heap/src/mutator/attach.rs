@@ -49,9 +49,7 @@ impl Heap {
         self.log.set_mutator_count(registry.records.len());
         drop(registry);
         self.pause.unlock();
-        if let Some(policy) = record.note_policy() {
-            self.lender.note_policy(policy);
-        }
+        self.note_policy(&record);
         let mut mutator = Mutator::new(Arc::clone(self), record);
         initial_roots.iter().for_each(|&it| {
             mutator.local(it);

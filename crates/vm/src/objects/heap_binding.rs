@@ -67,6 +67,10 @@ pub(crate) fn start(sweep: fn()) -> Result<(), Box<dyn std::error::Error>> {
         // A page that a copy writes to is copied, or made zero: no more of it than it needs.
         running.expect_real_time();
     }
+    if options::android::is_given(options) {
+        // Who calls from another process may be a real-time thread.
+        running.grow_at_once();
+    }
     HEAP.set(running).map_err(|_| "the heap starts once")?;
     Ok(())
 }

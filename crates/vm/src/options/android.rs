@@ -22,6 +22,11 @@ pub(crate) fn is_source(source: &[u8]) -> bool {
     !places.is_empty() && file_of(source).is_some_and(|file| places.contains(&file))
 }
 
+/// Whether AOSP's framework is there, over which applications call each other.
+pub(crate) fn is_given(options: &super::Options) -> bool {
+    options.properties.iter().any(|(name, _)| name == PROPERTY)
+}
+
 /// As the library has them in URLs: without links.
 fn places_of(path: &str) -> Vec<PathBuf> {
     let places = path.split(':').filter(|it| !it.is_empty());
