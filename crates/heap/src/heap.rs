@@ -440,8 +440,8 @@ impl Heap {
         self.growth.store(growth, Ordering::Relaxed);
     }
 
-    /// Whether an ordinary mutator waits before the heap grows: the collector has fallen behind, and
-    /// no thread is a real-time one (`rc`).
+    /// Whether an ordinary mutator waits before the heap grows: the collector has fallen behind,
+    /// and no thread is a real-time one (`rc`).
     pub(crate) fn is_behind(&self) -> bool {
         let committed = self.free.committed_count();
         committed >= self.growth.load(Ordering::Relaxed)

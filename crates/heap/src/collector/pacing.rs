@@ -130,8 +130,8 @@ impl Pace {
     }
 
     /// Until an epoch that begins after now is settled or `is_enough`, at most [`NAPS_MAX`] naps.
-    /// Lends no priority: the kernel spins for who does, as long as the collector runs. So it is for
-    /// processes without real-time threads. Not in managed state.
+    /// Lends no priority: the kernel spins for who does, as long as the collector runs. So it is
+    /// for processes without real-time threads. Not in managed state.
     pub(crate) fn doze_for_epoch_or(&self, is_enough: impl Fn() -> bool) {
         let target = self.epochs.want();
         for _ in 0..NAPS_MAX {
