@@ -117,6 +117,14 @@ impl Lowering<'_, '_> {
         self.heats[self.current.0 as usize]
     }
 
+    /// The same, if a likely callee's body may stand here: no exception is certain, and the method
+    /// is not in pieces.
+    pub(crate) fn warm(&self) -> Option<Heat> {
+        let may_hold_bodies = self.memory.is_none();
+        let heat = may_hold_bodies.then(|| self.heat());
+        heat.filter(|&heat| heat != Heat::Cold)
+    }
+
     /// Where exceptions land that the body being lowered does not catch.
     pub(crate) fn outer_pad(&self) -> Option<clif::Block> {
         self.outer.and_then(|outer| outer.pad)

@@ -215,12 +215,8 @@ impl Lowering<'_, '_> {
         index: u32,
         args: &[Reg],
     ) -> bool {
-        let heat = match self.memory {
-            Some(_) => Heat::Cold,
-            None => self.heat(),
-        };
-        let guess = (heat != Heat::Cold).then(|| self.linker.guess(index, heat));
-        let Some((expected, body)) = guess.flatten() else {
+        let guess = self.warm().and_then(|heat| self.linker.guess(index, heat));
+        let Some((expected, body)) = guess else {
             return false;
         };
         let method = self.chosen(link, args[0]);

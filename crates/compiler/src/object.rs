@@ -194,12 +194,15 @@ impl Lowering<'_, '_> {
 
     /// The class record of a non-null object.
     pub(crate) fn class_of(&mut self, object: clif::Value) -> clif::Value {
-        let at = self.address(object);
-        let class = self
-            .b
-            .ins()
-            .load(I32, Self::plain(), at, header::CLASS_OFFSET as i32);
+        let class = self.class_word(object);
         self.address(class)
+    }
+
+    /// The class word of an object that is not null.
+    pub(crate) fn class_word(&mut self, object: clif::Value) -> clif::Value {
+        let at = self.address(object);
+        let offset = header::CLASS_OFFSET as i32;
+        self.b.ins().load(I32, Self::plain(), at, offset)
     }
 
     fn check_cast(&mut self, object: Reg, index: u32) {

@@ -2,20 +2,19 @@
 //! Which classes the receivers of a call have: counted by code, and told to later code.
 //!
 //! A call with no likely callee has a cell: the class of the last receiver, how many came, and how
-//! many of them were of the class that the one before had. That takes seven instructions and no
-//! branch. It is a hint, so threads may lose counts of each other.
+//! many of them were of the class that the one before had. That takes no branch, lock or call. It
+//! is a hint, so threads may lose counts of each other.
 
-use cranelift_codegen::ir::{self as clif, InstBuilder, condcodes::IntCC, types::I32};
+use cranelift_codegen::ir::{InstBuilder, condcodes::IntCC, types::I32};
 use ir::{InvokeKind, Reg};
 
 use crate::{
-    Address, Heat, MethodLink, Profile, Received,
+    Address, MethodLink, Profile, Received,
     call::Otherwise,
     lower::Lowering,
     place::scope_and_offset,
     record::profile_cell::{BYTES, CLASS, COUNT, SAME},
 };
-use abi::object as header;
 
 impl Lowering<'_, '_> {
     /// Runs the callee here that most receivers have, behind a test. Counts them where nobody knows
@@ -27,10 +26,12 @@ impl Lowering<'_, '_> {
         dst: Option<Reg>,
         args: &[Reg],
     ) -> bool {
+        let Some(heat) = self.warm() else {
+            return false;
+        };
         let Some(class) = self.profile(call, args[0]) else {
             return false;
         };
-        let heat = self.heat();
         let Some(received) = self.linker.received(call, class, heat) else {
             return false;
         };
@@ -44,9 +45,6 @@ impl Lowering<'_, '_> {
 
     /// The class of most receivers of the call that is lowered.
     fn profile(&mut self, call: (InvokeKind, u32), receiver: Reg) -> Option<Address> {
-        if self.memory.is_some() || self.heat() == Heat::Cold {
-            return None;
-        }
         let mut places = vec![self.at];
         while let Some(number) = (scope_and_offset(places[places.len() - 1]).0).checked_sub(1) {
             places.push(self.inlined[usize::from(number)]);
@@ -81,12 +79,6 @@ impl Lowering<'_, '_> {
         let count = self.b.ins().load(I32, flags, cells, cell + COUNT);
         let count = self.b.ins().iadd_imm_s(count, 1);
         self.b.ins().store(flags, count, cells, cell + COUNT);
-    }
-
-    fn class_word(&mut self, object: clif::Value) -> clif::Value {
-        let at = self.address(object);
-        let offset = header::CLASS_OFFSET as i32;
-        self.b.ins().load(I32, Self::plain(), at, offset)
     }
 
     /// Runs the callee of a likely class if the receiver is of it, and chooses one otherwise.

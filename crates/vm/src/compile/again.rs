@@ -80,13 +80,9 @@ struct Candidate {
     answered: usize,
 }
 
-/// Has a method looked after whose new code is this, if there may be better code later.
-pub(crate) fn look_after(method: &'static Method, piece: &Piece) {
-    look_on(method, piece, 0);
-}
-
-/// The same of a method that got new code so often.
-fn look_on(method: &'static Method, piece: &Piece, codes: u32) {
+/// Has a method looked after whose new code is this, if there may be better code later. It was
+/// linked again so often.
+pub(crate) fn look_after(method: &'static Method, piece: &Piece, codes: u32) {
     if options::get().again_ms.is_none() || method.stays.load(Ordering::Relaxed) {
         return;
     }
@@ -287,7 +283,7 @@ impl Candidate {
         let mut all = store::find(&key);
         let found = all.find(|it| self.is_better(&it.piece) && cx.answers_as(&it.piece))?;
         let kind = CodeKind::Method(self.method);
-        look_on(self.method, &found.piece, self.codes + 1);
+        look_after(self.method, &found.piece, self.codes + 1);
         let named = cx.named(&found.piece);
         Some(run_stored(found, named, kind))
     }
@@ -306,7 +302,7 @@ impl Candidate {
         }
         BYTES.fetch_add(piece.code.bytes.len() as u64, Ordering::Relaxed);
         let kind = CodeKind::Method(self.method);
-        look_on(self.method, &piece, self.codes + 1);
+        look_after(self.method, &piece, self.codes + 1);
         let named = cx.named(&piece);
         Some(run_apart(key_of(self.method), piece, named, kind))
     }

@@ -152,7 +152,7 @@ fn installed(how: &str, method: &'static Method, entry: u64) {
 pub(crate) fn load(method: &'static Method, cx: &mut Cx<'_>) -> Option<u64> {
     let stored = best_stored(&key_of(method)?, cx)?;
     count_loaded(stored.is_delivered);
-    again::look_after(method, &stored.piece);
+    again::look_after(method, &stored.piece, 0);
     let named = cx.named(&stored.piece);
     Some(run_stored(stored, named, CodeKind::Method(method)))
 }
@@ -187,7 +187,7 @@ pub(crate) fn compile(
     count_compiled(method);
     let piece = cx.piece(code);
     let kind = CodeKind::Method(method);
-    again::look_after(method, &piece);
+    again::look_after(method, &piece, 0);
     let named = cx.named(&piece);
     Ok(run_new(key_of(method), piece, named, kind))
 }
