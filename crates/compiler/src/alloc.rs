@@ -11,6 +11,7 @@ use ir::Reg;
 
 use crate::{
     Address, ClassLink, Entry, NewLink, lower::Lowering, received::Known, record::class_record,
+    scalar::Making,
 };
 
 impl Lowering<'_, '_> {
@@ -76,7 +77,11 @@ impl Lowering<'_, '_> {
         let next = self.b.create_block();
         self.b.append_block_param(next, I32);
         self.b.set_cold_block(cold);
-        self.b.ins().brif(is_full, cold, &[], fast, &[]);
+        let head = self.b.ins().brif(is_full, cold, &[], fast, &[]);
+        if self.passes.scalars {
+            let making = Making { head, next, class };
+            self.references.objects.made(making);
+        }
         self.b.switch_to_block(cold);
         self.b.seal_block(cold);
         let slow = self.new_by_runtime(class);

@@ -52,7 +52,7 @@ impl Lowering<'_, '_> {
             return self.write_fast(object, log_word, place, value);
         }
         let values = self.b.func.dfg.num_values();
-        let (cold, next) = self.write_test(log_word);
+        let (cold, next) = self.write_test(object, log_word);
         self.b.switch_to_block(next);
         self.b.seal_block(next);
         self.facts.tested(object, self.barriers.len());
@@ -138,7 +138,7 @@ impl Lowering<'_, '_> {
         value: clif::Value,
     ) {
         debug_assert_eq!(self.b.func.dfg.value_type(value), I32);
-        let (cold, next) = self.write_test(log_word);
+        let (cold, next) = self.write_test(object, log_word);
         self.b.switch_to_block(cold);
         let slot = self.slot_address(place);
         self.call_entry(Entry::WriteSlow, &[object, log_word, value, slot]);
@@ -148,7 +148,11 @@ impl Lowering<'_, '_> {
     }
 
     /// Where the slow path goes, and what lies behind it.
-    fn write_test(&mut self, log_word: clif::Value) -> (clif::Block, clif::Block) {
+    fn write_test(
+        &mut self,
+        object: clif::Value,
+        log_word: clif::Value,
+    ) -> (clif::Block, clif::Block) {
         debug_assert_eq!(self.b.func.dfg.value_type(log_word), I64);
         let base = self.context();
         let epoch = self.b.ins().load(I8, Self::plain(), log_word, 0);
@@ -159,7 +163,8 @@ impl Lowering<'_, '_> {
         let is_recorded = self.b.ins().icmp(IntCC::Equal, epoch, fast);
         let (cold, next) = (self.b.create_block(), self.b.create_block());
         self.b.set_cold_block(cold);
-        self.b.ins().brif(is_recorded, next, &[], cold, &[]);
+        let head = self.b.ins().brif(is_recorded, next, &[], cold, &[]);
+        self.formality(head, next, object);
         self.b.seal_block(cold);
         (cold, next)
     }

@@ -83,6 +83,13 @@ pub fn usual_ops(function: &Function) -> impl Iterator<Item = &Op> {
     usual.flat_map(|(block, _)| block.insts.iter().map(|inst| &inst.op))
 }
 
+/// What a body does in its loops.
+pub fn looped_ops(function: &Function) -> impl Iterator<Item = &Op> {
+    let blocks = function.blocks.iter().zip(heats(function, Heat::Usual));
+    let looped = blocks.filter(|(_, heat)| *heat == Heat::Loop);
+    looped.flat_map(|(block, _)| block.insts.iter().map(|inst| &inst.op))
+}
+
 fn last(block: &ir::Block) -> Option<&Op> {
     block.insts.last().map(|inst| &inst.op)
 }

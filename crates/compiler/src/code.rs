@@ -10,6 +10,7 @@ use cranelift_codegen::{
     ir::{self, InstBuilder},
     isa::{CallConv, OwnedTargetIsa, TargetIsa},
     settings::{self, Configurable},
+    verify_function,
 };
 use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext};
 
@@ -223,7 +224,17 @@ impl Compiler {
         build(&mut builder, &mut self.references);
         builder.seal_all_blocks();
         builder.finalize(self.isa.frontend_config());
+        if self.references.replace_objects(&mut self.context.func) {
+            debug_assert_eq!(self.verified(), Ok(()));
+        }
         self.references.name(&mut self.context.func);
+    }
+
+    /// Whether Cranelift takes the function for sound.
+    fn verified(&self) -> Result<(), String> {
+        let function = &self.context.func;
+        let verified = verify_function(function, &*self.isa);
+        verified.map_err(|errors| format!("{errors}\n{function}"))
     }
 
     /// What the context has compiled, in our terms.
@@ -333,16 +344,29 @@ const ADDRESSES: u32 = 0;
 /// The value of an address that is known when the code is installed: one load from the code's
 /// table.
 pub(crate) fn address_value(b: &mut FunctionBuilder<'_>, address: Address) -> ir::Value {
-    let name = b
-        .func
-        .declare_imported_user_function(ir::UserExternalName::new(ADDRESSES, address.0));
-    let symbol = b.create_global_value(ir::GlobalValueData::Symbol {
+    let symbol = address_symbol(b.func, address);
+    b.ins().symbol_value(ir::types::I64, symbol)
+}
+
+/// What an address is called in a function.
+pub(crate) fn address_symbol(function: &mut ir::Function, address: Address) -> ir::GlobalValue {
+    let name =
+        function.declare_imported_user_function(ir::UserExternalName::new(ADDRESSES, address.0));
+    function.create_global_value(ir::GlobalValueData::Symbol {
         name: ir::ExternalName::User(name),
         offset: 0.into(),
         colocated: false,
         tls: false,
-    });
-    b.ins().symbol_value(ir::types::I64, symbol)
+    })
+}
+
+/// The address of that name.
+pub(crate) fn address_of(function: &ir::Function, name: &ir::ExternalName) -> Option<Address> {
+    let ir::ExternalName::User(name) = *name else {
+        return None;
+    };
+    let name = &function.params.user_named_funcs()[name];
+    (name.namespace == ADDRESSES).then_some(Address(name.index))
 }
 
 /// A signature of the managed convention.

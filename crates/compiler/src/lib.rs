@@ -38,9 +38,10 @@ mod profile;
 mod received;
 mod record;
 mod safepoint;
+mod scalar;
 
 pub use adapter::Shape;
-pub use body::{Heat, is_whole, usual_ops};
+pub use body::{Heat, is_whole, looped_ops, usual_ops};
 pub use code::{CallSite, CompileError, CompiledCode, Compiler, HIDDEN, Relocation, StackMap};
 pub use entry::Entry;
 pub use inline::inlinable;

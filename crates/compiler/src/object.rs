@@ -13,7 +13,9 @@ use ir::{LoadedConstant, Op, Reg};
 use crate::{
     Address, ClassLink, ConstantLink, Entry, SubtypeTest,
     lower::{Lowering, machine_type},
+    received::Known,
     record::{class_record, site_record},
+    scalar::Formality,
 };
 
 impl Lowering<'_, '_> {
@@ -144,7 +146,8 @@ impl Lowering<'_, '_> {
         // An exchange that fails costs more than the look: who locks again, and who contends.
         let seen = self.b.ins().load(I32, Self::plain(), word, 0);
         let may_do = self.b.ins().icmp(IntCC::Equal, seen, expected);
-        self.b.ins().brif(may_do, exchange, &[], cold, &[]);
+        let head = self.b.ins().brif(may_do, exchange, &[], cold, &[]);
+        self.formality(head, next, object);
         self.b.switch_to_block(exchange);
         self.b.seal_block(exchange);
         let found = self.b.ins().atomic_cas(Self::plain(), word, expected, new);
@@ -156,6 +159,13 @@ impl Lowering<'_, '_> {
         self.b.ins().jump(next, &[]);
         self.b.switch_to_block(next);
         self.b.seal_block(next);
+    }
+
+    /// What follows a branch is not needed if nobody else sees the object.
+    pub(crate) fn formality(&mut self, head: clif::Inst, next: clif::Block, object: clif::Value) {
+        self.references
+            .objects
+            .formality(Formality { head, next, object });
     }
 
     fn monitor(&mut self, entry: Entry, object: Reg) {
@@ -206,6 +216,11 @@ impl Lowering<'_, '_> {
     }
 
     fn check_cast(&mut self, object: Reg, index: u32) {
+        if let Some(Known::Exactly(class)) = self.known_of(object)
+            && matches!(self.linker.class(index), ClassLink::Resolved(it, _) if it == class)
+        {
+            return;
+        }
         let (some, fail) = (self.b.create_block(), self.b.create_block());
         let next = self.b.create_block();
         self.b.set_cold_block(fail);

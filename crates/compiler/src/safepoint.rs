@@ -25,6 +25,7 @@ use cranelift_codegen::{
 };
 
 use crate::live::{Bits, NONE, Numbers, Point, live_outs, walk};
+use crate::scalar::Objects;
 
 /// Bytes of a reference.
 const BYTES: u32 = 4;
@@ -33,6 +34,8 @@ const BYTES: u32 = 4;
 #[derive(Default)]
 pub(crate) struct References {
     values: EntitySet<Value>,
+    /// What it knows of the objects that it makes.
+    pub(crate) objects: Objects,
     /// Calls during which no collector looks.
     quiet: EntitySet<Inst>,
 }
@@ -40,6 +43,7 @@ pub(crate) struct References {
 impl References {
     pub(crate) fn clear(&mut self) {
         self.values.clear();
+        self.objects.clear();
         self.quiet.clear();
     }
 
@@ -51,6 +55,11 @@ impl References {
     /// No collector looks at the frame during this call.
     pub(crate) fn add_quiet(&mut self, call: Inst) {
         self.quiet.insert(call);
+    }
+
+    /// Puts values in place of objects that only this complete function sees; whether it did.
+    pub(crate) fn replace_objects(&mut self, function: &mut Function) -> bool {
+        self.objects.replace(function, &mut self.values)
     }
 
     /// Has each call of a complete function name the references that live across it.

@@ -38,6 +38,8 @@ pub struct Passes {
     pub late: bool,
     /// What fields hold is known within a block.
     pub fields: bool,
+    /// Objects that only one method sees are values.
+    pub scalars: bool,
 }
 
 impl Passes {
@@ -49,6 +51,7 @@ impl Passes {
         nulls: true,
         late: true,
         fields: true,
+        scalars: true,
     };
 
     /// All but those that `list` names: `-versions,-nulls`; nothing if it names another.
@@ -62,6 +65,7 @@ impl Passes {
                 "-fields" => passes.fields = false,
                 "-nulls" => passes.nulls = false,
                 "-late" => passes.late = false,
+                "-scalars" => passes.scalars = false,
                 _ => return None,
             }
         }
