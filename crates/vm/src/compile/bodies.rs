@@ -213,6 +213,7 @@ impl Cx<'_> {
         if function.blocks.len() > WHOLE_BLOCKS_MAX
             || !compiler::is_whole(&function)
             || !compiler::usual_ops(&function).all(|op| self.is_warm(callee, op))
+            || self.counts_in_loop(callee, &function)
         {
             return None;
         }
@@ -242,6 +243,18 @@ impl Cx<'_> {
             }
             _ => true,
         }
+    }
+
+    /// Whether a body has a loop that counts receivers: its method is linked again as soon as they
+    /// are known, and a loop that holds the body may not be.
+    fn counts_in_loop(&self, callee: &'static Method, function: &ir::Function) -> bool {
+        let class = callee.class();
+        let counts = |op: &Op| match *op {
+            Op::Invoke { kind, index, .. } => self.is_worth_counting(class, (kind, index)),
+            _ => false,
+        };
+        let may_be_told = options::get().inlining == Inlining::Profiled && !self.is_profiled;
+        may_be_told && compiler::looped_ops(function).any(counts)
     }
 
     /// Whether the callee is in its own body.

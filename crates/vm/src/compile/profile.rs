@@ -186,15 +186,25 @@ impl Cx<'_> {
         self.counts &= !ops.any(|op| matches!(op, Op::InvokeDynamic { .. }));
     }
 
-    /// Whether another callee may come of knowing the receivers, and the call may be hot.
-    fn is_counted(&self, (kind, index): (InvokeKind, u32)) -> bool {
-        if !self.counts || self.cell_count == CELLS_MAX || self.scopes[0].name.is("<clinit>") {
-            return false;
+    fn is_counted(&self, call: (InvokeKind, u32)) -> bool {
+        self.counts
+            && self.cell_count < CELLS_MAX
+            && !self.scopes[0].name.is("<clinit>")
+            && self.is_worth_counting(self.class, call)
+    }
+
+    /// Whether another callee may come of knowing the receivers of a call that a class names.
+    pub(super) fn is_worth_counting(
+        &self,
+        class: &'static Class,
+        (kind, index): (InvokeKind, u32),
+    ) -> bool {
+        let named = || resolve::method_at(OnlyLoaded, class, index as u16, kind).ok();
+        match kind {
+            InvokeKind::Interface => named().is_some(),
+            InvokeKind::Virtual => named().is_some_and(|it| it.is_abstract() || it.is_overridden()),
+            _ => false,
         }
-        let named = resolve::method_at(OnlyLoaded, self.class, index as u16, kind).ok();
-        named.is_some_and(|it| {
-            kind == InvokeKind::Interface || it.is_abstract() || it.is_overridden()
-        })
     }
 
     /// In the code of the outermost method first: it knows best who calls.
