@@ -198,6 +198,11 @@ impl Homes {
         }
     }
 
+    /// Where they lie.
+    pub(crate) fn slot(&self) -> clif::StackSlot {
+        self.slot
+    }
+
     fn flags(&self) -> MemFlagsData {
         MemFlagsData::trusted().with_alias_region(Some(self.region))
     }

@@ -149,12 +149,14 @@ impl<'a, 'b> Lowering<'a, 'b> {
     ) -> Self {
         let variables = declare(b, function);
         let blocks = function.blocks.iter().map(|_| b.create_block()).collect();
+        let homes = Homes::new(function, b);
+        references.know_homes(homes.as_ref());
         Lowering {
             variables,
             blocks,
             single: Cow::Owned(single_targets(function)),
             receiver: receiver_of(function),
-            homes: Homes::new(function, b),
+            homes,
             heats: heats(function, Heat::Usual),
             classes: Classes::of(function, &[]),
             ..Self::bare(function, linker, b, references)
@@ -314,6 +316,7 @@ impl<'a, 'b> Lowering<'a, 'b> {
     pub(crate) fn registers_of(&mut self, callee: &Function) -> Registers<'a> {
         let variables = declare(self.b, callee);
         let homes = Homes::new(callee, self.b);
+        self.references.know_homes(homes.as_ref());
         let outer_homes = core::mem::replace(&mut self.homes, homes);
         let has_homes = outer_homes.is_some();
         self.outer_homes.extend(outer_homes);

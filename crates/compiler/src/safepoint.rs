@@ -24,6 +24,7 @@ use cranelift_codegen::{
     traversals::Dfs,
 };
 
+use crate::home::Homes;
 use crate::live::{Bits, NONE, Numbers, Point, live_outs, walk};
 use crate::scalar::Objects;
 
@@ -55,6 +56,13 @@ impl References {
     /// No collector looks at the frame during this call.
     pub(crate) fn add_quiet(&mut self, call: Inst) {
         self.quiet.insert(call);
+    }
+
+    /// Variables lie in these homes.
+    pub(crate) fn know_homes(&mut self, homes: Option<&Homes>) {
+        if let Some(homes) = homes {
+            self.objects.homes(homes.slot());
+        }
     }
 
     /// Puts values in place of objects that only this complete function sees; whether it did.

@@ -14,7 +14,10 @@ use cranelift_codegen::ir::{
     ValueDef, condcodes::IntCC, types::I32,
 };
 
-use super::Objects;
+use super::{
+    Objects,
+    homes::{self, Homes},
+};
 use crate::code::address_of;
 
 /// How often branches are decided anew, and how often all is looked at without what was seen.
@@ -71,10 +74,12 @@ pub(super) struct Found {
 /// What nobody else sees, if there is anything.
 pub(super) fn unseen(function: &Function, objects: &Objects) -> Option<Found> {
     let mut is_unseen = vec![true; objects.makings.len()];
+    let homes = Homes::of(function, &objects.homes)?;
     for _ in 0..TRIES_MAX {
         let mut look = Look {
             function,
             objects,
+            homes: &homes,
             found: Found {
                 is_unseen: is_unseen.clone(),
                 ..Found::default()
@@ -99,6 +104,7 @@ pub(super) fn unseen(function: &Function, objects: &Objects) -> Option<Found> {
 struct Look<'a> {
     function: &'a Function,
     objects: &'a Objects,
+    homes: &'a Homes,
     found: Found,
     /// Objects that are seen after all.
     seen: HashSet<usize>,
@@ -157,9 +163,16 @@ impl Look<'_> {
                 incoming.entry(param).or_default().push(arg);
             }
         }
+        // A value and what else it is called.
+        let ways = &self.found.ways;
+        let same = self
+            .homes
+            .loads(&self.found.order, |block| successors(function, block, ways));
+        let names = { extensions.iter().copied() }.chain(same.iter().map(|&(to, from)| (from, to)));
+        let names: Vec<_> = names.collect();
         let mut mixed = HashSet::new();
         loop {
-            self.spread(&extensions, &incoming, &mixed);
+            self.spread(&names, &incoming, &mixed);
             let is_mixed = |(param, args): &(&Value, &Vec<Option<Value>>)| {
                 let owner = self.found.owners.get(param);
                 owner.is_some()
@@ -193,7 +206,7 @@ impl Look<'_> {
     /// From the makings on.
     fn spread(
         &mut self,
-        extensions: &[(Value, Value)],
+        names: &[(Value, Value)],
         incoming: &BTreeMap<Value, Vec<Option<Value>>>,
         mixed: &HashSet<Value>,
     ) {
@@ -207,7 +220,7 @@ impl Look<'_> {
         let mut has_changed = true;
         while has_changed {
             has_changed = false;
-            for &(from, to) in extensions {
+            for &(from, to) in names {
                 if let Some(&owner) = owners.get(&from) {
                     has_changed |= owners.insert(to, owner).is_none();
                 }
@@ -339,6 +352,12 @@ impl Look<'_> {
                 self.sees_word(arg);
             }
         }
+        let (order, ways) = (&self.found.order, &self.found.ways);
+        let after = |block| successors(function, block, ways);
+        let leaks = self.homes.leaks(order, after, |value| self.owner(value));
+        let all = 0..self.objects.makings.len();
+        self.seen
+            .extend(all.filter(|object| leaks >> object & 1 != 0));
     }
 
     /// The address of a log or lock word goes where it may be used.
@@ -381,7 +400,10 @@ impl Look<'_> {
                 if let Some(object) = self.owner(at) {
                     self.accesses(object, offset.into(), kind(opcode, ty));
                 }
-                self.seen.extend(self.owner(value));
+                // A variable may hold it.
+                if homes::word(self.function, &self.objects.homes, inst).is_none() {
+                    self.seen.extend(self.owner(value));
+                }
                 self.sees_word(value);
                 self.sees_word(at);
             }

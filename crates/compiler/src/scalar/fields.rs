@@ -19,6 +19,7 @@ use cranelift_codegen::{
 use super::{
     Making, Objects,
     escape::{Found, Kind, Way},
+    homes,
 };
 use crate::code::address_symbol;
 
@@ -35,7 +36,13 @@ pub(super) fn replace(
     references: &mut EntitySet<Value>,
 ) {
     let accesses = accesses(function, found);
-    let of_references = fields_of_references(function, &accesses, references);
+    let of_references = fields_of_references(function, objects, &accesses, references);
+    for access in accesses
+        .iter()
+        .filter(|it| of_references.contains(&it.field))
+    {
+        references.extend(access.stored);
+    }
     decide(function, objects, found);
     remove_unreached(function, &found.order);
     let mut edges = edges(function, &found.order);
@@ -103,9 +110,11 @@ fn accesses(function: &Function, found: &Found) -> Vec<Access> {
     accesses
 }
 
-/// Fields that hold references: one that was stored or loaded is known to be one.
+/// Fields that hold references: one that was stored or loaded is known to be one, or comes from a
+/// variable's home.
 fn fields_of_references(
     function: &Function,
+    objects: &Objects,
     accesses: &[Access],
     references: &EntitySet<Value>,
 ) -> Vec<Field> {
@@ -116,7 +125,10 @@ fn fields_of_references(
         let value = access
             .stored
             .unwrap_or_else(|| dfg.first_result(access.inst));
-        all.contains(dfg.resolve_aliases(value))
+        let value = dfg.resolve_aliases(value);
+        let defined = dfg.value_def(value).inst();
+        let is_at_home = |inst| homes::word(function, &objects.homes, inst).is_some();
+        all.contains(value) || defined.is_some_and(is_at_home)
     };
     let mut fields: Vec<_> = accesses.iter().filter(holds).map(|it| it.field).collect();
     fields.sort_unstable();

@@ -13,18 +13,19 @@
 
 mod escape;
 mod fields;
+mod homes;
 #[cfg(test)]
 mod tests;
 
 use cranelift_codegen::{
     entity::EntitySet,
-    ir::{Block, Function, Inst, Value},
+    ir::{Block, Function, Inst, StackSlot, Value},
 };
 
 use crate::Address;
 
 /// Beyond so many objects or blocks a function is left as it is: each look reads it all.
-const MAKINGS_MAX: usize = 64;
+const MAKINGS_MAX: usize = u64::BITS as usize;
 const BLOCKS_MAX: usize = 3_000;
 /// How often objects are looked for that are seen no more since others are gone.
 const ROUNDS_MAX: usize = 3;
@@ -54,12 +55,20 @@ pub(crate) struct Formality {
 pub(crate) struct Objects {
     makings: Vec<Making>,
     formalities: Vec<Formality>,
+    /// Where variables lie that keep their references (`home`).
+    homes: Vec<StackSlot>,
 }
 
 impl Objects {
     pub(crate) fn clear(&mut self) {
         self.makings.clear();
         self.formalities.clear();
+        self.homes.clear();
+    }
+
+    /// Variables of references lie here. Code loads and stores them, and calls name them.
+    pub(crate) fn homes(&mut self, slot: StackSlot) {
+        self.homes.push(slot);
     }
 
     /// An object is made.
