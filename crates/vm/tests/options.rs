@@ -11,13 +11,14 @@ use tempfile::TempDir;
 
 use programs::{compile, jdk, run, run_takt, shown};
 
-const PROGRAMS: [&str; 11] = [
+const PROGRAMS: [&str; 12] = [
     "options/Appended",
     "options/Asserting",
     "options/Deep",
     "options/Linked",
     "options/Live",
     "options/Named",
+    "options/Unseen",
     "options/agent/Agent",
     "options/agent/Attached",
     "options/agent/Main",
@@ -65,6 +66,22 @@ fn assertions_are_enabled_as_on_hotspot() {
         let (expected, found) = (programs.hotspot(&arguments), programs.takt(&arguments));
         let both = format!("{options:?}\n{}\n{}", shown(&expected), shown(&found));
         assert!(expected.status.success() && expected == found, "{both}");
+    }
+}
+
+/// From class files, and as code written for ART has it.
+#[test]
+fn objects_that_nobody_sees_are_not_made() {
+    let programs = Programs::compile();
+    let art = format!("-Dtakt.android.path={}", programs.classes.path().display());
+    let text = |output: Output| String::from_utf8_lossy(&output.stdout).into_owned();
+    let expected = text(programs.hotspot(&["Unseen"]));
+    let sum = expected.split(' ').next().expect("a sum");
+    for option in ["-Dplain=", &art] {
+        let took = |more: &str| text(programs.takt(&[option, more, "Unseen"]));
+        assert_eq!(took("-Dplain="), format!("{sum} few\n"), "{option}");
+        let without = took("-Xtakt:passes=-scalars");
+        assert_eq!(without, format!("{sum} many\n"), "{option}");
     }
 }
 
