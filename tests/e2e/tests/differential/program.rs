@@ -29,6 +29,22 @@ const HEAD: &str = "\
         Other(int code) { super(code + 1); }
     }
 
+    /** Its objects are hardly ever seen by others. */
+    static class V implements Differ.Hashed {
+        boolean z; byte b; char c; short h; int i; long j; float f; double d; Object o; V n;
+        V(int i) { this.i = i; }
+        V plus(V other) {
+            V sum = new V(i + other.i);
+            sum.j = j ^ other.j;
+            sum.n = other;
+            sum.o = o;
+            return sum;
+        }
+        int take(int by) { i += by; b--; return i * 31 + b + c + h + (z ? 1 : 0); }
+        long all() { return take(3) + j + (long) f + Double.doubleToLongBits(d) + (o == this ? 1 : 0); }
+        public long hashed(int depth) { return all(); }
+    }
+
     static A make(int k) {
         switch (Math.floorMod(k, nodes)) {
             case 1: return new B(k);

@@ -41,7 +41,7 @@ impl Writer {
     }
 
     fn statement(&mut self, depth: u32) {
-        let kinds = if depth == 0 { 13 } else { 30 };
+        let kinds = if depth == 0 { 13 } else { 33 };
         match self.below(kinds) {
             0..=4 => self.assign(),
             5 | 6 => self.store(),
@@ -59,6 +59,7 @@ impl Writer {
             26 => self.locked(depth),
             27 => self.lambda(depth),
             28 => self.is_of_class(depth),
+            29..=31 => self.unseen(depth),
             _ => self.aliased(),
         }
     }
@@ -447,6 +448,95 @@ impl Writer {
             "{place} = apply{}({function}, {argument});",
             ty.kind.boxed()
         ));
+    }
+
+    /// Objects of a method's own, of which one may be seen by others now and then.
+    fn unseen(&mut self, depth: u32) {
+        let [one, other] = [(); 2].map(|()| self.fresh("v"));
+        for name in [&one, &other] {
+            let value = self.expression(plain(Int), 2);
+            self.line(format!("V {name} = new V({value});"));
+        }
+        for _ in 0..2 + self.below(5) {
+            let (name, second) = if self.one_in(2) {
+                (&one, &other)
+            } else {
+                (&other, &one)
+            };
+            match self.below(8) {
+                0 => {
+                    let condition = self.condition(2);
+                    self.block(format!("if ({condition}) {{"), |it| {
+                        it.change_unseen(name, second);
+                        it.some(depth);
+                    });
+                }
+                1 if self.can_loop(3) => {
+                    let turn = self.fresh("turn");
+                    let head = format!("for (int {turn} = 0; {turn} < 3; {turn}++) {{");
+                    self.looped(3, &head, |it| {
+                        it.change_unseen(name, second);
+                        it.some(depth);
+                        it.change_unseen(second, name);
+                    });
+                }
+                2 => {
+                    let loops = self.loops;
+                    self.begin("try {", |it| {
+                        it.change_unseen(name, second);
+                        it.some(depth);
+                        it.change_unseen(name, second);
+                    });
+                    self.begin("} catch (RuntimeException e) {", |it| {
+                        it.cost += 20 * it.trips;
+                        it.change_unseen(second, name);
+                    });
+                    self.line("}");
+                    self.loops = loops;
+                }
+                3 => self.block(format!("synchronized ({name}) {{"), |it| {
+                    it.change_unseen(name, second);
+                }),
+                _ => self.change_unseen(name, second),
+            }
+        }
+        self.line(format!(
+            "s_hash = s_hash * 31 + {one}.all() + {other}.take(1);"
+        ));
+    }
+
+    fn change_unseen(&mut self, name: &str, other: &str) {
+        let kinds = [
+            Boolean,
+            Byte,
+            Char,
+            Kind::Short,
+            Int,
+            Long,
+            Kind::Float,
+            Double,
+            Object,
+        ];
+        let at = self.random.usize(..kinds.len());
+        let (field, ty) = (
+            ["z", "b", "c", "h", "i", "j", "f", "d", "o"][at],
+            plain(kinds[at]),
+        );
+        let line = match self.below(16) {
+            0 => format!("{name}.n = {other};"),
+            1 => format!("{name}.n = new V({name}.i);"),
+            2 => format!("if ({name}.n != null) {name}.n.i += {other}.take(2);"),
+            3 => format!("{name} = {name}.plus({other});"),
+            4 => format!("{name} = new V({other}.i ^ 5).plus({name});"),
+            5 => format!("s_hash += {name} == {other} ? 1 : {name}.n == {other} ? 2 : 3;"),
+            6 => format!("s_hash = s_hash * 31 + {name}.take({other}.b);"),
+            7 => format!("{name}.o = {other}; s_hash += {name}.o instanceof V ? 1 : 0;"),
+            8 if self.one_in(2) => format!("{name} = {other};"),
+            9 if self.one_in(2) => format!("s_o = {name};"),
+            10 if self.one_in(2) => format!("s_hash += Differ.hash({name});"),
+            _ => return self.change(&format!("{name}.{field}"), ty),
+        };
+        self.line(line);
     }
 
     fn is_of_class(&mut self, depth: u32) {
