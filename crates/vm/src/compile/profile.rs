@@ -60,7 +60,7 @@ struct Counted {
     inlined: Box<[u32]>,
 }
 
-/// By a method's address: its pieces of code, the oldest first. There are three at most.
+/// By a method's address: its pieces of code, the oldest first. There are four at most.
 static COUNTED: Lock<Option<HashMap<u64, Vec<Counted>>>> = Lock::new(None);
 
 /// A template's methods keep their code, so nobody reads what that counts: one place for all, whose
@@ -186,15 +186,18 @@ impl Cx<'_> {
         self.counts &= !ops.any(|op| matches!(op, Op::InvokeDynamic { .. }));
     }
 
-    /// Whether another callee may come of knowing the receivers, and the call may be hot.
-    fn is_counted(&self, (kind, index): (InvokeKind, u32)) -> bool {
+    /// Whether another callee may come of knowing the receivers, and the call may be hot. Of a
+    /// real-time thread's code it is remembered.
+    fn is_counted(&mut self, (kind, index): (InvokeKind, u32)) -> bool {
         if !self.counts || self.cell_count == CELLS_MAX || self.scopes[0].name.is("<clinit>") {
             return false;
         }
         let named = resolve::method_at(OnlyLoaded, self.class, index as u16, kind).ok();
-        named.is_some_and(|it| {
+        let is_worth = named.is_some_and(|it| {
             kind == InvokeKind::Interface || it.is_abstract() || it.is_overridden()
-        })
+        });
+        self.is_hushed |= is_worth && self.is_quiet;
+        is_worth && !self.is_quiet
     }
 
     /// In the code of the outermost method first: it knows best who calls.
