@@ -97,7 +97,7 @@ public final class Counted {
         }
     }
 
-    /** What the real-time thread does: in {@link Late} as well, which is known by its name alone. */
+    /** What the real-time thread does. */
     static final class Foreseen implements Runnable {
         @Override
         public void run() {
@@ -108,35 +108,38 @@ public final class Counted {
         }
     }
 
+    /** The same, loaded when the thread runs. */
     static final class Late implements Runnable {
         @Override
         public void run() {
-            new Foreseen().run();
+            Shape[] squares = {new Square(3)};
+            check(step(squares, 2) == expected(new int[] {9}, 2), "late");
         }
     }
 
-    static final class ByName implements Runnable {
-        @Override
-        public void run() {
-            try {
-                Class<?> late = Class.forName("Counted$Late");
-                ((Runnable) late.getDeclaredConstructor().newInstance()).run();
-            } catch (ReflectiveOperationException e) {
-                throw new AssertionError(e);
-            }
-        }
-    }
+    private static volatile Runnable work;
 
-    private static void inRealTime(Runnable work) throws InterruptedException {
+    private static void inRealTime(boolean isLate) throws InterruptedException {
+        work = isLate ? null : new Foreseen();
         boolean[] isDone = new boolean[1];
         RealtimeThread thread = new RealtimeThread(new PriorityParameters(80)) {
             @Override
             public void run() {
+                try {
+                    while (work == null) {
+                        Thread.sleep(1);
+                    }
+                } catch (InterruptedException e) {
+                    return;
+                }
                 work.run();
                 isDone[0] = true;
             }
         };
         thread.start();
+        if (isLate) {
+            work = new Late();
+        }
         thread.join();
         check(isDone[0], "the real-time thread ended early");
     }
@@ -147,10 +150,10 @@ public final class Counted {
             squares(args[0]);
         }
         if (who.equals("realtime") || who.equals("after")) {
-            inRealTime(new Foreseen());
+            inRealTime(false);
         }
         if (who.equals("late")) {
-            inRealTime(new ByName());
+            inRealTime(true);
         }
         others();
         System.out.println("right");
