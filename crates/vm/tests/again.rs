@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //! A method that was compiled before the classes were there that it uses gets new code, and one
-//! whose receivers were counted. A real-time thread's keeps its own.
+//! whose receivers were counted. A real-time thread's keeps its own, and counts nothing.
 
 mod programs;
 
@@ -9,12 +9,13 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 
 use programs::{compile_realtime, jdk, machine};
+use tempfile::TempDir;
 
 /// A minute of milliseconds: more than an idle thread waits for its turn on a busy machine.
 const PERIODS: &str = "60000";
 
-/// What a run of a program of tests/java/realtime said of its method `step`, and whether it
-/// computed what it should.
+/// What a run of a program of tests/java/realtime said of its method `step`: how it came to code,
+/// and whether that counts receivers. Whether the program computed what it should.
 struct Run {
     told: Vec<String>,
     is_right: bool,
@@ -35,10 +36,12 @@ fn run(classes: &Path, cache: &Path, option: &str, words: &[&str], awaited: &str
     let lines = BufReader::new(child.stderr.take().expect("piped")).lines();
     let mut told = Vec::new();
     for line in lines.map(|line| line.expect("text")) {
-        let Some((how, _)) = line.split_once(']').filter(|it| it.1.contains(&method)) else {
+        let Some((how, what)) = line.split_once(']').filter(|it| it.1.contains(&method)) else {
             continue;
         };
-        told.push(how.trim_start_matches('[').to_owned());
+        let counts = what.contains(", counts ").then_some(", counts");
+        let how_told = how.trim_start_matches('[');
+        told.push(format!("{how_told}{}", counts.unwrap_or_default()));
         if how.ends_with(awaited) {
             // It may have come to its end meanwhile.
             let _ = input.write_all(b"!");
@@ -84,13 +87,58 @@ fn a_method_is_told_which_receivers_it_had() {
     };
     let often = "-Xtakt:again=2";
     let first = go(often, PERIODS, "compile again");
-    assert_eq!(first.told, ["compile", "compile again"]);
+    assert_eq!(first.told, ["compile, counts", "compile again"]);
     // The class is there before the first call.
     let second = go("-Xtakt:again=off", "300", "load");
     assert_eq!(second.told, ["load"]);
     let without = go("-Xtakt:inline=received", "1000", "again");
     assert_eq!(without.told, ["compile"]);
     assert!([first, second, without].iter().all(|it| it.is_right));
+}
+
+/// Its code is kept beside the code that counts, and no ordinary process takes it for that.
+#[test]
+fn a_real_time_threads_code_counts_nothing() {
+    let classes = compile_realtime(&jdk());
+    let cache = || tempfile::tempdir().expect("a directory for code");
+    let go = |cache: &TempDir, option, limit, who, awaited| {
+        let run = run(
+            classes.path(),
+            cache.path(),
+            option,
+            &["Counted", limit, who],
+            awaited,
+        );
+        assert!(run.is_right, "{who}: {:?}", run.told);
+        run.told
+    };
+    let (often, off) = ("-Xtakt:again=2", "-Xtakt:again=off");
+    let first = cache();
+    assert_eq!(go(&first, often, "0", "realtime", "again"), ["compile"]);
+    assert_eq!(go(&first, often, "0", "realtime", "again"), ["load"]);
+    let counted = ["compile, counts", "compile again"];
+    let ordinary = go(&first, often, PERIODS, "ordinary", "compile again");
+    assert_eq!(ordinary, counted, "it took code that counts nothing");
+    // What was told of receivers counts nothing either.
+    let told = cache();
+    let ordinary = go(&told, often, PERIODS, "ordinary", "compile again");
+    assert_eq!(ordinary, counted);
+    assert_eq!(go(&told, often, "0", "realtime", "again"), ["load"]);
+    // Prepared when it counts already.
+    let after = cache();
+    let both = go(&after, off, "50", "after", "again");
+    assert_eq!(both, ["compile, counts", "compile"]);
+    let both = go(&after, off, "50", "after", "again");
+    assert_eq!(both, ["load, counts", "load"]);
+    // Foreseen by nobody: what there is comes sooner than what counts nothing, which is kept for
+    // the next time.
+    let late = cache();
+    let ordinary = go(&late, off, "50", "ordinary", "again");
+    assert_eq!(ordinary, ["compile, counts"]);
+    assert_eq!(go(&late, off, "0", "late", "again"), ["load, counts"]);
+    assert_eq!(go(&late, off, "0", "late", "again"), ["compile"]);
+    assert_eq!(go(&late, off, "0", "late", "again"), ["load"]);
+    assert_eq!(go(&cache(), off, "0", "late", "again"), ["compile"]);
 }
 
 #[test]

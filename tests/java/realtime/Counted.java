@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
+import javax.realtime.PriorityParameters;
+import javax.realtime.RealtimeThread;
 
 /**
  * Calls by an interface whose receivers are of one class while they are counted, and of others
  * later. The first argument is how long they are of one at most, in milliseconds; a byte of input
- * ends it early.
+ * ends it early. The second says which thread calls: {@code ordinary}, {@code realtime}, that one
+ * after an ordinary one ({@code after}), or {@code late}, which no one foresees.
  */
 public final class Counted {
     interface Shape {
@@ -82,15 +85,75 @@ public final class Counted {
         }
     }
 
-    public static void main(String[] args) throws Exception {
+    private static void squares(String millis) throws Exception {
         Shape[] squares = {new Square(2), new Square(3), new Square(4)};
         int[] areas = {4, 9, 16};
-        long end = System.nanoTime() + Long.parseLong(args[0]) * 1_000_000;
+        long end = System.nanoTime() + Long.parseLong(millis) * 1_000_000;
         for (int scale = 0; System.in.available() == 0 && System.nanoTime() < end; scale++) {
             for (int i = 0; i < 20; i++) {
                 check(step(squares, scale) == expected(areas, scale), scale);
             }
             Thread.sleep(1);
+        }
+    }
+
+    /** What the real-time thread does. */
+    static final class Foreseen implements Runnable {
+        @Override
+        public void run() {
+            Shape[] squares = {new Square(2), new Square(5)};
+            for (int scale = 0; scale < 2000; scale++) {
+                check(step(squares, scale) == expected(new int[] {4, 25}, scale), scale);
+            }
+        }
+    }
+
+    /** The same, loaded when the thread runs. */
+    static final class Late implements Runnable {
+        @Override
+        public void run() {
+            Shape[] squares = {new Square(3)};
+            check(step(squares, 2) == expected(new int[] {9}, 2), "late");
+        }
+    }
+
+    private static volatile Runnable work;
+
+    private static void inRealTime(boolean isLate) throws InterruptedException {
+        work = isLate ? null : new Foreseen();
+        boolean[] isDone = new boolean[1];
+        RealtimeThread thread = new RealtimeThread(new PriorityParameters(80)) {
+            @Override
+            public void run() {
+                try {
+                    while (work == null) {
+                        Thread.sleep(1);
+                    }
+                } catch (InterruptedException e) {
+                    return;
+                }
+                work.run();
+                isDone[0] = true;
+            }
+        };
+        thread.start();
+        if (isLate) {
+            work = new Late();
+        }
+        thread.join();
+        check(isDone[0], "the real-time thread ended early");
+    }
+
+    public static void main(String[] args) throws Exception {
+        String who = args.length > 1 ? args[1] : "ordinary";
+        if (who.equals("ordinary") || who.equals("after")) {
+            squares(args[0]);
+        }
+        if (who.equals("realtime") || who.equals("after")) {
+            inRealTime(false);
+        }
+        if (who.equals("late")) {
+            inRealTime(true);
         }
         others();
         System.out.println("right");

@@ -43,6 +43,8 @@ pub(crate) enum CodeKind {
 pub(crate) struct Code {
     pub(crate) start: u64,
     pub(crate) kind: CodeKind,
+    /// Calls whose receivers it counts.
+    pub(crate) counted: usize,
     calls: CallTable,
     /// By scope, from 1 on.
     inlined: Box<[Inlined]>,
@@ -149,6 +151,7 @@ fn announce(
     let record = Box::leak(Box::new(Code {
         start: room.code,
         kind,
+        counted: code.counted.len(),
         calls: CallTable::new(code.call_sites, code.stack_maps),
         inlined: bodies
             .map(|(&method, &call)| Inlined { method, call })
@@ -189,6 +192,11 @@ pub(crate) fn run_apart(key: Option<Key>, piece: Piece, named: Named<'_>, kind: 
         store::keep_later(key, &piece);
     }
     publish(piece.code, named, kind)
+}
+
+/// Whether the code that lies here counts receivers.
+pub(crate) fn counts(code: u64) -> bool {
+    find(code).is_some_and(|it| it.counted > 0)
 }
 
 /// Counts a method that was compiled.

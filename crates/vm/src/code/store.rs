@@ -433,6 +433,10 @@ pub(crate) fn key_of(class: &'static Class, index: u32) -> Option<Key> {
     })
 }
 
+/// Beside a method's number: its code that counts no receivers, though ordinary code of it does.
+/// No class has so many methods.
+pub(crate) const QUIET: u32 = 1 << 31;
+
 /// What the proof of a class's methods is kept under.
 pub(crate) fn proof_key(class: &'static Class) -> Option<Key> {
     // No class file has so many methods. A hidden class has another name for itself than a plain

@@ -120,7 +120,7 @@ pub(crate) fn look_after(method: &'static Method, piece: &Piece, codes: u32) {
 
 /// The question, if its answer was a site and may be a better one later. Strings, computed
 /// constants and calls are always asked by sites.
-fn cold_site(asked: &Asked) -> Option<Question> {
+pub(super) fn cold_site(asked: &Asked) -> Option<Question> {
     let Validity::Site(kind) = asked.validity else {
         return None;
     };

@@ -57,6 +57,9 @@ pub(crate) struct Cx<'a> {
     pub(super) profiled: Vec<Symbol>,
     /// Receivers are counted; which number the cells have.
     pub(super) counts: bool,
+    /// They are not, for the code is a real-time thread's; whether any would have been.
+    pub(super) is_quiet: bool,
+    pub(super) is_hushed: bool,
     pub(super) cells: Option<Address>,
     pub(super) cell_count: usize,
 }
@@ -105,6 +108,8 @@ impl<'a> Cx<'a> {
             is_profiled: false,
             profiled: Vec::new(),
             counts: true,
+            is_quiet: false,
+            is_hushed: false,
             cells: None,
             cell_count: 0,
         }
@@ -115,6 +120,11 @@ impl<'a> Cx<'a> {
         Self { mode, ..self }
     }
 
+    /// For code that a real-time thread runs.
+    pub(crate) fn quiet(self, is_quiet: bool) -> Self {
+        Self { is_quiet, ..self }
+    }
+
     /// As if nothing had been asked.
     pub(crate) fn forget(&mut self) {
         self.asked.clear();
@@ -123,6 +133,7 @@ impl<'a> Cx<'a> {
         self.classes.clear();
         self.profiled.clear();
         (self.cells, self.cell_count) = (None, 0);
+        self.is_hushed = false;
         self.scopes.truncate(1);
         self.whole_bytes = 0;
         self.go_to(0);

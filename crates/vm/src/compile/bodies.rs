@@ -246,14 +246,15 @@ impl Cx<'_> {
     }
 
     /// Whether a body has a loop that counts receivers: its method is linked again as soon as they
-    /// are known, and a loop that holds the body may not be.
+    /// are known, and a loop that holds the body may not be. A real-time thread's code stays.
     fn counts_in_loop(&self, callee: &'static Method, function: &ir::Function) -> bool {
         let class = callee.class();
         let counts = |op: &Op| match *op {
             Op::Invoke { kind, index, .. } => self.is_worth_counting(class, (kind, index)),
             _ => false,
         };
-        let may_be_told = options::get().inlining == Inlining::Profiled && !self.is_profiled;
+        let profiles = options::get().inlining == Inlining::Profiled;
+        let may_be_told = profiles && !self.is_profiled && !self.is_quiet;
         may_be_told && compiler::looped_ops(function).any(counts)
     }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Compiling a method on its first call, or taking its code from disk, and keeping it.
 
+use std::cmp::Reverse;
 use std::sync::atomic::Ordering;
 
 use classfile::access;
@@ -56,6 +57,24 @@ pub(crate) fn entry_of(thread: &Thread, method: &'static Method) -> Result<u64, 
     })
 }
 
+/// Has code for a method that real-time threads will run, which counts no receivers: its entry
+/// stays from here on. Whether the code is new; who runs older code finishes in it.
+pub(crate) fn prepare(thread: &Thread, method: &'static Method) -> Result<bool, Thrown> {
+    again::keep(method);
+    if method.compiled().is_none() {
+        return entry_of(thread, method).map(|_| true);
+    }
+    let counts = || method.compiled().is_some_and(cache::counts);
+    if !counts() || cache::is_full() {
+        return Ok(false);
+    }
+    Ok(thread.outside(|| {
+        let _turn = method.turn.lock();
+        // Without new code the older one does.
+        counts() && make(thread, method).is_ok()
+    }))
+}
+
 /// Takes a method's code from the store before its first call, if it is kept and fits by now.
 pub(crate) fn load_early(thread: &Thread, method: &'static Method) -> bool {
     if method.is_abstract() || method.is_native() {
@@ -80,15 +99,15 @@ enum Unmade {
 
 /// Compiles or loads `method`, which nobody else does meanwhile.
 fn make(thread: &Thread, method: &'static Method) -> Result<u64, Unmade> {
+    // What a real-time thread calls first stays, whoever else calls it.
+    if thread.real_time().is_some() {
+        method.stays.store(true, Ordering::Relaxed);
+    }
     let entry = if method.is_native() {
         native(method)
     } else {
         managed(thread, method)?
     };
-    // What a real-time thread calls first stays, whoever else calls it.
-    if thread.real_time().is_some() {
-        method.stays.store(true, Ordering::Relaxed);
-    }
     method.install(entry);
     Ok(entry)
 }
@@ -101,8 +120,13 @@ pub(super) fn tell(how: &str, method: &'static Method, entry: u64) {
 
 fn managed(thread: &Thread, method: &'static Method) -> Result<u64, Unmade> {
     let started_ns = console::now_ns();
-    let mut cx = Cx::new(thread, method);
-    if let Some(entry) = load(method, &mut cx) {
+    let is_quiet = method.stays.load(Ordering::Relaxed);
+    let mut cx = Cx::new(thread, method).quiet(is_quiet);
+    let found = match is_quiet {
+        true => load_quiet(method, &mut cx, thread.real_time().is_some()),
+        false => load(method, &mut cx),
+    };
+    if let Some(entry) = found {
         cache::LOAD_NS.fetch_add(console::now_ns() - started_ns, Ordering::Relaxed);
         tell("load", method, entry);
         return Ok(entry);
@@ -144,27 +168,54 @@ fn native(method: &'static Method) -> u64 {
 
 /// One line per method for `-Xtakt:compile`.
 fn installed(how: &str, method: &'static Method, entry: u64) {
-    console::note(&format!("[{how}] {entry:#x} {}", method.full_name()));
+    let counted = match cache::find(entry).map_or(0, |it| it.counted) {
+        0 => String::new(),
+        count => format!(", counts {count}"),
+    };
+    let name = method.full_name();
+    console::note(&format!("[{how}] {entry:#x} {name}{counted}"));
 }
 
 /// Puts a method's code from disk into place, if there is some whose questions have the same
 /// answers now.
 pub(crate) fn load(method: &'static Method, cx: &mut Cx<'_>) -> Option<u64> {
     let stored = best_stored(&key_of(method)?, cx)?;
+    Some(run(method, stored, cx))
+}
+
+/// The same of code that real-time threads run: the fewest sites first, then what counts nothing,
+/// then what was told most. What counts is taken by a thread that would be `late` with better code.
+fn load_quiet(method: &'static Method, cx: &mut Cx<'_>, is_late: bool) -> Option<u64> {
+    let keys = [key_of(method)?, quiet_key_of(method)?];
+    let mut all: Vec<Stored> = keys.iter().flat_map(store::find).collect();
+    all.sort_by_key(|Stored { piece, .. }| {
+        let sites = piece.asked.iter().filter_map(again::cold_site).count();
+        let counts = !piece.code.counted.is_empty();
+        (sites, counts, Reverse(piece.classes.len()))
+    });
+    let best = all.into_iter().find(|it| fits(it, cx))?;
+    let is_right = is_late || best.piece.code.counted.is_empty();
+    is_right.then(|| run(method, best, cx))
+}
+
+/// `cx` has answered for what is stored.
+fn run(method: &'static Method, stored: Stored, cx: &mut Cx<'_>) -> u64 {
     count_loaded(stored.is_delivered);
     again::look_after(method, &stored.piece, 0);
     let named = cx.named(&stored.piece);
-    Some(run_stored(stored, named, CodeKind::Method(method)))
+    run_stored(stored, named, CodeKind::Method(method))
+}
+
+fn fits(stored: &Stored, cx: &mut Cx<'_>) -> bool {
+    let fits = cx.answers_as(&stored.piece);
+    UNFIT.fetch_add(u32::from(!fits), Ordering::Relaxed);
+    fits
 }
 
 /// The first piece that fits, or one behind it that was told more receivers if that one counts.
 /// `cx` has answered for it.
 fn best_stored(key: &Key, cx: &mut Cx<'_>) -> Option<Stored> {
-    let mut all = store::find(key).filter(|stored| {
-        let fits = cx.answers_as(&stored.piece);
-        UNFIT.fetch_add(u32::from(!fits), Ordering::Relaxed);
-        fits
-    });
+    let mut all = store::find(key).filter(|stored| fits(stored, cx));
     let first = all.next()?;
     if first.piece.code.counted.is_empty() {
         return Some(first);
@@ -188,8 +239,13 @@ pub(crate) fn compile(
     let piece = cx.piece(code);
     let kind = CodeKind::Method(method);
     again::look_after(method, &piece, 0);
+    // Ordinary code of a method that is hushed goes on counting.
+    let key = match cx.is_hushed {
+        true => quiet_key_of(method),
+        false => key_of(method),
+    };
     let named = cx.named(&piece);
-    Ok(run_new(key_of(method), piece, named, kind))
+    Ok(run_new(key, piece, named, kind))
 }
 
 /// Compiles without installing; the error is a limit of the compiler's.
@@ -219,4 +275,8 @@ pub(crate) fn kept_for(method: &'static Method, cx: &mut Cx<'_>) -> Option<Piece
 
 pub(super) fn key_of(method: &'static Method) -> Option<Key> {
     store::key_of(method.class(), method.index as u32)
+}
+
+fn quiet_key_of(method: &'static Method) -> Option<Key> {
+    store::key_of(method.class(), method.index as u32 | store::QUIET)
 }

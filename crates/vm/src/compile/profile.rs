@@ -60,7 +60,7 @@ struct Counted {
     inlined: Box<[u32]>,
 }
 
-/// By a method's address: its pieces of code, the oldest first. There are three at most.
+/// By a method's address: its pieces of code, the oldest first. There are four at most.
 static COUNTED: Lock<Option<HashMap<u64, Vec<Counted>>>> = Lock::new(None);
 
 /// A template's methods keep their code, so nobody reads what that counts: one place for all, whose
@@ -186,11 +186,15 @@ impl Cx<'_> {
         self.counts &= !ops.any(|op| matches!(op, Op::InvokeDynamic { .. }));
     }
 
-    fn is_counted(&self, call: (InvokeKind, u32)) -> bool {
-        self.counts
+    /// Whether the receivers of a call are to be counted. Of a real-time thread's code it is
+    /// remembered that they would have been.
+    fn is_counted(&mut self, call: (InvokeKind, u32)) -> bool {
+        let may_be = self.counts
             && self.cell_count < CELLS_MAX
             && !self.scopes[0].name.is("<clinit>")
-            && self.is_worth_counting(self.class, call)
+            && self.is_worth_counting(self.class, call);
+        self.is_hushed |= may_be && self.is_quiet;
+        may_be && !self.is_quiet
     }
 
     /// Whether another callee may come of knowing the receivers of a call that a class names.

@@ -17,7 +17,6 @@ use crate::classes::class::{Class, ClassKind, Method};
 use crate::classes::object::ObjectRef;
 use crate::classes::site::SiteKind;
 use crate::classes::write::Write;
-use crate::compile::again;
 use crate::compile::method;
 use crate::console;
 use crate::invoke::method_handle;
@@ -288,15 +287,11 @@ impl<'a> Closure<'a> {
     }
 
     fn compile(&mut self, method: &'static Method) {
-        again::keep(method);
-        if method.compiled().is_some() {
-            return;
-        }
-        let is_right = self.attempt(|thread| {
+        let is_new = self.attempt(|thread| {
             verification::verify(thread, method.class())?;
-            method::entry_of(thread, method)
+            method::prepare(thread, method)
         });
-        self.reached.compiled += u32::from(is_right.is_some());
+        self.reached.compiled += u32::from(is_new == Some(true));
     }
 
     /// Resolves what code asks for at run time, unless that would initialise something.
