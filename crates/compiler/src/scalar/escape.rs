@@ -9,13 +9,16 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 use abi::object::{CLASS_OFFSET, HEADER_BYTES, LOCK_OFFSET, LOG_OFFSET};
-use cranelift_codegen::ir::{
-    Block, BlockCall, Function, GlobalValueData, Inst, InstructionData, Opcode, Type, Value,
-    ValueDef, condcodes::IntCC, types::I32,
+use cranelift_codegen::{
+    entity::EntitySet,
+    ir::{
+        Block, BlockCall, Function, GlobalValueData, Inst, InstructionData, Opcode, Type, Value,
+        ValueDef, condcodes::IntCC, types::I32,
+    },
 };
 
 use super::{
-    Objects,
+    Making, Objects,
     homes::{self, Homes},
 };
 use crate::code::address_of;
@@ -73,7 +76,10 @@ pub(super) struct Found {
 
 /// What nobody else sees, if there is anything.
 pub(super) fn unseen(function: &Function, objects: &Objects) -> Option<Found> {
-    let mut is_unseen = vec![true; objects.makings.len()];
+    let mut is_unseen = candidates(function, objects);
+    if !is_unseen.contains(&true) {
+        return None;
+    }
     let homes = Homes::of(function, &objects.homes)?;
     for _ in 0..TRIES_MAX {
         let mut look = Look {
@@ -99,6 +105,35 @@ pub(super) fn unseen(function: &Function, objects: &Objects) -> Option<Found> {
         }
     }
     None
+}
+
+/// Objects that no call, return or store takes at first sight, but in cold blocks, which may not be
+/// reached. Most are taken, and cost no more.
+fn candidates(function: &Function, objects: &Objects) -> Vec<bool> {
+    let dfg = &function.dfg;
+    let object = |making: &Making| dfg.block_params(making.next)[0];
+    let numbers: HashMap<Value, usize> = { objects.makings.iter().map(object) }.zip(0..).collect();
+    let mut is_object = EntitySet::with_capacity(dfg.num_values());
+    is_object.extend(numbers.keys().copied());
+    let mut is_unseen = vec![true; objects.makings.len()];
+    let is_usual = |block: &Block| !function.layout.is_cold(*block);
+    for block in function.layout.blocks().filter(is_usual) {
+        for inst in function.layout.block_insts(block) {
+            let taken = match dfg.insts[inst] {
+                InstructionData::Store { args, .. } if objects.homes.is_empty() => &[args[0]],
+                InstructionData::CallIndirect { .. }
+                | InstructionData::TryCallIndirect { .. }
+                | InstructionData::MultiAry { .. } => dfg.inst_args(inst),
+                _ => continue,
+            };
+            for value in taken.iter().map(|&it| dfg.resolve_aliases(it)) {
+                if is_object.contains(value) {
+                    is_unseen[numbers[&value]] = false;
+                }
+            }
+        }
+    }
+    is_unseen
 }
 
 struct Look<'a> {
