@@ -14,7 +14,7 @@ use cranelift_codegen::{
 };
 use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext};
 
-use crate::{Address, Passes, piecewise::PARTS, safepoint::References};
+use crate::{Address, Linker, Passes, piecewise::PARTS, safepoint::References};
 
 /// Code with its tables. Offsets are from the code's start.
 #[derive(Clone, Debug, Default)]
@@ -195,24 +195,30 @@ impl Compiler {
         build: impl FnOnce(&mut FunctionBuilder<'_>, &mut References),
     ) -> Result<CompiledCode, CompileError> {
         self.build(signature, build);
+        self.whole()
+    }
+
+    /// Compiles what was built.
+    pub(crate) fn whole(&mut self) -> Result<CompiledCode, CompileError> {
         run(&*self.isa, &mut self.context, &mut self.control)?;
         let part = self.finished()?;
         debug_assert!(part.jumps.is_empty(), "one function is the whole");
         Ok(part.code)
     }
 
-    /// As [`Self::compile`], for a part of a large method.
-    pub(crate) fn part(
-        &mut self,
-        signature: ir::Signature,
-        build: impl FnOnce(&mut FunctionBuilder<'_>, &mut References),
-    ) -> Result<Part, CompileError> {
-        self.build(signature, build);
+    /// As [`Self::whole`], if a part of a large method was built.
+    pub(crate) fn part(&mut self) -> Result<Part, CompileError> {
         run(&*self.quick, &mut self.context, &mut self.control)?;
         self.finished()
     }
 
-    fn build(
+    /// Shows what was built.
+    pub(crate) fn show(&self, linker: &mut dyn Linker) {
+        linker.show("Cranelift's form", &self.context.func);
+    }
+
+    /// Builds one function by `build`.
+    pub(crate) fn build(
         &mut self,
         signature: ir::Signature,
         build: impl FnOnce(&mut FunctionBuilder<'_>, &mut References),

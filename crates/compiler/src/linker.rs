@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! [`Linker`]: what compiled code is told about classes and members.
 
+use std::fmt;
 use std::rc::Rc;
 
 use ir::{Function, InvokeKind, LoadedConstant, MemoryKind};
@@ -204,6 +205,8 @@ pub trait Linker {
     fn leave(&mut self);
     /// A computed call site, as in [`MethodLink::Appending`].
     fn call_site(&mut self, index: u32) -> Address;
+    /// What the method is by now, for whoever wants to read it: IR, or Cranelift's form.
+    fn show(&mut self, _stage: &str, _text: &dyn fmt::Display) {}
 }
 
 /// A native method to be bridged.

@@ -113,6 +113,7 @@ impl Compiler {
         function: &Function,
         linker: &mut dyn Linker,
     ) -> Result<CompiledCode, CompileError> {
+        linker.show("IR", function);
         if self.cuts_all || is_large(function) {
             return self.in_pieces(function, linker);
         }
@@ -120,21 +121,24 @@ impl Compiler {
         let known = receiver_of(function);
         let (improved, marks) = improve(function, passes, known.as_slice(), &mut ByLinker(linker));
         let function = improved.as_ref().unwrap_or(function);
+        linker.show("IR behind the passes", &marks.shown(function));
         let params = function
             .params
             .iter()
             .map(|&reg| machine_type(function.type_of(reg)));
         let signature = managed(params, function.result.map(machine_type));
         let mut places = Places::default();
-        let mut code = self.compile(signature, |b, references| {
-            let lowering = Lowering::new(function, linker, b, references);
+        self.build(signature, |b, references| {
+            let lowering = Lowering::new(function, &mut *linker, b, references);
             let lowering = Lowering {
                 marks,
                 passes,
                 ..lowering
             };
             places = lowering.run();
-        })?;
+        });
+        self.show(linker);
+        let mut code = self.whole()?;
         (code.inlined, code.counted, code.profiled) = places;
         Ok(code)
     }

@@ -68,19 +68,23 @@ impl Compiler {
         let result = function.result.map(machine_type);
         let signature = managed(params(), result);
         let mut whole = Whole::default();
-        let guard = self.part(signature.clone(), |b, references| {
+        let linker = &mut *linker;
+        self.build(signature.clone(), |b, references| {
             Lowering::in_piece(function, &plan, linker, b, references).guard(&plan);
-        })?;
-        whole.add(guard)?;
-        let frame = self.part(signature, |b, references| {
+        });
+        self.show(linker);
+        whole.add(self.part()?)?;
+        self.build(signature, |b, references| {
             Lowering::in_piece(function, &plan, linker, b, references).frame(&plan);
-        })?;
-        whole.add(frame)?;
+        });
+        self.show(linker);
+        whole.add(self.part()?)?;
         for piece in 0..plan.pieces.len() {
-            let part = self.part(piece_signature(result), |b, references| {
+            self.build(piece_signature(result), |b, references| {
                 Lowering::in_piece(function, &plan, linker, b, references).piece(&plan, piece);
-            })?;
-            whole.add(part)?;
+            });
+            self.show(linker);
+            whole.add(self.part()?)?;
         }
         Ok(whole.finish())
     }

@@ -20,6 +20,7 @@ mod inst;
 mod locks;
 mod references;
 mod sparse;
+mod text;
 mod types;
 mod verify;
 mod worklist;

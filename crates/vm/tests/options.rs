@@ -15,6 +15,7 @@ const PROGRAMS: [&str; 12] = [
     "options/Appended",
     "options/Asserting",
     "options/Deep",
+    "options/Dumped",
     "options/Linked",
     "options/Live",
     "options/Named",
@@ -120,6 +121,40 @@ fn perf_finds_names_of_compiled_code() {
         names.push(words.next().expect(line));
     }
     assert!(names.contains(&"Named.main([Ljava/lang/String;)V"), "{map}");
+}
+
+#[test]
+fn a_method_is_shown_when_it_is_compiled() {
+    let programs = Programs::compile();
+    // Else the methods would only be bodies in `main`.
+    let shown_by = |options: &[&str]| {
+        let output = programs.takt(&[&["-Xtakt:inline=straight"], options, &["Dumped"]].concat());
+        assert!(output.status.success(), "{}", shown(&output));
+        assert_eq!(output.stdout, b"43\n", "{}", shown(&output));
+        String::from_utf8(output.stderr).expect("text")
+    };
+    let option = "-Xtakt:dump=Dumped.sum";
+    assert_eq!(shown_by(&["-Xtakt:dump=Dumped.other"]), "");
+    // The code is kept by now.
+    assert_eq!(shown_by(&[option]), "");
+    let text = format!("\n{}", shown_by(&[option, "-Xtakt:no-code-cache"]));
+    let stages: Vec<_> = text.split("\n[dump] ").skip(1).collect();
+    let heads: Vec<_> = stages.iter().flat_map(|it| it.lines().next()).collect();
+    let names = ["Dumped.sum([II)I", "Dumped.sum(JJ)J"];
+    let all = ["IR", "IR behind the passes", "Cranelift's form"];
+    let expected = names.map(|name| all.map(|stage| format!("{name}: {stage}")));
+    assert_eq!(heads, expected.concat(), "{text}");
+    for (stage, part) in [
+        (0, "\nfunction (ref r"),
+        (0, ") -> int\n"),
+        (0, ": return "),
+        (1, ", in bounds\n"),
+        (2, "\nfunction u0:0("),
+        (3, " = div "),
+    ] {
+        assert!(stages[stage].contains(part), "{part} in {text}");
+    }
+    assert!(!stages[0].contains("in bounds"), "{text}");
 }
 
 #[test]

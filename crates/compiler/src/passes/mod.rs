@@ -8,6 +8,8 @@
 //! be said in IR.
 
 mod counter;
+#[cfg(test)]
+mod golden;
 mod graph;
 mod guard;
 mod late;
@@ -20,6 +22,7 @@ mod unroll;
 mod versions;
 
 use std::collections::HashMap;
+use std::fmt;
 
 use ir::{BlockId, Function, Inst, Op, Reg};
 
@@ -110,6 +113,27 @@ impl Marks {
     pub(crate) fn is_rare(&self, block: BlockId) -> bool {
         self.rare.get(block.0 as usize) == Some(&true)
     }
+
+    /// `function` as text, with what is proven of it.
+    pub(crate) fn shown<'a>(&'a self, function: &'a Function) -> impl fmt::Display + 'a {
+        function.noted(|block, place| match place {
+            Some(place) => self.access(block, place).map(|access| {
+                let bounds = if access.is_in_bounds {
+                    ", in bounds"
+                } else {
+                    ""
+                };
+                format!("length {}{bounds}", access.length)
+            }),
+            None => {
+                let rare = self.is_rare(block).then(|| "rare".to_owned());
+                let regs: Vec<_> = self.non_null(block).map(|reg| reg.to_string()).collect();
+                let some = (!regs.is_empty()).then(|| format!("not null {}", regs.join(" ")));
+                let notes: Vec<_> = rare.into_iter().chain(some).collect();
+                (!notes.is_empty()).then(|| notes.join(", "))
+            }
+        })
+    }
 }
 
 /// What the passes ask. The same is asked again where a function is lowered.
@@ -148,6 +172,9 @@ pub(crate) fn improve(
         return (None, Marks::default());
     }
     let late = passes.late.then(|| late::make(function, asked)).flatten();
+    if let Some(late) = &late {
+        check(late, "late");
+    }
     let function = late.as_ref().unwrap_or(function);
     if function.blocks.len() == 1 {
         return (late, Marks::default());
@@ -170,15 +197,26 @@ fn with_loops(
     let mut work = Work::new(function, passes);
     if passes.versions {
         versions::make(&mut work, asked);
+        work.check("versions");
     }
     if passes.turn {
         turn::make(&mut work);
+        work.check("turn");
     }
     if !work.has_changed {
         return (None, Marks::default());
     }
     let (improved, marks) = work.finish();
     (Some(improved), marks)
+}
+
+/// In debug builds: a pass has left sound IR.
+fn check(function: &Function, pass: &str) {
+    if cfg!(debug_assertions)
+        && let Err(error) = ir::verify(function)
+    {
+        panic!("behind {pass}: {error}\n{function}");
+    }
 }
 
 fn has_loop(function: &Function) -> bool {
@@ -217,6 +255,13 @@ impl Work {
             order: (0..count as u32).map(BlockId).collect(),
             added: 0,
             has_changed: false,
+        }
+    }
+
+    /// As [`check`], if any pass has changed something.
+    fn check(&self, pass: &str) {
+        if self.has_changed {
+            check(&self.function, pass);
         }
     }
 
@@ -291,7 +336,7 @@ impl Work {
             }
         }
         self.function.blocks = blocks;
-        debug_assert_eq!(ir::verify(&self.function), Ok(()));
+        check(&self.function, "the order of blocks");
         (self.function, marks)
     }
 }

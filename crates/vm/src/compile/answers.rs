@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! [`Cx`]: answers to what the compiler asks about a method.
 
+use std::fmt;
 use std::rc::Rc;
 
 use classfile::access;
@@ -27,6 +28,7 @@ use crate::link::define;
 use crate::link::resolve::{self, OnlyLoaded};
 use crate::memory::hash::Map;
 use crate::memory::symbol::Symbol;
+use crate::options;
 use crate::threads::thread::Thread;
 
 /// Answers for one method being compiled. Loads nothing and runs no Java code. The thread is in
@@ -594,6 +596,14 @@ impl Linker for Cx<'_> {
 
     fn call_site(&mut self, index: u32) -> Address {
         expect_answer!(self.ask(Question::CallSite(index)), Address)
+    }
+
+    fn show(&mut self, stage: &str, text: &dyn fmt::Display) {
+        let (asked, method) = (&options::get().dumped, self.scopes[0]);
+        let name = || format!("{}.{}", method.class().info.name.dotted(), method.name);
+        if !asked.is_empty() && asked.contains(&name()) {
+            console::note(&format!("[dump] {}: {stage}\n{text}", method.full_name()));
+        }
     }
 }
 

@@ -46,6 +46,8 @@ pub(crate) struct Options {
     pub(crate) is_verbose_gc: AtomicBool,
     pub(crate) is_verbose_class: AtomicBool,
     pub(crate) is_verbose_compile: bool,
+    /// `-Xtakt:dump=CLASS.METHOD`: what becomes of these is shown when they are compiled.
+    pub(crate) dumped: Vec<String>,
     /// `-XX:+DumpPerfMapAtExit`: names of compiled code for `perf`.
     pub(crate) is_perf_mapped: bool,
     /// `--report`: figures at the end.
@@ -155,6 +157,7 @@ pub(crate) fn read(arguments: &[String], ignores_unknown: bool) -> Result<(), St
         is_verbose_gc: AtomicBool::new(false),
         is_verbose_class: AtomicBool::new(false),
         is_verbose_compile: false,
+        dumped: Vec::new(),
         is_perf_mapped: false,
         is_reporting: false,
         report_file: None,
@@ -363,6 +366,10 @@ impl Options {
         };
         if name == "code-library" {
             self.code_library = CodeLibrary::At(file.into());
+            return true;
+        }
+        if name == "dump" {
+            self.dumped.push(file.to_owned());
             return true;
         }
         if name == "again" {
