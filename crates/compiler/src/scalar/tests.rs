@@ -2,9 +2,9 @@
 //! What becomes of functions, as text: `tests/NAME.clif` has one before, then one behind.
 //!
 //! In these an object of class 7 is the parameter of a block NEXT: a comment `; made: HEAD NEXT`.
-//! `; formality: HEAD NEXT vN` is a branch that it does not need, `; home: ssN` where variables lie,
-//! `; references: vN` what the collector knows. With `TAKT_BLESS=1` the second
-//! half is written anew, to be read before it is kept.
+//! `; formality: HEAD NEXT vN` is a branch that it does not need. `; home: ssN` is where variables
+//! lie, and `; references: vN` what the collector knows. With `TAKT_BLESS=1` the second half is
+//! written anew, to be read before it is kept.
 
 use std::path::Path;
 
