@@ -11,7 +11,7 @@ use tempfile::TempDir;
 
 use programs::{compile, jdk, run, run_takt, shown};
 
-const PROGRAMS: [&str; 12] = [
+const PROGRAMS: [&str; 13] = [
     "options/Appended",
     "options/Asserting",
     "options/Deep",
