@@ -103,13 +103,14 @@ impl Objects {
                 break;
             };
             fields::replace(function, self, &found, references);
-            let mut index = 0;
-            self.makings.retain(|_| {
-                index += 1;
-                !found.is_unseen[index - 1]
-            });
+            // Blocks that nothing reaches any more are gone, with what is made there.
+            let is_there = |head| function.layout.inst_block(head).is_some();
+            let mut is_unseen = found.is_unseen.iter();
+            self.makings
+                .retain(|it| is_unseen.next() == Some(&false) && is_there(it.head));
+            let ways = &found.ways;
             self.formalities
-                .retain(|it| !found.ways.contains_key(&it.head));
+                .retain(|it| !ways.contains_key(&it.head) && is_there(it.head));
         }
         self.makings.len() < before
     }
