@@ -140,6 +140,28 @@ public class Scalars {
         return sum;
     }
 
+    /** Tests of an object's class, where nothing else looks at it. */
+    static int tested(int value) {
+        Kinds kinds = new Kinds();
+        kinds.number = value;
+        Object same = kinds;
+        int sum = same instanceof Kinds ? 1 : 0;
+        sum += same instanceof Point ? 2 : 0;
+        sum += same instanceof Runnable ? 4 : 0;
+        Object point = new Point(value, 1);
+        sum += point instanceof Record ? 8 : 0;
+        sum += point instanceof Point p && p.x() == value ? 16 : 0;
+        return sum * 100 + kinds.number;
+    }
+
+    static int classes(int value) {
+        Kinds kinds = new Kinds();
+        Point point = new Point(value, 2);
+        kinds.number = value;
+        int sum = kinds.getClass() == Kinds.class ? 1 : 0;
+        return sum + (point.getClass() == (Object) Kinds.class ? 2 : 4) + kinds.number;
+    }
+
     static int merged(boolean which, Kinds given) {
         Kinds own = new Kinds();
         own.number = 3;
@@ -319,6 +341,7 @@ public class Scalars {
             sum = sum * 31 + remade(i & 15);
             sum = sum * 31 + nested(i);
             sum = sum * 31 + identity(i % 2 == 0 ? given : null, i);
+            sum = sum * 31 + tested(i) + classes(i);
             sum = sum * 31 + merged(i % 3 == 0, given);
             sum = sum * 31 + caught(new int[] {i, i % 5, i % 7}, i % 4);
             sum = sum * 31 + locked(i) + lockedAndSeen(i);

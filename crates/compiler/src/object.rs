@@ -13,7 +13,6 @@ use ir::{LoadedConstant, Op, Reg};
 use crate::{
     Address, ClassLink, ConstantLink, Entry, SubtypeTest,
     lower::{Lowering, machine_type},
-    received::Known,
     record::{class_record, site_record},
     scalar::Formality,
 };
@@ -216,11 +215,6 @@ impl Lowering<'_, '_> {
     }
 
     fn check_cast(&mut self, object: Reg, index: u32) {
-        if let Some(Known::Exactly(class)) = self.known_of(object)
-            && matches!(self.linker.class(index), ClassLink::Resolved(it, _) if it == class)
-        {
-            return;
-        }
         let (some, fail) = (self.b.create_block(), self.b.create_block());
         let next = self.b.create_block();
         self.b.set_cold_block(fail);

@@ -332,7 +332,8 @@ impl Look<'_> {
         }
     }
 
-    /// Whether an unseen object's class is another value, if that is a class's address.
+    /// That an unseen object's class is another value, if that is known. One class may have several
+    /// numbers, so other numbers say nothing.
     fn has_class(&self, one: Value, other: Value) -> Option<bool> {
         let class = |value| self.found.classes.get(&self.resolved(value));
         let (&object, other) = match (class(one), class(other)) {
@@ -341,7 +342,7 @@ impl Look<'_> {
             _ => return None,
         };
         let class = self.constant(other)?;
-        Some(class == self.objects.makings[object].class)
+        (class == self.objects.makings[object].class).then_some(true)
     }
 
     /// The address that a value is, whole or its lower half.

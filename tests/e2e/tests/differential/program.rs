@@ -30,7 +30,7 @@ const HEAD: &str = "\
     }
 
     /** Its objects are hardly ever seen by others. */
-    static class V implements Differ.Hashed {
+    static final class V implements Differ.Hashed {
         boolean z; byte b; char c; short h; int i; long j; float f; double d; Object o; V n;
         V(int i) { this.i = i; }
         V plus(V other) {

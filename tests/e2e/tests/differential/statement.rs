@@ -522,7 +522,7 @@ impl Writer {
             ["z", "b", "c", "h", "i", "j", "f", "d", "o"][at],
             plain(kinds[at]),
         );
-        let line = match self.below(16) {
+        let line = match self.below(18) {
             0 => format!("{name}.n = {other};"),
             1 => format!("{name}.n = new V({name}.i);"),
             2 => format!("if ({name}.n != null) {name}.n.i += {other}.take(2);"),
@@ -534,6 +534,8 @@ impl Writer {
             8 if self.one_in(2) => format!("{name} = {other};"),
             9 if self.one_in(2) => format!("s_o = {name};"),
             10 if self.one_in(2) => format!("s_hash += Differ.hash({name});"),
+            11 => format!("s_hash += (Object) {name} instanceof V ? 1 : 2;"),
+            12 => format!("s_hash += {name}.getClass() == V.class ? 3 : 4;"),
             _ => return self.change(&format!("{name}.{field}"), ty),
         };
         self.line(line);
