@@ -100,7 +100,17 @@ fn a_method_is_told_which_receivers_it_had() {
 #[test]
 fn a_real_time_threads_code_counts_nothing() {
     let classes = compile_realtime(&jdk());
-    let cache = || tempfile::tempdir().expect("a directory for code");
+    let start = tempfile::tempdir().expect("a directory for code");
+    let words = ["-Xtakt:again=off", "Again", "ordinary", "0"];
+    run(classes.path(), start.path(), words[0], &words[1..], "again");
+    // The start of the machine need not be compiled in each.
+    let cache = || {
+        let copied = tempfile::tempdir().expect("a directory for code");
+        let mut cp = Command::new("cp");
+        cp.arg("-rT").args([start.path(), copied.path()]);
+        assert!(cp.status().expect("it starts").success());
+        copied
+    };
     let go = |cache: &TempDir, option, limit, who, awaited| {
         let run = run(
             classes.path(),

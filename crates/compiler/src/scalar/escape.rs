@@ -480,21 +480,22 @@ impl Look<'_> {
         }
     }
 
-    fn accesses(&mut self, object: usize, offset: i32, kind: Kind) {
+    fn accesses(&mut self, object: usize, offset: i32, kind: Option<Kind>) {
+        let kind = kind.filter(|_| offset >= HEADER_BYTES as i32);
         let fields = &mut self.found.fields;
-        let is_field = offset >= HEADER_BYTES as i32;
-        if !is_field || *fields.entry((object, offset)).or_insert(kind) != kind {
+        if kind.is_none_or(|it| *fields.entry((object, offset)).or_insert(it) != it) {
             self.seen.insert(object);
         }
     }
 }
 
-fn kind(opcode: Opcode, ty: Type) -> Kind {
+/// Nothing of an access that no field has.
+fn kind(opcode: Opcode, ty: Type) -> Option<Kind> {
     match opcode {
-        Opcode::Uload8 | Opcode::Sload8 | Opcode::Istore8 => Kind::Narrow(1),
-        Opcode::Uload16 | Opcode::Sload16 | Opcode::Istore16 => Kind::Narrow(2),
-        Opcode::Uload32 | Opcode::Sload32 | Opcode::Istore32 => Kind::Narrow(4),
-        _ => Kind::Whole(ty),
+        Opcode::Uload8 | Opcode::Sload8 | Opcode::Istore8 => Some(Kind::Narrow(1)),
+        Opcode::Uload16 | Opcode::Sload16 | Opcode::Istore16 => Some(Kind::Narrow(2)),
+        Opcode::Load | Opcode::Store => Some(Kind::Whole(ty)),
+        _ => None,
     }
 }
 
