@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result, bail};
 use lab::{Cache, Flavour, Job, Lab, Mode, RtcSource, Sweep};
 use report::Table;
 use rt::stop::StopFlag;
@@ -30,8 +30,6 @@ const TIME_MAX: Duration = Duration::from_secs(900);
 const JAVA_HEAP: &str = "-Xmx256m";
 /// Messages of the run that makes the code, for each number of threads.
 const PREPARED: Duration = Duration::from_millis(400);
-/// Such runs at most: a busy machine calls some methods in one of them alone.
-const PREPARING_MAX: usize = 4;
 const MODULES: &str = lab::JAVA_MODULES_DEFAULT;
 
 /// What all guests have in common.
@@ -84,7 +82,6 @@ impl Guests<'_> {
             java::alternative(&self.machine),
             // The guest's processor is another.
             "-Xtakt:portable-code".into(),
-            "-Xtakt:report".into(),
             cache,
             JAVA_HEAP.into(),
         ];
@@ -111,12 +108,7 @@ impl Guests<'_> {
         let java = image.join("bin/java");
         for threads in &self.args.threads {
             let words = self.words(&java, queue, &code, *threads, PREPARED)?;
-            for _ in 0..PREPARING_MAX {
-                let said = output::of(Command::new(&words[0]).args(&words[1..]))?;
-                if compiled(&said.stderr)? == 0 {
-                    break;
-                }
-            }
+            output::of(Command::new(&words[0]).args(&words[1..]))?;
         }
         Ok(code)
     }
@@ -157,7 +149,6 @@ impl Guests<'_> {
                 if it.exit_code != 0 {
                     bail!("exit {}: {}", it.exit_code, said(&streams.stderr));
                 }
-                refuse_late(compiled(&streams.stderr)?)?;
                 parse(queue, threads, &said(&streams.stdout))
             });
             match row {
@@ -170,28 +161,6 @@ impl Guests<'_> {
             Some(fault) => Err(fault),
         }
     }
-}
-
-/// How many methods had no kept code, by the machine's report.
-fn compiled(report: &[u8]) -> Result<u64> {
-    let report = String::from_utf8_lossy(report);
-    let mut lines = report.lines();
-    let count = lines.find_map(|line| {
-        let (_, counts) = line.split_once("compiled: ")?;
-        counts.split_once(" methods in ")?.0.parse().ok()
-    });
-    count.with_context(|| format!("no report of compiled methods: {report}"))
-}
-
-/// Who waits for the compiler is milliseconds late: no figure of a queue.
-fn refuse_late(compiled: u64) -> Result<()> {
-    ensure!(
-        compiled == 0,
-        "the guest compiled {compiled} methods, for the code made here lacks them: its figures \
-         are not the queue's. Run this again while the machine has nothing else to do: it makes \
-         the code anew"
-    );
-    Ok(())
 }
 
 /// The worst with the most threads over the worst with 30 or fewer, of a queue; none unless both
@@ -280,20 +249,6 @@ mod tests {
             max_ns,
             ..row(queue, threads, 0, 0)
         }
-    }
-
-    #[test]
-    fn a_guest_that_compiles_is_refused() {
-        let report = |count| {
-            format!(
-                "Takt: compiled: {count} methods in 0.1 ms, 9 code bytes\n\
-                 compiled of the class library and the framework: 7 methods\n"
-            )
-        };
-        let late = |count| compiled(report(count).as_bytes()).and_then(refuse_late);
-        assert!(late(0).is_ok());
-        assert!(late(2).unwrap_err().to_string().contains("compiled 2 "));
-        assert!(compiled(b"compiled: all\n").is_err());
     }
 
     #[test]
