@@ -45,7 +45,7 @@ pub(super) fn replace(
     }
     decide(function, objects, found);
     remove_unreached(function, &found.order);
-    let mut edges = edges(function, &found.order);
+    let edges = edges(function, &found.order);
     replace_reads(function, objects, found);
     let mut values = Values {
         found,
@@ -71,8 +71,8 @@ pub(super) fn replace(
     for access in accesses.iter().filter(|it| it.stored.is_some()) {
         function.layout.remove_inst(access.inst);
     }
-    remove_single(function, &mut edges, &values.made);
-    remove_objects(function, objects, found, &mut edges);
+    remove_single(function, &edges, &values.made);
+    remove_objects(function, objects, found, &edges);
 }
 
 /// A load from a field, or a store into it.
@@ -379,7 +379,7 @@ impl Values<'_> {
 }
 
 /// Parameters that can be one other value alone become that.
-fn remove_single(function: &mut Function, edges: &mut Edges, made: &[(Value, Field)]) {
+fn remove_single(function: &mut Function, edges: &Edges, made: &[(Value, Field)]) {
     let mut left: Vec<Value> = made.iter().map(|&(param, _)| param).collect();
     loop {
         let before = left.len();
@@ -433,7 +433,7 @@ fn remove_param(function: &mut Function, edges: &Edges, param: Value, value: Val
 }
 
 /// What was an object is null, and no parameter any more.
-fn remove_objects(function: &mut Function, objects: &Objects, found: &Found, edges: &mut Edges) {
+fn remove_objects(function: &mut Function, objects: &Objects, found: &Found, edges: &Edges) {
     let mut params: Vec<(Value, usize)> = Vec::new();
     for &block in &found.order {
         for &param in function.dfg.block_params(block) {
