@@ -4,6 +4,7 @@
 //! The inputs are named with size and time of their last change, as `make` looks at them; the list
 //! lies in the folder and is written when everything else is.
 
+use std::fs::File;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
@@ -15,11 +16,14 @@ const LIST: &str = "inputs.txt";
 pub(crate) struct Inputs {
     list: PathBuf,
     now: String,
+    /// Locked as long as this lives: another `xtask` waits, and then finds the folder built.
+    _alone: File,
 }
 
 impl Inputs {
     /// `inputs`: files, and folders with all that is below them.
     pub(crate) fn of(built: &Path, inputs: &[&Path]) -> Result<Self> {
+        let alone = lock(&built.with_extension("lock"))?;
         let mut lines = Vec::new();
         for input in inputs {
             note(input, &mut lines).with_context(|| format!("cannot read {}", input.display()))?;
@@ -28,6 +32,7 @@ impl Inputs {
         Ok(Self {
             list: built.join(LIST),
             now: lines.concat(),
+            _alone: alone,
         })
     }
 
@@ -47,6 +52,14 @@ impl Inputs {
     pub(crate) fn end(&self) -> Result<()> {
         Ok(std::fs::write(&self.list, &self.now)?)
     }
+}
+
+fn lock(path: &Path) -> Result<File> {
+    std::fs::create_dir_all(path.parent().context("a path in a folder")?)?;
+    let file = File::create(path).with_context(|| format!("cannot write {}", path.display()))?;
+    file.lock()
+        .with_context(|| format!("cannot lock {}", path.display()))?;
+    Ok(file)
 }
 
 fn note(path: &Path, lines: &mut Vec<String>) -> Result<()> {
@@ -74,10 +87,11 @@ mod tests {
     #[test]
     fn what_changed_or_was_interrupted_is_built_again() {
         let folder = tempfile::tempdir().unwrap();
-        let source = folder.path().join("source");
+        let (source, built) = (folder.path().join("source"), folder.path().join("built"));
+        std::fs::create_dir(&built).unwrap();
         std::fs::create_dir_all(source.join("deep")).unwrap();
         std::fs::write(source.join("deep/a"), "1").unwrap();
-        let inputs = || Inputs::of(folder.path(), &[&source]).unwrap();
+        let inputs = || Inputs::of(&built, &[&source]).unwrap();
         assert!(!inputs().are_built());
         inputs().end().unwrap();
         assert!(inputs().are_built());

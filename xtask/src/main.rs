@@ -9,6 +9,7 @@
 
 mod api;
 mod apps;
+mod beside;
 mod code;
 mod demo;
 mod fonts;
@@ -55,6 +56,9 @@ enum Command {
         /// Only stages whose name contains this
         #[arg(long)]
         only: Option<String>,
+        /// What a run of all starts beside itself
+        #[arg(long, hide = true, conflicts_with = "only")]
+        beside: bool,
     },
     /// The Java side and the applications into target/framework, for `takt run` and `takt bench
     /// handler`, and compiled code for all of it into target/release/code
@@ -93,7 +97,8 @@ fn run(command: Command) -> Result<()> {
         }
         Command::Check => check(),
         Command::Tidy => tidy::run(),
-        Command::Test { only } => test::run(only),
+        Command::Test { beside: true, .. } => test::beside(),
+        Command::Test { only, .. } => test::run(only),
         Command::Framework => framework::build(),
         Command::Api => api::write(),
         Command::Kernel => kernel::build_all(),

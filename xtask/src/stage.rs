@@ -9,11 +9,14 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
 
+use crate::beside::Beside;
+
 /// Runs stages one after the other and keeps how long each took.
 pub(crate) struct Stages {
     only: Option<String>,
     longest: Option<Duration>,
-    done: Vec<(String, Duration)>,
+    beside: Option<Beside>,
+    done: Vec<(String, Duration, f64)>,
 }
 
 impl Stages {
@@ -22,6 +25,7 @@ impl Stages {
         Self {
             only,
             longest: None,
+            beside: None,
             done: Vec::new(),
         }
     }
@@ -29,6 +33,12 @@ impl Stages {
     /// From now on a stage that takes longer ends the program, with its name.
     pub(crate) fn bounded_by(mut self, longest: Duration) -> Self {
         self.longest = Some(longest);
+        self
+    }
+
+    /// Other stages, which run meanwhile: they count as this one's.
+    pub(crate) fn beside(mut self, others: Beside) -> Self {
+        self.beside = Some(others);
         self
     }
 
@@ -41,25 +51,35 @@ impl Stages {
         {
             return Ok(());
         }
+        if let Some(others) = &mut self.beside {
+            others.look()?;
+        }
         println!("\n== {name}");
-        let start = Instant::now();
+        let (start, busy) = (Instant::now(), processor_time());
         let guard = self.longest.map(|longest| guard(name, longest));
         let result = body();
         drop(guard);
-        self.done.push((name.to_owned(), start.elapsed()));
+        let taken = start.elapsed();
+        let busy = (processor_time() - busy) / taken.as_secs_f64();
+        // At once: a run that is ended from outside has no table.
+        println!("== {name}: {:.1} s", taken.as_secs_f64());
+        self.done.push((name.to_owned(), taken, busy));
         result.with_context(|| format!("stage '{name}' failed"))
     }
 
-    /// Prints the table of times; an error if no stage was chosen.
-    pub(crate) fn finish(self) -> Result<()> {
+    /// Waits for what runs beside, and prints the table of times; an error if no stage was chosen.
+    pub(crate) fn finish(mut self) -> Result<()> {
+        if let Some(mut others) = self.beside.take() {
+            self.run("the rest of what runs beside", || others.end())?;
+        }
         if self.done.is_empty() {
             bail!("no stage matches '{}'", self.only.unwrap_or_default());
         }
-        println!("\n{:<28} {:>8}", "stage", "seconds");
-        for (name, time) in &self.done {
-            println!("{name:<28} {:>8.1}", time.as_secs_f64());
+        println!("\n{:<28} {:>8} {:>12}", "stage", "seconds", "processors");
+        for (name, time, busy) in &self.done {
+            println!("{name:<28} {:>8.1} {busy:>12.2}", time.as_secs_f64());
         }
-        let total: Duration = self.done.iter().map(|(_, time)| time).sum();
+        let total: Duration = self.done.iter().map(|(_, time, _)| time).sum();
         println!("{:<28} {:>8.1}", "total", total.as_secs_f64());
         Ok(())
     }
@@ -128,4 +148,22 @@ pub(crate) fn takt() -> Result<PathBuf> {
         "aaudio",
     ])?;
     Ok(target_dir()?.join("release/takt"))
+}
+
+/// Seconds that all processors of this machine have worked, in ticks of 10 ms; whoever had them.
+fn processor_time() -> f64 {
+    /// In proc(5)'s line `cpu`: user, nice, system, irq, softirq. The others are idle, or count a
+    /// guest's time, which is in `user`.
+    const BUSY: [usize; 5] = [1, 2, 3, 6, 7];
+    let text = std::fs::read_to_string("/proc/stat").unwrap_or_default();
+    let fields: Vec<&str> = text
+        .lines()
+        .next()
+        .unwrap_or_default()
+        .split_whitespace()
+        .collect();
+    let ticks = BUSY
+        .iter()
+        .filter_map(|&it| fields.get(it)?.parse::<f64>().ok());
+    ticks.sum::<f64>() / 100.0
 }

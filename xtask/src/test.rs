@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use anyhow::{Context, Result};
 
+use crate::beside::{Beside, end_with_the_first};
 use crate::programs::{self, Program};
 use crate::sanitize::{self, Length};
 use crate::stage::{Stages, cargo_command, command, takt, target_dir};
@@ -15,12 +16,55 @@ use crate::{framework, kernel, peers, screen};
 /// Of the random graphs, what a sanitizer plays in some ten seconds.
 const EXCERPT: Length = Length { steps: 30_000 };
 
-/// No stage needs a third of it on a cold machine. The longest by far is `build`.
+/// No stage needs half of it on a cold machine. The longest by far is `build`.
 const LONGEST: Duration = Duration::from_secs(30 * 60);
 
-/// Runs the stages whose name contains `only`, or all of them.
+/// Stages that wait for nothing but a processor, neither for another process nor for a clock of
+/// this machine. A deterministic guest has a clock of its own.
+const PATIENT: [(&str, fn() -> Result<()>); 14] = [
+    ("loom", loom),
+    ("asan", || sanitize::address(EXCERPT)),
+    ("tsan", || sanitize::thread(EXCERPT)),
+    ("miri", sanitize::miri),
+    ("admission in the lab", admission_in_lab),
+    ("sound in the lab", sound_in_lab),
+    ("screen in the lab", screen::in_lab),
+    ("differential", || end_to_end("differential", &[])),
+    ("javac by others' sources", || program("javac")),
+    ("ecj", || program("ecj")),
+    ("D8", || program("d8")),
+    ("libraries", || program("libraries")),
+    ("JUnit", || program("junit")),
+    ("jcstress", || program("jcstress")),
+];
+
+/// One of the programs by others, over the class library's code as it is delivered.
+fn program(name: &str) -> Result<()> {
+    framework::build()?;
+    end_to_end("programs", &[name])
+}
+
+/// Runs the patient stages, as long as the `xtask` runs that started this one.
+pub(crate) fn beside() -> Result<()> {
+    end_with_the_first();
+    patient(Stages::new(None))?.finish()
+}
+
+fn patient(mut stages: Stages) -> Result<Stages> {
+    for (name, body) in PATIENT {
+        stages.run(name, body)?;
+    }
+    Ok(stages)
+}
+
+/// Runs the stages whose name contains `only`, or all of them: the patient ones beside the others.
 pub(crate) fn run(only: Option<String>) -> Result<()> {
+    let is_whole = only.is_none();
     let mut stages = Stages::new(only).bounded_by(LONGEST);
+    stages = match is_whole {
+        true => stages.beside(Beside::start(&["test", "--beside"])?),
+        false => patient(stages)?,
+    };
     stages.run("build", || {
         takt()?;
         programs::all().map(drop)
@@ -30,17 +74,11 @@ pub(crate) fn run(only: Option<String>) -> Result<()> {
         programs::in_documents()
     })?;
     stages.run("machine", || programs::run(&[], |it| it.package() == "vm"))?;
-    stages.run("loom", loom)?;
-    stages.run("asan", || sanitize::address(EXCERPT))?;
-    stages.run("tsan", || sanitize::thread(EXCERPT))?;
-    stages.run("miri", sanitize::miri)?;
     stages.run("lab", || programs::run(&[], |it| it.package() == "lab"))?;
     stages.run("locks on PREEMPT_RT", locks_in_lab)?;
     stages.run("sandbox in the lab", sandbox_in_lab)?;
     stages.run("a clock that jumps", clock_in_lab)?;
-    stages.run("admission in the lab", admission_in_lab)?;
-    stages.run("sound in the lab", sound_in_lab)?;
-    stages.run("screen in the lab", screen::in_lab)?;
+    stages.run("two kinds of core in the lab", kinds_of_core_in_lab)?;
     stages.run("binder in the lab", driver_in_lab)?;
     stages.run("extended driver in the lab", extended_driver_in_lab)?;
     stages.run("peers in the lab", peers::in_lab)?;
@@ -57,20 +95,9 @@ pub(crate) fn run(only: Option<String>) -> Result<()> {
     ] {
         stages.run(name, || end_to_end(test, &[]))?;
     }
-    for (name, test) in [
-        ("javac by others' sources", "javac"),
-        ("ecj", "ecj"),
-        ("D8", "d8"),
-        ("libraries", "libraries"),
-        ("JUnit", "junit"),
-        ("JMH", "jmh"),
-        ("jcstress", "jcstress"),
-    ] {
-        stages.run(name, || end_to_end("programs", &[test]))?;
-    }
+    stages.run("JMH", || program("jmh"))?;
     stages.run("stress", || end_to_end("stress", &[]))?;
     stages.run("mutation", || end_to_end("mutation", &[]))?;
-    stages.run("differential", || end_to_end("differential", &[]))?;
     stages.run("e2e in the lab", || end_to_end("lab", &[]))?;
     stages.finish()
 }
@@ -166,32 +193,37 @@ fn admission_in_lab() -> Result<()> {
     )
 }
 
+/// Tests of sound that want two kinds of core, and a program that one of the others starts.
+const KINDS_OF_CORE: [&str; 2] = ["each_kind_of_core", "a_partition_of_the_little_core"];
+const STARTED: &str = "plays_until_it_is_killed";
+
 /// A card that goes away, and the processors' speed over a cpufreq driver without hardware.
 fn sound_in_lab() -> Result<()> {
-    let module = kernel::frequency()?;
-    let program = programs::path("sound", "guest")?;
-    let in_guest = |options: &[&str], parameters: &str, tests: &[&str]| {
-        let mut module = module.clone().into_os_string();
-        module.push(parameters);
-        command(
-            Command::new(takt()?)
-                .args(["lab", "--quiet", "--timeout", "600s"])
-                .args(options)
-                .arg("--module")
-                .arg(module)
-                .args(["--module", "cpufreq_userspace", "--module", "snd-dummy"])
-                .args(["--with", "/usr/share/alsa", "--"])
-                .arg(program)
-                .args(["--include-ignored", "--test-threads", "1"])
-                .args(tests),
-        )
-    };
-    let two_kinds = ["each_kind_of_core", "a_partition_of_the_little_core"];
-    // The last is started by another one.
-    let elsewhere = two_kinds.into_iter().chain(["plays_until_it_is_killed"]);
+    let elsewhere = KINDS_OF_CORE.into_iter().chain([STARTED]);
     let elsewhere: Vec<&str> = elsewhere.flat_map(|it| ["--skip", it]).collect();
-    in_guest(&["--deterministic"], "", &elsewhere)?;
-    in_guest(&["--cpus", "2"], ":little=1", &two_kinds)
+    with_sound(&["--deterministic"], "", &elsewhere)
+}
+
+fn kinds_of_core_in_lab() -> Result<()> {
+    with_sound(&["--cpus", "2"], ":little=1", &KINDS_OF_CORE)
+}
+
+/// Tests of sound in a guest with these options, over the cpufreq driver with these parameters.
+fn with_sound(options: &[&str], parameters: &str, tests: &[&str]) -> Result<()> {
+    let mut module = kernel::frequency()?.into_os_string();
+    module.push(parameters);
+    command(
+        Command::new(takt()?)
+            .args(["lab", "--quiet", "--timeout", "600s"])
+            .args(options)
+            .arg("--module")
+            .arg(module)
+            .args(["--module", "cpufreq_userspace", "--module", "snd-dummy"])
+            .args(["--with", "/usr/share/alsa", "--"])
+            .arg(programs::path("sound", "guest")?)
+            .args(["--include-ignored", "--test-threads", "1"])
+            .args(tests),
+    )
 }
 
 /// Debian's /dev/binder in a guest: the host has none.

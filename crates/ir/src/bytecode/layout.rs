@@ -74,14 +74,15 @@ pub(super) struct Ranges {
     /// A tree over places in the code: each node has the entries that cover all of its part but not
     /// all of its parent's.
     nodes: Vec<Vec<u32>>,
-    /// Places at the bottom.
+    /// Places at the bottom: up to the last that any entry covers.
     width: usize,
 }
 
 impl Ranges {
     pub(super) fn new(exceptions: &[ExceptionEntry]) -> Self {
-        let width = if exceptions.is_empty() { 1 } else { 1 << 16 };
-        let mut nodes = vec![Vec::new(); if width == 1 { 0 } else { 2 * width }];
+        let last = exceptions.iter().map(|entry| usize::from(entry.end)).max();
+        let width = last.unwrap_or_default();
+        let mut nodes = vec![Vec::new(); 2 * width];
         for (number, entry) in exceptions.iter().enumerate() {
             let mut low = usize::from(entry.start) + width;
             let mut high = usize::from(entry.end) + width;
@@ -104,10 +105,12 @@ impl Ranges {
     /// several for one class only the first is ever found.
     pub(super) fn covering(&self, exceptions: &[ExceptionEntry], offset: u32) -> Vec<(u16, u32)> {
         let mut numbers = Vec::new();
-        let mut node = offset as usize + self.width;
-        while node > 0 && !self.nodes.is_empty() {
-            numbers.extend_from_slice(&self.nodes[node]);
-            node /= 2;
+        if (offset as usize) < self.width {
+            let mut node = offset as usize + self.width;
+            while node > 0 {
+                numbers.extend_from_slice(&self.nodes[node]);
+                node /= 2;
+            }
         }
         numbers.sort_unstable();
         let (mut list, mut classes) = (Vec::new(), HashSet::new());
