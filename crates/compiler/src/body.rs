@@ -12,6 +12,7 @@ use std::borrow::Cow;
 use cranelift_codegen::ir as clif;
 use cranelift_codegen::ir::InstBuilder;
 use ir::{BlockId, Function, Op, Reg};
+use rustc_hash::FxHashMap;
 
 use crate::linker::Body;
 use crate::lower::{ByLinker, Lowering, receiver_of, single_targets};
@@ -208,7 +209,7 @@ impl Lowering<'_, '_> {
             .collect();
         let blocks = core::mem::replace(&mut self.blocks, new);
         let pads = core::mem::take(&mut self.pads);
-        let inherited = core::mem::replace(&mut self.inherited, [entry].into());
+        let inherited = core::mem::replace(&mut self.inherited, FxHashMap::from_iter([entry]));
         let handed = core::mem::take(&mut self.handed);
         let single = Cow::Owned(single_targets(callee));
         let single = core::mem::replace(&mut self.single, single);

@@ -9,10 +9,9 @@
 //! What plain fields hold is known too, until something may write them: a write to a field at the
 //! same offset, or whatever may run other code or order memory. Elements of arrays are no fields.
 
-use std::collections::{HashMap, HashSet};
-
 use cranelift_codegen::ir::{InstructionData, Opcode, Value, ValueDef};
 use ir::{BinaryOp, MemoryKind, Op, Reg, Type};
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::Address;
 use crate::lower::Lowering;
@@ -36,17 +35,17 @@ pub(crate) enum Holder {
 #[derive(Clone, Default)]
 pub(crate) struct Facts {
     /// References that are not null.
-    non_null: HashSet<Value>,
+    non_null: FxHashSet<Value>,
     /// By array: its length.
-    lengths: HashMap<Value, Value>,
+    lengths: FxHashMap<Value, Value>,
     /// Index and length, where the index is below.
-    in_bounds: HashSet<(Value, Value)>,
+    in_bounds: FxHashSet<(Value, Value)>,
     /// Integers that are written in the code.
-    ints: HashMap<i32, Value>,
+    ints: FxHashMap<i32, Value>,
     /// Sums and differences of ints: an index is often computed anew.
-    sums: HashMap<(bool, Value, Value), Value>,
+    sums: FxHashMap<(bool, Value, Value), Value>,
     /// What fields hold.
-    fields: HashMap<Field, Value>,
+    fields: FxHashMap<Field, Value>,
     /// Objects that were made here, and the offsets at which their fields may be other than zero.
     fresh: Vec<(Value, Vec<u32>)>,
     /// By object: the test of a store into it (`Lowering::barriers`), with no safepoint since.

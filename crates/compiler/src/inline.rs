@@ -5,10 +5,9 @@
 //! frame, and no poll is lost. [`inlinable`] says which have that shape; the
 //! linker knows whether their fields are resolved.
 
-use std::collections::HashSet;
-
 use cranelift_codegen::ir::Value;
 use ir::{BinaryOp, Function, InvokeKind, Op, Reg, Type};
+use rustc_hash::FxHashSet;
 
 use crate::lower::{Lowering, receiver_of};
 use crate::received::{Classes, Known};
@@ -21,8 +20,8 @@ const INSTS_MAX: usize = 24;
 pub fn inlinable(function: &Function) -> Option<Vec<&Op>> {
     let body = straight(function)?;
     let receiver = function.params.first().filter(|_| function.has_receiver);
-    let mut receivers: HashSet<Reg> = receiver.copied().into_iter().collect();
-    let mut divisors: HashSet<Reg> = HashSet::new();
+    let mut receivers: FxHashSet<Reg> = receiver.copied().into_iter().collect();
+    let mut divisors: FxHashSet<Reg> = FxHashSet::default();
     for op in &body {
         let divides = matches!(op, Op::Binary { rhs, .. } if divisors.contains(rhs));
         if !divides && !is_fit(function, op, &receivers) {
@@ -64,7 +63,7 @@ fn straight(function: &Function) -> Option<Vec<&Op>> {
     None
 }
 
-fn is_fit(function: &Function, op: &Op, receivers: &HashSet<Reg>) -> bool {
+fn is_fit(function: &Function, op: &Op, receivers: &FxHashSet<Reg>) -> bool {
     match op {
         Op::Int { .. }
         | Op::Long { .. }

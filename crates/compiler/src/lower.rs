@@ -2,7 +2,6 @@
 //! [`Lowering`]: one IR function becomes one CLIF function.
 
 use std::borrow::Cow;
-use std::collections::{HashMap, HashSet};
 
 use cranelift_codegen::ir::{
     self as clif, InstBuilder, MemFlagsData,
@@ -11,6 +10,7 @@ use cranelift_codegen::ir::{
 };
 use cranelift_frontend::{FunctionBuilder, Switch, Variable};
 use ir::{Block, BlockId, CompareOp, Condition, Function, InvokeKind, Op, Reg, Type};
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::{
     Address, CompileError, CompiledCode, Compiler, FieldLink, Linker, NewLink,
@@ -55,27 +55,27 @@ pub(crate) struct Lowering<'a, 'b> {
     /// Those of the bodies around the one that is lowered.
     pub(crate) outer_homes: Vec<Homes>,
     /// Where exceptions land, by handler block.
-    pub(crate) pads: HashMap<BlockId, clif::Block>,
-    pub(crate) signatures: HashMap<clif::Signature, clif::SigRef>,
+    pub(crate) pads: FxHashMap<BlockId, clif::Block>,
+    pub(crate) signatures: FxHashMap<clif::Signature, clif::SigRef>,
     /// Registers proven non-null here.
-    pub(crate) non_null: HashSet<Reg>,
+    pub(crate) non_null: FxHashSet<Reg>,
     /// What a block may take over from its only predecessor, which ends with these.
-    pub(crate) inherited: HashMap<BlockId, HashSet<Reg>>,
+    pub(crate) inherited: FxHashMap<BlockId, FxHashSet<Reg>>,
     /// What else was known where they were led to.
-    pub(crate) handed: HashMap<BlockId, Handed>,
+    pub(crate) handed: FxHashMap<BlockId, Handed>,
     /// Blocks of which all is known that leads to them.
-    pub(crate) sealed: HashSet<clif::Block>,
+    pub(crate) sealed: FxHashSet<clif::Block>,
     /// Blocks that one branch leads to, and no exception.
-    pub(crate) single: Cow<'a, HashSet<BlockId>>,
+    pub(crate) single: Cow<'a, FxHashSet<BlockId>>,
     /// Registers that hold the outcome of a comparison made in this block.
-    pub(crate) compared: HashMap<Reg, (CompareOp, clif::Value, clif::Value)>,
+    pub(crate) compared: FxHashMap<Reg, (CompareOp, clif::Value, clif::Value)>,
     /// The receiver, if no instruction writes its register.
     pub(crate) receiver: Option<Reg>,
     /// What this block has found out of values, and which registers hold them.
     pub(crate) facts: Facts,
-    pub(crate) holds: HashMap<Reg, clif::Value>,
+    pub(crate) holds: FxHashMap<Reg, clif::Value>,
     /// Registers that hold a constant integer but 0 and -1, set in this block.
-    pub(crate) safe_divisors: HashSet<Reg>,
+    pub(crate) safe_divisors: FxHashSet<Reg>,
     pub(crate) current: BlockId,
     pub(crate) handler: Option<BlockId>,
     /// What a landing pad was given.
@@ -198,17 +198,17 @@ impl<'a, 'b> Lowering<'a, 'b> {
             memory: None,
             homes: None,
             outer_homes: Vec::new(),
-            pads: HashMap::new(),
-            signatures: HashMap::new(),
-            non_null: HashSet::new(),
-            inherited: HashMap::new(),
-            handed: HashMap::new(),
-            sealed: HashSet::new(),
-            single: Cow::Owned(HashSet::new()),
-            compared: HashMap::new(),
+            pads: FxHashMap::default(),
+            signatures: FxHashMap::default(),
+            non_null: FxHashSet::default(),
+            inherited: FxHashMap::default(),
+            handed: FxHashMap::default(),
+            sealed: FxHashSet::default(),
+            single: Cow::Owned(FxHashSet::default()),
+            compared: FxHashMap::default(),
             facts: Facts::default(),
-            holds: HashMap::new(),
-            safe_divisors: HashSet::new(),
+            holds: FxHashMap::default(),
+            safe_divisors: FxHashSet::default(),
             receiver: None,
             current: BlockId(0),
             handler: None,
@@ -669,17 +669,17 @@ impl<'a, 'b> Lowering<'a, 'b> {
 /// What a block takes over from the only one that leads to it.
 pub(crate) struct Handed {
     facts: Facts,
-    holds: HashMap<Reg, clif::Value>,
+    holds: FxHashMap<Reg, clif::Value>,
 }
 
 /// What is known of one function's registers.
 pub(crate) struct Registers<'a> {
     variables: Vec<Variable>,
     types: Cow<'a, [Type]>,
-    non_null: HashSet<Reg>,
-    compared: HashMap<Reg, (CompareOp, clif::Value, clif::Value)>,
-    holds: HashMap<Reg, clif::Value>,
-    safe_divisors: HashSet<Reg>,
+    non_null: FxHashSet<Reg>,
+    compared: FxHashMap<Reg, (CompareOp, clif::Value, clif::Value)>,
+    holds: FxHashMap<Reg, clif::Value>,
+    safe_divisors: FxHashSet<Reg>,
     receiver: Option<Reg>,
     has_homes: bool,
 }
@@ -721,7 +721,7 @@ pub(crate) fn receiver_of(function: &Function) -> Option<Reg> {
 }
 
 /// Blocks that are one branch's target once, and neither the entry nor a handler.
-pub(crate) fn single_targets(function: &Function) -> HashSet<BlockId> {
+pub(crate) fn single_targets(function: &Function) -> FxHashSet<BlockId> {
     let mut counts = vec![0_u32; function.blocks.len()];
     counts[0] += 1;
     for block in &function.blocks {

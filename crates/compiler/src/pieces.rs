@@ -8,7 +8,7 @@
 //! register is written again: a smaller method lets go after the last use.
 
 use core::ops::Range;
-use std::collections::HashMap;
+use rustc_hash::FxHashMap;
 
 use ir::{BlockId, Function, Op, Reg, Type};
 
@@ -88,20 +88,20 @@ pub(crate) struct Kept {
     /// By register: whether it is such a reference.
     is_kept: Vec<bool>,
     /// By register: those that end when it is written, being the variable's numbers.
-    ended: HashMap<Reg, Vec<Reg>>,
+    ended: FxHashMap<Reg, Vec<Reg>>,
 }
 
 impl Kept {
     fn new(function: &Function) -> Self {
         let mut kept = Self {
             is_kept: vec![false; function.registers.len()],
-            ended: HashMap::new(),
+            ended: FxHashMap::default(),
         };
         if !function.keeps_references {
             return kept;
         }
         let variables = || function.variables.iter().copied();
-        let mut references = HashMap::new();
+        let mut references = FxHashMap::default();
         for (reg, variable) in variables().filter(|it| function.type_of(it.0) == Type::Ref) {
             kept.is_kept[reg.0 as usize] = true;
             references.insert(variable, reg);

@@ -6,8 +6,6 @@
 //! first piece: the only call with a stack map for all of them. What a piece returns or throws is
 //! what the method returns or throws.
 
-use std::collections::HashMap;
-
 use cranelift_codegen::ir::{
     self as clif, InstBuilder,
     condcodes::IntCC,
@@ -15,6 +13,7 @@ use cranelift_codegen::ir::{
 };
 use cranelift_frontend::{FunctionBuilder, Switch};
 use ir::{BlockId, Function, Op, Reg, Type};
+use rustc_hash::FxHashMap;
 
 use crate::{
     CompileError, CompiledCode, Compiler, Entry, Linker,
@@ -44,13 +43,13 @@ pub(crate) struct Memory<'a> {
     /// Address of the frame's registers.
     base: clif::Value,
     /// Registers with their values in this segment, and whether the frame has another.
-    cached: HashMap<Reg, (clif::Value, bool)>,
+    cached: FxHashMap<Reg, (clif::Value, bool)>,
     /// Of those: references that the frame has too.
     references: Vec<Reg>,
     /// Of those: what the frame has not.
     dirty: Vec<Reg>,
     /// Blocks that go on to a segment of another piece.
-    exits: HashMap<usize, clif::Block>,
+    exits: FxHashMap<usize, clif::Block>,
 }
 
 impl Compiler {
@@ -248,10 +247,10 @@ impl<'a> Lowering<'a, '_> {
             plan,
             piece,
             base: params[0],
-            cached: HashMap::new(),
+            cached: FxHashMap::default(),
             references: Vec::new(),
             dirty: Vec::new(),
-            exits: HashMap::new(),
+            exits: FxHashMap::default(),
         });
         let segments = plan.pieces[piece].clone();
         self.blocks = segments.clone().map(|_| self.b.create_block()).collect();

@@ -8,10 +8,10 @@
 //!
 //! A known class is a fact. A likely one is a guess: code compares the receiver's class with it.
 
-use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 
 use ir::{BlockId, Function, InvokeKind, Op, Reg, Type, Worklist};
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::{Address, lower::Lowering};
 
@@ -178,7 +178,7 @@ fn meet(place: &mut Definition, from: Definition) -> bool {
 
 /// Whether a call chooses by a receiver that was written in another block, or may have been.
 fn chooses_across_blocks(function: &Function) -> bool {
-    let mut here = HashSet::new();
+    let mut here = FxHashSet::default();
     function.blocks.iter().any(|block| {
         here.clear();
         block.insts.iter().any(|inst| match &inst.op {
@@ -223,9 +223,9 @@ enum Returned {
 pub(crate) struct Classes {
     definitions: Option<Definitions>,
     /// By register: the write that is read from it now; none if many may be.
-    now: HashMap<Reg, Definition>,
+    now: FxHashMap<Reg, Definition>,
     next: Definition,
-    known: HashMap<Definition, Known>,
+    known: FxHashMap<Definition, Known>,
     returned: Returned,
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Blocks that find out which of several handlers takes an exception.
 
-use std::collections::HashMap;
+use rustc_hash::FxHashMap;
 
 use crate::{Block, BlockId, Condition, Function, Inst, Op, Reg, Type};
 
@@ -16,11 +16,11 @@ pub(crate) struct Chains {
     caught: Option<Reg>,
     matches: Option<Reg>,
     /// By class, handler and the test behind it.
-    tests: HashMap<(Option<u32>, BlockId, BlockId), BlockId>,
+    tests: FxHashMap<(Option<u32>, BlockId, BlockId), BlockId>,
     /// Blocks that enter a handler.
-    enters: HashMap<BlockId, BlockId>,
+    enters: FxHashMap<BlockId, BlockId>,
     /// By the handler that takes everything.
-    rescues: HashMap<Option<BlockId>, Option<BlockId>>,
+    rescues: FxHashMap<Option<BlockId>, Option<BlockId>>,
     /// Throws on what no test took.
     end: Option<BlockId>,
 }

@@ -6,7 +6,9 @@
 //! name them. Compilers of Java make no other code. A method without a proof notes its locks when
 //! it runs, and what it does with them throws IllegalMonitorStateException where it must.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::BTreeSet;
+
+use rustc_hash::FxHashMap;
 
 use crate::worklist::Worklist;
 use crate::{Block, BlockId, Function, Inst, Op, Reg, Type};
@@ -137,7 +139,7 @@ impl<'a> Proof<'a> {
 /// Registers of one block that hold the same object, by its moves so far.
 #[derive(Default)]
 struct Copies {
-    of: HashMap<Reg, usize>,
+    of: FxHashMap<Reg, usize>,
     all: Vec<BTreeSet<Reg>>,
 }
 

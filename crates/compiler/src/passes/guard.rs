@@ -2,9 +2,10 @@
 //! [`Guard`]: the blocks before a loop that prove what its fast version rests on, or lead to the
 //! loop as it was. They cannot throw.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::BTreeSet;
 
 use ir::{BinaryOp, BlockId, Condition, Inst, Op, Reg, Type};
+use rustc_hash::FxHashMap;
 
 use super::counter::{Counter, OFFSET_MAX};
 use super::graph::Loop;
@@ -26,8 +27,8 @@ pub(super) struct Guard<'a> {
     /// The instruction that its own are of.
     at: u32,
     /// Values that stay, and registers they are in.
-    pub(super) regs: HashMap<u32, Reg>,
-    pub(super) lengths: HashMap<u32, Reg>,
+    pub(super) regs: FxHashMap<u32, Reg>,
+    pub(super) lengths: FxHashMap<u32, Reg>,
     non_null: BTreeSet<u32>,
     receiver: Option<Reg>,
 }
@@ -39,8 +40,8 @@ impl<'a> Guard<'a> {
             blocks: vec![work.block()],
             slow: one.head,
             at: work.insts(one.head)[0].at,
-            regs: HashMap::new(),
-            lengths: HashMap::new(),
+            regs: FxHashMap::default(),
+            lengths: FxHashMap::default(),
             non_null: BTreeSet::new(),
             symbols,
             receiver,
@@ -249,8 +250,8 @@ impl<'a> Guard<'a> {
     }
 
     /// A second block for each of the loop's.
-    pub(super) fn copies(&mut self, one: &Loop) -> HashMap<BlockId, BlockId> {
-        let copies: HashMap<_, _> = one.blocks.iter().map(|&it| (it, self.next())).collect();
+    pub(super) fn copies(&mut self, one: &Loop) -> FxHashMap<BlockId, BlockId> {
+        let copies: FxHashMap<_, _> = one.blocks.iter().map(|&it| (it, self.next())).collect();
         let map = |block: BlockId| copies.get(&block).copied().unwrap_or(block);
         for (&old, &new) in &copies {
             let mut block = self.work.function.blocks[old.0 as usize].clone();

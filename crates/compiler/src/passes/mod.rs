@@ -21,10 +21,10 @@ mod turn;
 mod unroll;
 mod versions;
 
-use std::collections::HashMap;
 use std::fmt;
 
 use ir::{BlockId, Function, Inst, Op, Reg};
+use rustc_hash::FxHashMap;
 
 /// Which passes are made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -89,7 +89,7 @@ pub(crate) struct Access {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Marks {
     /// By block and place of an instruction in it.
-    accesses: HashMap<(BlockId, u32), Access>,
+    accesses: FxHashMap<(BlockId, u32), Access>,
     /// Blocks that are rarely reached: loops whose guard failed.
     rare: Vec<bool>,
     /// By block: registers that are not null at its start.

@@ -5,9 +5,8 @@
 //! such, lengths of such arrays, and what is loaded from memory that the loop does not write. A
 //! register that is written once is known by its value at the iteration's start.
 
-use std::collections::HashMap;
-
 use ir::{BinaryOp, BlockId, MemoryKind, Op, Reg, Type};
+use rustc_hash::FxHashMap;
 
 use super::graph::Loop;
 use super::{Asked, FieldUse, Work};
@@ -51,13 +50,13 @@ pub(super) enum Same {
 pub(super) struct Symbols {
     /// Values that stay, by number.
     pub(super) same: Vec<Same>,
-    numbers: HashMap<Same, u32>,
+    numbers: FxHashMap<Same, u32>,
     /// By register: how often the loop writes it.
-    writes: HashMap<Reg, u32>,
+    writes: FxHashMap<Reg, u32>,
     /// What each instruction of the loop writes, by block and place.
-    written: HashMap<(BlockId, usize), Symbol>,
+    written: FxHashMap<(BlockId, usize), Symbol>,
     /// The operands of array accesses, and of the head's test: array and index, or both sides.
-    operands: HashMap<(BlockId, usize), (Symbol, Symbol)>,
+    operands: FxHashMap<(BlockId, usize), (Symbol, Symbol)>,
     effects: Effects,
 }
 
@@ -134,7 +133,7 @@ fn one_of_bytes(kind: MemoryKind) -> MemoryKind {
 
 impl Symbols {
     pub(super) fn new(work: &Work, one: &Loop, asked: &mut dyn Asked) -> Self {
-        let mut writes = HashMap::new();
+        let mut writes = FxHashMap::default();
         for inst in one.blocks.iter().flat_map(|&it| work.insts(it)) {
             if let Some(reg) = inst.op.written() {
                 *writes.entry(reg).or_default() += 1;
@@ -142,10 +141,10 @@ impl Symbols {
         }
         let mut symbols = Self {
             same: Vec::new(),
-            numbers: HashMap::new(),
+            numbers: FxHashMap::default(),
             writes,
-            written: HashMap::new(),
-            operands: HashMap::new(),
+            written: FxHashMap::default(),
+            operands: FxHashMap::default(),
             effects: Effects::of(work, one, asked),
         };
         symbols.run(work, one);
@@ -188,7 +187,7 @@ impl Symbols {
     }
 
     fn run(&mut self, work: &Work, one: &Loop) {
-        let mut ends: HashMap<BlockId, HashMap<Reg, Symbol>> = HashMap::new();
+        let mut ends: FxHashMap<BlockId, FxHashMap<Reg, Symbol>> = FxHashMap::default();
         for &block in &one.blocks {
             let mut known = self.start(work, one, block, &ends);
             for (place, inst) in work.insts(block).iter().enumerate() {
@@ -204,16 +203,16 @@ impl Symbols {
         work: &Work,
         one: &Loop,
         block: BlockId,
-        ends: &HashMap<BlockId, HashMap<Reg, Symbol>>,
-    ) -> HashMap<Reg, Symbol> {
+        ends: &FxHashMap<BlockId, FxHashMap<Reg, Symbol>>,
+    ) -> FxHashMap<Reg, Symbol> {
         if block == one.head {
             let once = self.writes.iter().filter(|(_, count)| **count == 1);
             return once.map(|(&reg, _)| (reg, Symbol::Start(reg, 0))).collect();
         }
-        let mut known: Option<HashMap<Reg, Symbol>> = None;
+        let mut known: Option<FxHashMap<Reg, Symbol>> = None;
         for &before in &one.blocks {
             if work.handler(before) == Some(block) {
-                return HashMap::new();
+                return FxHashMap::default();
             }
             let mut leads = false;
             work.last(before).for_each_target(|it| leads |= it == block);
@@ -233,7 +232,7 @@ impl Symbols {
         work: &Work,
         at: (BlockId, usize),
         op: &Op,
-        known: &mut HashMap<Reg, Symbol>,
+        known: &mut FxHashMap<Reg, Symbol>,
     ) {
         match *op {
             Op::ArrayLoad { array, element, .. } | Op::ArrayStore { array, element, .. } => {
@@ -263,7 +262,7 @@ impl Symbols {
     }
 
     /// What a register holds.
-    fn held(&mut self, reg: Reg, known: &HashMap<Reg, Symbol>) -> Symbol {
+    fn held(&mut self, reg: Reg, known: &FxHashMap<Reg, Symbol>) -> Symbol {
         if self.writes.contains_key(&reg) {
             return known.get(&reg).copied().unwrap_or(Symbol::Unknown);
         }
@@ -279,7 +278,7 @@ impl Symbols {
         Symbol::Same(number, 0)
     }
 
-    fn value(&mut self, work: &Work, op: &Op, known: &HashMap<Reg, Symbol>) -> Symbol {
+    fn value(&mut self, work: &Work, op: &Op, known: &FxHashMap<Reg, Symbol>) -> Symbol {
         match *op {
             Op::Int { value, .. } => Symbol::Int(value),
             Op::Move { src, .. } => self.held(src, known),

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Random programs do the same before and after the passes, and what is marked is true.
 
-use std::collections::HashMap;
-
 use ir::{BinaryOp, Block, BlockId, Condition, Function, Inst, MemoryKind, Op, Reg, Type};
+use rustc_hash::FxHashMap;
 
 use super::{Asked, FieldUse, Marks, Passes, improve};
 
@@ -690,7 +689,7 @@ fn random_programs_do_the_same_behind_the_passes() {
         }
     }
     // Both versions of loops ran, and most programs end.
-    let counts = HashMap::from([("rare", rare), ("proven", proven), ("ended", ended)]);
+    let counts = FxHashMap::from_iter([("rare", rare), ("proven", proven), ("ended", ended)]);
     assert!(
         rare > 1_000 && proven > 1_000 && ended > 4_000,
         "{counts:?}"

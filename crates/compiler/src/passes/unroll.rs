@@ -4,9 +4,8 @@
 //! Only of loops that count, and whose body is one block. A loop before the fast one takes so many
 //! iterations at once while as many are left; the fast one does the rest.
 
-use std::collections::HashMap;
-
 use ir::{BlockId, Inst, Op, Reg};
+use rustc_hash::FxHashMap;
 
 use super::Work;
 use super::counter::Counter;
@@ -48,7 +47,7 @@ pub(super) fn times(work: &Work, one: &Loop) -> Option<i32> {
 pub(super) fn make(
     work: &mut Work,
     one: &Loop,
-    fast: &HashMap<BlockId, BlockId>,
+    fast: &FxHashMap<BlockId, BlockId>,
     counter: &Counter,
     (times, bound): (i32, Reg),
 ) -> [BlockId; 2] {

@@ -8,9 +8,10 @@
 //! What the loop does not write is loaded by the guard: lengths, elements, and fields that are
 //! plain.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet};
 
 use ir::{BinaryOp, BlockId, Condition, Inst, Op, Reg};
+use rustc_hash::FxHashMap;
 
 use super::counter::Counter;
 use super::graph::{Graph, Loop};
@@ -268,8 +269,8 @@ impl Plan {
         one: &Loop,
         symbols: &Symbols,
         (old, new): (BlockId, BlockId),
-        regs: &HashMap<u32, Reg>,
-        lengths: &HashMap<u32, Reg>,
+        regs: &FxHashMap<u32, Reg>,
+        lengths: &FxHashMap<u32, Reg>,
     ) {
         for place in 0..work.insts(new).len() {
             let op = work.insts(new)[place].op.clone();

@@ -6,7 +6,7 @@
 //! not lead to is not looked at. An object that then is used in any way but by its fields, class
 //! and identity is seen, and all is looked at again without it.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::BTreeMap;
 
 use abi::object::{CLASS_OFFSET, HEADER_BYTES, LOCK_OFFSET, LOG_OFFSET};
 use cranelift_codegen::{
@@ -16,6 +16,7 @@ use cranelift_codegen::{
         ValueDef, condcodes::IntCC, types::I32,
     },
 };
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::{
     Making, Objects,
@@ -59,19 +60,19 @@ impl Kind {
 pub(super) struct Found {
     pub(super) is_unseen: Vec<bool>,
     /// Values that are an unseen object or its address.
-    pub(super) owners: HashMap<Value, usize>,
+    pub(super) owners: FxHashMap<Value, usize>,
     /// Branches that are decided.
-    pub(super) ways: HashMap<Inst, Way>,
+    pub(super) ways: FxHashMap<Inst, Way>,
     /// Their conditions, as far as they are comparisons.
-    pub(super) outcomes: HashMap<Inst, bool>,
+    pub(super) outcomes: FxHashMap<Inst, bool>,
     /// What is reached then, each block before what it leads to but for loops.
     pub(super) order: Vec<Block>,
     /// By object and offset.
     pub(super) fields: BTreeMap<(usize, i32), Kind>,
     /// Addresses of log and lock words, which nobody reads any more.
-    pub(super) words: HashMap<Value, usize>,
+    pub(super) words: FxHashMap<Value, usize>,
     /// Class words, and these as addresses.
-    classes: HashMap<Value, usize>,
+    classes: FxHashMap<Value, usize>,
 }
 
 /// What nobody else sees, if there is anything.
@@ -90,7 +91,7 @@ pub(super) fn unseen(function: &Function, objects: &Objects) -> Option<Found> {
                 is_unseen: is_unseen.clone(),
                 ..Found::default()
             },
-            seen: HashSet::new(),
+            seen: FxHashSet::default(),
         };
         look.settle()?;
         look.uses();
@@ -112,7 +113,8 @@ pub(super) fn unseen(function: &Function, objects: &Objects) -> Option<Found> {
 fn candidates(function: &Function, objects: &Objects) -> Vec<bool> {
     let dfg = &function.dfg;
     let object = |making: &Making| dfg.block_params(making.next)[0];
-    let numbers: HashMap<Value, usize> = { objects.makings.iter().map(object) }.zip(0..).collect();
+    let numbers: FxHashMap<Value, usize> =
+        { objects.makings.iter().map(object) }.zip(0..).collect();
     let mut is_object = EntitySet::with_capacity(dfg.num_values());
     is_object.extend(numbers.keys().copied());
     let mut is_unseen = vec![true; objects.makings.len()];
@@ -142,7 +144,7 @@ struct Look<'a> {
     homes: &'a Homes,
     found: Found,
     /// Objects that are seen after all.
-    seen: HashSet<usize>,
+    seen: FxHashSet<usize>,
 }
 
 impl Look<'_> {
@@ -205,7 +207,7 @@ impl Look<'_> {
             .loads(&self.found.order, |block| successors(function, block, ways));
         let names = { extensions.iter().copied() }.chain(same.iter().map(|&(to, from)| (from, to)));
         let names: Vec<_> = names.collect();
-        let mut mixed = HashSet::new();
+        let mut mixed = FxHashSet::default();
         loop {
             self.spread(&names, &incoming, &mixed);
             let is_mixed = |(param, args): &(&Value, &Vec<Option<Value>>)| {
@@ -243,7 +245,7 @@ impl Look<'_> {
         &mut self,
         names: &[(Value, Value)],
         incoming: &BTreeMap<Value, Vec<Option<Value>>>,
-        mixed: &HashSet<Value>,
+        mixed: &FxHashSet<Value>,
     ) {
         let owners = &mut self.found.owners;
         owners.clear();
@@ -275,7 +277,7 @@ impl Look<'_> {
     }
 
     /// Unseen objects are not made.
-    fn past_makings(&self) -> HashMap<Inst, Way> {
+    fn past_makings(&self) -> FxHashMap<Inst, Way> {
         let makings = self.objects.makings.iter().zip(&self.found.is_unseen);
         let unseen = makings.filter(|(_, is_unseen)| **is_unseen);
         unseen
@@ -284,9 +286,9 @@ impl Look<'_> {
     }
 
     /// Where branches lead, and what comparisons give, of unseen objects.
-    fn decide(&self) -> (HashMap<Inst, Way>, HashMap<Inst, bool>) {
+    fn decide(&self) -> (FxHashMap<Inst, Way>, FxHashMap<Inst, bool>) {
         let function = self.function;
-        let (mut ways, mut outcomes) = (self.past_makings(), HashMap::new());
+        let (mut ways, mut outcomes) = (self.past_makings(), FxHashMap::default());
         for formality in &self.objects.formalities {
             if self.owner(formality.object).is_some() {
                 ways.insert(formality.head, Way::Past(formality.next));
@@ -500,9 +502,9 @@ fn kind(opcode: Opcode, ty: Type) -> Option<Kind> {
 }
 
 /// Blocks that are reached if branches go these ways.
-fn reached(function: &Function, ways: &HashMap<Inst, Way>) -> Vec<Block> {
+fn reached(function: &Function, ways: &FxHashMap<Inst, Way>) -> Vec<Block> {
     let entry = function.layout.entry_block().expect("a complete function");
-    let (mut order, mut met) = (Vec::new(), HashSet::from([entry]));
+    let (mut order, mut met) = (Vec::new(), FxHashSet::from_iter([entry]));
     let mut stack = vec![(entry, successors(function, entry, ways))];
     while let Some((block, next)) = stack.last_mut() {
         if let Some(target) = next.pop() {
@@ -519,7 +521,7 @@ fn reached(function: &Function, ways: &HashMap<Inst, Way>) -> Vec<Block> {
     order
 }
 
-fn successors(function: &Function, block: Block, ways: &HashMap<Inst, Way>) -> Vec<Block> {
+fn successors(function: &Function, block: Block, ways: &FxHashMap<Inst, Way>) -> Vec<Block> {
     let Some(last) = function.layout.last_inst(block) else {
         return Vec::new();
     };
@@ -533,7 +535,7 @@ fn successors(function: &Function, block: Block, ways: &HashMap<Inst, Way>) -> V
 }
 
 /// The destinations that a block's last instruction may lead to.
-fn taken<'a>(function: &'a Function, last: Inst, ways: &HashMap<Inst, Way>) -> &'a [BlockCall] {
+fn taken<'a>(function: &'a Function, last: Inst, ways: &FxHashMap<Inst, Way>) -> &'a [BlockCall] {
     let dfg = &function.dfg;
     let all = dfg.insts[last].branch_destination(&dfg.jump_tables, &dfg.exception_tables);
     match ways.get(&last) {
@@ -548,7 +550,7 @@ fn taken<'a>(function: &'a Function, last: Inst, ways: &HashMap<Inst, Way>) -> &
 fn edges(
     function: &Function,
     block: Block,
-    ways: &HashMap<Inst, Way>,
+    ways: &FxHashMap<Inst, Way>,
 ) -> Vec<(Value, Option<Value>)> {
     let (dfg, mut found) = (&function.dfg, Vec::new());
     let Some(last) = function.layout.last_inst(block) else {

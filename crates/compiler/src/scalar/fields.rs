@@ -5,8 +5,6 @@
 //! different ones, the block gets a parameter. This is the construction of Braun et al., "Simple
 //! and Efficient Construction of Static Single Assignment Form" (2013), with all blocks known.
 
-use std::collections::HashMap;
-
 use cranelift_codegen::{
     cursor::{Cursor, FuncCursor},
     entity::EntitySet,
@@ -15,6 +13,7 @@ use cranelift_codegen::{
         types::{F32, F64, I8, I16, I32, I64},
     },
 };
+use rustc_hash::FxHashMap;
 
 use super::{
     Making, Objects,
@@ -24,7 +23,7 @@ use super::{
 use crate::code::address_symbol;
 
 /// Where a block is led to from: a branch, and which of its destinations.
-type Edges = HashMap<Block, Vec<(Inst, usize)>>;
+type Edges = FxHashMap<Block, Vec<(Inst, usize)>>;
 
 /// A field: an unseen object and an offset.
 type Field = (usize, i32);
@@ -50,8 +49,8 @@ pub(super) fn replace(
     let mut values = Values {
         found,
         starts: starts(function, objects, found),
-        at_end: HashMap::new(),
-        at_start: HashMap::new(),
+        at_end: FxHashMap::default(),
+        at_start: FxHashMap::default(),
         made: Vec::new(),
     };
     let loads = values.within_blocks(function, &accesses);
@@ -175,7 +174,7 @@ fn remove_unreached(function: &mut Function, order: &[Block]) {
 }
 
 fn edges(function: &Function, order: &[Block]) -> Edges {
-    let (dfg, mut edges) = (&function.dfg, Edges::new());
+    let (dfg, mut edges) = (&function.dfg, Edges::default());
     for &block in order {
         let Some(last) = function.layout.last_inst(block) else {
             continue;
@@ -222,8 +221,8 @@ fn starts(
     function: &mut Function,
     objects: &Objects,
     found: &Found,
-) -> HashMap<Block, Vec<(Field, Value)>> {
-    let mut starts: HashMap<Block, Vec<(Field, Value)>> = HashMap::new();
+) -> FxHashMap<Block, Vec<(Field, Value)>> {
+    let mut starts: FxHashMap<Block, Vec<(Field, Value)>> = FxHashMap::default();
     for (&field, kind) in &found.fields {
         let Making { head, next, .. } = objects.makings[field.0];
         let mut cursor = FuncCursor::new(function).at_inst(head);
@@ -276,11 +275,11 @@ impl Load {
 /// What fields hold where.
 struct Values<'a> {
     found: &'a Found,
-    starts: HashMap<Block, Vec<(Field, Value)>>,
+    starts: FxHashMap<Block, Vec<(Field, Value)>>,
     /// At the end of a block that says it.
-    at_end: HashMap<(Block, Field), Value>,
+    at_end: FxHashMap<(Block, Field), Value>,
     /// At the start of one, where that is needed.
-    at_start: HashMap<(Block, Field), Value>,
+    at_start: FxHashMap<(Block, Field), Value>,
     /// Parameters that were added, in the order of blocks.
     made: Vec<(Value, Field)>,
 }
@@ -324,7 +323,7 @@ impl Values<'_> {
             block.expect("a branch is in a block")
         };
         let mut stack: Vec<_> = wanted.collect();
-        let mut needed: HashMap<Block, Vec<Field>> = HashMap::new();
+        let mut needed: FxHashMap<Block, Vec<Field>> = FxHashMap::default();
         while let Some((block, field)) = stack.pop() {
             let fields = needed.entry(block).or_default();
             if fields.contains(&field) {

@@ -4,9 +4,8 @@
 //! A load from a home gives what was stored there last. Where that is the same value on all ways,
 //! it is that value: an object can be followed through its variables.
 
-use std::collections::HashMap;
-
 use cranelift_codegen::ir::{Block, Function, Inst, InstructionData, StackSlot, Value, ValueDef};
+use rustc_hash::FxHashMap;
 
 /// A word of a frame.
 type Word = (StackSlot, i32);
@@ -51,8 +50,8 @@ struct Access {
 /// All accesses to homes of a function, by block.
 #[derive(Default)]
 pub(super) struct Homes {
-    words: HashMap<Word, usize>,
-    accesses: HashMap<Block, Vec<Access>>,
+    words: FxHashMap<Word, usize>,
+    accesses: FxHashMap<Block, Vec<Access>>,
 }
 
 /// The word of a home that an instruction reads or writes.
@@ -162,7 +161,7 @@ impl Homes {
         if width == 0 {
             return;
         }
-        let ranks: HashMap<Block, usize> = { order.iter().copied() }.zip(0..).collect();
+        let ranks: FxHashMap<Block, usize> = { order.iter().copied() }.zip(0..).collect();
         let mut starts = vec![nothing; width * order.len()];
         starts[..width].fill(unknown);
         let mut has_changed = true;

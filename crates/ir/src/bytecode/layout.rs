@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //! [`Layout`]: where blocks start, and [`Ranges`]: which handlers cover them.
 
-use std::collections::{BTreeSet, HashSet};
+use std::collections::BTreeSet;
 
 use classfile::{Code, ExceptionEntry};
+use rustc_hash::FxHashSet;
 
 use super::instruction::{Cursor, JSR, JSR_W, step};
 use super::subroutine::stored;
@@ -19,7 +20,7 @@ pub(super) struct Layout {
 impl Layout {
     /// Walks the code once; every jump must hit an instruction.
     pub(super) fn new(code: &Code<'_>) -> Result<Self, String> {
-        let mut instructions = HashSet::new();
+        let mut instructions = FxHashSet::default();
         let mut starts = BTreeSet::from([0]);
         let (mut has_subroutines, mut stores) = (false, Vec::new());
         let mut cursor = Cursor::new(code.bytes, 0);
@@ -113,7 +114,7 @@ impl Ranges {
             }
         }
         numbers.sort_unstable();
-        let (mut list, mut classes) = (Vec::new(), HashSet::new());
+        let (mut list, mut classes) = (Vec::new(), FxHashSet::default());
         for entry in numbers.iter().map(|&number| &exceptions[number as usize]) {
             if classes.insert(entry.class) {
                 list.push((entry.class, u32::from(entry.handler)));

@@ -7,7 +7,7 @@
 //! still read, or each way out of a subroutine would double the code after it.
 
 use core::ops::Range;
-use std::collections::HashMap;
+use rustc_hash::FxHashMap;
 
 use classfile::Code;
 
@@ -28,8 +28,8 @@ type Locals = u128;
 /// Which return addresses count, at each start of a block.
 pub(super) struct Subroutines {
     /// The bit of each local variable that a `ret` reads.
-    bits: HashMap<usize, u32>,
-    live: HashMap<u32, Locals>,
+    bits: FxHashMap<usize, u32>,
+    live: FxHashMap<u32, Locals>,
     pub(super) blocks_max: usize,
 }
 
@@ -52,10 +52,10 @@ impl Subroutines {
         let contents = usize::from(code.local_count) + usize::from(code.stack_max) + 1;
         let mut all = Self {
             bits: return_locals(code)?,
-            live: HashMap::new(),
+            live: FxHashMap::default(),
             blocks_max: BLOCKS_MAX.min(CONTENTS_MAX / contents),
         };
-        let mut effects = HashMap::from([(ANY_CALL, Effect::default())]);
+        let mut effects = FxHashMap::from_iter([(ANY_CALL, Effect::default())]);
         let mut handlers = 0;
         for &start in &layout.starts {
             let end = layout.end_of(start, code.bytes.len());
@@ -110,8 +110,8 @@ impl Subroutines {
 
     /// Finds what is live, backwards from what is read; each block is looked at again at most once
     /// for each bit of those after it.
-    fn spread(&mut self, effects: &HashMap<u32, Effect>) {
-        let mut before: HashMap<u32, Vec<u32>> = HashMap::new();
+    fn spread(&mut self, effects: &FxHashMap<u32, Effect>) {
+        let mut before: FxHashMap<u32, Vec<u32>> = FxHashMap::default();
         for (&start, effect) in effects {
             for &next in effect.next.iter().chain(&effect.handlers) {
                 before.entry(next).or_default().push(start);
@@ -143,8 +143,8 @@ impl Subroutines {
 }
 
 /// A number for each local variable that some `ret` reads.
-fn return_locals(code: &Code<'_>) -> Result<HashMap<usize, u32>, String> {
-    let mut bits = HashMap::new();
+fn return_locals(code: &Code<'_>) -> Result<FxHashMap<usize, u32>, String> {
+    let mut bits = FxHashMap::default();
     let mut cursor = Cursor::new(code.bytes, 0);
     while !cursor.is_at_end() {
         let at = cursor.at;

@@ -6,11 +6,10 @@
 //! that its code uses. The code stays in the DEX file; [`translate`](super::translate)
 //! finds the constants by the DEX file's own indices here.
 
-use std::collections::{HashMap, HashSet};
-
 use dex::{
     ClassDef, DexFile, EncodedValue, Field, Instruction, MethodHandleKind, Opcode, Operands, Unit,
 };
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::attributes::Annotations;
 use super::pool::{Bytes, Pool};
@@ -45,12 +44,12 @@ pub struct Outline<'a> {
     pub methods: Vec<dex::Method>,
     /// The class's own descriptor.
     pub(super) class: &'a [u8],
-    classes: HashMap<&'a [u8], u16>,
-    indices: HashMap<Key, u16>,
+    classes: FxHashMap<&'a [u8], u16>,
+    indices: FxHashMap<Key, u16>,
     /// Constants that `invoke-super` alone uses.
-    supers: HashSet<u16>,
+    supers: FxHashSet<u16>,
     /// What is wrong with instructions, by method index. Nothing of such a method is in here.
-    pub(super) faults: HashMap<u32, String>,
+    pub(super) faults: FxHashMap<u32, String>,
 }
 
 pub(super) const THROWABLE: &[u8] = b"Ljava/lang/Throwable;";
@@ -107,7 +106,7 @@ impl<'a> Outline<'a> {
             writer.field(&mut head, field, None, &annotations)?;
         }
         let methods: Vec<dex::Method> = data.methods().copied().collect();
-        let mut faults = HashMap::new();
+        let mut faults = FxHashMap::default();
         head.u16(count("methods", methods.len())?);
         for method in &methods {
             writer.method(&mut head, method, &annotations)?;
@@ -179,10 +178,10 @@ pub(super) fn write_attributes(out: &mut Bytes, pool: &mut Pool, attributes: Att
 struct Writer<'f, 'a> {
     file: &'f DexFile<'a>,
     pool: Pool,
-    classes: HashMap<&'a [u8], u16>,
-    indices: HashMap<Key, u16>,
+    classes: FxHashMap<&'a [u8], u16>,
+    indices: FxHashMap<Key, u16>,
     bootstraps: Vec<Vec<u8>>,
-    supers: HashSet<u16>,
+    supers: FxHashSet<u16>,
 }
 
 impl<'f, 'a> Writer<'f, 'a> {
@@ -190,10 +189,10 @@ impl<'f, 'a> Writer<'f, 'a> {
         Self {
             file,
             pool: Pool::new(),
-            classes: HashMap::new(),
-            indices: HashMap::new(),
+            classes: FxHashMap::default(),
+            indices: FxHashMap::default(),
             bootstraps: Vec::new(),
-            supers: HashSet::new(),
+            supers: FxHashSet::default(),
         }
     }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! [`Checker`]: the data flow over blocks.
 
-use std::collections::{HashMap, HashSet};
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::state::{Content, Interner, TypeId, name_of};
 use super::{Hierarchy, Names, ReferenceError, Subject};
@@ -35,18 +35,18 @@ pub(super) struct Checker<'a, N, H: Hierarchy> {
     pub(super) names: &'a N,
     pub(super) hierarchy: &'a mut H,
     pub(super) types: Interner,
-    pub(super) assignable: HashMap<(TypeId, TypeId), bool>,
+    pub(super) assignable: FxHashMap<(TypeId, TypeId), bool>,
     slots: Vec<Slot>,
     entries: Vec<Option<State>>,
     pending: Worklist,
     pub(super) state: State,
-    local: HashMap<Reg, Content>,
+    local: FxHashMap<Reg, Content>,
     /// Numbers and classes of the `New`s seen.
-    pub(super) news: HashMap<u64, TypeId>,
+    pub(super) news: FxHashMap<u64, TypeId>,
     /// New objects with the registers that ever held them: few, while a state may have many
     /// registers.
-    holders: HashMap<Content, Vec<Reg>>,
-    holds: HashSet<(Content, Reg)>,
+    holders: FxHashMap<Content, Vec<Reg>>,
+    holds: FxHashSet<(Content, Reg)>,
     pub(super) at: u32,
     /// What the current block changed since its handler last saw it.
     is_changed: bool,
@@ -70,15 +70,15 @@ impl<'a, N: Names, H: Hierarchy> Checker<'a, N, H> {
             names,
             hierarchy,
             types: Interner::new(),
-            assignable: HashMap::new(),
+            assignable: FxHashMap::default(),
             slots,
             entries: vec![None; function.blocks.len()],
             pending: Worklist::new(function),
             state,
-            local: HashMap::new(),
-            news: HashMap::new(),
-            holders: HashMap::new(),
-            holds: HashSet::new(),
+            local: FxHashMap::default(),
+            news: FxHashMap::default(),
+            holders: FxHashMap::default(),
+            holds: FxHashSet::default(),
             at: 0,
             is_changed: false,
         }
@@ -296,7 +296,7 @@ fn slots(function: &Function) -> (Vec<Slot>, usize) {
         }
     };
     for block in &function.blocks {
-        let mut written = std::collections::HashSet::new();
+        let mut written = FxHashSet::default();
         for inst in &block.insts {
             crate::verify::for_each_read(function, &inst.op, |reg, _| {
                 if !written.contains(&reg) {

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //! What a register may refer to, and how it joins where paths meet.
 
-use std::collections::HashMap;
 use std::rc::Rc;
 
 use classfile::FieldType;
+use rustc_hash::FxHashMap;
 
 /// A class or array by its number in [`Interner`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -85,7 +85,7 @@ const PARTS_MAX: usize = 4;
 /// of several parts.
 pub(super) struct Interner {
     names: Vec<Vec<u8>>,
-    ids: HashMap<Vec<u8>, TypeId>,
+    ids: FxHashMap<Vec<u8>, TypeId>,
 }
 
 impl Interner {
@@ -95,7 +95,7 @@ impl Interner {
     pub(super) fn new() -> Self {
         let mut interner = Self {
             names: Vec::new(),
-            ids: HashMap::new(),
+            ids: FxHashMap::default(),
         };
         interner.id(b"java/lang/Object");
         interner.id(b"java/lang/Throwable");

@@ -7,7 +7,8 @@ mod data;
 mod member;
 
 use core::fmt;
-use std::collections::{BTreeSet, HashMap};
+use rustc_hash::FxHashMap;
+use std::collections::BTreeSet;
 
 use classfile::{ClassFile, Code, FieldType, Method, MethodDescriptor, Primitive, access};
 
@@ -117,12 +118,12 @@ struct Translator<'a, 'b> {
     function: Function,
     layout: Layout,
     subroutines: Option<Subroutines>,
-    blocks: HashMap<u32, BlockId>,
+    blocks: FxHashMap<u32, BlockId>,
     /// Blocks that are entered with return addresses.
-    within_subroutines: HashMap<(u32, Vec<(usize, u16)>), BlockId>,
-    registers: HashMap<Place, Reg>,
-    entries: HashMap<BlockId, Entry>,
-    dispatchers: HashMap<Handlers, BlockId>,
+    within_subroutines: FxHashMap<(u32, Vec<(usize, u16)>), BlockId>,
+    registers: FxHashMap<Place, Reg>,
+    entries: FxHashMap<BlockId, Entry>,
+    dispatchers: FxHashMap<Handlers, BlockId>,
     chains: Chains,
     /// With their places in the code.
     pending: BTreeSet<(u32, BlockId)>,
@@ -154,11 +155,11 @@ impl<'a, 'b> Translator<'a, 'b> {
             function: Function::default(),
             layout,
             subroutines: subroutines.transpose()?,
-            blocks: HashMap::new(),
-            within_subroutines: HashMap::new(),
-            registers: HashMap::new(),
-            entries: HashMap::new(),
-            dispatchers: HashMap::new(),
+            blocks: FxHashMap::default(),
+            within_subroutines: FxHashMap::default(),
+            registers: FxHashMap::default(),
+            entries: FxHashMap::default(),
+            dispatchers: FxHashMap::default(),
             chains: Chains::default(),
             pending: BTreeSet::new(),
             caught: frame.stack.clone(),

@@ -8,9 +8,10 @@ mod control;
 mod data;
 mod member;
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::BTreeSet;
 
 use dex::{Code, DexFile, Flow, Instruction, Method, Opcode, Operands, Unit, decode};
+use rustc_hash::FxHashMap;
 
 use super::outline::{Outline, THROWABLE, descriptor};
 use super::state::{State, Value};
@@ -67,10 +68,10 @@ struct Translator<'f, 'a> {
     code: &'f Code<'a>,
     function: Function,
     starts: Vec<u32>,
-    blocks: HashMap<u32, BlockId>,
-    registers: HashMap<(usize, Type), Reg>,
-    entries: HashMap<u32, State<'a>>,
-    dispatchers: HashMap<Handlers, BlockId>,
+    blocks: FxHashMap<u32, BlockId>,
+    registers: FxHashMap<(usize, Type), Reg>,
+    entries: FxHashMap<u32, State<'a>>,
+    dispatchers: FxHashMap<Handlers, BlockId>,
     chains: Chains,
     pending: BTreeSet<u32>,
     /// Bytes that arrays are filled with, so far.
@@ -97,10 +98,10 @@ impl<'f, 'a> Translator<'f, 'a> {
             code,
             function: Function::default(),
             starts: starts_of(code)?,
-            blocks: HashMap::new(),
-            registers: HashMap::new(),
-            entries: HashMap::new(),
-            dispatchers: HashMap::new(),
+            blocks: FxHashMap::default(),
+            registers: FxHashMap::default(),
+            entries: FxHashMap::default(),
+            dispatchers: FxHashMap::default(),
             chains: Chains::default(),
             pending: BTreeSet::new(),
             filled: 0,
