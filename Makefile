@@ -1,6 +1,6 @@
 # The two commands of the README, and what they are made of.
 .DEFAULT_GOAL := help
-.PHONY: help setup xtask demo test check ci soak fmt clean
+.PHONY: help setup xtask demo test check soak fmt clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-7s %s\n", $$1, $$2 }' Makefile
@@ -14,14 +14,11 @@ xtask: # apart, since the alias is quiet
 demo: setup xtask ## the main job on real input: a table and a picture under out/demo
 	cargo xtask demo
 
-test: setup xtask ## every test, with the time per stage
+test: setup xtask ## every test, and check, with the time per stage
 	cargo xtask test
 
 check: setup xtask ## formatting, lints, and the rules of the house (layers.toml)
 	cargo xtask check
-
-ci: setup xtask ## what .ci/run runs: check, then test
-	cargo xtask ci
 
 soak: setup xtask ## the long runs: figures go to out/soak
 	cargo xtask soak

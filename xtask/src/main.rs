@@ -10,6 +10,7 @@
 mod api;
 mod apps;
 mod beside;
+mod check;
 mod code;
 mod demo;
 mod fonts;
@@ -31,8 +32,6 @@ use std::process::ExitCode;
 use anyhow::Result;
 use clap::{Parser, Subcommand};
 
-use crate::stage::{Stages, cargo};
-
 #[derive(Parser)]
 #[command(
     about = "Checks, tests and long runs of the workspace",
@@ -45,13 +44,11 @@ struct Args {
 
 #[derive(Subcommand)]
 enum Command {
-    /// Everything a submission must pass: `check`, then `test`
-    Ci,
     /// Formatting, lints as errors, and `tidy`
     Check,
     /// Layers, sizes and unsafe code against layers.toml
     Tidy,
-    /// All tests, with the time per stage
+    /// What a submission must pass, `check` among it, with the time per stage
     Test {
         /// Only stages whose name contains this
         #[arg(long)]
@@ -91,11 +88,7 @@ fn main() -> ExitCode {
 fn run(command: Command) -> Result<()> {
     std::env::set_current_dir(workspace_root())?;
     match command {
-        Command::Ci => {
-            check()?;
-            test::run(None)
-        }
-        Command::Check => check(),
+        Command::Check => check::run(),
         Command::Tidy => tidy::run(),
         Command::Test { beside: true, .. } => test::beside(),
         Command::Test { only, .. } => test::run(only),
@@ -105,23 +98,6 @@ fn run(command: Command) -> Result<()> {
         Command::Demo => demo::run(),
         Command::Soak { only } => soak::run(only),
     }
-}
-
-fn check() -> Result<()> {
-    let mut stages = Stages::new(None);
-    stages.run("format", || cargo(["fmt", "--all", "--check"]))?;
-    stages.run("tidy", tidy::run)?;
-    stages.run("lints", || {
-        cargo([
-            "clippy",
-            "--workspace",
-            "--all-targets",
-            "--locked",
-            "--",
-            "-Dwarnings",
-        ])
-    })?;
-    stages.finish()
 }
 
 fn workspace_root() -> &'static std::path::Path {

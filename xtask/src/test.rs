@@ -8,6 +8,7 @@ use std::time::Duration;
 use anyhow::{Context, Result};
 
 use crate::beside::{Beside, end_with_the_first};
+use crate::check;
 use crate::programs::{self, Program};
 use crate::sanitize::{self, Length};
 use crate::stage::{Stages, cargo_command, command, takt, target_dir};
@@ -19,9 +20,12 @@ const EXCERPT: Length = Length { steps: 30_000 };
 /// No stage needs half of it on a cold machine. The longest by far is `build`.
 const LONGEST: Duration = Duration::from_secs(30 * 60);
 
+type Body = fn() -> Result<()>;
+
 /// Stages that wait for nothing but a processor, neither for another process nor for a clock of
 /// this machine. A deterministic guest has a clock of its own.
-const PATIENT: [(&str, fn() -> Result<()>); 14] = [
+const PATIENT: [(&str, Body); 15] = [
+    ("lints", check::lints),
     ("loom", loom),
     ("asan", || sanitize::address(EXCERPT)),
     ("tsan", || sanitize::thread(EXCERPT)),
@@ -65,6 +69,8 @@ pub(crate) fn run(only: Option<String>) -> Result<()> {
         true => stages.beside(Beside::start(&["test", "--beside"])?),
         false => patient(stages)?,
     };
+    check::quick(&mut stages)?;
+    // While this builds for release, the lints have the other folder.
     stages.run("build", || {
         takt()?;
         programs::all().map(drop)
