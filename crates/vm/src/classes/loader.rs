@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //! [`Loader`]: class loaders as records. `link/loader` finds and defines classes for them.
 
-use std::collections::HashMap;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use crate::classes::class::Class;
@@ -17,7 +16,7 @@ pub(crate) struct Loader {
     /// Classes it has defined or was asked for first.
     pub(crate) classes: Lock<Map<Symbol, &'static Class>>,
     /// Modules by package, for classes to come.
-    pub(crate) modules: Lock<HashMap<Vec<u8>, ObjectRef>>,
+    pub(crate) modules: Lock<Map<Vec<u8>, ObjectRef>>,
     /// Where classes of no named module go.
     pub(crate) unnamed_module: AtomicU32,
 }

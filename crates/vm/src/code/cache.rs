@@ -3,7 +3,6 @@
 //!
 //! Where it lies is `code/space`'s matter, what is kept on disk `code/store`'s.
 
-use std::collections::HashMap;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
@@ -18,6 +17,7 @@ use crate::code::file::{Key, Piece};
 use crate::code::space::{self, Room};
 use crate::code::store::{self, Stored};
 use crate::console;
+use crate::memory::hash::Map;
 use crate::memory::sum::Sum;
 use crate::options;
 use crate::sync::lock::Lock;
@@ -83,7 +83,7 @@ static COMPILER: OnceLock<Compiler> = OnceLock::new();
 /// Compilers that nobody uses now. No lock is held while one works: as many threads compile at once
 /// as like.
 static IDLE: Lock<Vec<Compiler>> = Lock::new(Vec::new());
-static ADAPTERS: OnceLock<Lock<HashMap<Shape, u64>>> = OnceLock::new();
+static ADAPTERS: OnceLock<Lock<Map<Shape, u64>>> = OnceLock::new();
 /// Methods compiled since start.
 pub(crate) static COMPILED: AtomicU32 = AtomicU32::new(0);
 /// Of these, methods of classes that come with the JDK or from the class path.
@@ -112,7 +112,7 @@ pub(crate) fn start() -> Result<(), Box<dyn std::error::Error>> {
     let target = format!("{} {:?}", compiler.target(), options::get().inlining);
     store::start(&target);
     COMPILER.get_or_init(|| compiler);
-    ADAPTERS.get_or_init(|| Lock::new(HashMap::new()));
+    ADAPTERS.get_or_init(|| Lock::new(Map::default()));
     Ok(())
 }
 

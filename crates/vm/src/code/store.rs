@@ -10,7 +10,6 @@
 //!
 //! A second store was delivered with the machine: nobody writes to it. Neighbour: `code/writer`.
 
-use std::collections::HashSet;
 use std::fs::File;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::{Path, PathBuf};
@@ -24,6 +23,7 @@ use crate::code::space::{self, Room, Span};
 use crate::code::writer::Writing;
 use crate::console;
 use crate::memory;
+use crate::memory::hash::Set;
 use crate::memory::sum::{Sum, sum_of};
 use crate::options::{self, CodeLibrary};
 use crate::sync::lock::Lock;
@@ -81,7 +81,7 @@ static TARGET: OnceLock<Sum> = OnceLock::new();
 /// The store that was delivered, or why there is none.
 static LIBRARY: OnceLock<Result<Store, String>> = OnceLock::new();
 /// Pieces that run where they are mapped; another method of the same content gets a copy.
-static CLAIMED: OnceLock<Lock<HashSet<u64>>> = OnceLock::new();
+static CLAIMED: OnceLock<Lock<Set<u64>>> = OnceLock::new();
 
 /// Opens the stores for code of `target`. Without one every method is compiled.
 pub(crate) fn start(target: &str) {

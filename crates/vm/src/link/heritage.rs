@@ -2,8 +2,6 @@
 //! Whether a class may have the superclass and interfaces that it names, and override what it
 //! overrides (JVM specification, 5.3.5).
 
-use std::collections::HashSet;
-
 use classfile::{ClassFile, access};
 
 use crate::classes::class::Class;
@@ -12,6 +10,7 @@ use crate::link::define::Definition;
 use crate::link::message;
 use crate::link::mirror;
 use crate::link::module;
+use crate::memory::hash::Set;
 use crate::memory::symbol::Symbol;
 use crate::threads::thread::{Thread, Thrown};
 
@@ -142,7 +141,7 @@ impl Heir<'_> {
 
     fn check_overriding(&self, parent: &'static Class) -> Result<(), Thrown> {
         let own = self.file.methods.iter();
-        let own: HashSet<(&[u8], &[u8])> = own
+        let own: Set<(&[u8], &[u8])> = own
             .filter(|it| it.access & (access::STATIC | access::PRIVATE) == 0)
             .map(|it| (it.name, it.descriptor))
             .collect();

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Finding classes by name, for each [`Loader`].
 
-use std::collections::HashMap;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU32, Ordering};
 
@@ -17,6 +16,7 @@ use crate::link::constraint::{self, Assumption, Ruling};
 use crate::link::define::{self, Definition};
 use crate::link::message;
 use crate::link::own_module;
+use crate::memory::hash::Map;
 use crate::memory::symbol::Symbol;
 use crate::objects::heap_binding;
 use crate::objects::string;
@@ -37,7 +37,7 @@ fn make(object: ObjectRef) -> &'static Loader {
         id: loaders.len() as u32,
         object: AtomicU32::new(object.0),
         classes: Lock::default(),
-        modules: Lock::new(HashMap::new()),
+        modules: Lock::new(Map::default()),
         unnamed_module: AtomicU32::new(0),
     }));
     loaders.push(loader);

@@ -125,10 +125,15 @@ pub(crate) fn adopt(loader: &'static Loader, packages: &[Vec<u8>], module: Objec
     } else {
         Vec::new()
     };
-    let offset = known().mirror_module;
+    let (offset, unnamed) = (known().mirror_module, unnamed_module(loader));
     for class in loader::all_classes().into_iter().chain(primitives) {
         let mirror = class.mirror();
         if mirror.is_null() || !core::ptr::eq(class.info.loader, loader) {
+            continue;
+        }
+        // Most are in java.base, and modules of the library are defined by the dozen.
+        let now = mirror.get_ref(offset);
+        if !now.is_null() && now != unnamed {
             continue;
         }
         let mut innermost = class;

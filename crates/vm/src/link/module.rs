@@ -7,12 +7,12 @@
 //! There are as many entries as Java code makes: one for each module, and for each package that it
 //! exports, with those that it is exported to.
 
-use std::collections::{HashMap, HashSet};
 use std::sync::LazyLock;
 
 use crate::classes::class::Class;
 use crate::classes::known::known;
 use crate::classes::object::ObjectRef;
+use crate::memory::hash::{Map, Set};
 use crate::objects::heap_binding;
 use crate::sync::lock::Lock;
 
@@ -29,8 +29,8 @@ struct Named {
     /// Each of its packages is exported.
     is_open: bool,
     reads_all_unnamed: bool,
-    reads: HashSet<u32>,
-    exports: HashMap<Box<[u8]>, Whom>,
+    reads: Set<u32>,
+    exports: Map<Box<[u8]>, Whom>,
 }
 
 /// Whom a package is exported to.
@@ -38,10 +38,10 @@ struct Named {
 struct Whom {
     all: bool,
     all_unnamed: bool,
-    modules: HashSet<u32>,
+    modules: Set<u32>,
 }
 
-static NAMED: LazyLock<Lock<HashMap<u32, Named>>> = LazyLock::new(Lock::default);
+static NAMED: LazyLock<Lock<Map<u32, Named>>> = LazyLock::new(Lock::default);
 
 /// A module gets its name.
 pub(crate) fn define(module: ObjectRef, is_open: bool) {

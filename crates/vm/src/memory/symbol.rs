@@ -12,8 +12,10 @@ use crate::sync::lock::Lock;
 pub(crate) struct Symbol(&'static [u8]);
 
 fn table() -> &'static Lock<Set<&'static [u8]>> {
+    /// The class library's start has ten thousand.
+    const COUNT: usize = 14_000;
     static TABLE: OnceLock<Lock<Set<&'static [u8]>>> = OnceLock::new();
-    TABLE.get_or_init(|| Lock::new(Set::default()))
+    TABLE.get_or_init(|| Lock::new(Set::with_capacity_and_hasher(COUNT, Default::default())))
 }
 
 impl Symbol {

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Java strings: making, reading, interning.
 
-use std::collections::HashMap;
 use std::sync::OnceLock;
 
 use ir::MemoryKind;
@@ -9,6 +8,7 @@ use ir::MemoryKind;
 use crate::classes::known::known;
 use crate::classes::object::ObjectRef;
 use crate::memory;
+use crate::memory::hash::Map;
 use crate::objects::heap_binding;
 use crate::sync::lock::Lock;
 use crate::threads::thread::{Holds, Thread, Thrown};
@@ -18,9 +18,9 @@ const LATIN1: u8 = 0;
 /// Value of `String.coder` for two.
 const UTF16: u8 = 1;
 
-fn interned() -> &'static Lock<HashMap<Vec<u16>, ObjectRef>> {
-    static TABLE: OnceLock<Lock<HashMap<Vec<u16>, ObjectRef>>> = OnceLock::new();
-    TABLE.get_or_init(|| Lock::new(HashMap::new()))
+fn interned() -> &'static Lock<Map<Vec<u16>, ObjectRef>> {
+    static TABLE: OnceLock<Lock<Map<Vec<u16>, ObjectRef>>> = OnceLock::new();
+    TABLE.get_or_init(|| Lock::new(Map::default()))
 }
 
 /// A new string.
