@@ -17,7 +17,7 @@ use crate::{framework, kernel, peers, screen};
 /// Of the random graphs, what a sanitizer plays in some ten seconds.
 const EXCERPT: Length = Length { steps: 30_000 };
 
-/// No stage needs half of it on a cold machine. The longest by far is `build`.
+/// No stage needs half of it on a cold machine. The longest by far are builds.
 const LONGEST: Duration = Duration::from_secs(30 * 60);
 
 type Body = fn() -> Result<()>;
@@ -70,11 +70,9 @@ pub(crate) fn run(only: Option<String>) -> Result<()> {
         false => patient(stages)?,
     };
     check::quick(&mut stages)?;
-    // While this builds for release, the lints have the other folder.
-    stages.run("build", || {
-        takt()?;
-        programs::all().map(drop)
-    })?;
+    // Meanwhile the lints have the other folder.
+    stages.run("build for release", || takt().map(drop))?;
+    stages.run("build of tests", || programs::all().map(drop))?;
     stages.run("unit", || {
         programs::run(&[], |it| !["e2e", "lab", "vm"].contains(&it.package()))?;
         programs::in_documents()
