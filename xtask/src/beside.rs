@@ -18,11 +18,10 @@ const NICE: &str = "10";
 /// What a test of tests/e2e may take, in seconds, where it has only that tenth.
 const BOUND: (&str, &str) = ("E2E_LONGEST_SECONDS", "1800");
 
-/// The second `xtask`. What it prints is shown when it has ended.
+/// The second `xtask`. What it prints is shown when it has ended: a failure ends the first one too.
 pub(crate) struct Beside {
     child: Child,
     log: PathBuf,
-    is_shown: bool,
 }
 
 impl Beside {
@@ -41,11 +40,7 @@ impl Beside {
             .process_group(0)
             .spawn()
             .context("cannot start a second xtask")?;
-        Ok(Self {
-            child,
-            log,
-            is_shown: false,
-        })
+        Ok(Self { child, log })
     }
 
     /// An error as soon as one of its stages has failed.
@@ -59,11 +54,8 @@ impl Beside {
     /// Waits for its end, and shows what it printed.
     pub(crate) fn end(&mut self) -> Result<()> {
         let status = self.child.wait()?;
-        if !self.is_shown {
-            self.is_shown = true;
-            println!("\n== beside the others");
-            copy(&mut File::open(&self.log)?, &mut stdout())?;
-        }
+        println!("\n== beside the others");
+        copy(&mut File::open(&self.log)?, &mut stdout())?;
         if !status.success() {
             bail!("a stage beside the others failed (see above): xtask ended with {status}");
         }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! `cargo xtask test`: excerpts of at most 60 s each, fixed seeds, 30 minutes in all.
+//! `cargo xtask test`: excerpts of at most 60 s each, with fixed seeds.
 
 use std::path::Path;
 use std::process::Command;
@@ -20,6 +20,7 @@ const EXCERPT: Length = Length { steps: 30_000 };
 /// No stage needs half of it on a cold machine. The longest by far are builds.
 const LONGEST: Duration = Duration::from_secs(30 * 60);
 
+/// What a stage does.
 type Body = fn() -> Result<()>;
 
 /// Stages that wait for nothing but a processor, neither for another process nor for a clock of
@@ -70,7 +71,7 @@ pub(crate) fn run(only: Option<String>) -> Result<()> {
         false => patient(stages)?,
     };
     check::quick(&mut stages)?;
-    // Meanwhile the lints have the other folder.
+    // The lints have the other folder meanwhile.
     stages.run("build for release", || takt().map(drop))?;
     stages.run("build of tests", || programs::all().map(drop))?;
     stages.run("unit", || {

@@ -9,6 +9,8 @@
 //! What plain fields hold is known too, until something may write them: a write to a field at the
 //! same offset, or whatever may run other code or order memory. Elements of arrays are no fields.
 
+use std::collections::HashMap;
+
 use cranelift_codegen::ir::{InstructionData, Opcode, Value, ValueDef};
 use ir::{BinaryOp, MemoryKind, Op, Reg, Type};
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -41,7 +43,7 @@ pub(crate) struct Facts {
     /// Index and length, where the index is below.
     in_bounds: FxHashSet<(Value, Value)>,
     /// Integers that are written in the code.
-    ints: FxHashMap<i32, Value>,
+    ints: HashMap<i32, Value>,
     /// Sums and differences of ints: an index is often computed anew.
     sums: FxHashMap<(bool, Value, Value), Value>,
     /// What fields hold.

@@ -2,6 +2,7 @@
 //! [`Lowering`]: one IR function becomes one CLIF function.
 
 use std::borrow::Cow;
+use std::collections::HashMap;
 
 use cranelift_codegen::ir::{
     self as clif, InstBuilder, MemFlagsData,
@@ -56,7 +57,7 @@ pub(crate) struct Lowering<'a, 'b> {
     pub(crate) outer_homes: Vec<Homes>,
     /// Where exceptions land, by handler block.
     pub(crate) pads: FxHashMap<BlockId, clif::Block>,
-    pub(crate) signatures: FxHashMap<clif::Signature, clif::SigRef>,
+    pub(crate) signatures: HashMap<clif::Signature, clif::SigRef>,
     /// Registers proven non-null here.
     pub(crate) non_null: FxHashSet<Reg>,
     /// What a block may take over from its only predecessor, which ends with these.
@@ -199,7 +200,7 @@ impl<'a, 'b> Lowering<'a, 'b> {
             homes: None,
             outer_homes: Vec::new(),
             pads: FxHashMap::default(),
-            signatures: FxHashMap::default(),
+            signatures: HashMap::new(),
             non_null: FxHashSet::default(),
             inherited: FxHashMap::default(),
             handed: FxHashMap::default(),

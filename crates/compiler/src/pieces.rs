@@ -8,9 +8,9 @@
 //! register is written again: a smaller method lets go after the last use.
 
 use core::ops::Range;
-use rustc_hash::FxHashMap;
 
 use ir::{BlockId, Function, Op, Reg, Type};
+use rustc_hash::FxHashMap;
 
 use crate::{CompileError, lower::receiver_of};
 

@@ -23,8 +23,9 @@ mod versions;
 
 use std::fmt;
 
-use ir::{BlockId, Function, Inst, Op, Reg};
 use rustc_hash::FxHashMap;
+
+use ir::{BlockId, Function, Inst, Op, Reg};
 
 /// Which passes are made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

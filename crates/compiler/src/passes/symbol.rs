@@ -5,6 +5,8 @@
 //! such, lengths of such arrays, and what is loaded from memory that the loop does not write. A
 //! register that is written once is known by its value at the iteration's start.
 
+use std::collections::HashMap;
+
 use ir::{BinaryOp, BlockId, MemoryKind, Op, Reg, Type};
 use rustc_hash::FxHashMap;
 
@@ -50,7 +52,7 @@ pub(super) enum Same {
 pub(super) struct Symbols {
     /// Values that stay, by number.
     pub(super) same: Vec<Same>,
-    numbers: FxHashMap<Same, u32>,
+    numbers: HashMap<Same, u32>,
     /// By register: how often the loop writes it.
     writes: FxHashMap<Reg, u32>,
     /// What each instruction of the loop writes, by block and place.
@@ -141,7 +143,7 @@ impl Symbols {
         }
         let mut symbols = Self {
             same: Vec::new(),
-            numbers: FxHashMap::default(),
+            numbers: HashMap::new(),
             writes,
             written: FxHashMap::default(),
             operands: FxHashMap::default(),

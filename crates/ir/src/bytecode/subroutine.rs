@@ -7,9 +7,9 @@
 //! still read, or each way out of a subroutine would double the code after it.
 
 use core::ops::Range;
-use rustc_hash::FxHashMap;
 
 use classfile::Code;
+use rustc_hash::FxHashMap;
 
 use super::frame::Frame;
 use super::instruction::{Cursor, JSR, JSR_W, RET, WIDE, step};

@@ -6,6 +6,8 @@
 //! that its code uses. The code stays in the DEX file; [`translate`](super::translate)
 //! finds the constants by the DEX file's own indices here.
 
+use std::collections::HashMap;
+
 use dex::{
     ClassDef, DexFile, EncodedValue, Field, Instruction, MethodHandleKind, Opcode, Operands, Unit,
 };
@@ -44,8 +46,8 @@ pub struct Outline<'a> {
     pub methods: Vec<dex::Method>,
     /// The class's own descriptor.
     pub(super) class: &'a [u8],
-    classes: FxHashMap<&'a [u8], u16>,
-    indices: FxHashMap<Key, u16>,
+    classes: HashMap<&'a [u8], u16>,
+    indices: HashMap<Key, u16>,
     /// Constants that `invoke-super` alone uses.
     supers: FxHashSet<u16>,
     /// What is wrong with instructions, by method index. Nothing of such a method is in here.
@@ -178,8 +180,8 @@ pub(super) fn write_attributes(out: &mut Bytes, pool: &mut Pool, attributes: Att
 struct Writer<'f, 'a> {
     file: &'f DexFile<'a>,
     pool: Pool,
-    classes: FxHashMap<&'a [u8], u16>,
-    indices: FxHashMap<Key, u16>,
+    classes: HashMap<&'a [u8], u16>,
+    indices: HashMap<Key, u16>,
     bootstraps: Vec<Vec<u8>>,
     supers: FxHashSet<u16>,
 }
@@ -189,8 +191,8 @@ impl<'f, 'a> Writer<'f, 'a> {
         Self {
             file,
             pool: Pool::new(),
-            classes: FxHashMap::default(),
-            indices: FxHashMap::default(),
+            classes: HashMap::new(),
+            indices: HashMap::new(),
             bootstraps: Vec::new(),
             supers: FxHashSet::default(),
         }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! [`Pool`]: writes the constant pool of a class file; [`Bytes`]: its big-endian values.
 
-use rustc_hash::FxHashMap;
+use std::collections::HashMap;
 
 /// Big-endian output.
 #[derive(Default)]
@@ -32,7 +32,7 @@ impl Bytes {
 /// Constants, each once. Whether they fit is asked at the end.
 pub(super) struct Pool {
     bytes: Vec<u8>,
-    indices: FxHashMap<Vec<u8>, u16>,
+    indices: HashMap<Vec<u8>, u16>,
     next: u32,
     has_long_text: bool,
 }
@@ -56,7 +56,7 @@ impl Pool {
     pub(super) fn new() -> Self {
         Self {
             bytes: Vec::new(),
-            indices: FxHashMap::default(),
+            indices: HashMap::new(),
             next: 1,
             has_long_text: false,
         }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //! [`Checker`]: the data flow over blocks.
 
+use std::collections::HashMap;
+
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::state::{Content, Interner, TypeId, name_of};
@@ -45,7 +47,7 @@ pub(super) struct Checker<'a, N, H: Hierarchy> {
     pub(super) news: FxHashMap<u64, TypeId>,
     /// New objects with the registers that ever held them: few, while a state may have many
     /// registers.
-    holders: FxHashMap<Content, Vec<Reg>>,
+    holders: HashMap<Content, Vec<Reg>>,
     holds: FxHashSet<(Content, Reg)>,
     pub(super) at: u32,
     /// What the current block changed since its handler last saw it.
@@ -77,7 +79,7 @@ impl<'a, N: Names, H: Hierarchy> Checker<'a, N, H> {
             state,
             local: FxHashMap::default(),
             news: FxHashMap::default(),
-            holders: FxHashMap::default(),
+            holders: HashMap::new(),
             holds: FxHashSet::default(),
             at: 0,
             is_changed: false,

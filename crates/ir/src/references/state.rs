@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //! What a register may refer to, and how it joins where paths meet.
 
+use std::collections::HashMap;
 use std::rc::Rc;
 
 use classfile::FieldType;
-use rustc_hash::FxHashMap;
-
 /// A class or array by its number in [`Interner`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(super) struct TypeId(pub(super) u32);
@@ -85,7 +84,7 @@ const PARTS_MAX: usize = 4;
 /// of several parts.
 pub(super) struct Interner {
     names: Vec<Vec<u8>>,
-    ids: FxHashMap<Vec<u8>, TypeId>,
+    ids: HashMap<Vec<u8>, TypeId>,
 }
 
 impl Interner {
@@ -95,7 +94,7 @@ impl Interner {
     pub(super) fn new() -> Self {
         let mut interner = Self {
             names: Vec::new(),
-            ids: FxHashMap::default(),
+            ids: HashMap::new(),
         };
         interner.id(b"java/lang/Object");
         interner.id(b"java/lang/Throwable");

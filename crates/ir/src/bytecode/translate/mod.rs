@@ -7,10 +7,10 @@ mod data;
 mod member;
 
 use core::fmt;
-use rustc_hash::FxHashMap;
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
 
 use classfile::{ClassFile, Code, FieldType, Method, MethodDescriptor, Primitive, access};
+use rustc_hash::FxHashMap;
 
 use super::frame::{Content, Frame, Stack, is_wide};
 use super::instruction::Cursor;
@@ -120,10 +120,10 @@ struct Translator<'a, 'b> {
     subroutines: Option<Subroutines>,
     blocks: FxHashMap<u32, BlockId>,
     /// Blocks that are entered with return addresses.
-    within_subroutines: FxHashMap<(u32, Vec<(usize, u16)>), BlockId>,
+    within_subroutines: HashMap<(u32, Vec<(usize, u16)>), BlockId>,
     registers: FxHashMap<Place, Reg>,
     entries: FxHashMap<BlockId, Entry>,
-    dispatchers: FxHashMap<Handlers, BlockId>,
+    dispatchers: HashMap<Handlers, BlockId>,
     chains: Chains,
     /// With their places in the code.
     pending: BTreeSet<(u32, BlockId)>,
@@ -156,10 +156,10 @@ impl<'a, 'b> Translator<'a, 'b> {
             layout,
             subroutines: subroutines.transpose()?,
             blocks: FxHashMap::default(),
-            within_subroutines: FxHashMap::default(),
+            within_subroutines: HashMap::new(),
             registers: FxHashMap::default(),
             entries: FxHashMap::default(),
-            dispatchers: FxHashMap::default(),
+            dispatchers: HashMap::new(),
             chains: Chains::default(),
             pending: BTreeSet::new(),
             caught: frame.stack.clone(),

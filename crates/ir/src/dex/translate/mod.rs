@@ -8,7 +8,7 @@ mod control;
 mod data;
 mod member;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
 
 use dex::{Code, DexFile, Flow, Instruction, Method, Opcode, Operands, Unit, decode};
 use rustc_hash::FxHashMap;
@@ -71,7 +71,7 @@ struct Translator<'f, 'a> {
     blocks: FxHashMap<u32, BlockId>,
     registers: FxHashMap<(usize, Type), Reg>,
     entries: FxHashMap<u32, State<'a>>,
-    dispatchers: FxHashMap<Handlers, BlockId>,
+    dispatchers: HashMap<Handlers, BlockId>,
     chains: Chains,
     pending: BTreeSet<u32>,
     /// Bytes that arrays are filled with, so far.
@@ -101,7 +101,7 @@ impl<'f, 'a> Translator<'f, 'a> {
             blocks: FxHashMap::default(),
             registers: FxHashMap::default(),
             entries: FxHashMap::default(),
-            dispatchers: FxHashMap::default(),
+            dispatchers: HashMap::new(),
             chains: Chains::default(),
             pending: BTreeSet::new(),
             filled: 0,
