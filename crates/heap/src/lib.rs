@@ -30,6 +30,7 @@ mod object;
 mod rc;
 mod reference;
 mod space;
+mod step;
 mod stw;
 mod sys;
 #[cfg(test)]

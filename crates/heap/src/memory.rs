@@ -7,7 +7,7 @@
 //! collector read and write them concurrently, hence atomics everywhere.
 
 use std::ptr;
-use std::sync::atomic::{AtomicU8, AtomicU32, AtomicU64};
+use std::sync::atomic::{AtomicU8, AtomicU32, AtomicU64, Ordering};
 
 use abi::address_map::Span;
 use abi::alloc::{BLOCK_BYTES, BLOCK_SHIFT};
@@ -16,6 +16,7 @@ use abi::object::{CHUNK_SHIFT, CLASS_OFFSET, LOG_OFFSET};
 use abi::side_table::ENTRY_SHIFT;
 
 use crate::object::{ObjectRef, Slot};
+use crate::step::Steps;
 use crate::sys::reserve::{Access, RESERVED_BYTES, Reservation, ReserveError};
 
 /// One entry of a side table, or eight of them.
@@ -36,7 +37,12 @@ pub(crate) struct Memory {
     snoops: usize,
     summaries: usize,
     chunk_logs: usize,
+    pub(crate) steps: Steps,
 }
+
+/// Bytes before an object and from it on that [`Memory::no_object`] shows.
+const SHOWN_BYTES: u32 = 32;
+const PAGE_BYTES: u32 = 4096;
 
 impl Memory {
     /// With reserved pages, if they are wanted and the kernel has as many.
@@ -79,6 +85,7 @@ impl Memory {
             heap,
             has_reserved_pages,
             tables,
+            steps: Steps::default(),
         })
     }
 
@@ -252,10 +259,10 @@ impl Memory {
     /// that.
     #[inline]
     pub(crate) fn layout(&self, object: ObjectRef) -> &Layout {
-        let class = self
-            .class_word(object)
-            .load(std::sync::atomic::Ordering::Acquire);
-        assert_ne!(class, 0, "{object:?} is an object");
+        let class = self.class_word(object).load(Ordering::Acquire);
+        if class == 0 {
+            self.no_object(object);
+        }
         // SAFETY: 1. Class words are written from `LayoutRef`s (or by compiled code from the same
         // addresses), which point to a `Layout` in the metadata span that is neither moved nor
         // changed nor freed. 2. Free memory has class word 0 (asserted), and fields never overlap a
@@ -267,12 +274,40 @@ impl Memory {
         }
     }
 
+    /// Somebody named what is no object: ends with all that is known of the place.
+    #[cold]
+    #[inline(never)]
+    fn no_object(&self, object: ObjectRef) -> ! {
+        let words = |from: u32, to: u32| -> Vec<u32> {
+            let all = (from..to).step_by(4);
+            all.map(|at| self.word(at).load(Ordering::Relaxed))
+                .collect()
+        };
+        let Span { start, bytes } = self.span;
+        let low = object.0.saturating_sub(SHOWN_BYTES).max(start);
+        let high = (object.0 + SHOWN_BYTES).min(start + bytes);
+        // What was freed is zero up to its cell's end; a page that the kernel lost is, to its own.
+        let page = object.0 & !(PAGE_BYTES - 1);
+        let all = words(page, page + PAGE_BYTES);
+        let used = all.iter().filter(|&&word| word != 0).count();
+        let byte = |of: &AtomicU8| of.load(Ordering::Relaxed);
+        let (step, holder) = self.steps.now();
+        panic!(
+            "{object:?} is no object ({step:?}, last holder {holder:#x}, count {:#x}, tag {:#x}, \
+             tag of its block {:#x}, words before {:x?}, from it on {:x?}, {used} words of \
+             its page are not zero)",
+            byte(self.count(object)),
+            byte(self.snoop(object)),
+            byte(self.summary(object.0)),
+            words(low, object.0),
+            words(object.0, high),
+        );
+    }
+
     /// The layout that the word at `offset` names.
     #[cold]
     fn own_layout(&self, object: ObjectRef, offset: u32) -> Option<&Layout> {
-        let own = self
-            .word(object.0 + offset)
-            .load(std::sync::atomic::Ordering::Acquire);
+        let own = self.word(object.0 + offset).load(Ordering::Acquire);
         // SAFETY: 1. Who makes an object of such a class writes there, before anybody else sees it
         // and never again, null or the address of a `LayoutRef`.
         (own != 0).then(|| unsafe { &*ptr::with_exposed_provenance::<Layout>(own as usize) })
@@ -289,5 +324,24 @@ impl Memory {
         unsafe {
             ptr::with_exposed_provenance_mut::<u8>(start as usize).write_bytes(0, bytes as usize);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::heap::CollectorKind;
+    use crate::step::Step;
+
+    /// The message says how far the collector was, whom it looked at, and what lies there.
+    #[test]
+    #[should_panic(expected = "is no object (Increments, last holder 0x1234")]
+    #[cfg_attr(miri, ignore = "Miri reserves no address space")]
+    fn what_is_no_object_is_told_with_all_that_is_known() {
+        let heap = crate::testing::uncollected(CollectorKind::Rc, 16, 0);
+        heap.memory.steps.begin(Step::Increments);
+        heap.memory.steps.look_at(0x1234);
+        let free = heap.free.take_last(&heap.memory).expect("memory");
+        heap.memory.layout(ObjectRef(heap.blocks.start(free)));
     }
 }

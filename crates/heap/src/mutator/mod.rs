@@ -251,6 +251,15 @@ impl Mutator {
         }
     }
 
+    /// Makes an object a root of the round under way, whatever this mutator has answered: it may
+    /// have been seen on the stack of another one that has not been scanned yet. Before the look
+    /// that says that it is there still.
+    pub fn make_root(&mut self, object: ObjectRef) {
+        if self.heap.is_counting() {
+            self.heap.snoop(object);
+        }
+    }
+
     /// How many roots there are: a mark for [`Self::truncate_locals`].
     pub fn local_count(&self) -> u32 {
         self.record.locals.count.load(Ordering::Relaxed)

@@ -203,6 +203,7 @@ pub(super) fn before(epoch: u8) -> u8 {
 
 /// The references that a holder had at the view, that is when its mutators switched to `epoch`.
 pub(crate) fn view_of(heap: &Heap, holder: Holder, epoch: u8, view: &mut SlotCopy) {
+    heap.memory.steps.look_at(holder.0);
     let word = holder.log_word(&heap.memory);
     let recorded = |view: &mut SlotCopy, word: LogWord| {
         assert!(

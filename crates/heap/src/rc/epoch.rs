@@ -18,6 +18,7 @@ use crate::mutator::state::State;
 use crate::object::ObjectRef;
 use crate::rc::Rc;
 use crate::reference::Mode;
+use crate::step::Step;
 
 impl Rc<'_> {
     /// Settles what mutators recorded since the last epoch. With `clears_soft`, a trace is part of
@@ -27,6 +28,8 @@ impl Rc<'_> {
         let (start_ns, freed_bytes) = (Monotonic.now_ns(), heap.counters.freed_bytes.get());
         heap.pace.take_blocks();
         let released = heap.references.take_released();
+        let steps = &heap.memory.steps;
+        steps.begin(Step::Handshakes);
         heap.next_snoop_tag();
         heap.references.set_mode(Mode::Deciding);
         heap.round(Round::Snoop, |_| {});
@@ -38,9 +41,12 @@ impl Rc<'_> {
         self.advance_epoch();
 
         self.matured_chunked.clear();
+        steps.begin(Step::Increments);
         self.settle_increments();
         self.register_late();
+        steps.begin(Step::Promotion);
         self.promote_young();
+        steps.begin(Step::Decrements);
         self.settle_decrements();
         released.iter().for_each(|&it| self.decrement(it));
         self.release_segments();
@@ -48,14 +54,19 @@ impl Rc<'_> {
             self.forget_cleared();
             self.recall_awaiting();
         }
+        steps.begin(Step::ZeroTable);
         self.sweep_zero_table();
+        steps.begin(Step::Young);
         self.sweep_young();
         // The table holds roots alone, so a trace that follows frees nothing that lies in it.
         if let Some(kind) = trace {
+            steps.begin(Step::Trace);
             self.trace(kind);
         }
+        steps.begin(Step::Sweep);
         self.sweep_dirty(trace.is_some() || self.is_thorough);
         self.end_epoch(heap);
+        steps.begin(Step::Rest);
         let freed_bytes = heap.counters.freed_bytes.get() - freed_bytes;
         heap.events.add(EventKind::Epoch, start_ns, freed_bytes);
     }

@@ -16,6 +16,12 @@ pub(crate) struct Saved {
     stack_base: AtomicU64,
 }
 
+/// What [`Saved`] held at one time.
+pub(crate) struct Noted {
+    registers: [u64; 6],
+    stack_pointer: u64,
+}
+
 impl Saved {
     pub(crate) fn new(stack_base: u64) -> Self {
         Self {
@@ -44,6 +50,26 @@ impl Saved {
         for register in &self.registers {
             register.store(0, Ordering::Relaxed);
         }
+    }
+
+    /// What is noted now, for [`Self::put_back`].
+    pub(crate) fn noted(&self) -> Noted {
+        Noted {
+            registers: self
+                .registers
+                .each_ref()
+                .map(|it| it.load(Ordering::Relaxed)),
+            stack_pointer: self.stack_pointer.load(Ordering::Relaxed),
+        }
+    }
+
+    /// Notes again what was noted before; the frames that it is of are there still.
+    pub(crate) fn put_back(&self, noted: &Noted) {
+        for (register, &value) in self.registers.iter().zip(&noted.registers) {
+            register.store(value, Ordering::Relaxed);
+        }
+        self.stack_pointer
+            .store(noted.stack_pointer, Ordering::Relaxed);
     }
 
     /// The thread ends: nothing of its stack is a root from here on.

@@ -518,17 +518,18 @@ impl Thread {
     }
 
     /// Runs `work`, which touches objects, in managed state: the way back for a while from within
-    /// [`Self::outside`].
+    /// [`Self::outside`], whose `work` holds none.
     #[inline(never)]
     pub(crate) fn inside<T>(&self, work: impl FnOnce() -> T) -> T {
         if !self.with_mutator(|mutator| mutator.is_native()) {
             return work();
         }
+        // Of the frame of `outside` and of its callers. Registers that they keep values in may lie
+        // in frames of `work` now, and be registers again when those are gone.
+        let noted = self.saved.noted();
         self.leave_native();
         let result = work();
-        // The frames of `outside` and of its caller lie above this one: what they hold is found as
-        // it was.
-        self.save(Holds::Any);
+        self.saved.put_back(&noted);
         self.with_mutator(Mutator::enter_native);
         result
     }

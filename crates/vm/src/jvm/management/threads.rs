@@ -159,10 +159,12 @@ fn monitors(
     let found = scope.hold(array::new(thread, known().object_array, seen.len() as i32)?);
     let mut depths = Vec::new();
     for (depth, seen) in seen {
-        // A locked object is alive, and before this thread's next safepoint, behind the store, the
-        // collector frees nothing that was alive now.
+        // This stack may have been scanned before the target's, which alone may name the object: it
+        // becomes a root first. If it is locked then, it is alive and stays so.
+        let object = ObjectRef(seen.address);
+        thread.with_mutator(|mutator| mutator.make_root(object.to_heap()));
         if snapshot::has_locked(target, seen) {
-            found.set_ref_element(depths.len() as u32, ObjectRef(seen.address));
+            found.set_ref_element(depths.len() as u32, object);
             depths.push(*depth as i32);
         }
     }
