@@ -281,6 +281,7 @@ impl Mutator {
         let meta = heap.blocks.meta(block);
         meta.set_usage(BlockUse::Owned);
         let own = self.own();
+        meta.epoch.store(own.epoch, Ordering::Relaxed);
         own.runs[class] = meta.runs.swap(0, Ordering::Relaxed);
         meta.next.store(own.filled.blocks, Ordering::Relaxed);
         own.filled.blocks = block + 1;
@@ -320,6 +321,7 @@ impl Mutator {
         meta.large_blocks.store(count, Ordering::Relaxed);
         meta.set_usage(BlockUse::Large);
         let own = self.own();
+        meta.epoch.store(own.epoch, Ordering::Relaxed);
         meta.next.store(own.filled.larges, Ordering::Relaxed);
         own.filled.larges = first + 1;
         heap.counters.blocks_taken.add(u64::from(count));

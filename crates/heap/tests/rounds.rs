@@ -12,7 +12,7 @@ mod support;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::SeqCst};
 
-use heap::{CollectorKind, CopyRange, Global, Heap, Local, Mutator, ObjectRef, Running};
+use heap::{AllocSite, CollectorKind, CopyRange, Global, Heap, Local, Mutator, ObjectRef, Running};
 use rt::policy::Tid;
 use rt::thread::{Builder, Thread};
 use support::{ID, Kinds, SLOTS, copy_elements, start};
@@ -81,6 +81,21 @@ fn what_leaves_the_stack_between_two_answers_is_not_lost() {
                 eprintln!("{place:?} at {moment:?}, old: {is_old}");
                 Actor::new(&stage).play(place, moment, is_old);
             }
+        }
+    }
+    stage.stop();
+}
+
+/// A reference object that was there before gets as its referent what its mutator makes at each
+/// moment, also behind its own scan: an object with a log word in its header, and one with one for
+/// each chunk.
+#[test]
+fn a_referent_that_is_born_between_two_answers_is_not_lost() {
+    let stage = Stage::new();
+    for site in [stage.kinds.node, stage.kinds.wide] {
+        for moment in MOMENTS {
+            eprintln!("{site:?} at {moment:?}");
+            Actor::new(&stage).give_birth(site, moment);
         }
     }
     stage.stop();
@@ -253,6 +268,26 @@ impl<'s> Actor<'s> {
         if let Kept::Thread(thread) = kept {
             thread.let_go();
         }
+    }
+
+    fn give_birth(mut self, site: AllocSite, moment: (u64, u64)) {
+        self.epoch(moment, |actor| {
+            let object = actor.mutator.alloc(site).unwrap();
+            actor.mutator.set(actor.moved, object);
+            let weak = actor.mutator.get(actor.weak);
+            actor.mutator.write_referent(weak, object);
+        });
+        for _ in 0..3 {
+            let (object, weak) = (self.mutator.get(self.moved), self.mutator.get(self.weak));
+            assert_eq!(self.mutator.read_referent(weak), object);
+            // Panics where nothing lies.
+            self.mutator.layout_of(object);
+            self.epoch((0, 0), |_| ());
+        }
+        self.mutator.set(self.moved, ObjectRef::NULL);
+        self.epoch((0, 0), |_| ());
+        let weak = self.mutator.get(self.weak);
+        assert!(self.mutator.read_referent(weak).is_null(), "cleared by now");
     }
 
     /// The stack holds an array that holds what is moved.

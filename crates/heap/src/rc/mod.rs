@@ -16,7 +16,7 @@ mod zero;
 use std::collections::{HashMap, HashSet};
 use std::sync::atomic::Ordering;
 
-use abi::barrier::{LogWord, epoch_after};
+use abi::barrier::epoch_after;
 use abi::side_table::CountByte;
 
 use crate::barrier::SlotCopy;
@@ -162,10 +162,13 @@ impl<'h> Rc<'h> {
         self.heap.memory.snoop(object).load(Ordering::SeqCst) == self.heap.snoop_tag()
     }
 
-    /// Whether the object was born in the epoch that mutators record for now: its fate is the next
-    /// epoch's.
-    fn is_born_after_view(&self, object: ObjectRef) -> bool {
-        self.heap.memory.header_log(object).load(Ordering::Acquire) == LogWord::born(self.epoch).0
+    /// Whether a young object was born in the epoch that mutators record for now: its fate is the
+    /// next epoch's. (No log word tells: that in the header of a chunked object is always clean.)
+    fn is_born_after_view(&self, young: ObjectRef) -> bool {
+        debug_assert!(!self.count_of(young).is_mature());
+        // Who gave the reference stored it behind that.
+        let epoch = &self.heap.blocks.meta_of(young.0).epoch;
+        epoch.load(Ordering::Relaxed) == self.epoch
     }
 
     fn advance_epoch(&mut self) -> u8 {

@@ -53,6 +53,9 @@ pub(crate) struct BlockMeta {
     pub(crate) freed_cells: AtomicU16,
     /// An object in it is the referent of a reference object.
     pub(crate) has_referents: AtomicU8,
+    /// The epoch for which the mutator recorded that took it last: what is young in it was born
+    /// then, since mutators give their blocks up when they switch.
+    pub(crate) epoch: AtomicU8,
     /// Blocks of the large object that begins here.
     pub(crate) large_blocks: AtomicU32,
     /// The next block of the list it is in, plus 1.
