@@ -390,8 +390,21 @@ impl Cx<'_> {
                 is_volatile: field.is_volatile(),
                 is_chunked: is_chunked_statics(holder),
             },
-            _ => FieldLink::Site(self.site(kind, index)),
+            // A site's access is plain, which no referent's may be: early code of the class itself
+            // may not find its own field.
+            _ => match self.own_referent(index) {
+                Some(offset) => FieldLink::Referent(offset),
+                None => FieldLink::Site(self.site(kind, index)),
+            },
         }
+    }
+
+    /// Where the referent is, if the field at this index is named so and the class is its own.
+    fn own_referent(&self, index: u32) -> Option<u32> {
+        let member = self.class.info.file.constants.member(index as u16).ok()?;
+        let is_own = member.name == b"referent" && self.class.is(Library::Reference);
+        let field = self.class.field_named("referent").filter(|_| is_own)?;
+        Some(field.offset)
     }
 
     fn written_link(&mut self, write: Write, index: u32) -> FieldLink {
