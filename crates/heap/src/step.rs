@@ -11,19 +11,32 @@ use std::sync::atomic::{AtomicU8, AtomicU32, Ordering};
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(u8)]
 pub(crate) enum Step {
-    Rest = 0,
-    Handshakes = 1,
-    Increments = 2,
-    Promotion = 3,
-    Decrements = 4,
-    ZeroTable = 5,
-    Young = 6,
-    Trace = 7,
-    Sweep = 8,
+    Rest,
+    Handshakes,
+    Increments,
+    Promotion,
+    Decrements,
+    ZeroTable,
+    Young,
+    Trace,
+    Sweep,
 }
 
-/// See the module. Written by the collector alone.
+const ALL: [Step; 9] = [
+    Step::Rest,
+    Step::Handshakes,
+    Step::Increments,
+    Step::Promotion,
+    Step::Decrements,
+    Step::ZeroTable,
+    Step::Young,
+    Step::Trace,
+    Step::Sweep,
+];
+
+/// See the module. Written by the collector alone, in lines of the cache that mutators do not read.
 #[derive(Debug, Default)]
+#[repr(align(128))]
 pub(crate) struct Steps {
     step: AtomicU8,
     holder: AtomicU32,
@@ -42,17 +55,7 @@ impl Steps {
 
     /// The step under way and the last holder.
     pub(crate) fn now(&self) -> (Step, u32) {
-        let step = match self.step.load(Ordering::Relaxed) {
-            0 => Step::Rest,
-            1 => Step::Handshakes,
-            2 => Step::Increments,
-            3 => Step::Promotion,
-            4 => Step::Decrements,
-            5 => Step::ZeroTable,
-            6 => Step::Young,
-            7 => Step::Trace,
-            _ => Step::Sweep,
-        };
-        (step, self.holder.load(Ordering::Relaxed))
+        let step = self.step.load(Ordering::Relaxed);
+        (ALL[usize::from(step)], self.holder.load(Ordering::Relaxed))
     }
 }

@@ -15,7 +15,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::SeqCst};
 use heap::{AllocSite, CollectorKind, CopyRange, Global, Heap, Local, Mutator, ObjectRef, Running};
 use rt::policy::Tid;
 use rt::thread::{Builder, Thread};
-use support::{Kinds, SLOTS, copy_elements, start};
+use support::{ID, Kinds, SLOTS, WIDE_MARK, copy_elements, start};
 
 /// Questions of one epoch: H1, H2, H3. A full collection is two epochs, the first with a trace.
 const QUESTIONS: u64 = 3;
@@ -76,12 +76,12 @@ const PLACES: [Place; 10] = [
 fn what_leaves_the_stack_between_two_answers_is_not_lost() {
     for has_trace in [false, true] {
         let stage = Stage::new(has_trace);
-        for site in [stage.kinds.node, stage.kinds.wide] {
+        for kind in stage.kinds_moved() {
             for place in PLACES {
                 for moment in MOMENTS {
                     for is_old in [false, true] {
                         eprintln!("{place:?} at {moment:?}, old: {is_old}, trace: {has_trace}");
-                        Actor::new(&stage).play(site, place, moment, is_old);
+                        Actor::new(&stage).play(kind, place, moment, is_old);
                     }
                 }
             }
@@ -97,22 +97,27 @@ fn what_leaves_the_stack_between_two_answers_is_not_lost() {
 fn a_referent_that_is_born_between_two_answers_is_not_lost() {
     for has_trace in [false, true] {
         let stage = Stage::new(has_trace);
-        for site in [stage.kinds.node, stage.kinds.wide] {
+        for kind in stage.kinds_moved() {
             for moment in MOMENTS {
-                eprintln!("{site:?} at {moment:?}, trace: {has_trace}");
-                Actor::new(&stage).give_birth(site, moment);
+                eprintln!("{kind:?} at {moment:?}, trace: {has_trace}");
+                Actor::new(&stage).give_birth(kind, moment);
             }
         }
         stage.stop();
     }
 }
 
+/// What is moved, and where in it lies a word that is no reference.
+#[derive(Clone, Copy, Debug)]
+struct Moved {
+    site: AllocSite,
+    mark: u32,
+}
+
 /// The heap and the two other threads.
 struct Stage {
     heap: Running,
     kinds: Kinds,
-    /// Each epoch has a trace, and another epoch behind it.
-    has_trace: bool,
     brake: Thread<()>,
     asker: Thread<()>,
     signals: Arc<Signals>,
@@ -127,6 +132,7 @@ struct Signals {
     ended: AtomicU64,
     brake_tid: AtomicU64,
     is_asker_there: AtomicBool,
+    /// Each epoch has a trace, and another epoch behind it.
     has_trace: AtomicBool,
     is_stopping: AtomicBool,
 }
@@ -153,11 +159,16 @@ impl Stage {
         Self {
             kinds: Kinds::new(&heap),
             heap,
-            has_trace,
             brake,
             asker,
             signals,
         }
+    }
+
+    /// With a log word in the header, and with one for each chunk.
+    fn kinds_moved(&self) -> [Moved; 2] {
+        let Kinds { node, wide, .. } = self.kinds;
+        [(node, ID), (wide, WIDE_MARK)].map(|(site, mark)| Moved { site, mark })
     }
 
     fn stop(self) {
@@ -220,6 +231,8 @@ struct Actor<'s> {
     moved: Local,
     /// Or an array that holds it, for as long as that is on the stack.
     source: Local,
+    /// Where its mark is.
+    mark: u32,
 }
 
 impl<'s> Actor<'s> {
@@ -242,13 +255,14 @@ impl<'s> Actor<'s> {
             weak,
             moved,
             source,
+            mark: ID,
         };
         actor.epoch((0, 0), |_| ());
         actor
     }
 
-    fn play(mut self, site: AllocSite, place: Place, moment: (u64, u64), is_old: bool) {
-        let object = self.mutator.alloc(site).unwrap();
+    fn play(mut self, kind: Moved, place: Place, moment: (u64, u64), is_old: bool) {
+        let object = self.make(kind);
         self.mutator.set(self.moved, object);
         if matches!(place, Place::Copy) {
             self.fill_source();
@@ -282,9 +296,17 @@ impl<'s> Actor<'s> {
         }
     }
 
-    fn give_birth(mut self, site: AllocSite, moment: (u64, u64)) {
+    /// A marked object.
+    fn make(&mut self, kind: Moved) -> ObjectRef {
+        let object = self.mutator.alloc(kind.site).unwrap();
+        self.mutator.write_u32(object, kind.mark, 7);
+        self.mark = kind.mark;
+        object
+    }
+
+    fn give_birth(mut self, kind: Moved, moment: (u64, u64)) {
         self.epoch(moment, |actor| {
-            let object = actor.mutator.alloc(site).unwrap();
+            let object = actor.make(kind);
             actor.mutator.set(actor.moved, object);
             let weak = actor.mutator.get(actor.weak);
             actor.mutator.write_referent(weak, object);
@@ -292,8 +314,7 @@ impl<'s> Actor<'s> {
         for _ in 0..3 {
             let (object, weak) = (self.mutator.get(self.moved), self.mutator.get(self.weak));
             assert_eq!(self.mutator.read_referent(weak), object);
-            // Panics where nothing lies.
-            self.mutator.layout_of(object);
+            assert_eq!(self.mutator.read_u32(object, self.mark), 7);
             self.epoch((0, 0), |_| ());
         }
         self.mutator.set(self.moved, ObjectRef::NULL);
@@ -327,7 +348,7 @@ impl<'s> Actor<'s> {
             std::thread::yield_now();
         }
         let value = body(self);
-        let epochs = 1 + u64::from(stage.has_trace);
+        let epochs = 1 + u64::from(stage.signals.has_trace.load(SeqCst));
         let all = brake_start + epochs * QUESTIONS;
         stage.signals.allowed.store(all, SeqCst);
         while stage.signals.ended.load(SeqCst) < epoch {
@@ -413,6 +434,7 @@ impl<'s> Actor<'s> {
         }
         let found = self.stage.heap.object_at(object.bits());
         assert_eq!(found, Some(object), "freed while {place:?} names it");
+        assert_eq!(self.mutator.read_u32(object, self.mark), 7);
     }
 }
 

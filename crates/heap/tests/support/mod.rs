@@ -101,6 +101,8 @@ pub(crate) struct Kinds {
 
 pub(crate) const REFERENT: u32 = 16;
 pub(crate) const WIDE_SLOTS: u32 = 100;
+/// Of a wide object, in front of its slots.
+pub(crate) const WIDE_MARK: u32 = 12;
 
 impl Kinds {
     pub(crate) fn new(heap: &Heap) -> Self {

@@ -6,7 +6,7 @@
 //! machine asks [`Class::is`] and compares no names. What it only looks for (`loader::loaded`,
 //! `Thread::boot_class`) it takes from the boot loader itself.
 
-use crate::classes::class::Class;
+use crate::classes::class::{Class, Field};
 use crate::classes::loader::Loader;
 
 /// Who defines a class of the table.
@@ -100,6 +100,12 @@ impl Class {
     /// Whether this is the library's class, and no other of its name.
     pub(crate) fn is(&self, class: Library) -> bool {
         self.info.library == Some(class)
+    }
+
+    /// Whether its field is `Reference.referent`. The collector knows of it by calls, and may be
+    /// about to clear it.
+    pub(crate) fn has_referent(&self, field: &Field) -> bool {
+        self.is(Library::Reference) && field.name.is("referent")
     }
 
     /// Whether this is the library's class or an heir of it.

@@ -271,6 +271,13 @@ impl<'a> Cx<'a> {
                 return None;
             }
         }
+        // A site's access is plain: nobody would tell the collector of the referent, nor ask it.
+        if matches!(question, Question::Field(_) | Question::Written(..)) {
+            let found = resolve::field_at(OnlyLoaded, self.class, index as u16, false);
+            if found.is_ok_and(|(holder, field)| holder.has_referent(field)) {
+                return None;
+            }
+        }
         let kind = question.site_kind()?;
         let site = self.site(kind, index);
         Some(match question {
@@ -353,10 +360,6 @@ impl Cx<'_> {
     }
 }
 
-fn is_referent(holder: &'static Class, field: &Field) -> bool {
-    field.name.is("referent") && holder.is(Library::Reference)
-}
-
 impl Cx<'_> {
     fn field_link(&mut self, index: u32, is_static: bool) -> FieldLink {
         let kind = if is_static {
@@ -376,7 +379,7 @@ impl Cx<'_> {
         index: u32,
     ) -> FieldLink {
         match found {
-            Some((holder, field)) if is_referent(holder, field) => {
+            Some((holder, field)) if holder.has_referent(field) => {
                 FieldLink::Referent(field.offset)
             }
             Some((holder, field)) if !field.is_static() => FieldLink::Instance {
@@ -390,21 +393,8 @@ impl Cx<'_> {
                 is_volatile: field.is_volatile(),
                 is_chunked: is_chunked_statics(holder),
             },
-            // A site's access is plain, which no referent's may be: early code of the class itself
-            // may not find its own field.
-            _ => match self.own_referent(index) {
-                Some(offset) => FieldLink::Referent(offset),
-                None => FieldLink::Site(self.site(kind, index)),
-            },
+            _ => FieldLink::Site(self.site(kind, index)),
         }
-    }
-
-    /// Where the referent is, if the field at this index is named so and the class is its own.
-    fn own_referent(&self, index: u32) -> Option<u32> {
-        let member = self.class.info.file.constants.member(index as u16).ok()?;
-        let is_own = member.name == b"referent" && self.class.is(Library::Reference);
-        let field = self.class.field_named("referent").filter(|_| is_own)?;
-        Some(field.offset)
     }
 
     fn written_link(&mut self, write: Write, index: u32) -> FieldLink {

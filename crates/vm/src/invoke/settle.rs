@@ -6,7 +6,7 @@ use core::sync::atomic::Ordering;
 use compiler::site_record;
 use ir::InvokeKind;
 
-use crate::classes::class::Class;
+use crate::classes::class::{Class, Field};
 use crate::classes::failure::Unresolved;
 use crate::classes::site::{Site, SiteKind};
 use crate::invoke::method_handle;
@@ -48,8 +48,8 @@ impl Site {
         let (class, index) = (self.class, self.index as u16);
         match self.kind {
             SiteKind::Field => {
-                let (_, field) = resolve::field_at(thread, class, index, false)?;
-                Ok(self.settle(field_cell(field), 0))
+                let (holder, field) = resolve::field_at(thread, class, index, false)?;
+                Ok(self.settle_field(holder, field))
             }
             SiteKind::Static => self.resolve_static(thread, holds),
             SiteKind::Written(write) => {
@@ -57,7 +57,7 @@ impl Site {
                 write.check(thread, class, holder, field)?;
                 match write.is_static {
                     true => self.resolve_static(thread, holds),
-                    false => Ok(self.settle(field_cell(field), 0)),
+                    false => Ok(self.settle_field(holder, field)),
                 }
             }
             SiteKind::Class => {
@@ -102,6 +102,12 @@ impl Site {
         }
     }
 
+    /// Who asks by a site accesses the field plainly.
+    fn settle_field(&self, holder: &'static Class, field: &Field) -> u64 {
+        assert!(!holder.has_referent(field), "code knows a referent");
+        self.settle(field_cell(field), 0)
+    }
+
     /// Until the class is initialised for everybody, every access must ask again.
     fn settle_if_initialized(&self, class: &'static Class, cell: u64, extra: u64) -> u64 {
         if class.is_initialized() {
@@ -135,7 +141,7 @@ impl Site {
     }
 }
 
-fn field_cell(field: &crate::classes::class::Field) -> u64 {
+fn field_cell(field: &Field) -> u64 {
     let volatile = if field.is_volatile() {
         site_record::FIELD_VOLATILE as u64
     } else {
