@@ -115,10 +115,18 @@ pub(crate) struct Part {
     pub(crate) jumps: Vec<(u32, u32)>,
 }
 
+/// How much compiling is worth.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Effort {
+    Usual,
+    /// As little as may be.
+    Least,
+}
+
 /// Reusable state of one compiling thread.
 pub struct Compiler {
     pub(crate) isa: OwnedTargetIsa,
-    /// For pieces of large methods: as little work as may be.
+    /// For pieces of large methods and what runs once.
     quick: OwnedTargetIsa,
     /// Every method is compiled in pieces.
     pub(crate) cuts_all: bool,
@@ -195,20 +203,23 @@ impl Compiler {
         build: impl FnOnce(&mut FunctionBuilder<'_>, &mut References),
     ) -> Result<CompiledCode, CompileError> {
         self.build(signature, build);
-        self.whole()
+        self.whole(Effort::Usual)
     }
 
     /// Compiles what was built.
-    pub(crate) fn whole(&mut self) -> Result<CompiledCode, CompileError> {
-        run(&*self.isa, &mut self.context, &mut self.control)?;
-        let part = self.finished()?;
+    pub(crate) fn whole(&mut self, effort: Effort) -> Result<CompiledCode, CompileError> {
+        let part = self.part(effort)?;
         debug_assert!(part.jumps.is_empty(), "one function is the whole");
         Ok(part.code)
     }
 
     /// As [`Self::whole`], if a part of a large method was built.
-    pub(crate) fn part(&mut self) -> Result<Part, CompileError> {
-        run(&*self.quick, &mut self.context, &mut self.control)?;
+    pub(crate) fn part(&mut self, effort: Effort) -> Result<Part, CompileError> {
+        let isa = match effort {
+            Effort::Usual => &self.isa,
+            Effort::Least => &self.quick,
+        };
+        run(&**isa, &mut self.context, &mut self.control)?;
         self.finished()
     }
 
@@ -305,7 +316,7 @@ impl Compiler {
     }
 }
 
-/// Settings for pieces.
+/// Settings for the least effort.
 const QUICK: [(&str, &str); 2] = [("opt_level", "none"), ("regalloc_algorithm", "single_pass")];
 
 /// The processor with our settings and `more`.

@@ -205,6 +205,10 @@ pub trait Linker {
     fn leave(&mut self);
     /// A computed call site, as in [`MethodLink::Appending`].
     fn call_site(&mut self, index: u32) -> Address;
+    /// Whether the method runs once and no more: its code need not be good, if it has no loop.
+    fn runs_once(&self) -> bool {
+        false
+    }
     /// What the method is by now, for whoever wants to read it: IR, or Cranelift's form.
     fn show(&mut self, _stage: &str, _text: &dyn fmt::Display) {}
 }

@@ -17,10 +17,10 @@ use crate::{
     Address, CompileError, CompiledCode, Compiler, FieldLink, Linker, NewLink,
     barrier::Barrier,
     body::{Heat, Outer, heats},
-    code::{address_value, managed},
+    code::{Effort, address_value, managed},
     fact::Facts,
     home::Homes,
-    passes::{Access, Asked, FieldUse, Marks, Passes, improve},
+    passes::{Access, Asked, FieldUse, Marks, Passes, has_loop, improve},
     pieces::{Plan, is_large},
     piecewise::Memory,
     place::place,
@@ -119,10 +119,18 @@ impl Compiler {
             return self.in_pieces(function, linker);
         }
         let passes = self.passes;
-        let known = receiver_of(function);
-        let (improved, marks) = improve(function, passes, known.as_slice(), &mut ByLinker(linker));
+        let effort = match linker.runs_once() && !has_loop(function) {
+            true => Effort::Least,
+            false => Effort::Usual,
+        };
+        let (mut improved, mut marks) = (None, Marks::default());
+        if effort == Effort::Usual {
+            let (known, asked) = (receiver_of(function), &mut ByLinker(linker));
+            (improved, marks) = improve(function, passes, known.as_slice(), asked);
+            let function = improved.as_ref().unwrap_or(function);
+            linker.show("IR behind the passes", &marks.shown(function));
+        }
         let function = improved.as_ref().unwrap_or(function);
-        linker.show("IR behind the passes", &marks.shown(function));
         let params = function
             .params
             .iter()
@@ -139,7 +147,7 @@ impl Compiler {
             places = lowering.run();
         });
         self.show(linker);
-        let mut code = self.whole()?;
+        let mut code = self.whole(effort)?;
         (code.inlined, code.counted, code.profiled) = places;
         Ok(code)
     }

@@ -17,7 +17,7 @@ use rustc_hash::FxHashMap;
 
 use crate::{
     CompileError, CompiledCode, Compiler, Entry, Linker,
-    code::{HIDDEN, Part, managed},
+    code::{Effort, HIDDEN, Part, managed},
     lower::{Lowering, machine_type},
     pieces::Plan,
 };
@@ -72,18 +72,18 @@ impl Compiler {
             Lowering::in_piece(function, &plan, linker, b, references).guard(&plan);
         });
         self.show(linker);
-        whole.add(self.part()?)?;
+        whole.add(self.part(Effort::Least)?)?;
         self.build(signature, |b, references| {
             Lowering::in_piece(function, &plan, linker, b, references).frame(&plan);
         });
         self.show(linker);
-        whole.add(self.part()?)?;
+        whole.add(self.part(Effort::Least)?)?;
         for piece in 0..plan.pieces.len() {
             self.build(piece_signature(result), |b, references| {
                 Lowering::in_piece(function, &plan, linker, b, references).piece(&plan, piece);
             });
             self.show(linker);
-            whole.add(self.part()?)?;
+            whole.add(self.part(Effort::Least)?)?;
         }
         Ok(whole.finish())
     }

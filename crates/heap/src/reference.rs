@@ -16,12 +16,12 @@
 //! | tracing | makes an unmarked one a root and counts that in the word | closes the word if the count did not move |
 //! | closed | null, if it is unmarked | clears, enqueues, frees |
 
-use std::collections::HashMap;
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicU8, Ordering};
 
 use abi::layout::ReferenceKind;
 use abi::side_table::SNOOP_DEAD;
+use foldhash::HashMap;
 use rt::sync::atomic::AtomicU64;
 
 use crate::object::ObjectRef;

@@ -10,6 +10,12 @@
 //! Each folder is a room, whose `mod.rs` says what it is for. layers.toml orders
 //! them from the ground up; `cargo xtask tidy` names imports that go upwards.
 
+/// What the machine itself allocates: records of classes and code, and all that compiling needs.
+/// The C library's arena of any thread but the first grows by a system call for each page, and its
+/// lock lends no priority.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 mod classes;
 mod code;
 mod compile;

@@ -157,6 +157,20 @@ fn a_method_is_shown_when_it_is_compiled() {
 }
 
 #[test]
+fn what_runs_once_is_compiled_with_the_least_effort_unless_it_loops() {
+    let programs = Programs::compile();
+    for (class, stages) in [("Once", 2), ("Once$Many", 3)] {
+        let dump = format!("-Xtakt:dump={class}.<clinit>");
+        let output = programs.takt(&["-Xtakt:no-code-cache", &dump, "Once"]);
+        assert_eq!(output.stdout, b"9808\n", "{}", shown(&output));
+        let text = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(text.matches("[dump] ").count(), stages, "{text}");
+        let has_passes = text.contains("IR behind the passes");
+        assert_eq!(has_passes, stages == 3, "{text}");
+    }
+}
+
+#[test]
 fn a_stack_is_as_large_as_it_was_asked_for() {
     let programs = Programs::compile();
     let depths = |options: &[&str]| {

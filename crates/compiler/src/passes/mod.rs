@@ -220,7 +220,8 @@ fn check(function: &Function, pass: &str) {
     }
 }
 
-fn has_loop(function: &Function) -> bool {
+/// Whether a branch leads back.
+pub(crate) fn has_loop(function: &Function) -> bool {
     let mut has_loop = false;
     for (index, block) in function.blocks.iter().enumerate() {
         if let Some(inst) = block.insts.last() {

@@ -7,12 +7,11 @@
 //! takes. No mutator does extra work, none is asked anything. Until it ends no further epoch
 //! begins. (Azatchi et al. 2003, adapted: vm-facts 4.6.)
 
-use std::collections::HashMap;
 use std::sync::atomic::Ordering;
 
 use abi::layout::ReferenceKind;
 use abi::side_table::{CountByte, ENTRY_SHIFT};
-
+use foldhash::HashMap;
 use rt::clock::{Clock, Monotonic};
 
 use crate::barrier::SlotCopy;
@@ -53,7 +52,7 @@ impl Rc<'_> {
         heap.references.colour.store(self.colour, Ordering::SeqCst);
         heap.references.set_mode(Mode::Tracing);
         self.is_tracing = true;
-        self.stuck_edges = HashMap::new();
+        self.stuck_edges = HashMap::default();
         let mut held = Vec::new();
         heap.references.each_held(|it| held.push(it));
         held.into_iter().for_each(|it| self.mark_edge(it));

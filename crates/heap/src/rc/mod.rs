@@ -13,11 +13,11 @@ mod references;
 mod young;
 mod zero;
 
-use std::collections::{HashMap, HashSet};
 use std::sync::atomic::Ordering;
 
 use abi::barrier::epoch_after;
 use abi::side_table::CountByte;
+use foldhash::{HashMap, HashSet};
 
 use crate::barrier::SlotCopy;
 use crate::collector::ticker::Ticker;
@@ -109,9 +109,9 @@ impl<'h> Rc<'h> {
             awaiting: rest.awaiting,
             enqueued: rest.enqueued,
             maturing: Vec::new(),
-            matured_chunked: HashSet::new(),
+            matured_chunked: HashSet::default(),
             grey: Vec::new(),
-            stuck_edges: HashMap::new(),
+            stuck_edges: HashMap::default(),
             is_tracing: false,
             references: rest.references,
             is_thorough: false,

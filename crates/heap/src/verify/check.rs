@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //! What the verifier looks at, with every mutator held.
 
-use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use abi::layout::ReferenceKind;
 use abi::side_table::CountByte;
+use foldhash::{HashMap, HashSet};
 
 use crate::barrier::{self, SlotCopy};
 use crate::heap::Heap;
@@ -84,7 +84,7 @@ impl Check<'_> {
     /// Every object, found by its class word.
     fn objects(&mut self) -> HashSet<ObjectRef> {
         let heap = self.heap;
-        let mut objects = HashSet::new();
+        let mut objects = HashSet::default();
         for block in 0..heap.free.committed_count() {
             let cells: Vec<u32> = match heap.blocks.meta(block).usage() {
                 BlockUse::Free | BlockUse::LargeTail => Vec::new(),
@@ -104,7 +104,7 @@ impl Check<'_> {
     /// Counts against the references of all counted objects at the view, and the collector's own.
     fn counts(&mut self, rc: &Rc, objects: &HashSet<ObjectRef>) {
         let heap = self.heap;
-        let mut expected: HashMap<ObjectRef, u32> = HashMap::new();
+        let mut expected: HashMap<ObjectRef, u32> = HashMap::default();
         let mut view = SlotCopy::new();
         for &object in objects {
             // A young one's references are not counted yet.
@@ -161,7 +161,7 @@ impl Check<'_> {
     /// What roots reach now must exist, and what reference objects among it refer to.
     fn reachable(&mut self, objects: &HashSet<ObjectRef>, mut grey: Vec<ObjectRef>) {
         let memory = &self.heap.memory;
-        let mut seen: HashSet<ObjectRef> = HashSet::new();
+        let mut seen: HashSet<ObjectRef> = HashSet::default();
         while let Some(object) = grey.pop() {
             if !seen.insert(object) {
                 continue;

@@ -13,6 +13,7 @@
 
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 
+use rt::clock::{Clock, Monotonic};
 use rt::policy::{Policy, Tid};
 
 use crate::classes::class::Method;
@@ -175,15 +176,13 @@ fn run() {
     let round_ns = options::get().again_ms.unwrap_or(0) * 1_000_000;
     let (mut candidates, mut pause) = (Vec::new(), 1);
     loop {
-        if candidates.is_empty() {
-            WAKE.park_until(None);
-        }
-        let (now_ns, next) = (console::now_ns(), pause * round_ns);
-        // New ones come one after the other: a round at least.
-        if WAKE.park_until(Some(now_ns + next)) {
-            while console::now_ns() < now_ns + round_ns {
-                WAKE.park_until(Some(now_ns + round_ns));
-            }
+        let next_ns = |rounds: u64| console::now_ns() + rounds * round_ns;
+        if WAKE.park_until((!candidates.is_empty()).then(|| next_ns(pause))) {
+            // More come one after the other. The permit that lies here keeps each of them from
+            // waking this thread, which would cost who calls a method first a system call.
+            WAKE.put_back();
+            Monotonic.sleep_until(next_ns(1));
+            WAKE.try_park();
         }
         let new = core::mem::take(&mut *NEW.lock());
         let mut is_busy = !new.is_empty();

@@ -601,6 +601,10 @@ impl Linker for Cx<'_> {
         expect_answer!(self.ask(Question::CallSite(index)), Address)
     }
 
+    fn runs_once(&self) -> bool {
+        self.scopes[0].name.is("<clinit>")
+    }
+
     fn show(&mut self, stage: &str, text: &dyn fmt::Display) {
         let (asked, method) = (&options::get().dumped, self.scopes[0]);
         let name = || format!("{}.{}", method.class().info.name.dotted(), method.name);

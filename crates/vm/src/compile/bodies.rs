@@ -9,7 +9,7 @@ use std::rc::Rc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use classfile::access;
-use compiler::{Address, Body, Heat};
+use compiler::{Address, Body, Heat, Linker};
 use ir::{InvokeKind, Op};
 
 use crate::classes::class::{Class, Method};
@@ -204,8 +204,7 @@ impl Cx<'_> {
             || self.whole_bytes + bytes > WHOLE_BYTES_MAX && bytes >= TINY_BYTES
             || self.is_open(callee)
             || !self.may_be(callee)
-            // It runs once.
-            || self.scopes[0].name.is("<clinit>")
+            || self.runs_once()
         {
             return None;
         }

@@ -12,7 +12,7 @@
 use core::sync::atomic::{AtomicU32, Ordering};
 use std::collections::HashMap;
 
-use compiler::{Address, Profile, profile_cell, scope_and_offset};
+use compiler::{Address, Linker, Profile, profile_cell, scope_and_offset};
 use ir::{Function, InvokeKind, Op};
 
 use crate::classes::class::{Class, Method};
@@ -191,7 +191,7 @@ impl Cx<'_> {
     fn is_counted(&mut self, call: (InvokeKind, u32)) -> bool {
         let may_be = self.counts
             && self.cell_count < CELLS_MAX
-            && !self.scopes[0].name.is("<clinit>")
+            && !self.runs_once()
             && self.is_worth_counting(self.class, call);
         self.is_hushed |= may_be && self.is_quiet;
         may_be && !self.is_quiet

@@ -25,6 +25,11 @@ impl Parker {
         }
     }
 
+    /// Of the owner: gives back the permit that it took, and wakes nobody.
+    pub(crate) fn put_back(&self) {
+        self.permit.word().store(1, Ordering::Release);
+    }
+
     /// Takes the permit if it is there.
     pub(crate) fn try_park(&self) -> bool {
         self.permit.word().swap(0, Ordering::Acquire) == 1
