@@ -746,6 +746,7 @@ impl Running {
     fn kill(&self) {
         // One that has just ended is no fault.
         let _ = pidfd_send_signal(&self.pidfd, Signal::KILL);
+        self.pidfd.let_end();
     }
 
     /// There is one step more, of a rank; what waited before has a look under way. A real-time

@@ -48,6 +48,8 @@ impl Urgency {
     }
 }
 
+/// Threads that [`PidFd::let_end`] looks at: what a machine starts comes first.
+pub const LOOKED_AT_MAX: usize = 256;
 /// Room for the path of a thread's file, and for its beginning up to the field that is read.
 const PATH_BYTES: usize = 64;
 const STAT_BYTES: usize = 512;
@@ -91,6 +93,26 @@ impl PidFd {
         let returned = unsafe { libc::syscall(libc::SYS_tgkill, self.pid, tid.raw(), 0) };
         // A thread that may not be signalled is there.
         returned == 0 || Errno::last().0 == libc::EPERM
+    }
+
+    /// Lets a process that was killed end while others have work. Each thread has to run for that,
+    /// and the last one gives the memory back: one at SCHED_IDLE would wait as long as there is
+    /// work. Such threads become ordinary, if this process may say so: of the first
+    /// [`LOOKED_AT_MAX`]. Two system calls for each of these at most, and a folder of `/proc`.
+    pub fn let_end(&self) {
+        let Ok(threads) = std::fs::read_dir(format!("/proc/{}/task", self.pid)) else {
+            return;
+        };
+        for thread in threads.flatten().take(LOOKED_AT_MAX) {
+            let number = thread.file_name().to_str().and_then(|it| it.parse().ok());
+            if let Some(tid) = number.and_then(Tid::new)
+                && matches!(Policy::of(tid), Ok(Policy::Idle))
+                && self.has_thread(tid)
+            {
+                // Without the privilege it ends when it may.
+                let _ = Policy::Other { nice: 0 }.apply(tid);
+            }
+        }
     }
 
     /// How urgent a thread of the process is by the kernel's word: by its own policy, or by what
@@ -146,6 +168,24 @@ mod tests {
         let other = PidFd::open(child.id().cast_signed()).unwrap();
         child.wait().unwrap();
         assert!(other.has_ended());
+    }
+
+    #[test]
+    fn what_was_killed_may_run_to_its_end() {
+        let mut child = std::process::Command::new("sleep")
+            .arg("1000")
+            .spawn()
+            .unwrap();
+        let pid = child.id().cast_signed();
+        let (other, thread) = (PidFd::open(pid).unwrap(), Tid::new(pid).unwrap());
+        Policy::Idle.apply(thread).unwrap();
+        other.let_end();
+        // A process without the privilege may not say so.
+        let may = Policy::Other { nice: 0 }.apply(thread).is_ok();
+        assert_eq!(Policy::of(thread).unwrap() != Policy::Idle, may);
+        child.kill().unwrap();
+        child.wait().unwrap();
+        other.let_end();
     }
 
     #[test]

@@ -11,7 +11,7 @@ use tempfile::TempDir;
 
 use programs::{compile, jdk, run, run_takt, shown};
 
-const PROGRAMS: [&str; 13] = [
+const PROGRAMS: [&str; 14] = [
     "options/Appended",
     "options/Asserting",
     "options/Deep",
@@ -19,6 +19,7 @@ const PROGRAMS: [&str; 13] = [
     "options/Linked",
     "options/Live",
     "options/Named",
+    "options/Once",
     "options/Unseen",
     "options/agent/Agent",
     "options/agent/Attached",

@@ -2,19 +2,20 @@
 //! Methods with cold sites, linked again.
 //!
 //! Code that was made before the classes were there that it names asks by sites for ever, and holds
-//! no body of theirs. One thread at SCHED_IDLE looks after such methods, in rounds. In a round it
-//! puts a stub in the place of a method's entry. Who calls next puts the code back, and so says
-//! that the method is called still. After [`CALLS_MIN`] such rounds the method gets new code, from
-//! the store or compiled, if it would have fewer sites: by one store of its entry, which every call
-//! loads. Who runs the older code finishes in it.
+//! no body of theirs. One thread looks after such methods, in rounds. In a round it puts a stub in
+//! the place of a method's entry. Who calls next puts the code back, and so says that the method is
+//! called still. After [`CALLS_MIN`] such rounds the method gets new code, from the store or
+//! compiled, if it would have fewer sites: by one store of its entry, which every call loads. Who
+//! runs the older code finishes in it.
 //!
-//! No caller waits for that thread: it holds a method's turn for some stores alone, and a disk is
-//! left to others. What a real-time thread runs stays as it is.
+//! A thread at SCHED_IDLE makes the new code, and ends. No caller waits for either thread: they
+//! hold a method's turn for some stores alone, and a disk is left to others. What a real-time
+//! thread runs stays as it is.
 
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 
 use rt::clock::{Clock, Monotonic};
-use rt::policy::{Policy, Tid};
+use rt::policy::{Policy, PolicyError, Tid};
 
 use crate::classes::class::Method;
 use crate::classes::site::SiteKind;
@@ -33,6 +34,8 @@ use crate::threads::held;
 use crate::threads::thread::Thread;
 
 const THREAD: &str = "takt-again";
+/// The thread that makes new code.
+const LINKER: &str = "takt-link";
 
 /// Rounds in which a method was called before it gets new code: what a start alone calls has fewer.
 const CALLS_MIN: u32 = 3;
@@ -169,10 +172,17 @@ fn start() {
     }
 }
 
+/// What comes of a look at a method.
+enum Next {
+    /// Another look, in a round.
+    Round,
+    /// New code.
+    Code,
+    /// It stays as it is.
+    Nothing,
+}
+
 fn run() {
-    if let Err(error) = Policy::Idle.apply(Tid::current()) {
-        return console::warn(&format!("no method is linked again: {error}"));
-    }
     let round_ns = options::get().again_ms.unwrap_or(0) * 1_000_000;
     let (mut candidates, mut pause) = (Vec::new(), 1);
     loop {
@@ -186,14 +196,24 @@ fn run() {
         }
         let new = core::mem::take(&mut *NEW.lock());
         let mut is_busy = !new.is_empty();
-        candidates.extend(new);
-        candidates.retain_mut(|candidate: &mut Candidate| {
+        let (old, mut ready) = (core::mem::take(&mut candidates), Vec::new());
+        for mut candidate in old.into_iter().chain(new) {
             let calls = candidate.calls;
-            let stays = candidate.look();
+            let next = candidate.look();
             is_busy |= candidate.calls != calls;
-            COUNT.fetch_sub(u32::from(!stays), Ordering::Relaxed);
-            stays
-        });
+            match next {
+                Next::Round => candidates.push(candidate),
+                Next::Code => ready.push(candidate),
+                Next::Nothing => {
+                    COUNT.fetch_sub(1, Ordering::Relaxed);
+                }
+            }
+        }
+        if !ready.is_empty()
+            && let Err(error) = link_all(ready)
+        {
+            return console::warn(&format!("no method is linked again: {error}"));
+        }
         pause = if is_busy {
             1
         } else {
@@ -202,20 +222,36 @@ fn run() {
     }
 }
 
+/// Gives methods new code. The thread that does so is there for this alone: one at SCHED_IDLE that
+/// only waits would hold up the end of its process while others have work.
+fn link_all(ready: Vec<Candidate>) -> Result<(), String> {
+    let work = move || {
+        Policy::Idle.apply(Tid::current())?;
+        for candidate in ready {
+            candidate.link();
+            COUNT.fetch_sub(1, Ordering::Relaxed);
+        }
+        Ok::<_, PolicyError>(())
+    };
+    let linker = std::thread::Builder::new().name(LINKER.into()).spawn(work);
+    let done = linker.map_err(|error| error.to_string())?.join();
+    let done = done.map_err(|_| "its thread has ended".to_owned())?;
+    done.map_err(|error| error.to_string())
+}
+
 impl Candidate {
-    /// One round; whether there is another.
-    fn look(&mut self) -> bool {
+    /// One round.
+    fn look(&mut self) -> Next {
         if self.is_watched {
             if Some(self.method.entry.load(Ordering::Relaxed)) == self.stub {
-                return true;
+                return Next::Round;
             }
             self.calls += 1;
         }
         if self.calls < CALLS_MIN << self.tries {
             return self.watch();
         }
-        // What was told once counts no more.
-        let mut cx = Cx::again(self.method, self.told == 0);
+        let mut cx = self.context();
         let answered = self.sites.iter().filter(|&&it| cx.is_answered(it)).count();
         let answered = answered + profile::answered(self.method);
         if answered != self.answered {
@@ -224,15 +260,22 @@ impl Candidate {
             return self.watch();
         }
         if answered > 0 {
-            self.link(&mut cx);
-            return false;
+            return Next::Code;
         }
         (self.calls, self.tries) = (0, self.tries + 1);
-        self.tries < TRIES_MAX && self.watch()
+        if self.tries == TRIES_MAX {
+            return Next::Nothing;
+        }
+        self.watch()
+    }
+
+    fn context(&self) -> Cx<'static> {
+        // What was told once counts no more.
+        Cx::again(self.method, self.told == 0)
     }
 
     /// The next call says that it came, unless a real-time thread runs the method.
-    fn watch(&mut self) -> bool {
+    fn watch(&mut self) -> Next {
         let stub = *self
             .stub
             .get_or_insert_with(|| cache::stub_for(self.method));
@@ -244,17 +287,21 @@ impl Candidate {
         if self.is_watched {
             self.method.entry.store(stub, Ordering::Release);
         }
-        !stays
+        match stays {
+            true => Next::Nothing,
+            false => Next::Round,
+        }
     }
 
     /// Gives the method new code, if that has fewer sites or is told more.
-    fn link(&self, cx: &mut Cx<'_>) {
+    fn link(&self) {
         if cache::is_full() {
             return;
         }
         let started_ns = console::now_ns();
-        let stored = self.stored(cx).map(|code| ("load again", code));
-        let found = stored.or_else(|| Some(("compile again", self.compiled(cx)?)));
+        let mut cx = self.context();
+        let stored = self.stored(&mut cx).map(|code| ("load again", code));
+        let found = stored.or_else(|| Some(("compile again", self.compiled(&mut cx)?)));
         let Some((how, code)) = found else {
             return;
         };
