@@ -7,7 +7,7 @@
 //! the store gets its place in memory and takes the place of the older one; nobody writes to it
 //! from there on.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result, bail, ensure};
 
 use crate::inputs::Inputs;
-use crate::stage::target_dir;
+use crate::stage::{command, target_dir};
 
 /// What runs: words after `takt`, with `APPS` for the folder of packages, and options besides.
 /// Other examples, and packages of tests/apps but `life` and `widgets`, are left out, so that tests
@@ -55,6 +55,13 @@ const WAIT: Duration = Duration::from_secs(100);
 const LOOK: Duration = Duration::from_millis(100);
 /// In which a process that runs does all that it does at first.
 const SETTLE: Duration = Duration::from_secs(2);
+/// What runs at last, with `HELLO` for the folder of the smallest program: the code of each is kept
+/// once more, in a file of its own that is looked into first, that of the last one before all.
+const STARTS: [&str; 2] = [
+    "run APPS/heartbeat.apk --service .Heartbeat --extra beats=50",
+    "java -cp HELLO Hello",
+];
+const GATHER: &str = "-Xtakt:gather-code";
 /// All methods of the classes that were loaded, at the end.
 const COMPILE_LOADED: &str = "-Xtakt:compile-loaded";
 /// What the machine says where it gives up writing.
@@ -78,10 +85,16 @@ pub(crate) fn build(takt: &Path) -> Result<()> {
     remove(&making)?;
     std::fs::create_dir(&making)?;
     let data = tempfile::tempdir()?;
+    let mut javac = Command::new("javac");
+    javac.arg("-d").arg(hello(data.path()));
+    command(javac.arg("tests/java/Hello.java"))?;
     for (words, option) in RUNS {
         run(takt, words, option, (&making, data.path()))?;
     }
     run_beside(takt, &making, data.path())?;
+    for words in STARTS {
+        run(takt, words, GATHER, (&making, data.path()))?;
+    }
     let mut install = Command::new(takt);
     install.args(["compile", "--install"]).arg(&making);
     if !install.status()?.success() {
@@ -104,6 +117,7 @@ fn run(takt: &Path, words: &str, option: &str, (store, data): (&Path, &Path)) ->
     // Confined, an application could not write to a store that is not its user's.
     let words = words
         .replace("APPS", &apps.to_string_lossy())
+        .replace("HELLO", &hello(data).to_string_lossy())
         .replace("run ", "run --sandbox none --anr 100s ");
     let store = store.display();
     let options = format!("-Xtakt:no-code-library -Xtakt:code-cache={store} {option}");
@@ -119,6 +133,10 @@ fn run(takt: &Path, words: &str, option: &str, (store, data): (&Path, &Path)) ->
         bail!("takt {words}: {}\n{said}", output.status);
     }
     Ok(())
+}
+
+fn hello(data: &Path) -> PathBuf {
+    data.join("hello")
 }
 
 /// Under the system server, where other code links a process to the rest.

@@ -13,6 +13,7 @@ use cranelift_codegen::{
     verify_function,
 };
 use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext};
+use smallvec::SmallVec;
 
 use crate::{Address, Linker, Passes, piecewise::PARTS, safepoint::References};
 
@@ -89,7 +90,7 @@ pub struct StackMap {
     /// Where the callee returns to.
     pub return_offset: u32,
     /// Bytes from the stack pointer at the call.
-    pub slots: Vec<u32>,
+    pub slots: SmallVec<[u32; 4]>,
 }
 
 /// The code generator refused: a limit or a mistake of ours, never bad input.

@@ -169,6 +169,30 @@ fn two_processes_at_once_keep_all_and_mix_nothing() {
 }
 
 #[test]
+fn what_ran_is_gathered_in_a_file_that_is_looked_into_first() {
+    let case = Case::warm("Endless");
+    case.run(&["Endless", "once"]);
+    let older = case.files("data");
+    assert_eq!(older.len(), 1);
+    let gathers = case.run(&["-Xtakt:gather-code", "Endless", "once"]);
+    assert_eq!(gathers.stdout, b"sum 4932\n", "{}", shown(&gathers));
+    assert_eq!(case.files("data").len(), 2);
+    // All of it is there: nothing is missed where the older file is gone.
+    for end in ["data", "index", "code"] {
+        let _ = std::fs::remove_file(older[0].with_extension(end));
+    }
+    let alone = case.run(&["-Xtakt:report", "-Xtakt:compile", "Endless", "once"]);
+    assert_eq!(alone.stdout, b"sum 4932\n", "{}", shown(&alone));
+    let (compiled, loaded, refused) = figures(&alone);
+    assert!(
+        compiled < 10 && loaded > 1000 && refused == 0,
+        "{}",
+        shown(&alone)
+    );
+    assert_eq!(methods(&alone, "Endless"), (0, 2), "{}", shown(&alone));
+}
+
+#[test]
 fn code_is_mapped_privately_from_its_file_at_a_place_of_the_store() {
     let case = Case::warm("Mapped");
     let first = case.mapped(&[]);

@@ -172,10 +172,14 @@ impl FreeBlocks {
         }
     }
 
-    /// Commits at least `bytes`.
+    /// Commits at least `bytes`, at once or as much as the kernel gives.
     pub(crate) fn grow_to(&self, memory: &Memory, bytes: u32) {
         let mut map = self.map.lock();
         let blocks = (bytes >> BLOCK_SHIFT).min(map.block_count);
+        let missing = blocks.saturating_sub(map.committed);
+        if missing > 0 {
+            map.grow(memory, missing);
+        }
         while map.committed < blocks && map.grow(memory, 1).is_some() {}
         self.publish(&map);
     }

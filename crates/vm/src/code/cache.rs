@@ -163,6 +163,7 @@ fn announce(
 
 /// Runs code from a store where it is mapped, or a copy if another method runs it there.
 pub(crate) fn run_stored(stored: Stored, named: Named<'_>, kind: CodeKind) -> u64 {
+    stored.gather();
     let named = named.first(stored.piece.slot_count());
     if !stored.claim() {
         return publish(stored.copy(), named, kind);

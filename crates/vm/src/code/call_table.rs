@@ -47,11 +47,14 @@ impl CallTable {
         assert!(maps.next().is_none(), "a stack map belongs to a call");
         let granules = calls
             .last()
-            .map_or(0, |call: &Call| granule(&call.site) + 1);
-        let first =
-            (0..granules).map(|it| calls.partition_point(|call| granule(&call.site) < it) as u32);
+            .map_or(0, |call: &Call| granule(&call.site) as usize + 1);
+        let mut first = Vec::with_capacity(granules);
+        for (number, call) in (0..).zip(&calls) {
+            // No entry is taken yet for those since the call before.
+            first.resize(first.len().max(granule(&call.site) as usize + 1), number);
+        }
         Self {
-            first: first.collect(),
+            first: first.into(),
             calls: calls.into(),
             slots: slots.into(),
         }
@@ -103,7 +106,7 @@ mod tests {
     fn map(return_offset: u32, slots: &[u32]) -> StackMap {
         StackMap {
             return_offset,
-            slots: slots.to_vec(),
+            slots: slots.into(),
         }
     }
 

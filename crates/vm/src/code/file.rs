@@ -54,6 +54,8 @@ pub(crate) struct Piece {
     pub(crate) code: CompiledCode,
     /// The classes that [`Question::Profiled`] is about, by number.
     pub(crate) classes: Vec<Symbol>,
+    /// It was taken before all others under its key, by a process that looked at each.
+    pub(crate) is_chosen: bool,
 }
 
 impl Piece {
@@ -69,6 +71,7 @@ impl Piece {
             sum: sum(asked),
             code,
             classes: Vec::new(),
+            is_chosen: false,
         }
     }
 
@@ -122,6 +125,7 @@ impl Piece {
         for class in &self.classes {
             out.text(class.bytes());
         }
+        out.word(self.is_chosen.into());
         out.0
     }
 
@@ -157,13 +161,14 @@ impl Piece {
         let stack_maps = input.list(|input| {
             Some(StackMap {
                 return_offset: input.word()?,
-                slots: input.list(Reader::word)?,
+                slots: input.words()?,
             })
         })?;
-        let inlined = input.list(Reader::word)?;
-        let counted = input.list(Reader::word)?;
-        let profiled = input.list(Reader::word)?;
+        let inlined = input.words()?;
+        let counted = input.words()?;
+        let profiled = input.words()?;
         let classes = input.list(|input| Some(Symbol::new(input.text()?)))?;
+        let is_chosen = input.word()? != 0;
         let code = CompiledCode {
             bytes: Vec::new(),
             call_sites,
@@ -178,6 +183,7 @@ impl Piece {
             sum,
             code,
             classes,
+            is_chosen,
         };
         (input.0.is_empty() && piece.is_sound(code_bytes)).then_some(piece)
     }
@@ -258,6 +264,15 @@ impl<'a> Reader<'a> {
         let (word, rest) = self.0.split_first_chunk::<4>()?;
         self.0 = rest;
         Some(u32::from_le_bytes(*word))
+    }
+
+    /// A count, then as many words.
+    fn words<T: FromIterator<u32>>(&mut self) -> Option<T> {
+        let count = self.word()? as usize;
+        let (words, rest) = self.0.split_at_checked(count.checked_mul(4)?)?;
+        self.0 = rest;
+        let (words, _) = words.as_chunks();
+        Some(words.iter().copied().map(u32::from_le_bytes).collect())
     }
 
     fn text(&mut self) -> Option<&'a [u8]> {
@@ -556,7 +571,7 @@ mod tests {
             }],
             stack_maps: vec![StackMap {
                 return_offset: 16,
-                slots: vec![8, 16],
+                slots: [8, 16][..].into(),
             }],
             relocations: vec![Relocation {
                 offset: 2,
@@ -632,8 +647,9 @@ mod tests {
     #[test]
     fn a_torn_end_costs_what_was_torn() {
         let (bytes, one) = (file(), record(0).len());
+        let padding = one - RECORD_BYTES - piece(0).to_bytes().len();
         for end in HEADER_BYTES..bytes.len() {
-            let whole = (end - HEADER_BYTES) / one;
+            let whole = (end + padding - HEADER_BYTES) / one;
             assert_eq!(intact(&bytes[..end]).len(), whole, "{end}");
         }
         // Somebody went on behind a torn end.

@@ -6,9 +6,10 @@
 //! other addresses in it. Hence code is kept with its questions (`code/file`),
 //! and is used again where asking them again has the same answers.
 
-use std::hash::{DefaultHasher, Hash, Hasher};
+use std::hash::{BuildHasher, Hash, Hasher};
 
 use compiler::{Address, ClassLink, ConstantLink, FieldLink, MethodLink, NewLink};
+use foldhash::quality::FixedState;
 use ir::{InvokeKind, LoadedConstant, MemoryKind};
 
 use crate::classes::site::SiteKind;
@@ -280,9 +281,10 @@ impl Answer {
     }
 }
 
-/// The sum over the answers that hold only when equal.
+/// The sum over the answers that hold only when equal. Code is kept with it: the same in each
+/// process of this build.
 pub(crate) fn sum(asked: &[Exchange]) -> u64 {
-    let mut hasher = DefaultHasher::new();
+    let mut hasher = FixedState::default().build_hasher();
     for exchange in asked {
         if exchange.validity() == Validity::WhenEqual {
             exchange.answer.hash(&mut hasher);

@@ -20,7 +20,7 @@ use crate::classes::class::Class;
 use crate::code::base;
 use crate::code::file::{self, HEADER_BYTES, Index, Key, Piece, PieceRecord};
 use crate::code::space::{self, Room, Span};
-use crate::code::writer::Writing;
+use crate::code::writer::{self, Writing};
 use crate::console;
 use crate::memory;
 use crate::memory::hash::Set;
@@ -80,6 +80,8 @@ static STORE: OnceLock<Option<Store>> = OnceLock::new();
 static TARGET: OnceLock<Sum> = OnceLock::new();
 /// The store that was delivered, or why there is none.
 static LIBRARY: OnceLock<Result<Store, String>> = OnceLock::new();
+/// What ran of the stores, in that order, where it is to lie together.
+static GATHERED: Lock<Vec<(Key, Piece)>> = Lock::new(Vec::new());
 /// Pieces that run where they are mapped; another method of the same content gets a copy.
 static CLAIMED: OnceLock<Lock<Set<u64>>> = OnceLock::new();
 
@@ -288,6 +290,7 @@ impl Store {
 
 /// A piece of code in a store.
 pub(crate) struct Stored {
+    key: Key,
     /// Without its machine code.
     pub(crate) piece: Piece,
     pub(crate) room: Room,
@@ -319,6 +322,7 @@ impl Stored {
         )?;
         let is_right = piece.slot_count() <= record.slot_count as usize && record.is_code(code);
         is_right.then(|| Self {
+            key: record.key,
             piece,
             room,
             code,
@@ -334,6 +338,18 @@ impl Stored {
         self.is_executable
             && !options::get().is_perf_mapped
             && claimed.lock().insert(self.room.code)
+    }
+
+    /// Takes note that this is what runs, if the process is for that.
+    pub(crate) fn gather(&self) {
+        if !options::get().is_gathering_code {
+            return;
+        }
+        let mut piece = self.piece.clone();
+        piece.code.bytes = self.code.to_vec();
+        piece.code.unlink();
+        piece.is_chosen = true;
+        GATHERED.lock().push((self.key, piece));
     }
 
     /// A copy of the code, not yet linked.
@@ -539,6 +555,11 @@ pub(crate) fn finish() {
     if let Some(store) = own() {
         store.keep_put_off();
         store.writing.lock().finish(store);
+        let gathered = core::mem::take(&mut *GATHERED.lock());
+        if let Err(error) = writer::write_apart(store, &gathered) {
+            let directory = store.directory.display();
+            console::warn(&format!("code is not gathered in {directory}: {error}"));
+        }
     }
 }
 

@@ -245,9 +245,12 @@ impl Writer {
 
     /// Indexes the file, if a start would have to look at many records.
     fn finish(&mut self, store: &Store) {
-        if self.unindexed_count <= UNINDEXED_MAX {
-            return;
+        if self.unindexed_count > UNINDEXED_MAX {
+            self.index(store);
         }
+    }
+
+    fn index(&mut self, store: &Store) {
         let Ok(all) = std::fs::read(&self.path) else {
             return;
         };
@@ -266,6 +269,23 @@ impl Writer {
             self.unindexed_count = 0;
         }
     }
+}
+
+/// Writes pieces to a file of their own, which is the newest then: they lie together, and are found
+/// first.
+pub(super) fn write_apart(store: &Store, pieces: &[(Key, Piece)]) -> io::Result<()> {
+    if pieces.is_empty() {
+        return Ok(());
+    }
+    let lock = lock(&store.directory.join("lock"))?;
+    let mut writer = Writer::create(store)?;
+    drop(lock);
+    for (key, piece) in pieces {
+        let room = writer.add(key, Some(piece), &piece.to_bytes())?;
+        room.ok_or_else(|| io::Error::from(io::ErrorKind::FileTooLarge))?;
+    }
+    writer.index(store);
+    Ok(())
 }
 
 /// Whether a file whose code and addresses end there has room for much more code.

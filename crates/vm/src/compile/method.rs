@@ -212,12 +212,13 @@ fn fits(stored: &Stored, cx: &mut Cx<'_>) -> bool {
     fits
 }
 
-/// The first piece that fits, or one behind it that was told more receivers if that one counts.
+/// The first piece that fits, or one behind it that was told more receivers if that one counts and
+/// was not chosen so itself.
 /// `cx` has answered for it.
 fn best_stored(key: &Key, cx: &mut Cx<'_>) -> Option<Stored> {
     let mut all = store::find(key).filter(|stored| fits(stored, cx));
     let first = all.next()?;
-    if first.piece.code.counted.is_empty() {
+    if first.piece.code.counted.is_empty() || first.piece.is_chosen {
         return Some(first);
     }
     let best = all.fold(first, |best, next| {

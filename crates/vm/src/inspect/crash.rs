@@ -98,8 +98,7 @@ extern "C" fn on_fault(
         }
         // Another thread reports and will end the process.
         Err(_) => loop {
-            // SAFETY: 1. pause has no preconditions.
-            unsafe { libc::pause() };
+            rustix::event::pause();
         },
     }
     // SAFETY: 1. Neither has preconditions. The fault happens again on return and ends the process,

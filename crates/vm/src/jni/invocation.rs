@@ -88,6 +88,10 @@ extern "C" fn JNI_CreateJavaVM(vm: u64, env: u64, args: u64) -> i32 {
         console::note(&error);
         return ERROR;
     }
+    // The memory of a template's copies has a bound of its own (`takt bench start`).
+    if !options::get().is_template {
+        memory::ask_for_superpages();
+    }
     match boot::create() {
         Ok(thread) => {
             let options = options::get();

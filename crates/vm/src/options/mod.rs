@@ -78,6 +78,8 @@ pub(crate) struct Options {
     pub(crate) inlining: Inlining,
     /// `-Xtakt:compile-loaded`: at the end, what loaded classes of the platform's have besides.
     pub(crate) is_compiling_loaded: bool,
+    /// `-Xtakt:gather-code`: at the end, the kept code that ran is kept once more, in one file.
+    pub(crate) is_gathering_code: bool,
     /// Names of classes to be compiled instead of running a program.
     pub(crate) compile_list: Option<PathBuf>,
     /// DEX code that they are in, over the class path; else they are of the class path.
@@ -140,50 +142,7 @@ pub(crate) fn get() -> &'static Options {
 /// refused unless the launcher `ignores_unknown` ones. The error is for the user, in HotSpot's
 /// words where it has some.
 pub(crate) fn read(arguments: &[String], ignores_unknown: bool) -> Result<(), String> {
-    let mut options = Options {
-        java_home: java_home(),
-        properties: Vec::new(),
-        heap_bytes_max: HEAP_BYTES_DEFAULT,
-        heap_bytes_start: None,
-        is_heap_touched: false,
-        has_large_pages: false,
-        collector: CollectorKind::Rc,
-        is_real_time: false,
-        stack_scan: StackScan::Exact,
-        metadata_bytes_max: None,
-        code_bytes_max: None,
-        is_verifying: false,
-        is_library_verified: false,
-        is_verbose_gc: AtomicBool::new(false),
-        is_verbose_class: AtomicBool::new(false),
-        is_verbose_compile: false,
-        dumped: Vec::new(),
-        is_perf_mapped: false,
-        is_reporting: false,
-        report_file: None,
-        is_strictly_real_time: false,
-        real_time_list: None,
-        is_cutting_all: false,
-        passes: compiler::Passes::ALL,
-        is_template: false,
-        is_code_portable: false,
-        assertions: Assertions::default(),
-        stack_bytes: None,
-        arguments: arguments.to_vec(),
-        code_root: default_root(),
-        code_library: CodeLibrary::Beside,
-        code_install: None,
-        has_reduced_signals: false,
-        is_attach_disabled: false,
-        is_listed: true,
-        boot_append: Vec::new(),
-        agents: Vec::new(),
-        again_ms: Some(AGAIN_MS_DEFAULT),
-        inlining: Inlining::Profiled,
-        is_compiling_loaded: false,
-        compile_list: None,
-        compile_package: None,
-    };
+    let mut options = Options::usual(arguments);
     let mut numbered = HashMap::new();
     for argument in arguments {
         let is_known = options.property(argument, &mut numbered)
@@ -236,6 +195,55 @@ fn is_reserved(property: &str) -> bool {
 }
 
 impl Options {
+    /// Before an option is read.
+    fn usual(arguments: &[String]) -> Self {
+        Self {
+            java_home: java_home(),
+            properties: Vec::new(),
+            heap_bytes_max: HEAP_BYTES_DEFAULT,
+            heap_bytes_start: None,
+            is_heap_touched: false,
+            has_large_pages: false,
+            collector: CollectorKind::Rc,
+            is_real_time: false,
+            stack_scan: StackScan::Exact,
+            metadata_bytes_max: None,
+            code_bytes_max: None,
+            is_verifying: false,
+            is_library_verified: false,
+            is_verbose_gc: AtomicBool::new(false),
+            is_verbose_class: AtomicBool::new(false),
+            is_verbose_compile: false,
+            dumped: Vec::new(),
+            is_perf_mapped: false,
+            is_reporting: false,
+            report_file: None,
+            is_strictly_real_time: false,
+            real_time_list: None,
+            is_cutting_all: false,
+            passes: compiler::Passes::ALL,
+            is_template: false,
+            is_code_portable: false,
+            assertions: Assertions::default(),
+            stack_bytes: None,
+            arguments: arguments.to_vec(),
+            code_root: default_root(),
+            code_library: CodeLibrary::Beside,
+            code_install: None,
+            has_reduced_signals: false,
+            is_attach_disabled: false,
+            is_listed: true,
+            boot_append: Vec::new(),
+            agents: Vec::new(),
+            again_ms: Some(AGAIN_MS_DEFAULT),
+            inlining: Inlining::Profiled,
+            is_compiling_loaded: false,
+            is_gathering_code: false,
+            compile_list: None,
+            compile_package: None,
+        }
+    }
+
     /// `-D`, and what the module system reads as a property. `numbered` counts those of each name.
     fn property(&mut self, argument: &str, numbered: &mut HashMap<&str, u32>) -> bool {
         let value_of = |(prefix, name): &(&str, &'static str)| {
@@ -345,6 +353,7 @@ impl Options {
             "-Xtakt:pieces" => self.is_cutting_all = true,
             "-Xtakt:portable-code" => self.is_code_portable = true,
             "-Xtakt:compile-loaded" => self.is_compiling_loaded = true,
+            "-Xtakt:gather-code" => self.is_gathering_code = true,
             "-Xtakt:no-code-cache" => {
                 self.code_root = None;
                 self.code_library = CodeLibrary::None;
