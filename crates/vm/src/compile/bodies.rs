@@ -32,6 +32,8 @@ const SCOPES_MAX: usize = 200;
 const WHOLE_BYTES: usize = 36;
 /// The same in loops, by how many bodies it lies in.
 const WHOLE_BYTES_IN_LOOP: [usize; 3] = [100, 100, 48];
+/// The same of a guessed receiver's method outside loops: the usual call stands beside its body.
+const GUESSED_BYTES: usize = 16;
 /// The same where most of the room is used: a body that is hardly more than its call.
 const TINY_BYTES: usize = 20;
 /// Whole bodies inside each other; beyond the first number, tiny ones.
@@ -80,6 +82,7 @@ impl Cx<'_> {
         let callee = likely_callee(self.class, index).filter(|callee| !callee.is_overridden())?;
         let (question, found) = match self.straight(callee, 0) {
             Some(found) => (Question::Guess(index), found),
+            None if heat == Heat::Usual && !callee.is_shorter_than(GUESSED_BYTES) => return None,
             None => (Question::WholeGuess(index), self.whole(callee, heat)?),
         };
         let body = self.entered(question, found);
