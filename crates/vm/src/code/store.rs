@@ -558,7 +558,7 @@ pub(crate) fn finish() {
         let gathered = core::mem::take(&mut *GATHERED.lock());
         if let Err(error) = writer::write_apart(store, &gathered) {
             let directory = store.directory.display();
-            console::warn(&format!("code is not gathered in {directory}: {error}"));
+            console::warn(&format!("code is not kept in {directory}: {error}"));
         }
     }
 }

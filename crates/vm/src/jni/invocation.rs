@@ -88,7 +88,7 @@ extern "C" fn JNI_CreateJavaVM(vm: u64, env: u64, args: u64) -> i32 {
         console::note(&error);
         return ERROR;
     }
-    // The memory of a template's copies has a bound of its own (`takt bench start`).
+    // A page that a copy of a template writes to is copied: no more of it than it needs.
     if !options::get().is_template {
         memory::ask_for_superpages();
     }

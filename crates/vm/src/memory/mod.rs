@@ -33,6 +33,8 @@ pub(crate) enum ReserveError {
 
 static MAP: OnceLock<AddressMap> = OnceLock::new();
 static METADATA_NEXT: AtomicU64 = AtomicU64::new(0);
+/// Where the allocator began, if it has superpages.
+static ALLOCATOR: AtomicU64 = AtomicU64::new(0);
 
 /// The map chosen at start-up.
 pub(crate) fn map() -> &'static AddressMap {
@@ -91,13 +93,27 @@ pub(crate) fn map_guarded(
 /// its thousands of faults would take a twentieth of a start. Where there are none, all is as ever.
 pub(crate) fn ask_for_superpages() {
     /// The allocator's segments begin at multiples of this.
-    const SEGMENT_BYTES: usize = 32 << 20;
+    const SEGMENT_BYTES: u64 = 32 << 20;
+    let some = Box::new(0_u64);
+    let segment = (&raw const *some as u64) & !(SEGMENT_BYTES - 1);
+    ALLOCATOR.store(segment, Ordering::Relaxed);
+    advise_allocator(libc::MADV_HUGEPAGE);
+}
+
+/// From here on a page there that is touched first is a small one: to zero a huge one takes some
+/// hundred microseconds, which no real-time thread has.
+pub(crate) fn touch_small_pages() {
+    advise_allocator(libc::MADV_NOHUGEPAGE);
+}
+
+fn advise_allocator(page_kind: i32) {
     /// Hello World fills 11 MB.
     const BYTES: usize = 10 << 20;
-    let some = Box::new(0_u64);
-    let segment = (&raw const *some as usize) & !(SEGMENT_BYTES - 1);
-    // SAFETY: 1. Advice about huge pages changes no memory's contents, whoever's it is.
-    unsafe { libc::madvise(segment as *mut libc::c_void, BYTES, libc::MADV_HUGEPAGE) };
+    let start = ALLOCATOR.load(Ordering::Relaxed);
+    if start != 0 {
+        // SAFETY: 1. Advice about page sizes changes no memory's contents, whoever's it is.
+        unsafe { libc::madvise(start as *mut libc::c_void, BYTES, page_kind) };
+    }
 }
 
 /// The file that the code at `address` was loaded from, as the loader was told its path.
@@ -280,7 +296,7 @@ pub(crate) mod testing {
     }
 
     impl Low {
-        const BYTES: usize = 10 << 20;
+        const BYTES: usize = 1 << 14;
 
         pub(crate) fn map() -> Self {
             let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_32BIT;

@@ -60,7 +60,7 @@ fn hash_of(bytes: &[u8]) -> u64 {
 }
 
 impl Symbol {
-    /// Takes no lock: a start does so some fifty thousand times, and real-time threads do.
+    /// Takes no lock: a start interns some fifty thousand names, and real-time threads do so too.
     pub(crate) fn new(bytes: &[u8]) -> Self {
         let (hash, mut made, mut table) = (hash_of(bytes), None, &TABLE);
         loop {

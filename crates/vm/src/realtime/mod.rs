@@ -24,6 +24,7 @@ use crate::classes::known::offset;
 use crate::classes::object::ObjectRef;
 use crate::console;
 use crate::link::resolve;
+use crate::memory;
 use crate::monitors::java_thread;
 use crate::objects::heap_binding;
 use crate::objects::string;
@@ -91,6 +92,7 @@ fn make(
         lock_memory();
         rt::lines::prepare();
         heap_binding::heap().expect_real_time();
+        memory::touch_small_pages();
         let face = crate::classes::loader::loaded("javax/realtime/RealtimeThread")
             .expect("its start calls this");
         (face, offset(face, "record"))
