@@ -119,6 +119,14 @@ fn methods(output: &Output, name: &str) -> (usize, usize) {
     (count("[compile]"), count("[load]"))
 }
 
+/// A run of `Endless once` compiled next to nothing.
+fn all_is_kept(output: &Output) {
+    assert_eq!(output.stdout, b"sum 4932\n", "{}", shown(output));
+    let (compiled, loaded, refused) = figures(output);
+    let is_kept = compiled < 10 && loaded > 1000 && refused == 0;
+    assert!(is_kept, "{}", shown(output));
+}
+
 #[test]
 fn a_killed_process_loses_nothing() {
     let case = Case::warm("Endless");
@@ -156,22 +164,16 @@ fn two_processes_at_once_keep_all_and_mix_nothing() {
     }
     assert_eq!(case.files("data").len(), 2, "each has a file of its own");
     assert_eq!(case.files("base").len() + case.files("new").len(), 0);
-    let third = case.run(&["-Xtakt:report", "Endless", "once"]);
-    assert_eq!(third.stdout, b"sum 4932\n", "{}", shown(&third));
-    let (compiled, loaded, refused) = figures(&third);
-    assert!(
-        compiled < 10 && loaded > 1000 && refused == 0,
-        "{}",
-        shown(&third)
-    );
+    all_is_kept(&case.run(&["-Xtakt:report", "Endless", "once"]));
     // Whoever has to add something goes on with a file that nobody writes.
     assert_eq!(case.files("data").len(), 2);
 }
 
 #[test]
-fn what_ran_is_gathered_in_a_file_that_is_looked_into_first() {
+fn what_ran_is_gathered_in_a_file_of_its_own() {
     let case = Case::warm("Endless");
-    case.run(&["Endless", "once"]);
+    let first = case.run(&["Endless", "once"]);
+    assert_eq!(first.stdout, b"sum 4932\n", "{}", shown(&first));
     let older = case.files("data");
     assert_eq!(older.len(), 1);
     let gathers = case.run(&["-Xtakt:gather-code", "Endless", "once"]);
@@ -182,13 +184,7 @@ fn what_ran_is_gathered_in_a_file_that_is_looked_into_first() {
         let _ = std::fs::remove_file(older[0].with_extension(end));
     }
     let alone = case.run(&["-Xtakt:report", "-Xtakt:compile", "Endless", "once"]);
-    assert_eq!(alone.stdout, b"sum 4932\n", "{}", shown(&alone));
-    let (compiled, loaded, refused) = figures(&alone);
-    assert!(
-        compiled < 10 && loaded > 1000 && refused == 0,
-        "{}",
-        shown(&alone)
-    );
+    all_is_kept(&alone);
     assert_eq!(methods(&alone, "Endless"), (0, 2), "{}", shown(&alone));
 }
 

@@ -42,6 +42,7 @@ impl Table {
         (0..RUN).map(move |step| &slots[(hash as usize).wrapping_add(step) & mask])
     }
 
+    /// Made by who comes first: a megabyte, once. Another thread's for nothing stays.
     fn after(&self) -> &'static Self {
         self.next.get_or_init(|| {
             let slots = (0..self.slots.len() * GROWTH).map(|_| OnceRef::new());
@@ -61,6 +62,7 @@ fn hash_of(bytes: &[u8]) -> u64 {
 
 impl Symbol {
     /// Takes no lock: a start interns some fifty thousand names, and real-time threads do so too.
+    /// At most [`RUN`] steps for each table.
     pub(crate) fn new(bytes: &[u8]) -> Self {
         let (hash, mut made, mut table) = (hash_of(bytes), None, &TABLE);
         loop {
