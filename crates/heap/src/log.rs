@@ -72,11 +72,12 @@ impl LogSpace {
         })
     }
 
-    /// Faults in and locks the first `count` segments.
+    /// What is touched first from now on comes in small pages.
     pub(crate) fn touch_small_pages(&self) {
         self.reservation.touch_small_pages();
     }
 
+    /// Faults in and locks the first `count` segments.
     pub(crate) fn populate_and_lock(&self, count: u32) -> Result<(), ReserveError> {
         let bytes = count.min(self.segment_count) as usize * LOG_SEGMENT_BYTES as usize;
         self.reservation.populate_and_lock(0, bytes)
