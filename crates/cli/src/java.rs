@@ -24,6 +24,20 @@ pub(crate) struct Args {
     arguments: Vec<OsString>,
 }
 
+impl Args {
+    /// What follows `takt java`. Of clap's own there are only `--` and the complaint that nothing
+    /// follows: `None`, as for another command.
+    pub(crate) fn of_command_line(line: impl Iterator<Item = OsString>) -> Option<Self> {
+        let mut words = line.skip(1);
+        let arguments: Vec<_> = match words.next() {
+            Some(command) if command == "java" => words.collect(),
+            _ => return None,
+        };
+        let is_plain = arguments.first().is_some_and(|first| first != "--");
+        is_plain.then_some(Self { arguments })
+    }
+}
+
 const EXAMPLE: &str = "Example:\n  takt java --report -cp target/classes org.example.Main";
 
 /// Before the launcher's own list.
@@ -231,12 +245,37 @@ fn is_small_stack(option: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use clap::Parser;
+
     use super::*;
 
     fn check(arguments: &[&str], expected: &[&str]) {
         let arguments: Vec<OsString> = arguments.iter().map(OsString::from).collect();
         let expected: Vec<OsString> = expected.iter().map(OsString::from).collect();
         assert_eq!(translated(&arguments).unwrap(), expected);
+    }
+
+    #[test]
+    fn the_short_way_takes_what_clap_takes() {
+        let words = |line: &str| -> Vec<OsString> { line.split(' ').map(Into::into).collect() };
+        for line in [
+            "takt java -cp . Main --help -- x",
+            "takt java --help",
+            "takt java Main java",
+        ] {
+            let args = Args::of_command_line(words(line).into_iter()).unwrap();
+            let by_clap = crate::Args::parse_from(words(line)).command;
+            let crate::Command::Java(by_clap) = by_clap else {
+                panic!("{line}: another command");
+            };
+            assert_eq!(args.arguments, by_clap.arguments, "{line}");
+        }
+        for line in ["takt", "takt java", "takt java -- Main", "takt run java"] {
+            assert!(
+                Args::of_command_line(words(line).into_iter()).is_none(),
+                "{line}"
+            );
+        }
     }
 
     #[test]

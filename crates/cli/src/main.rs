@@ -81,7 +81,12 @@ const EXIT_FAILED: u8 = 2;
 fn main() -> ExitCode {
     // A reader that closes the pipe, such as `head`, ends us as it ends any filter.
     rt::process::die_on_broken_pipe();
-    match run(Args::parse().command) {
+    // Its arguments are the launcher's: to parse the other commands is a thirtieth of a program.
+    let outcome = match java::Args::of_command_line(std::env::args_os()) {
+        Some(args) => java::run(&args),
+        None => run(Args::parse().command),
+    };
+    match outcome {
         Ok(code) => code,
         Err(error) => {
             eprintln!("takt: {error:#}");
