@@ -118,6 +118,13 @@ const WITHOUT_A_PASS: [(&str, &str, &str); 7] = [
     ("e2e", "programs", "jcstress"),
 ];
 
+/// An option and a test that does not hold with it: a conservative scan keeps what any dead word
+/// of a stack names, so memory does not come back as on HotSpot.
+const BY_NATURE: (&str, &str) = (
+    "-Xtakt:stack-scan=conservative",
+    "memory_comes_back_as_on_hotspot",
+);
+
 /// Options that tests start our machine with.
 const OPTIONS: &str = "TAKT_TEST_OPTIONS";
 
@@ -138,6 +145,9 @@ fn passes() -> Result<()> {
             let test = ["test", "--package", package, "--test", file, "--locked"];
             let mut cargo = cargo_command();
             cargo.args(test).args(["--quiet", "--", name]);
+            if options == BY_NATURE.0 {
+                cargo.args(["--skip", BY_NATURE.1]);
+            }
             command(cargo.env(OPTIONS, &options))?;
         }
     }
