@@ -81,7 +81,7 @@ const EXIT_FAILED: u8 = 2;
 fn main() -> ExitCode {
     // A reader that closes the pipe, such as `head`, ends us as it ends any filter.
     rt::process::die_on_broken_pipe();
-    // Its arguments are the launcher's: to parse the other commands is a thirtieth of a program.
+    // Its arguments are the launcher's, and a description of all commands takes a millisecond.
     let outcome = match java::Args::of_command_line(std::env::args_os()) {
         Some(args) => java::run(&args),
         None => run(Args::parse().command),

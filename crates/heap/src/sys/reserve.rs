@@ -43,7 +43,7 @@ pub(crate) enum Access {
 pub(crate) const RESERVED_BYTES: usize = 2 << 20;
 
 /// As much as one huge page, which takes the kernel some hundred microseconds to zero: Hello World
-/// touches less than 300 KiB of four tables.
+/// touches a few pages each of the log, the metadata and three tables.
 const SMALL_BYTES: usize = 2 << 20;
 
 /// Address space that is unmapped when dropped.
