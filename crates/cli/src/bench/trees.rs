@@ -155,7 +155,7 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
 }
 
 /// Touches as much memory as a run may take, and frees it. The kernel of a virtual machine may have
-/// given free memory back to its host; whoever touches that first waits for the host, milliseconds
+/// given free memory back to its host. A process that touches that first waits for it, milliseconds
 /// for 2 MiB. So no machine pays for what another one gave back.
 fn take_from_the_host() {
     const PAGE: usize = 4_096;
