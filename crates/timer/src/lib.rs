@@ -38,6 +38,21 @@ struct State {
 }
 
 impl State {
+    /// The calling thread is the urgent one from now on. What waits already, or is due, raises it
+    /// at once.
+    fn meet(&mut self) {
+        let tid = Tid::current();
+        if self.urgent.as_ref().is_some_and(|it| it.tid == tid) {
+            return;
+        }
+        let priority = Policy::of_current().ok().and_then(Policy::priority);
+        let priority = priority.map_or(0, Priority::get);
+        self.urgent = Some(Waiter { tid, priority });
+        if priority < self.alarms.highest(Class::Urgent) {
+            self.raise();
+        }
+    }
+
     /// Gives the urgent thread the priority of what waits: one system call, if it changes.
     fn raise(&mut self) {
         let highest = self.alarms.highest(Class::Urgent);
@@ -134,17 +149,8 @@ impl AlarmClock {
     /// class: it is the one that gets the class's priority.
     pub fn wait(&self, class: Class) -> Option<Fired> {
         let mut state = self.state.lock();
-        if class == Class::Urgent
-            && state
-                .urgent
-                .as_ref()
-                .is_none_or(|it| it.tid != Tid::current())
-        {
-            let priority = Policy::of_current().ok().and_then(Policy::priority);
-            state.urgent = Some(Waiter {
-                tid: Tid::current(),
-                priority: priority.map_or(0, Priority::get),
-            });
+        if class == Class::Urgent {
+            state.meet();
         }
         loop {
             if state.is_closed {

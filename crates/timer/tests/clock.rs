@@ -84,6 +84,15 @@ fn the_urgent_thread_runs_at_the_most_urgent_alarms_priority() {
 }
 
 #[test]
+fn the_urgent_thread_that_comes_late_is_raised_for_what_is_due() {
+    let clock = Arc::new(AlarmClock::new());
+    clock.set(at(0, 40, 7)).unwrap();
+    let urgent = start(&clock, Class::Urgent);
+    assert_eq!(urgent.recv(), Ok((7, 40)));
+    clock.close();
+}
+
+#[test]
 fn an_ordinary_storm_is_another_threads() {
     let clock = Arc::new(AlarmClock::new());
     let urgent = start(&clock, Class::Urgent);
