@@ -30,9 +30,12 @@ const STRAIGHT_DEPTH_MAX: u32 = 4;
 const SCOPES_MAX: usize = 200;
 /// Bytes that a whole body has not: about C1's limit.
 const WHOLE_BYTES: usize = 36;
+/// The same outside loops while a caller waits.
+const WHOLE_BYTES_AWAITED: usize = 24;
 /// The same in loops, by how many bodies it lies in.
 const WHOLE_BYTES_IN_LOOP: [usize; 3] = [100, 100, 48];
 /// The same of a guessed receiver's method outside loops: the usual call stands beside its body.
+/// None is taken while a caller waits.
 const GUESSED_BYTES: usize = 16;
 /// The same where most of the room is used: a body that is hardly more than its call.
 const TINY_BYTES: usize = 20;
@@ -82,11 +85,22 @@ impl Cx<'_> {
         let callee = likely_callee(self.class, index).filter(|callee| !callee.is_overridden())?;
         let (question, found) = match self.straight(callee, 0) {
             Some(found) => (Question::Guess(index), found),
-            None if heat == Heat::Usual && !callee.is_shorter_than(GUESSED_BYTES) => return None,
+            None if heat == Heat::Usual && !self.may_guess(callee) => return None,
             None => (Question::WholeGuess(index), self.whole(callee, heat)?),
         };
         let body = self.entered(question, found);
         Some((self.last_number(), body))
+    }
+
+    /// Whether the whole body of a guessed receiver's method may stand outside loops.
+    fn may_guess(&self, callee: &'static Method) -> bool {
+        !self.is_awaited() && callee.is_shorter_than(GUESSED_BYTES)
+    }
+
+    /// Whether a caller waits for this code, which may be linked again: a body outside loops costs
+    /// it more than the call. A real-time thread's code stays, and what is made ahead has time.
+    fn is_awaited(&self) -> bool {
+        !self.is_profiled && !self.is_quiet && self.mode == Mode::AsIs
     }
 
     pub(super) fn leave_body(&mut self) {
@@ -190,9 +204,10 @@ impl Cx<'_> {
         };
         match heat {
             Heat::Cold => None,
+            Heat::Usual if self.is_awaited() => Some(usual.min(WHOLE_BYTES_AWAITED)),
+            Heat::Usual => Some(usual),
             // Most strings have no such characters.
             _ if callee.class().info.file.name == b"java/lang/StringUTF16" => Some(usual),
-            Heat::Usual => Some(usual),
             Heat::Loop => Some(WHOLE_BYTES_IN_LOOP.get(depth).copied().unwrap_or(usual)),
         }
     }
