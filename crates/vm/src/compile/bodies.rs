@@ -30,12 +30,12 @@ const STRAIGHT_DEPTH_MAX: u32 = 4;
 const SCOPES_MAX: usize = 200;
 /// Bytes that a whole body has not: about C1's limit.
 const WHOLE_BYTES: usize = 36;
-/// The same outside loops while a caller waits.
+/// The same outside loops while a caller waits, unless it makes an object.
 const WHOLE_BYTES_AWAITED: usize = 24;
 /// The same in loops, by how many bodies it lies in.
 const WHOLE_BYTES_IN_LOOP: [usize; 3] = [100, 100, 48];
 /// The same of a guessed receiver's method outside loops: the usual call stands beside its body.
-/// None is taken while a caller waits.
+/// While a caller waits it has to make an object as well.
 const GUESSED_BYTES: usize = 16;
 /// The same where most of the room is used: a body that is hardly more than its call.
 const TINY_BYTES: usize = 20;
@@ -93,14 +93,21 @@ impl Cx<'_> {
     }
 
     /// Whether the whole body of a guessed receiver's method may stand outside loops.
-    fn may_guess(&self, callee: &'static Method) -> bool {
-        !self.is_awaited() && callee.is_shorter_than(GUESSED_BYTES)
+    fn may_guess(&mut self, callee: &'static Method) -> bool {
+        callee.is_shorter_than(GUESSED_BYTES) && (!self.is_awaited() || self.makes_object(callee))
     }
 
     /// Whether a caller waits for this code, which may be linked again: a body outside loops costs
     /// it more than the call. A real-time thread's code stays, and what is made ahead has time.
     fn is_awaited(&self) -> bool {
         !self.is_profiled && !self.is_quiet && self.mode == Mode::AsIs
+    }
+
+    /// Whether a callee makes an object, which need not be made where nobody else sees it.
+    fn makes_object(&mut self, callee: &'static Method) -> bool {
+        let makes = |op: &Op| matches!(op, Op::New { .. });
+        let function = self.translated(callee);
+        function.is_some_and(|it| compiler::usual_ops(&it).any(makes))
     }
 
     pub(super) fn leave_body(&mut self) {
@@ -196,7 +203,7 @@ impl Cx<'_> {
     }
 
     /// How long a callee's whole body may not be.
-    fn whole_max(&self, callee: &'static Method, heat: Heat) -> Option<usize> {
+    fn whole_max(&mut self, callee: &'static Method, heat: Heat) -> Option<usize> {
         let depth = self.callers.len();
         let usual = match depth < WHOLE_DEPTH {
             true => WHOLE_BYTES,
@@ -204,7 +211,11 @@ impl Cx<'_> {
         };
         match heat {
             Heat::Cold => None,
-            Heat::Usual if self.is_awaited() => Some(usual.min(WHOLE_BYTES_AWAITED)),
+            Heat::Usual if self.is_awaited() && callee.is_shorter_than(usual) => {
+                let makes_object = self.makes_object(callee);
+                let awaited = usual.min(WHOLE_BYTES_AWAITED);
+                Some(if makes_object { usual } else { awaited })
+            }
             Heat::Usual => Some(usual),
             // Most strings have no such characters.
             _ if callee.class().info.file.name == b"java/lang/StringUTF16" => Some(usual),
