@@ -40,7 +40,7 @@ struct State {
 impl State {
     /// The calling thread is the urgent one from now on. What waits already, or is due, raises it
     /// at once.
-    fn meet(&mut self) {
+    fn register_urgent(&mut self) {
         let tid = Tid::current();
         if self.urgent.as_ref().is_some_and(|it| it.tid == tid) {
             return;
@@ -150,7 +150,7 @@ impl AlarmClock {
     pub fn wait(&self, class: Class) -> Option<Fired> {
         let mut state = self.state.lock();
         if class == Class::Urgent {
-            state.meet();
+            state.register_urgent();
         }
         loop {
             if state.is_closed {

@@ -85,29 +85,25 @@ impl Cx<'_> {
         let callee = likely_callee(self.class, index).filter(|callee| !callee.is_overridden())?;
         let (question, found) = match self.straight(callee, 0) {
             Some(found) => (Question::Guess(index), found),
-            None if heat == Heat::Usual && !self.may_guess(callee) => return None,
+            None if heat == Heat::Usual && !callee.is_shorter_than(GUESSED_BYTES) => return None,
+            None if heat == Heat::Usual && !self.is_worth_its_time(callee, 0) => return None,
             None => (Question::WholeGuess(index), self.whole(callee, heat)?),
         };
         let body = self.entered(question, found);
         Some((self.last_number(), body))
     }
 
-    /// Whether the whole body of a guessed receiver's method may stand outside loops.
-    fn may_guess(&mut self, callee: &'static Method) -> bool {
-        callee.is_shorter_than(GUESSED_BYTES) && (!self.is_awaited() || self.makes_object(callee))
-    }
-
-    /// Whether a caller waits for this code, which may be linked again: a body outside loops costs
-    /// it more than the call. A real-time thread's code stays, and what is made ahead has time.
-    fn is_awaited(&self) -> bool {
-        !self.is_profiled && !self.is_quiet && self.mode == Mode::AsIs
-    }
-
-    /// Whether a callee makes an object, which need not be made where nobody else sees it.
-    fn makes_object(&mut self, callee: &'static Method) -> bool {
-        let makes = |op: &Op| matches!(op, Op::New { .. });
+    /// Whether a callee's whole body outside loops is worth its time. While a caller waits it has to
+    /// be shorter than this, or to make an object: nobody else may see that, and it is not made.
+    /// Such code may be linked again; a real-time thread's stays, and what is made ahead has time.
+    fn is_worth_its_time(&mut self, callee: &'static Method, awaited_max: usize) -> bool {
+        let is_awaited = !self.is_profiled && !self.is_quiet && self.mode == Mode::AsIs;
+        if !is_awaited || callee.is_shorter_than(awaited_max) {
+            return true;
+        }
+        let makes_object = |op: &Op| matches!(op, Op::New { .. });
         let function = self.translated(callee);
-        function.is_some_and(|it| compiler::usual_ops(&it).any(makes))
+        function.is_some_and(|it| compiler::usual_ops(&it).any(makes_object))
     }
 
     pub(super) fn leave_body(&mut self) {
@@ -203,7 +199,7 @@ impl Cx<'_> {
     }
 
     /// How long a callee's whole body may not be.
-    fn whole_max(&mut self, callee: &'static Method, heat: Heat) -> Option<usize> {
+    fn whole_max(&self, callee: &'static Method, heat: Heat) -> Option<usize> {
         let depth = self.callers.len();
         let usual = match depth < WHOLE_DEPTH {
             true => WHOLE_BYTES,
@@ -211,14 +207,9 @@ impl Cx<'_> {
         };
         match heat {
             Heat::Cold => None,
-            Heat::Usual if self.is_awaited() && callee.is_shorter_than(usual) => {
-                let makes_object = self.makes_object(callee);
-                let awaited = usual.min(WHOLE_BYTES_AWAITED);
-                Some(if makes_object { usual } else { awaited })
-            }
-            Heat::Usual => Some(usual),
             // Most strings have no such characters.
             _ if callee.class().info.file.name == b"java/lang/StringUTF16" => Some(usual),
+            Heat::Usual => Some(usual),
             Heat::Loop => Some(WHOLE_BYTES_IN_LOOP.get(depth).copied().unwrap_or(usual)),
         }
     }
@@ -234,6 +225,7 @@ impl Cx<'_> {
             || self.is_open(callee)
             || !self.may_be(callee)
             || self.runs_once()
+            || heat == Heat::Usual && !self.is_worth_its_time(callee, WHOLE_BYTES_AWAITED)
         {
             return None;
         }
