@@ -93,8 +93,8 @@ impl Cx<'_> {
         Some((self.last_number(), body))
     }
 
-    /// Whether a callee's whole body outside loops is worth its time. While a caller waits it has to
-    /// be shorter than this, or to make an object: nobody else may see that, and it is not made.
+    /// Whether a callee's whole body outside loops is worth its time. While a caller waits, it has
+    /// to be shorter than this, or to make an object: where nobody else sees that, it is not made.
     /// Such code may be linked again; a real-time thread's stays, and what is made ahead has time.
     fn is_worth_its_time(&mut self, callee: &'static Method, awaited_max: usize) -> bool {
         let is_awaited = !self.is_profiled && !self.is_quiet && self.mode == Mode::AsIs;
