@@ -426,9 +426,58 @@ public class Inlined {
         System.out.println(Late.twice() + Late.twice());
     }
 
+    /** Its body stands in itself once: lines of every second frame are those of an inlined one. */
+    static int down(int left) {
+        if (left == 0) {
+            return divided(0);
+        }
+        return left % 2 == 0
+                ? down(left - 1) + 1
+                : down(left - 1) + 2;
+    }
+
+    /** Each call has variables and a handler of its own. */
+    static String unwound(int left) {
+        int own = left * 10;
+        try {
+            check(left > 0);
+            own++;
+            return unwound(left - 1) + " " + own;
+        } catch (IllegalStateException e) {
+            own++;
+            if (left < 3) {
+                throw e;
+            }
+            return "caught in " + left + ", " + own;
+        } finally {
+            System.out.print("[" + left + " " + own + "] ");
+        }
+    }
+
+    static int nodes(int depth) {
+        return depth == 0 ? 1 : nodes(depth - 1) + nodes(depth - 1) + 1;
+    }
+
+    static int endless(int depth) {
+        return endless(depth + 1) + 1;
+    }
+
+    static void recursion() {
+        attempt("recursion", () -> down(5));
+        System.out.println(unwound(6));
+        System.out.println(nodes(12));
+        try {
+            endless(0);
+        } catch (StackOverflowError e) {
+            StackTraceElement[] trace = e.getStackTrace();
+            System.out.println(trace.length + " " + trace[0] + " " + trace[trace.length - 1]);
+        }
+    }
+
     public static void main(String[] arguments) throws Exception {
         throwing();
         catching();
+        recursion();
         guessing();
         overflowing();
         walking();

@@ -266,6 +266,22 @@ fn bodies_stand_in_place_of_calls() {
     );
 }
 
+/// `nodes` calls itself twice: both bodies stand in it, and their calls stay calls.
+#[test]
+fn a_recursion_holds_its_own_body_once() {
+    let jdk = jdk();
+    let classes = compile(&jdk, &["Inlined".to_owned()]);
+    let cache = tempfile::tempdir().expect("a directory for code");
+    let arguments = ["-Xtakt:dump=Inlined.nodes", "Inlined"];
+    let output = run_takt(&jdk, classes.path(), cache.path(), &arguments);
+    let text = String::from_utf8_lossy(&output.stderr).into_owned();
+    let form = text.split("nodes(I)I: Cranelift's form").nth(1);
+    let form = form.unwrap_or_else(|| panic!("{text}"));
+    // The place of a call in an inlined body has its highest bit set (`compiler/place`).
+    let is_in_body = |line: &&str| line.starts_with("@8") && line.contains(" call_indirect ");
+    assert_eq!(form.lines().filter(is_in_body).count(), 4, "{form}");
+}
+
 /// The proof of `Uses` rests on `Part` being a `Whole`; its own file never changes.
 #[test]
 fn a_kept_proof_holds_until_an_answer_changes() {

@@ -216,6 +216,11 @@ impl Cx<'_> {
 
     /// The body of a callee that may throw and call, within the limits.
     pub(super) fn whole(&mut self, callee: &'static Method, heat: Heat) -> Option<Found> {
+        // A recursion is a loop as well.
+        let heat = match heat {
+            Heat::Usual if core::ptr::eq(callee, self.method) => Heat::Loop,
+            heat => heat,
+        };
         let bytes_max = self.whole_max(callee, heat)?;
         let bytes = callee.code_bytes()?;
         if options::get().inlining < Inlining::Direct
@@ -278,11 +283,11 @@ impl Cx<'_> {
         may_be_told && compiler::looped_ops(function).any(counts)
     }
 
-    /// Whether the callee is in its own body.
+    /// Whether the callee's body stands in itself already. Once it may: most calls of a recursion
+    /// are its last ones.
     fn is_open(&self, callee: &'static Method) -> bool {
-        let is_it = |method: &'static Method| core::ptr::eq(method, callee);
-        let mut open = self.callers.iter();
-        is_it(self.method) || open.any(|&scope| is_it(self.scopes[usize::from(scope)]))
+        let is_it = |&scope: &u16| core::ptr::eq(self.scopes[usize::from(scope)], callee);
+        self.callers.iter().any(is_it)
     }
 
     /// Whether a callee's whole body may stand in another frame: it is proven, nobody looks for its
