@@ -32,7 +32,7 @@ const SCOPES_MAX: usize = 200;
 const WHOLE_BYTES: usize = 36;
 /// The same outside loops while a caller waits, unless it makes an object.
 const WHOLE_BYTES_AWAITED: usize = 24;
-/// The same in loops, by how many bodies it lies in.
+/// The same in loops, and of a method that calls itself, by how many bodies it lies in.
 const WHOLE_BYTES_IN_LOOP: [usize; 3] = [100, 100, 48];
 /// The same of a guessed receiver's method outside loops: the usual call stands beside its body.
 /// While a caller waits it has to make an object as well.
