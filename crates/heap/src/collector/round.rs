@@ -3,7 +3,7 @@
 //!
 //! A mutator in managed code answers at its next poll. One outside managed code is claimed and
 //! answered for. One that owes an answer and does not run is waited for at a word that holds its
-//! thread's number, so the collector's priority, and that of whoever lends to the collector, lifts
+//! thread's number, so the collector's priority, and that of those who lend to the collector, lifts
 //! it.
 
 use std::sync::Arc;
@@ -123,7 +123,7 @@ impl Heap {
         }
     }
 
-    /// The mutator is outside managed code: whoever claims it does the work.
+    /// The mutator is outside managed code: its claimer does the work.
     fn answer_on_behalf(&self, record: &MutatorRecord, round: Round) {
         record.claim.lock();
         if record.handshake.state.try_claim() {
@@ -152,14 +152,13 @@ impl Heap {
     /// caller's. No thread becomes a mutator before [`Self::resume_world`].
     pub(crate) fn stop_world(&self) -> Vec<Arc<MutatorRecord>> {
         self.pause.lock();
-        let records = {
-            let registry = self.registry.lock();
-            registry.records.iter().for_each(|record| {
-                record.claim.lock();
-                record.ask(Round::Stop);
-            });
-            registry.records.clone()
-        };
+        // None joins before the pause ends. The registry's lock is free meanwhile: a visitor may
+        // hold the claim of a mutator that waits for that lock in managed code.
+        let records = self.registry.lock().records.clone();
+        for record in &records {
+            record.claim.lock();
+            record.ask(Round::Stop);
+        }
         for record in &records {
             let mut spins = 0;
             // A mutator hands itself over and then says so by clearing the request.
