@@ -28,8 +28,11 @@ const GROWTH_MAX: f64 = 1.2;
 const TIME_MAX: Duration = Duration::from_secs(900);
 /// The guest has a gigabyte.
 const JAVA_HEAP: &str = "-Xmx256m";
-/// Messages of the run that makes the code, for each number of threads.
+/// Messages of a run that makes code, for each number of threads.
 const PREPARED: Duration = Duration::from_millis(400);
+/// Such runs. What a run calls depends on how its threads meet: of `OrdinaryMessages.offered` half
+/// of them make no code. A guest would compile it then, which takes a message 2 virtual ms.
+const PREPARATIONS: u32 = 6;
 const MODULES: &str = lab::JAVA_MODULES_DEFAULT;
 
 /// What all guests have in common.
@@ -106,9 +109,11 @@ impl Guests<'_> {
         std::fs::create_dir_all(&code)?;
         let image = self.lab.java_image(&self.java, MODULES)?;
         let java = image.join("bin/java");
-        for threads in &self.args.threads {
-            let words = self.words(&java, queue, &code, *threads, PREPARED)?;
-            output::of(Command::new(&words[0]).args(&words[1..]))?;
+        for _ in 0..PREPARATIONS {
+            for threads in &self.args.threads {
+                let words = self.words(&java, queue, &code, *threads, PREPARED)?;
+                output::of(Command::new(&words[0]).args(&words[1..]))?;
+            }
         }
         Ok(code)
     }
