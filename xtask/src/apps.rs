@@ -3,6 +3,7 @@
 //! zipalign, apksigner. Each folder of examples/ and tests/apps/ becomes
 //! target/framework/apps/NAME.apk, with its class files beside it.
 
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -15,6 +16,39 @@ use crate::stage::command;
 const PARENTS: [&str; 2] = ["examples", "tests/apps"];
 /// A key for tests, not a secret.
 const PASSWORD: &str = "takt-test";
+
+/// The user's key, as Android's developers have one for all their trees. It lies beside the data
+/// folders, for each of those belongs to a signer.
+fn key() -> Result<PathBuf> {
+    let home = |name| std::env::var_os(name).map(PathBuf::from);
+    let data = match home("XDG_DATA_HOME") {
+        Some(data) => data,
+        None => home("HOME")
+            .context("HOME is not set")?
+            .join(".local/share"),
+    };
+    let folder = data.join("takt");
+    let key = folder.join("test.p12");
+    if key.exists() {
+        return Ok(key);
+    }
+    std::fs::create_dir_all(&folder)?;
+    let work = tempfile::tempdir_in(&folder)?;
+    let made = work.path().join("test.p12");
+    command(
+        Command::new("keytool")
+            .args(["-genkeypair", "-alias", "test", "-keyalg", "RSA"])
+            .args(["-dname", "CN=Takt tests", "-validity", "36500"])
+            .args(["-storepass", PASSWORD, "-keystore"])
+            .arg(&made)
+            .stderr(std::process::Stdio::null()),
+    )?;
+    match std::fs::hard_link(&made, &key) {
+        // Another tree's build was faster.
+        Err(error) if error.kind() != ErrorKind::AlreadyExists => Err(error.into()),
+        _ => Ok(key),
+    }
+}
 
 /// What an application is built against.
 pub(crate) struct Apps<'a> {
@@ -42,11 +76,7 @@ impl Apps<'_> {
             std::fs::remove_dir_all(&apps)?;
         }
         std::fs::create_dir_all(&apps)?;
-        // Kept from build to build: data folders belong to a signer.
-        let key = self.out.join("test.p12");
-        if !key.exists() {
-            Self::make_key(&key)?;
-        }
+        let key = key()?;
         for parent in PARENTS {
             let entries = std::fs::read_dir(parent).with_context(|| format!("no {parent}"))?;
             for entry in entries {
@@ -57,17 +87,6 @@ impl Apps<'_> {
             }
         }
         Ok(())
-    }
-
-    fn make_key(key: &Path) -> Result<()> {
-        command(
-            Command::new("keytool")
-                .args(["-genkeypair", "-alias", "test", "-keyalg", "RSA"])
-                .args(["-dname", "CN=Takt tests", "-validity", "36500"])
-                .args(["-storepass", PASSWORD, "-keystore"])
-                .arg(key)
-                .stderr(std::process::Stdio::null()),
-        )
     }
 
     fn app(&self, source: &Path, apps: &Path, key: &Path) -> Result<()> {

@@ -50,8 +50,10 @@ pub(crate) fn run() -> Result<()> {
 
 /// Three seconds with the list at rest, three while it scrolls; the log says how late the task was.
 fn panel(takt: &Path) -> Result<()> {
+    let data = tempfile::tempdir()?;
     command(
         Command::new(takt)
+            .env("XDG_DATA_HOME", data.path())
             .arg("run")
             .arg(target_dir()?.join("framework/apps/panel.apk"))
             .args(["--realtime", "--extra", "seconds=3", "--wait", "1s"])

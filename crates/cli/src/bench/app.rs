@@ -170,8 +170,11 @@ fn measure(args: &Args, collector: &'static str, run: u32) -> Result<Vec<Row>> {
     let own = std::env::current_exe().context("cannot find this program's own file")?;
     let report = args.out.join(format!("{collector}-{run}.json"));
     let log = args.out.join(format!("{collector}-{run}.log"));
+    // Files of an application of this name, maybe another signer's, are none of the experiment's.
+    let data = tempfile::tempdir().context("cannot make a directory for data")?;
     let mut command = Command::new(own);
     command
+        .env("XDG_DATA_HOME", data.path())
         .arg("run")
         .arg(&args.file)
         .args(["--realtime", "--gc", collector]);
