@@ -29,7 +29,7 @@ public final class Differ {
         other.start();
         for (String name : names) {
             line("== " + name);
-            // Whoever ends the process is known by the last name.
+            // The part that ends the process is known by the last name.
             out.flush();
             try {
                 Class.forName(name).getMethod("run").invoke(null);

@@ -62,7 +62,7 @@ public class Defaults {
 
     static class Whole extends Half {}
 
-    /** The one default that there is serves also whoever only asks. */
+    /** The one default that there is serves also those who only ask. */
     static class Served implements One, Asking {
         public String nameAsked() {
             return "not called";

@@ -9,7 +9,7 @@ import java.nio.ByteBuffer;
 import java.nio.channels.Pipe;
 import java.nio.channels.SocketChannel;
 
-/** Whoever writes to one who has gone gets an exception, and goes on. */
+/** A writer to one that has gone gets an exception, and goes on. */
 public class Gone {
     interface Writer {
         void write() throws IOException;

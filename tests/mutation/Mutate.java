@@ -370,7 +370,7 @@ public final class Mutate {
                 System.exit(ENDED_EARLY);
             }
             if (number % CASES_PER_COLLECTION == 0) {
-                // Whoever wrote where it may not is more likely to be found.
+                // Code that wrote where it may not is more likely to be found.
                 System.gc();
             }
         }

@@ -17,7 +17,7 @@ import java.util.Set;
 final class Universe {
     static final String OBJECT = "java/lang/Object";
     static final String TEST = "p/Test";
-    /** Its classes have no heirs but the library's own, whoever defines them. */
+    /** Its classes have no heirs but the library's own, no matter who defines them. */
     static final String REFLECTION = "jdk/internal/reflect/";
     private static final String[] NAMES = {
         "p/A", "p/B", "p/C", "p/D", "p/E", "q/A", "q/B", "p/int", "jdk/internal/reflect/MagicAccessorImpl",

@@ -150,7 +150,7 @@ pub(crate) fn takt() -> Result<PathBuf> {
     Ok(target_dir()?.join("release/takt"))
 }
 
-/// Seconds that all processors of this machine have worked, in ticks of 10 ms; whoever had them.
+/// Seconds that all processors of this machine have worked, in ticks of 10 ms, for anybody.
 fn processor_time() -> f64 {
     /// In proc(5)'s line `cpu`: user, nice, system, irq, softirq. The others are idle, or count a
     /// guest's time, which is in `user`.

@@ -13,7 +13,7 @@ import java.util.concurrent.locks.LockSupport;
  * garbage beside it.
  *
  * <p>{@code GcLatency samples=FILE [load=heavy] [seconds=30] ...}. Says {@code tid N} and waits for
- * a line: whoever started it gives thread N its policy meanwhile, so that no machine needs code of
+ * a line: its starter gives thread N its policy meanwhile, so that no machine needs code of
  * its own for that. Then the window; figures as {@code name=value} words; a second line ends the
  * program. The samples are lines of release, lateness of its start and time in work, in nanoseconds
  * on the monotonic clock.

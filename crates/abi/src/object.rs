@@ -9,7 +9,7 @@
 //! ```
 //!
 //! A new object is published in this order: lock word, log word, length, and the class word last.
-//! Memory that is handed out is zero from +12 on; the bytes +0 to +12 are written by whoever
+//! Memory that is handed out is zero from +12 on; the bytes +0 to +12 are written by the one that
 //! allocates. A class word of zero is how the collector tells free memory from an object, so
 //! nothing else may write one.
 

@@ -38,7 +38,7 @@ pub enum KeyFault {
     Numbers,
 }
 
-/// A key that a client can be known by. Two are equal by their numbers, whoever has them.
+/// A key that a client can be known by. Two are equal by their numbers, no matter who has them.
 #[derive(Clone, Debug)]
 pub struct Key {
     key: RsaPublicKey,

@@ -2,7 +2,7 @@
 //! [`Session`]: one connection, from its first message on: who the client is, and its streams.
 //!
 //! It keeps no data of a stream: what a client has written is an event, and what goes to a client
-//! is taken only when that client has said that it is ready. So whoever has more waits with it.
+//! is taken only when that client has said that it is ready. So a sender with more waits with it.
 
 use std::collections::BTreeMap;
 

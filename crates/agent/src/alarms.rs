@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! [`Alarms`]: which PendingIntent is sent when. Whoever keeps the state has the clock ([`Times`]),
+//! [`Alarms`]: which PendingIntent is sent when. The keeper of the state has the clock ([`Times`]),
 //! and says what is due.
 
 use std::collections::BTreeMap;

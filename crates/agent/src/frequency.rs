@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //! [`Frequencies`]: carries out at which level the processors are to be held.
 //!
-//! Writing limits takes the kernel a while, so no lock of the state is held meanwhile. Whoever
-//! comes does what is wanted by then, one after the other: so the last one leaves what the state
-//! says.
+//! Writing limits takes the kernel a while, so no lock of the state is held meanwhile. Each
+//! that comes does what is wanted by then, one after the other: so the last one leaves what the
+//! state says.
 
 // Lock order: cpufreq, state.
 

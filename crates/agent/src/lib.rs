@@ -3,12 +3,12 @@
 //! of a server but its disk, its socket and the processes that it starts.
 //!
 //! - [`State`]: what one lock covers, and how the state machine's effects are carried out.
-//! - [`Agent`]: the interface `takt.system.ISystem`, for whoever keeps a state ([`Keeper`]).
+//! - [`Agent`]: the interface `takt.system.ISystem`, for the one that keeps a state ([`Keeper`]).
 //! - [`Hosted`]: a server inside the one process that it is for.
 //! - [`native`]: an application's process without a Java machine.
 //! - `queue`: the steps of a process, and what of them outlives it.
 //! - [`payloads`]: intents, as their senders have them.
-//! - [`Alarms`]: which PendingIntent is sent when, by whoever has a clock ([`Times`]).
+//! - [`Alarms`]: which PendingIntent is sent when, by the one that has a clock ([`Times`]).
 //! - [`Frequencies`]: at which level the processors are held.
 //! - `contents`, [`senders`]: the binders of providers and of PendingIntents.
 //! - [`place`]: where packages lie.

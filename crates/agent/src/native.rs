@@ -2,7 +2,7 @@
 //! [`App`]: an application's process without a Java machine, for experiments and tests. It sends
 //! broadcasts and fetches those that come, as the Java agent does.
 //!
-//! One with a priority has a real-time thread for urgent broadcasts: whoever fetches by
+//! One with a priority has a real-time thread for urgent broadcasts: the one that fetches by
 //! [`Class::Urgent`]. The process's door wakes it, at that priority.
 
 use std::os::fd::OwnedFd;
@@ -210,7 +210,7 @@ impl App {
         })
     }
 
-    /// Has a receiver for what has this action, whoever sends it.
+    /// Has a receiver for what has this action, from any sender.
     ///
     /// # Errors
     ///

@@ -454,7 +454,7 @@ mod tests {
         world.send(0, false);
         let first = world.begin();
         (1..400).for_each(|it| world.send(it, false));
-        // Its own user's: the same bound, whoever is urgent.
+        // Its own user's: the same bound, no matter who is urgent.
         world.sender = 30;
         world.send(400, false);
         let own = world.uid;

@@ -235,7 +235,7 @@ impl Library {
         }
     }
 
-    /// A parcelable inside itself would make whoever reads one as deep as its sender likes.
+    /// A parcelable inside itself would make its reader as deep as its sender likes.
     fn circles(&self) -> Result<(), FileFault> {
         // 0: not seen, 1: being looked at, 2: done.
         let mut seen: HashMap<&str, u8> = HashMap::new();

@@ -5,7 +5,7 @@
 //! kernel's word.
 //!
 //! Who asks waits for the third process, who serves does not: a request goes when C has told B; an
-//! answer goes at once, and whoever reads it waits for C. Where B and C have no link, A brings them
+//! answer goes at once, and its reader waits for C. Where B and C have no link, A brings them
 //! together: docs/internals/binder.md has that.
 
 // No lock is held while a parcel, a node or a proxy is dropped, or while anything is sent.
@@ -440,7 +440,7 @@ impl Link {
             match ticket.number {
                 DEAD => {}
                 _ => match proxy.link.pass(pass) {
-                    // Its owner ended: whoever reads the ticket learns that.
+                    // Its owner ended: the ticket's reader learns that.
                     Err(CallError::DeadObject) => {}
                     outcome => outcome?,
                 },

@@ -21,7 +21,7 @@ pub(crate) struct Limits {
 pub(crate) struct Terms {
     /// How urgently it is served at most.
     pub(crate) claim: Urgency,
-    /// Whether whoever serves it runs at its caller's priority.
+    /// Whether its server's thread runs at its caller's priority.
     pub(crate) is_lent: bool,
 }
 

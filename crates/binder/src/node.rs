@@ -86,8 +86,8 @@ pub struct Call {
     pub caller: Caller,
     /// Whether nobody waits for an answer.
     pub is_oneway: bool,
-    /// When it began, if the service wants to know: it waits no more, whoever comes. Over `lent`
-    /// that is just before its looper looks for the last time for one that is more urgent.
+    /// When it began, if the service wants to know: it waits no more, even for an urgent
+    /// one. Over `lent` that is just before its looper looks for the last time for one of those.
     pub begun_ns: Option<u64>,
 }
 

@@ -50,7 +50,7 @@ impl Proxy {
         !self.link.is_dead() && !self.recipients.lock().is_over
     }
 
-    /// Calls from now on lend nothing, whoever makes them: the node is served as urgently as its
+    /// Calls from now on lend nothing, in any thread: the node is served as urgently as its
     /// process is by itself. For callers that do not trust it with their priority. Over `lent`
     /// alone: over `direct` the caller's thread runs the node, over `driver` the kernel lends.
     pub fn stop_lending(&self) {

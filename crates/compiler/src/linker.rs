@@ -8,7 +8,7 @@ use ir::{Function, InvokeKind, LoadedConstant, MemoryKind};
 
 use crate::{Heat, Intrinsic};
 
-/// An address by number: code names it, whoever installs the code puts the address there. So code
+/// An address by number: code names it, and its installer puts the address there. So code
 /// can be kept for another process, where the same things lie elsewhere.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Address(pub u32);
@@ -209,7 +209,7 @@ pub trait Linker {
     fn runs_once(&self) -> bool {
         false
     }
-    /// What the method is by now, for whoever wants to read it: IR, or Cranelift's form.
+    /// What the method is by now, for those who want to read it: IR, or Cranelift's form.
     fn show(&mut self, _stage: &str, _text: &dyn fmt::Display) {}
 }
 

@@ -84,7 +84,7 @@ impl Session {
         }
         self.look_ns = now_ns + LOOK_NS;
         if self.card.is_none() {
-            // Whoever has it now may have it for long.
+            // Its holder may have it for long.
             let Ok(card) = Card::take(&self.wish) else {
                 return;
             };

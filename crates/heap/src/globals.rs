@@ -24,7 +24,7 @@ struct Slots {
 }
 
 impl Globals {
-    /// A new root, which whoever adds it has noted ([`crate::Mutator::add_global`]).
+    /// A new root, which its adder has noted ([`crate::Mutator::add_global`]).
     pub(crate) fn add(&self, object: ObjectRef) -> Global {
         let mut slots = self.0.lock();
         match slots.free.pop() {
@@ -76,7 +76,7 @@ impl Globals {
 mod tests {
     use super::*;
 
-    /// While the collector looks at all of them, whoever needs the lock gets it.
+    /// While the collector looks at all of them, those who need the lock get it.
     #[test]
     #[cfg_attr(miri, ignore = "Miri knows no thread numbers")]
     fn a_visit_holds_no_lock() {

@@ -255,8 +255,8 @@ impl Memory {
         }
     }
 
-    /// What the object is made of. Its class word is set: whoever holds a reference got it after
-    /// that.
+    /// What the object is made of. Its class word is set: no reference was handed
+    /// out before.
     #[inline]
     pub(crate) fn layout(&self, object: ObjectRef) -> &Layout {
         let class = self.class_word(object).load(Ordering::Acquire);

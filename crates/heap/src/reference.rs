@@ -114,7 +114,7 @@ impl ReferenceState {
         self.enqueue_all([reference]);
     }
 
-    /// In one piece: whoever takes the first of them finds the others decided as well.
+    /// In one piece: a thread that takes the first finds the others decided as well.
     pub(crate) fn enqueue_all(&self, references: impl IntoIterator<Item = ObjectRef>) {
         self.pending.lock().queue.extend(references);
     }

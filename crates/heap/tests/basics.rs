@@ -140,7 +140,7 @@ fn what_only_a_young_array_held_dies_with_it() {
     });
 }
 
-/// Its references are counted when it matures, once: chunk by chunk, whoever recorded them.
+/// Its references are counted when it matures, once: chunk by chunk, no matter who recorded them.
 #[test]
 fn what_a_young_array_holds_is_counted_once() {
     for collected_at in [0, 40, 80] {

@@ -21,7 +21,7 @@ use support::{ID, Kinds, SLOTS, WIDE_MARK, copy_elements, start};
 const QUESTIONS: u64 = 3;
 
 /// Answers given when the reference is moved: by the actor, by the brake. The collector waits for
-/// whoever is behind, or asks both for the next one.
+/// the one that is behind, or asks both for the next one.
 const MOMENTS: [(u64, u64); 9] = [
     (0, 0),
     (0, 1),

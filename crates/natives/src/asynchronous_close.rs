@@ -133,7 +133,7 @@ pub(crate) fn wake(number: jint) {
     let signal = signal();
     if let Some(end) = end().filter(|_| may_wait(number)) {
         // SAFETY:
-        // 1. dup3 takes numbers. `number` is being closed: whoever uses it is to find another file.
+        // 1. dup3 takes numbers. `number` is being closed: its users are to find another file.
         unsafe { libc::dup3(end.as_raw_fd(), number, libc::O_CLOEXEC) };
     }
     for record in records() {

@@ -117,7 +117,7 @@ impl Tables {
         let (machine, mut copy) = unsafe { (*env.as_raw(), (**env.as_raw()).v1_6) };
         copy.FindClass = find_class;
         copy.RegisterNatives = register_natives;
-        // Whoever has it looks at its functions of version 1.6 only: the library asks for no more.
+        // Its holder looks at its functions of version 1.6 only: the library asks for no more.
         let library = Box::leak(Box::new(copy)) as *const _ as *const JNINativeInterface_;
         Self { machine, library }
     }

@@ -330,8 +330,8 @@ fn take_files(kept: &[RawFd]) -> Result<(), Errno> {
             }
             Open::Own | Open::Shared => None,
         };
-        // SAFETY: this process has one thread. Whoever has the number in Java or in a library goes
-        // on to use it, if there is something new behind it; else nobody does.
+        // SAFETY: this process has one thread. Java or a library has the number, and
+        // goes on to use it if there is something new behind it; else nobody does.
         let mut old = unsafe { OwnedFd::from_raw_fd(number) };
         if let Some(new) = new {
             rustix::io::dup3(&new, &mut old, DupFlags::CLOEXEC)?;

@@ -19,7 +19,7 @@ pub fn die_with_parent(parent: u32) -> Result<(), Errno> {
     }
 }
 
-/// What a copy of this process is to whoever made it.
+/// What a copy of this process is to the process that made it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Copied {
     /// The caller goes on; the copy has this number.

@@ -163,7 +163,7 @@ impl Group {
 
 impl Drop for Group {
     fn drop(&mut self) {
-        // Whoever is left ends with it; a destructor has nobody to tell.
+        // What is left ends with it; a destructor has nobody to tell.
         let _ = std::fs::write(self.path.join("cgroup.kill"), "1");
         for _ in 0..REMOVALS_MAX {
             if std::fs::remove_dir(&self.path).is_ok() {

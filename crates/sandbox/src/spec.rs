@@ -30,7 +30,7 @@ pub struct Spec {
     pub group: Option<Arc<Group>>,
     /// What it may keep on disks; `None` asks for no bound.
     pub disk: Option<Disk>,
-    /// What whoever made this knows to be missing, with the reason.
+    /// What the maker of this knows to be missing, with the reason.
     pub lacks: Vec<(Bound, String)>,
 }
 
@@ -195,10 +195,10 @@ pub enum OtherProcesses {
 pub enum RealTime {
     /// Another process, from outside; threads raise nothing themselves.
     FromOutside,
-    /// The threads themselves, up to this priority: whoever starts them has granted it.
+    /// The threads themselves, up to this priority: their starter has granted it.
     UpTo(u8),
     /// The threads themselves, up to this priority; each time the kernel asks who starts them, by
-    /// [`crate::Grants`]. For whoever may not raise limits, and has CAP_SYS_NICE.
+    /// [`crate::Grants`]. For those who may not raise limits, and have CAP_SYS_NICE.
     Asked(u8),
     /// The threads themselves, as far as their user may: RLIMIT_RTPRIO and RLIMIT_NICE, or
     /// CAP_SYS_NICE and CAP_IPC_LOCK, stay.

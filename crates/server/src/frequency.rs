@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 
 use crate::{Effect, ProcessId};
 
-/// Whoever holds a frequency or changes it must ask for this in its manifest.
+/// A package that holds a frequency or changes it must ask for this in its manifest.
 pub const LOCK_FREQUENCY: &str = "takt.permission.LOCK_CPU_FREQUENCY";
 /// Locks of one process: more are a fault of the process, as if it never gave one back.
 pub const LOCKS_MAX: u32 = 1_024;

@@ -311,7 +311,7 @@ fn what_ends_for_memory_starts_again_by_the_usual_rules() {
         name: "p.1".to_owned(),
     };
     assert_eq!(world.server.processes.faults(&key), 1);
-    // Who wants it waits for that, whoever it is.
+    // Who wants it waits for that, no matter who it is.
     world.now += 1;
     world.start_service("p.1");
     assert_eq!(world.order(), [], "it waits, and has no memory");

@@ -2,7 +2,7 @@
 //! [`Governor`]: the processors' speed, from the sum of what is reserved on them.
 //!
 //! A reservation says what a burst will want before it begins, so the speed is right from its
-//! first instruction on; a governor that looks back is right a few windows later. Whoever makes a
+//! first instruction on; a governor that looks back is right a few windows later. The maker of a
 //! governor says how a level is set; [`steered`](crate::steered) does so by cpufreq. Amounts are
 //! processor time at the largest speed of the fastest processor.
 //!

@@ -72,7 +72,7 @@ fn what_is_wanted_sets_the_speed_and_the_kernels_governor_comes_back() {
     assert_eq!(read("scaling_governor"), "userspace");
     drop((other, two));
     assert_eq!(read("scaling_governor"), before);
-    // And again, for whoever opens the next stream.
+    // And again, for the next stream.
     drop(steered::governor().unwrap());
     assert_eq!(read("scaling_governor"), before);
 }

@@ -50,7 +50,7 @@ fn order_of(pid: u32) -> String {
     format!("/proc/{pid}/oom_score_adj")
 }
 
-/// Unless it is low enough: whoever has started the server may have given it a place.
+/// Unless it is low enough: the server's starter may have given it a place.
 fn lower(pid: u32, order: i32) -> io::Result<()> {
     let now = std::fs::read_to_string(order_of(pid))?;
     match now.trim().parse::<i32>() {

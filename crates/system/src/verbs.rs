@@ -135,7 +135,7 @@ fn install(shared: &Shared, file: Option<OwnedFd>, is_forced: bool) -> Outcome {
         manifest: package.manifest.clone(),
         signers: signers.into_iter().collect::<BTreeSet<String>>(),
         code: String::new(),
-        // Whoever installs grants what is asked for, as `adb install -g`.
+        // The installer grants what is asked for, as `adb install -g`.
         dangerous: Grant::Granted,
         is_system: false,
     };

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //! [`AlarmClock`]: `server`'s alarms at their time. A thread for each class waits in
-//! [`AlarmClock::wait`]; whoever sets or takes back an alarm wakes it if its next time has changed.
+//! [`AlarmClock::wait`]; setting or taking back an alarm wakes it if its next time has changed.
 //!
 //! The thread of the urgent class runs at the priority of the most urgent alarm that waits. It is
 //! given more by who sets a more urgent one, and gives it back before it waits again. So an alarm

@@ -52,7 +52,7 @@ pub(crate) fn note(text: &str) {
     rt::lines::say(&format!("{text}\n"));
 }
 
-/// Before the end: by whoever it is, at once.
+/// Before the end: no matter by whom, at once.
 fn say_last(text: &str) {
     // Nothing is left to do when standard error is closed.
     let _ = std::io::stderr().write_all(format!("{text}\n").as_bytes());

@@ -165,7 +165,7 @@ fn two_processes_at_once_keep_all_and_mix_nothing() {
     assert_eq!(case.files("data").len(), 2, "each has a file of its own");
     assert_eq!(case.files("base").len() + case.files("new").len(), 0);
     all_is_kept(&case.run(&["-Xtakt:report", "Endless", "once"]));
-    // Whoever has to add something goes on with a file that nobody writes.
+    // A process that adds something goes on with a file that nobody writes.
     assert_eq!(case.files("data").len(), 2);
 }
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# Whoever asks for a class by its name hears that it is not there.
+# A caller that names a class hears that it is not there.
 .class public LForName;
 .super Ljava/lang/Object;
 

@@ -9,7 +9,7 @@ use e2e::{Run, machine_options};
 
 const SOURCES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../stress");
 
-/// Runs all parts for some seconds. Whoever finds what must not be, hangs or grows without end says
+/// Runs all parts for some seconds. A part that finds a fault, hangs or grows without end says
 /// so and fails.
 fn everything_for(seconds: u32) {
     let classes = tempfile::tempdir().expect("a directory");

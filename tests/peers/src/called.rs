@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What a client of rsbinder's looks for in a service, whoever serves.
+//! What a client of rsbinder's looks for in a service, no matter who serves.
 
 use std::error::Error;
 use std::io::Read;

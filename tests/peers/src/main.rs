@@ -94,7 +94,7 @@ struct Watcher(Sender<()>);
 
 impl DeathRecipient for Watcher {
     fn binder_died(&self, _: &WIBinder) {
-        // Whoever does not listen any more has ended.
+        // A peer that does not listen any more has ended.
         let _ = self.0.send(());
     }
 }

@@ -280,7 +280,7 @@ impl<K: Keeper> ISystem for Agent<K> {
     }
 
     fn binder_of(&self, connection: i64) -> Answer<Option<Binder>> {
-        // Whoever reads the answer waits for the process of the binder, not the server.
+        // The reader of the answer waits for the process of the binder, not the server.
         let connection = ConnectionId(connection.cast_unsigned());
         self.with(|it| Ok(it.state.binder_of(it.process, connection)))
     }
@@ -352,7 +352,7 @@ impl<K: Keeper> ISystem for Agent<K> {
     }
 
     fn provider_binder(&self, name: &str) -> Answer<Option<Binder>> {
-        // Whoever reads the answer waits for the provider's process, not the server.
+        // The reader of the answer waits for the provider's process, not the server.
         self.with(|it| Ok(it.provider_binder(name)))
     }
 
@@ -520,7 +520,7 @@ impl<K: Keeper> ISystem for Agent<K> {
     }
 
     fn peek(&self, wish: &Wish) -> Answer<Option<Binder>> {
-        // Whoever reads the answer waits for the process of the binder, not the server.
+        // The reader of the answer waits for the process of the binder, not the server.
         self.with(|it| it.peek(wish))
     }
 

@@ -13,7 +13,7 @@ pub trait IApp: Send + Sync + 'static {
     fn trim(&self, level: i32) -> ::binder::stub::Answer<()>;
 }
 
-/// Whoever does `takt.system.IApp`, here or in another process.
+/// An implementation of `takt.system.IApp`, here or in another process.
 #[derive(Clone, Debug)]
 pub struct IAppProxy(pub ::binder::Binder);
 
@@ -301,7 +301,7 @@ pub trait ISystem: Send + Sync + 'static {
     fn complete_work(&self, run: i64, id: i32) -> ::binder::stub::Answer<bool>;
 }
 
-/// Whoever does `takt.system.ISystem`, here or in another process.
+/// An implementation of `takt.system.ISystem`, here or in another process.
 #[derive(Clone, Debug)]
 pub struct ISystemProxy(pub ::binder::Binder);
 

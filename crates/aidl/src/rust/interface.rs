@@ -55,7 +55,7 @@ impl Writer<'_> {
         let proxy = proxy(name);
         line!(
             self,
-            "\n/// Whoever does `{full}`, here or in another process."
+            "\n/// An implementation of `{full}`, here or in another process."
         );
         line!(self, "#[derive(Clone, Debug)]");
         line!(self, "pub struct {proxy}(pub ::binder::Binder);\n");

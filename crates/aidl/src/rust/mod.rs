@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //! [`Library::rust`]: Rust stubs of a library.
 //!
-//! An interface `IName` becomes a trait `IName`, a proxy `INameProxy` that calls whoever does it,
-//! and a service `INameStub` that has an implementation of it called. Parcelables become
-//! structures, enums a number with names. What carries the calls is `binder::stub`.
+//! An interface `IName` becomes a trait `IName`, a proxy `INameProxy` that calls an
+//! implementation, and a service `INameStub` that has an implementation of it called.
+//! Parcelables become structures, enums a number with names. What carries the calls is
+//! `binder::stub`.
 
 mod interface;
 mod names;

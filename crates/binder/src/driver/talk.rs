@@ -249,7 +249,7 @@ impl Kernel {
             Some(_) => Until::Answered,
             None => Until::Sent,
         };
-        // What follows an answer's "sent" is for whoever waits on this thread: its own answer, it
+        // What follows an answer's "sent" is for the wait on this thread: its own answer, it
         // may be.
         let is_answer = outgoing.is_some_and(|it| it.handle.is_none());
         let mut answer = None;

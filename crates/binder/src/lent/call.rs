@@ -3,7 +3,7 @@
 //!
 //! A slot is a conversation of two threads that take turns: each message is a request, or the
 //! answer to the last request that has none. The caller lends by `lock`, the looper by `back`;
-//! whoever hands over offers its own loan first and gives the other's back then, so that at any
+//! the handing side offers its own loan first and gives the other's back then, so that at any
 //! time the one that works has the priority of the one that waits.
 
 use std::sync::Arc;

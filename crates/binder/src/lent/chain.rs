@@ -211,7 +211,7 @@ impl Bearer {
 
     fn await_taken(&self) {
         while self.is_taken.word().load(SeqCst) == 0 {
-            // No due time: its timer would run behind a hog. Whoever waits under a token takes.
+            // No due time: its timer would run behind a hog. A waiter under a token takes.
             let _ = self.is_taken.wait_until(0, None);
         }
     }

@@ -163,7 +163,7 @@ fn a_token_that_is_guessed_or_old_or_another_processs_brings_nothing() {
     let (to_home, _home) = join(&stranger.0, &home.0);
     let (to_other, _other) = join(&stranger.0, &other.0);
     let tid = waiting.tid().raw();
-    // Whoever was given it by the chain is of the chain.
+    // The thread that got it by the chain is of the chain.
     assert_eq!(place(&to_home, chain), tid);
     assert_eq!(place(&to_home, chain), tid, "and again");
     assert_ne!(place(&to_other, chain), tid, "another process's");

@@ -52,7 +52,7 @@ impl Request {
 
     /// Reads its parcel before it is served, if that was not done and there is room.
     fn read_ahead(&mut self) {
-        // Whoever waits for a call that comes home reads it; a dead link's is not served.
+        // The thread that waits for a call that comes home reads it; a dead link's is not served.
         if self.copied.is_some() || self.link.is_dead() || chain::comes_home(self) {
             return;
         }
@@ -330,7 +330,7 @@ pub(super) fn serve(
             tid,
             conversation: Conversation::Looper(slot),
         };
-        // Before the look: whoever comes behind it does not wait at once with this call.
+        // Before the look: the next to come does not wait at once with this call.
         let begun_ns = node.as_ref().and_then(|node| node.begin(header.code));
         if has_news() {
             return Some(request);

@@ -23,7 +23,7 @@ const MEET_NS: u64 = 2_000_000_000;
 
 /// See the module.
 pub(super) struct Meeting {
-    /// The link of whoever brings it.
+    /// The link of its bringer.
     introducer: u64,
     /// Whom it should be.
     who: Who,

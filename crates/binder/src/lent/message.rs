@@ -443,7 +443,7 @@ impl Lent {
         served.fetch_add(1, ReleaseOrder);
     }
 
-    /// Calls without an answer that the other end has served of ours, for whoever waits for them.
+    /// Calls without an answer that the other end has served of ours, for their waiters.
     pub(super) fn oneways_out(&self) -> u64 {
         let served = self.theirs.load_long(SERVED, Acquire);
         self.oneways.load(Relaxed).wrapping_sub(served)
@@ -458,7 +458,7 @@ impl Lent {
     }
 }
 
-/// What passes between the two threads of a slot: whoever has it works, the other one waits.
+/// What passes between the two threads of a slot: the one that has it works, the other one waits.
 pub(super) struct Baton<'a> {
     loan: &'a Loan<Shared>,
     /// Not 0 where who waits lends nothing meanwhile.

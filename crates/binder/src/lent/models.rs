@@ -334,7 +334,7 @@ fn what_is_brought_beside_an_answer_is_taken_or_sent_back() {
 struct Home {
     loopers: [Room; 2],
     away: [AtomicU32; 2],
-    /// What whoever brings a call lends.
+    /// What the bringer of a call lends.
     bearers: [Loan<Private>; 2],
     seat: Seat<usize>,
     /// Of the call that comes home, and of one that comes of it.

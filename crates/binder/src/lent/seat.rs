@@ -7,7 +7,7 @@
 //!        a token   the thread waits; who knows the token may bring one call
 //!        BROUGHT   a call lies there, and the wait is recalled
 //!        0 → token      the thread, when its wait begins
-//!        token → BROUGHT  who brings, under the lock: whoever sees BROUGHT and takes the lock has
+//!        token → BROUGHT  who brings, under the lock: one that sees BROUGHT and takes the lock has
 //!                       the call, and the signal that recalls it has been sent
 //!        token → 0      the thread, when its wait is over
 //!        BROUGHT → 0    the thread: it takes the call, whether to serve it or to send it back
@@ -61,7 +61,7 @@ impl<T> Seat<T> {
         if self.word.load(SeqCst) != BROUGHT {
             return None;
         }
-        // Whoever brings it has the lock until the signal is sent.
+        // Its bringer has the lock until the signal is sent.
         let brought = self.brought.lock().take();
         self.due.settle();
         self.word.store(NOBODY, SeqCst);
@@ -83,7 +83,7 @@ impl<T> Seat<T> {
     /// does not wait under this token: then nothing was brought.
     ///
     /// `leave` is first: from the moment when the thread can see the call, calls that it leads to
-    /// must not be given to whoever brought it and waits for it. What `leave` gives lasts as long.
+    /// must not be given to its bringer, which waits for it. What `leave` gives lasts as long.
     pub(crate) fn bring<A>(
         &self,
         token: u64,

@@ -156,7 +156,7 @@ impl Slots {
         self.parked.fetch_or(1 << index, SeqCst);
     }
 
-    /// The link is dead: whoever waits looks again.
+    /// The link is dead: its waiters look again.
     pub(crate) fn wake_all(&self) {
         for queue in [&self.urgent, &self.ordinary] {
             queue.freed.notify_all(&queue.lock.lock());
@@ -168,7 +168,7 @@ impl Slots {
         while parked != 0 {
             let index = parked.trailing_zeros() as usize;
             parked &= parked - 1;
-            // Whoever takes the bit away gives the slot back: one of those that look.
+            // The thread that takes the bit away gives the slot back: one of those that look.
             if !is_out(index) && self.parked.fetch_and(!(1 << index), SeqCst) & 1 << index != 0 {
                 self.give_parked(index);
             }

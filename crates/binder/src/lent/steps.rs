@@ -5,7 +5,7 @@
 /// Where a thread is in a call, in the order of a call that is called back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Step {
-    /// Whoever asks: descriptors are in flight, the request is not written.
+    /// The caller: descriptors are in flight, the request is not written.
     RequestBeside,
     /// The request is written, and nobody is lent to.
     RequestWritten,
@@ -15,7 +15,7 @@ pub(crate) enum Step {
     Posted,
     /// Looper: it has taken the slot's bit.
     Taken,
-    /// Whoever serves: it has copied the request.
+    /// The server: it has copied the request.
     Copied,
     /// Looper: it lends to the caller that it calls back, and has not given back.
     LentBack,
@@ -23,7 +23,7 @@ pub(crate) enum Step {
     CalledBack,
     /// Caller: it lends for its next message, and has not given back.
     HandedOver,
-    /// Whoever serves: the node is done.
+    /// The server: the node is done.
     Served,
     /// Descriptors of the answer are in flight.
     AnswerBeside,

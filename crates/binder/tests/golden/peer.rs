@@ -25,7 +25,7 @@ pub trait IPeer: Send + Sync + 'static {
     fn die(&self) -> ::binder::stub::Answer<()>;
 }
 
-/// Whoever does `takt.test.IPeer`, here or in another process.
+/// An implementation of `takt.test.IPeer`, here or in another process.
 #[derive(Clone, Debug)]
 pub struct IPeerProxy(pub ::binder::Binder);
 

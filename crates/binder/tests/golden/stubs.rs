@@ -35,7 +35,7 @@ pub trait IGolden: Send + Sync + 'static {
     fn refuse(&self, why: &str) -> ::binder::stub::Answer<()>;
 }
 
-/// Whoever does `takt.test.IGolden`, here or in another process.
+/// An implementation of `takt.test.IGolden`, here or in another process.
 #[derive(Clone, Debug)]
 pub struct IGoldenProxy(pub ::binder::Binder);
 
@@ -396,7 +396,7 @@ pub trait IGoldenCallback: Send + Sync + 'static {
     fn told(&self, number: i32) -> ::binder::stub::Answer<()>;
 }
 
-/// Whoever does `takt.test.IGoldenCallback`, here or in another process.
+/// An implementation of `takt.test.IGoldenCallback`, here or in another process.
 #[derive(Clone, Debug)]
 pub struct IGoldenCallbackProxy(pub ::binder::Binder);
 

@@ -33,7 +33,7 @@ pub trait ITypes: Send + Sync + 'static {
     fn specific(&self, number: i32) -> ::binder::stub::Answer<()>;
 }
 
-/// Whoever does `takt.test.ITypes`, here or in another process.
+/// An implementation of `takt.test.ITypes`, here or in another process.
 #[derive(Clone, Debug)]
 pub struct ITypesProxy(pub ::binder::Binder);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //! android.os.IServiceManager as Android 16 has it, the methods that are called here: a service of
-//! it, and how it is asked, whoever serves.
+//! it, and how it is asked, no matter who serves.
 
 use std::collections::HashMap;
 

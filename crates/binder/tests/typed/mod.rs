@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //! ITypes in Rust, by the stubs that `crates/aidl` makes: a service of it, and what a caller looks
-//! for, whoever serves.
+//! for, no matter who serves.
 
 /// What `crates/aidl` makes of ITypes.aidl.
 #[allow(

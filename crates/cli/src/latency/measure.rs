@@ -160,7 +160,7 @@ fn start_all(work: &Work, policy: Policy) -> Result<Vec<Thread<Measured>>, Spawn
 /// release.
 fn measure(work: &Work, mut recorder: Recorder) -> Measured {
     let faults_before = rt::memory::page_faults();
-    // The thread's own clock reading: whoever started it may have waited long for the processor.
+    // The thread's own clock reading: its starter may have waited long for the processor.
     let start_ns = Monotonic.now_ns() + LEAD_NS;
     let mut periodic = Periodic::new(&Monotonic, start_ns, work.plan.period_ns);
     loop {

@@ -254,7 +254,7 @@ impl DataFolder {
         }
     }
 
-    /// What our folder's descriptor leads to, whoever renames its name meanwhile.
+    /// What our folder's descriptor leads to, even if its name is renamed meanwhile.
     fn inside(&self, name: &str) -> PathBuf {
         format!("/proc/self/fd/{}/{name}", self.own.as_raw_fd()).into()
     }

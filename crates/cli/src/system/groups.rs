@@ -10,7 +10,7 @@ use sandbox::Group;
 
 use super::confined::TASKS_MAX;
 
-/// See the module. A group ends with the server, and whoever is in it.
+/// See the module. A group ends with the server, and all that is in it.
 pub(super) struct Groups {
     /// Where they are made, or why they are not.
     place: Result<String, String>,

@@ -161,7 +161,7 @@ pub(crate) struct Endpoint {
 }
 
 impl Endpoint {
-    /// The path, whoever asks.
+    /// The path, no matter who asks.
     fn path(&self) -> Result<PathBuf> {
         if let Some(path) = &self.socket {
             return Ok(std::path::absolute(path)?);

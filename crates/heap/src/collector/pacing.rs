@@ -27,7 +27,7 @@ pub(crate) struct Progress {
 #[derive(Debug, Default)]
 pub(crate) struct Pace {
     bell: Bell,
-    /// Owed by the collector thread to whoever waits for it.
+    /// Owed by the collector thread to those who wait for it.
     debt: Debt,
     collector_tid: AtomicU32,
     /// Blocks taken since the last epoch began.
@@ -166,7 +166,7 @@ impl Pace {
         self.waiter_count.load(Ordering::Relaxed) != 0
     }
 
-    /// Whoever waits from now on waits for the collector. Whether that was so already.
+    /// A thread that waits from now on waits for the collector. Whether that was so already.
     pub(crate) fn begin(&self) -> bool {
         self.has_begun.swap(true, Ordering::SeqCst)
     }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! [`Handshake`]: one question at a time, answered once, by the mutator at a poll or by whoever
-//! claimed it.
+//! [`Handshake`]: one question at a time, answered once, by the mutator at a poll or by its
+//! claimer.
 //!
 //! Both sides store and then look, sequentially consistent. The collector asks and then looks at
 //! the state; a mutator that leaves managed code says so and then looks for a question: one of them

@@ -2,7 +2,7 @@
 //! [`MutatorRecord`]: what the collector knows of a mutator.
 //!
 //! The context is read by compiled code; [`Own`] belongs to the mutator while it runs managed code
-//! and to whoever claimed its state word otherwise (`state`). The record outlives its thread until
+//! and to the claimer of its state word otherwise (`state`). The record outlives its thread until
 //! the collector has taken what the thread left behind.
 
 use std::cell::UnsafeCell;
@@ -75,11 +75,11 @@ pub(crate) struct MutatorRecord {
     pub(crate) debt: Debt,
     /// As `debt`, while it owes a visitor that it hands itself over.
     pub(crate) visit_debt: Debt,
-    /// Held by whoever claims: the collector, or a visitor.
+    /// Held by the claimer: the collector, or a visitor.
     pub(crate) claim: PiWord,
     /// Of the mutator's thread: another one behind a fork.
     tid: AtomicU32,
-    /// Whoever attached it said so, whatever policy the system grants.
+    /// It was attached as such, whatever policy the system grants.
     is_declared_real_time: bool,
     /// Declared, or the thread's policy at the last look ([`Self::note_policy`]).
     pub(crate) is_real_time: AtomicBool,
@@ -159,7 +159,7 @@ impl MutatorRecord {
     }
 
     /// A real-time mutator is one that was declared so, or whose thread has a real-time policy of
-    /// its own, whoever gave it: the thread itself, its program through native code, another
+    /// its own, no matter who gave it: the thread itself, its program through native code, another
     /// process. Priority that is lent does not count. Returns that policy. One system call.
     pub(crate) fn note_policy(&self) -> Option<Policy> {
         let tid = Tid::new(self.tid() as i32)?;
@@ -194,7 +194,7 @@ impl MutatorRecord {
         self.context.born.store(born.0, Ordering::Relaxed);
     }
 
-    /// Where the next log record goes. By the mutator, or whoever claimed it.
+    /// Where the next log record goes. By the mutator, or its claimer.
     pub(crate) fn cursor(&self, own: &Own) -> LogCursor {
         LogCursor {
             segment: own.segment,

@@ -14,7 +14,7 @@
 //!   change.
 //! - `Claimed`: the collector, on the mutator's behalf.
 //!
-//! Whoever wins the exchange out of `Native` does the work. A mutator that loses waits for the
+//! The winner of the exchange out of `Native` does the work. A mutator that loses waits for the
 //! claim lock (`record`), a priority-inheritance lock that the collector holds while it holds a
 //! claim: it waits at most for one scan of its own stack, done at its own priority.
 

@@ -71,7 +71,7 @@ impl Rc<'_> {
 pub(crate) fn release_large(heap: &Heap, object: ObjectRef) {
     let first = heap.blocks.index_of(object.0);
     let count = heap.blocks.meta(first).large_blocks.load(Ordering::Relaxed);
-    // The class word first: whoever walks the blocks sees an object or none.
+    // The class word first: a walker of the blocks sees an object or none.
     heap.memory.class_word(object).store(0, Ordering::Release);
     for block in first..first + count {
         heap.memory.zero(heap.blocks.start(block), BLOCK_BYTES);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! [`Debt`]: a word that names who owes something, so that whoever waits for it lends priority.
+//! [`Debt`]: a word that names who owes something, so that its waiters lend priority.
 //!
 //! The creditor writes the number of the thread that owes ([`Debt::owe`]), waits with
 //! [`Debt::wait_for_debtor`], as often as it likes, and the debtor pays with [`Debt::pay`]. The

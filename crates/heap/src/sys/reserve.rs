@@ -156,7 +156,7 @@ impl Reservation {
     }
 
     /// Gives the memory of `bytes` from `offset` on back to the kernel; both are multiples of a
-    /// page. It is zero when it is touched again. Whoever calls this holds no reference into it.
+    /// page. It is zero when it is touched again. The caller holds no reference into it.
     /// Reserved pages stay: nobody else could have them.
     pub(crate) fn discard(&self, offset: usize, bytes: usize) {
         assert!(offset + bytes <= self.bytes, "inside the reservation");
@@ -202,7 +202,7 @@ fn committed(returned: i32, bytes: usize) -> Result<(), ReserveError> {
 
 impl Drop for Reservation {
     fn drop(&mut self) {
-        // SAFETY: the range is this reservation's own; whoever made references into it owns it and
+        // SAFETY: the range is this reservation's own; the maker of references into it owns it and
         // is gone.
         unsafe {
             libc::munmap(

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //! android.media.AudioSystem: the limits that its static fields, and those of AudioFormat, come of.
-//! No device is asked. Whoever names these classes needs them: a window that plays the sound of a
+//! No device is asked. Those who name these classes need them: a window that plays the sound of a
 //! key, for one.
 
 use jni_sys::{jclass, jint};

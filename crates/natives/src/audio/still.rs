@@ -109,7 +109,7 @@ impl Still {
     pub(super) fn play(&self, mut out: &mut [u8]) -> Flow {
         let content = &mut *self.content.lock();
         while !out.is_empty() {
-            // Whoever was set past a loop plays to the end.
+            // A sound set past a loop plays to the end.
             let around = content.around.filter(|it| content.at <= it.end);
             let end = around.map_or(self.frames, |it| it.end);
             let count = (end - content.at).min(out.len() / self.frame_bytes);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The threads of AOSP's library that draw. It gives them no names and knows of no priorities, and
-//! does not say which they are. They are found, named as on Android, and kept ordinary, whoever
-//! began them.
+//! does not say which they are. They are found, named as on Android, and kept ordinary, no matter
+//! who began them.
 
 use std::sync::atomic::{AtomicI32, Ordering};
 

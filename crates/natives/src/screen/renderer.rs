@@ -2,7 +2,7 @@
 //! android.graphics.HardwareRenderer: AOSP's library draws. Around three of its functions stand
 //! ours, so that a frame is copied into its window's buffers as soon as it is drawn.
 //!
-//! The library draws in the processor, on a thread of its own. Whoever draws waits for that
+//! The library draws in the processor, on a thread of its own. A window that draws waits for that
 //! thread: then the frame is whole.
 
 use std::ffi::{CStr, c_void};

@@ -46,7 +46,7 @@ extern "system" fn Java_takt_screen_Native_closeTexture(env: Env, _: jclass, tex
     surface::release(env, texture);
 }
 
-/// A Surface for whoever draws there.
+/// A Surface for the one that draws there.
 #[unsafe(no_mangle)]
 extern "system" fn Java_android_view_Surface_nativeCreateFromSurfaceTexture(
     env: Env,

@@ -145,7 +145,7 @@ impl Cpufreq {
     fn begin(&mut self, percent: u8) -> Result<(), FrequencyError> {
         let names = self.names()?;
         let lock = self.lock()?;
-        // Whoever left notes held the lock, and is gone.
+        // The one that left notes held the lock, and is gone.
         self.put_back_notes()?;
         let mut before = Vec::with_capacity(names.len());
         let mut wanted = Vec::with_capacity(names.len());
@@ -179,7 +179,7 @@ impl Cpufreq {
     ///
     /// # Errors
     ///
-    /// [`FrequencyError`]; then the note stays for whoever comes next.
+    /// [`FrequencyError`]; then the note stays for the next one.
     pub fn release(&mut self) -> Result<(), FrequencyError> {
         match self.held.take() {
             Some(held) => self.put_back(&held.before),
@@ -379,7 +379,7 @@ impl Cpufreq {
 
 impl Drop for Cpufreq {
     fn drop(&mut self) {
-        // Where that fails the note stays, for whoever comes next.
+        // Where that fails the note stays, for the next one.
         let _ = self.release();
     }
 }

@@ -76,7 +76,7 @@ impl Steering {
         let cpufreq = Cpufreq::at(policies, notes);
         let names = cpufreq.names()?;
         let lock = cpufreq.lock()?;
-        // Whoever left notes held the lock, and is gone.
+        // The one that left notes held the lock, and is gone.
         cpufreq.put_back_notes()?;
         let mut before = Vec::with_capacity(names.len());
         for policy in names {
@@ -155,7 +155,7 @@ impl Steering {
 
 impl Drop for Steering {
     fn drop(&mut self) {
-        // Where that fails the note stays, for whoever comes next.
+        // Where that fails the note stays, for the next one.
         let _ = self.cpufreq.put_back_governors(&self.before);
     }
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! [`Boost`]: a thread that runs at the priority of what it works on, raised by whoever brings it
+//! [`Boost`]: a thread that runs at the priority of what it works on, raised by who brings it
 //! something urgent.
 //!
 //! A lock lends its waiter's priority. Who leaves a message does not wait, so nothing is lent: the
@@ -24,7 +24,7 @@
 //! A before B and C before D, in one order that all threads see: either the worker finds the
 //! sequence changed and does not lower itself, or the sender finds the lower level and raises it,
 //! behind the lowering: it has taken effect if the system says so, else the sender waits for the
-//! end of the call. Whoever holds `turn` alone starts a call, so between that answer and the raise
+//! end of the call. The holder of `turn` alone starts a call, so between that answer and the raise
 //! nothing comes but the rest of a call that is in effect. A worker on the sender's processor that
 //! has lowered itself is preempted within its call: to wait for its end would cost the sender two
 //! switches of threads for nothing.

@@ -167,7 +167,7 @@ fn a_timed_out_waiter_passes_no_notification_by() {
         state.1.notify_one(&items);
         model::pass_time();
         drop(items);
-        // Whoever did not take the first item takes one more: neither sleeps for ever.
+        // The one without the first item takes one more: neither sleeps for ever.
         if hasty.join().unwrap() == 1 {
             let mut items = state.0.lock();
             *items += 1;

@@ -67,7 +67,7 @@ struct Pool<T> {
     arrivals: AtomicU32,
 }
 
-// SAFETY: a node's item is reached by one thread at a time: whoever took its number from a stack.
+// SAFETY: a node's item is reached by one thread at a time: who took its number from a stack.
 unsafe impl<T: Send> Sync for Pool<T> {}
 // SAFETY: the pool owns the items in it.
 unsafe impl<T: Send> Send for Pool<T> {}

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! [`PiWord`]: a lock's word, which names its holder, so that whoever waits lends it priority.
+//! [`PiWord`]: a lock's word, which names its holder, so that its waiters lend it priority.
 //!
 //! What is behind every priority-inheritance lock of a process: [`PiMutex`] is one with a value.
 //! Bare, it is for what one function locks and another unlocks, and for words that say more, as a

@@ -88,7 +88,7 @@ impl<T> SharedMutex<T> {
 
     /// Locks; waits as long as its holder takes at the caller's priority.
     pub fn lock(&self) -> Result<SharedMutexGuard<'_, T>, SharedLockError<'_, T>> {
-        // SAFETY: `self` was built by `place` and is still there: whoever made the reference
+        // SAFETY: `self` was built by `place` and is still there: the maker of the reference
         // vouched for it.
         let returned = match unsafe { libc::pthread_mutex_trylock(self.lock.get()) } {
             libc::EBUSY => {

@@ -86,7 +86,7 @@ fn borrow() {
     let own = Tid::current();
     word(&region, TID).store(own.raw().unsigned_abs(), SeqCst);
     await_that("told to look", || word(&region, TOLD).load(SeqCst) >= 1);
-    // Whoever is given a policy from outside gives itself no higher one.
+    // A process that is given a policy from outside gives itself no higher one.
     let is_granted = Policy::of_current().unwrap() == Policy::fifo(10);
     let is_refused = Policy::fifo(50).apply(own).is_err();
     word(&region, SAID).store(1 + u32::from(is_granted && is_refused), SeqCst);

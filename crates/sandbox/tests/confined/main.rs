@@ -265,7 +265,7 @@ fn a_grant_of_real_time_is_no_right() {
     assert!(is_refused(&outcome), "{outcome:?}");
 }
 
-/// The same where nobody may raise a limit: whoever starts it is asked. What is beyond the grant is
+/// The same where nobody may raise a limit: its starter grants it. What is beyond the grant is
 /// refused as without one, and so is all that is for other threads than its own.
 #[test]
 fn what_is_granted_from_outside_ends_at_the_grant() {

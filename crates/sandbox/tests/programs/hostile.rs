@@ -322,7 +322,7 @@ fn tasks() -> io::Result<String> {
     }
 }
 
-/// Fills memory; whoever bounds it ends this process.
+/// Fills memory; its bound ends this process.
 fn memory() -> usize {
     let mut all: Vec<Vec<u8>> = Vec::new();
     for _ in 0..MEMORY_WANTED / PIECE {

@@ -21,7 +21,7 @@ pub const LOOK_NS: u64 = 1_000_000_000;
 /// Of a back end's thread.
 const STACK_BYTES: usize = 256 << 10;
 
-/// An ordinary thread for a back end, whoever starts it.
+/// An ordinary thread for a back end, no matter who starts it.
 pub fn thread(name: &str) -> Builder {
     let builder = Builder::new(name).stack_bytes(STACK_BYTES);
     builder.policy(Policy::ordinary())

@@ -32,7 +32,7 @@ pub enum Carrier {
 pub(super) enum Sent {
     /// It is there; who reads it may sleep, and is woken.
     There {
-        /// By whoever sends.
+        /// By the sender.
         wakes: bool,
     },
     /// There is no room.

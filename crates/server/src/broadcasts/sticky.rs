@@ -75,7 +75,7 @@ impl Server {
         uid < FIRST_UID || package.is_some_and(|it| it.asks_for(BROADCAST_STICKY))
     }
 
-    /// One that is like it gives way, whoever sent that.
+    /// One that is like it gives way, no matter who sent that.
     pub(super) fn stay(
         &mut self,
         uid: u32,

@@ -6,7 +6,7 @@
 //! what is handed to one job bit by bit, [`kept`] what comes again with the next server. `rules`
 //! says who may schedule what.
 //!
-//! Whoever has a clock calls `tick` at [`Jobs::due`]. Whoever sees the machine says which
+//! The one with a clock calls `tick` at [`Jobs::due`]. The one that sees the machine says which
 //! conditions hold, while [`Jobs::wants_conditions`].
 //!
 //! What is not here: content that triggers, a device that is idle, quotas, and jobs that a person

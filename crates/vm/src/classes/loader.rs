@@ -35,7 +35,7 @@ pub(crate) fn boot() -> &'static Loader {
     LOADERS.lock()[0]
 }
 
-/// Classes defined so far: whoever reads the number finds them all.
+/// Classes defined so far: a reader of the number finds them all.
 pub(crate) fn defined_count() -> u32 {
     DEFINED.load(Ordering::Acquire) // Pairs with Release in `enter`: publishes the class under its name.
 }

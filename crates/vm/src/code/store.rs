@@ -399,7 +399,7 @@ pub(crate) fn prune(own: &Path) {
     }
 }
 
-/// Whoever may write here may run code as this user.
+/// A user who may write here may run code as this user.
 fn check_owner(directory: &Path, owners: &[u32]) -> Result<(), String> {
     let found = std::fs::metadata(directory).map_err(|error| error.to_string())?;
     if !owners.contains(&found.uid()) || found.mode() & 0o022 != 0 {

@@ -99,7 +99,7 @@ enum Unmade {
 
 /// Compiles or loads `method`, which nobody else does meanwhile.
 fn make(thread: &Thread, method: &'static Method) -> Result<u64, Unmade> {
-    // What a real-time thread calls first stays, whoever else calls it.
+    // What a real-time thread calls first stays, no matter which others call it.
     if thread.real_time().is_some() {
         method.stays.store(true, Ordering::Relaxed);
     }

@@ -115,7 +115,7 @@ fn foreign(bytes: Option<Vec<u8>>) -> Option<&'static [u8]> {
     bytes.map(make_foreign)
 }
 
-/// Keeps a class file that is to be checked whoever defines it.
+/// Keeps a class file that is to be checked no matter who defines it.
 pub(crate) fn make_foreign(bytes: Vec<u8>) -> &'static [u8] {
     let bytes: &'static [u8] = Box::leak(bytes.into_boxed_slice());
     let mut all = FOREIGN.lock();

@@ -2,8 +2,8 @@
 //! Classes that are their own parents: a table of those whose parents are being loaded.
 //!
 //! Of a loader that defines classes in parallel each thread holds the lock of the class it defines,
-//! and waits for the lock of a parent. Where that makes a circle nobody would ever go on. Whoever
-//! enters the table last sees it, and throws instead of waiting.
+//! and waits for the lock of a parent. Where that makes a circle nobody would ever go on. The last
+//! to enter the table sees it, and throws instead of waiting.
 
 use crate::memory::symbol::Symbol;
 use crate::sync::lock::{Lock, own_tid};

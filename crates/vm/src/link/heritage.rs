@@ -69,7 +69,7 @@ impl Heir<'_> {
     }
 
     /// A class below those of the library's reflection is that reflection's own. As on HotSpot the
-    /// package's name counts, whoever defines it: a lure of the same name has no heirs.
+    /// package's name counts, no matter who defines it: a lure of the same name has no heirs.
     fn check_reflection(&self, parent: &'static Class) -> Result<(), Thrown> {
         if parent.package() != b"jdk/internal/reflect" || self.is_of_reflection() {
             return Ok(());

@@ -2,7 +2,7 @@
 //! Class initialisation, by the language's rules.
 //!
 //! The initialising thread holds a priority-inheritance lock while `<clinit>`
-//! runs, so whoever waits for a class lends it priority.
+//! runs, so the threads that wait for a class lend it priority.
 
 use core::sync::atomic::Ordering;
 

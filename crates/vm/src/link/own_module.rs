@@ -35,7 +35,7 @@ pub(crate) fn define_for(thread: &Thread, name: Symbol) -> Result<(), Thrown> {
     let _turn = TURN.lock();
     if !IS_DEFINED.load(Ordering::Acquire) {
         define(thread)?;
-        // Pairs with Acquire above: whoever sees it finds the package in the module.
+        // Pairs with Acquire above: a thread that sees it finds the package in the module.
         IS_DEFINED.store(true, Ordering::Release);
     }
     Ok(())

@@ -31,7 +31,7 @@ pub(crate) trait Policy: Copy {
     /// The class that `loader` has or finds under a name.
     fn class(self, loader: &'static Loader, name: Symbol) -> Result<&'static Class, Self::Refusal>;
 
-    /// A refusal of this Java class; whoever does not throw asks for no message.
+    /// A refusal of this Java class; a policy that does not throw asks for no message.
     fn refuse(self, error: &str, message: impl FnOnce() -> String) -> Self::Refusal;
 
     /// Refuses unless both loaders mean the same classes by a descriptor; the message names the

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 //! [`Directory`]: records that others use by a number while they may end at any time.
 //!
-//! A `java.lang.Thread` has such a number while its thread runs, and whoever unparks the thread
+//! A `java.lang.Thread` has such a number while its thread runs, and a thread that unparks it
 //! reads it. By the time it is used the thread may have ended and the number been given to another.
 //! Why nobody touches a record that is gone, or takes one for another:
 //!
 //! 1. An entry's record is used under the entry's lock only, and [`Directory::leave`] takes that
 //!    lock. A record ends after it has left: so while it is used it has not.
 //! 2. Entries never move and are never freed: an old number finds an entry, with no record or some.
-//! 3. An entry has its record's key, and it is looked at under the lock: who names a key that
-//!    differs finds nothing. The key of a thread is its object, which whoever names it keeps, and
-//!    an object has one thread in its life.
+//! 3. An entry has its record's key, and it is looked at under the lock: a key that differs
+//!    finds nothing. The key of a thread is its object. A caller that names it keeps it, and an
+//!    object has one thread in its life.
 //!
 //! The lock lends priority and is held for a few instructions or one system call that does not
 //! wait.
@@ -44,7 +44,7 @@ impl<T> Directory<T> {
         index + 1
     }
 
-    /// Nobody finds the record under `number` from here on. Whoever entered it holds it still.
+    /// Nobody finds the record under `number` from here on. Its owner holds it still.
     pub(crate) fn leave(&self, number: u32) {
         let index = number - 1;
         let left = self.entries.at(index).lock_keeping_state().take();
@@ -126,7 +126,7 @@ mod tests {
         }
     }
 
-    /// Whoever is found is the one that was asked for, and is in for as long as it is looked at.
+    /// The thread found is the one that was asked for, and is in for as long as it is looked at.
     fn look(mut seat: usize) {
         let _done = Done;
         let mut seen = 0;

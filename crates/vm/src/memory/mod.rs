@@ -111,7 +111,7 @@ fn advise_allocator(page_kind: i32) {
     const BYTES: usize = 10 << 20;
     let start = ALLOCATOR.load(Ordering::Relaxed);
     if start != 0 {
-        // SAFETY: 1. Advice about page sizes changes no memory's contents, whoever's it is.
+        // SAFETY: 1. Advice about page sizes changes no memory's contents, no matter whose it is.
         unsafe { libc::madvise(start as *mut libc::c_void, BYTES, page_kind) };
     }
 }
@@ -196,7 +196,7 @@ pub(crate) fn has_metadata(bytes: u64) -> bool {
 /// Zeroed, 16-byte aligned metadata.
 ///
 /// # Panics
-/// When the span is full: whoever makes a class has asked [`has_metadata`].
+/// When the span is full: the maker of a class has asked [`has_metadata`].
 pub(crate) fn metadata(bytes: usize) -> u64 {
     let bytes = bytes.next_multiple_of(16) as u64;
     let at = METADATA_NEXT.fetch_add(bytes, Ordering::Relaxed);

@@ -274,7 +274,7 @@ pub(crate) fn uncaught(thread: &'static Thread) {
     }
 }
 
-/// The end of a Java thread: `Thread.exit`, then whoever joins is woken.
+/// The end of a Java thread: `Thread.exit`, then the joiners are woken.
 pub(crate) fn exit(thread: &'static Thread) {
     let object = thread.object();
     let leave = known_thread_method("exit", "()V");

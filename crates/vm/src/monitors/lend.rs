@@ -4,8 +4,8 @@
 //!
 //! Such a lock is an `AbstractOwnableSynchronizer`: the blocker of the park names its owner. The
 //! waiter puts the owner's number into a word of its own and waits there as for a
-//! priority-inheritance futex, so the kernel lends. Whoever unparks it is nearly always that owner,
-//! who releases the word; anybody else sends a signal, whose handler empties the word, upon which
+//! priority-inheritance futex, so the kernel lends. The unparker is nearly always that owner,
+//! which releases the word; anybody else sends a signal, whose handler empties the word, upon which
 //! the restarted system call takes it.
 //!
 //! A lender looks again, by a return without reason as `park` may have, when its borrower unparks
@@ -64,7 +64,7 @@ pub(crate) fn park(thread: &'static Thread, due_ns: Option<u64>) -> Parked {
     let lending = &thread.lending;
     lending.word.word().store(borrower.tid(), Ordering::SeqCst);
     enlist(&borrower, thread);
-    // Whoever changes the owner looks at the list afterwards, whoever unparks at the word.
+    // A changer of the owner looks at the list afterwards, an unparker at the word.
     fence(Ordering::SeqCst);
     let again = blocker_of(thread).and_then(|blocker| self::borrower(thread, blocker));
     let is_same = again.is_some_and(|again| Arc::ptr_eq(&again, &borrower));

@@ -26,7 +26,7 @@ use crate::threads::ledger;
 use crate::threads::noted_locks::NotedLocks;
 use crate::threads::thread::{Thread, Thrown};
 
-/// An inflated lock. Cells belong to whoever holds `word`.
+/// An inflated lock. Cells belong to the holder of `word`.
 struct Monitor {
     /// The object whose lock word names it; 0 while none does.
     object: AtomicU32,
@@ -83,7 +83,7 @@ fn monitor_of(word: u32) -> &'static Monitor {
 }
 
 /// Gives back the monitors of objects that are gone, if there may be many. On the collector's
-/// thread, after a collection: whoever uses a monitor keeps its object alive, and only the object's
+/// thread, after a collection: a user of a monitor keeps its object alive, and only the object's
 /// lock word names it.
 pub(crate) fn sweep() {
     MONITORS.prepare();
@@ -224,7 +224,7 @@ fn not_owner(thread: &Thread) -> Thrown {
 }
 
 /// Puts a monitor in place of `now`, if that is still there. The new monitor is
-/// held by whoever held the thin lock.
+/// held by the thin lock's holder.
 fn inflate(object: ObjectRef, now: u32) {
     let (owner, recursion, hash) = match now & TAG {
         THIN => (now & TID, (now & VALUE) >> RECURSION_SHIFT, 0),
@@ -347,7 +347,7 @@ pub(crate) fn notify(thread: &Thread, object: ObjectRef, is_all: bool) -> Result
         return Ok(());
     }
     let waiters = &monitor_of(now).waiters;
-    // Whoever is woken waits for the monitor next: its record stays until the caller gives that up.
+    // A woken thread waits for the monitor next: its record stays until the caller gives that up.
     while let Some(waiter) = waiters.take_first() {
         waiter.unpark();
         if !is_all {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Which class files are Android's own: those from the places that `takt.android.path` names.
 //!
-//! They were written for ART, so their code keeps references as ART does. Whoever starts the
-//! machine with AOSP's framework on the class path says so; a class does not tell by its name.
+//! They were written for ART, so their code keeps references as ART does. A command that starts
+//! the machine with AOSP's framework on the class path says so; a class does not tell by its name.
 
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;

@@ -69,7 +69,7 @@ impl Foreign {
         if IGNORED.into_iter().any(has) {
             return Self::Ignored("it means nothing to Takt");
         }
-        // Hooks of the invocation interface, for whoever embeds a machine.
+        // Hooks of the invocation interface, for those who embed a machine.
         let is_hook = matches!(argument, "vfprintf" | "exit" | "abort") || has("_");
         if is_hook {
             return Self::Silent;

@@ -2,7 +2,7 @@
 //! [`Lock`]: the machine's inner lock, a [`PiMutex`] that a thread of Java's waits for in its own
 //! way.
 //!
-//! Whoever holds it inherits the priority of who waits. Critical sections are short and never enter
+//! Its holder inherits the priority of who waits. Critical sections are short and never enter
 //! Java.
 
 use std::sync::OnceLock;
@@ -45,7 +45,7 @@ type Around = fn(&mut dyn FnMut());
 
 static WAIT: OnceLock<Around> = OnceLock::new();
 
-/// Whoever waits for a lock of the machine does it by `around` from now on.
+/// Threads wait for a lock of the machine by `around` from now on.
 pub(crate) fn wait_by(around: Around) {
     let _ = WAIT.set(around);
 }

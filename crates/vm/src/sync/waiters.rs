@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //! [`Waiters`]: the threads that wait to be notified by one monitor, in the order of their coming.
 //!
-//! The links lie in the threads' own records, so that nothing is allocated. Whoever touches a list
-//! holds its monitor: a thread enters before it gives the monitor up and leaves, or finds that it
-//! was taken out, when it has it again.
+//! The links lie in the threads' own records, so that nothing is allocated. To touch a list, a
+//! thread holds its monitor: a thread enters before it gives the monitor up and leaves, or finds
+//! that it was taken out, when it has it again.
 
 use core::cell::Cell;
 use core::ops::Deref;

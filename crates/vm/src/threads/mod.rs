@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Java threads: their records, entering Java code, and their stacks.
 //!
-//! Uses code, classes and memory. It knows no object's contents and links no class. Whoever runs
+//! Uses code, classes and memory. It knows no object's contents and links no class. What runs
 //! Java or looks at threads uses it.
 
 pub(crate) mod enter;

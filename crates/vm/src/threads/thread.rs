@@ -104,7 +104,7 @@ pub(crate) struct Thread {
 }
 
 // SAFETY: 1. Other threads touch atomics and parkers only; cells and what the heap knows are the
-// thread's own, but for `waiter`'s, which belong to whoever holds the monitor in whose list it is.
+// thread's own, but for `waiter`'s, which belong to who holds the monitor in whose list it is.
 // The collector reads `saved` and the context while the thread cannot change them.
 unsafe impl Sync for Thread {}
 // SAFETY: 1. A thread record is made by its own thread and never moves.
@@ -139,7 +139,7 @@ fn doors() -> &'static Doors {
 struct Records {
     /// Of attached threads.
     running: Vec<Arc<Thread>>,
-    /// Of threads that have ended. Whoever still holds one never holds it last: real-time threads
+    /// Of threads that have ended. A thread that holds one never holds it last: real-time threads
     /// free no memory.
     ended: Vec<Arc<Thread>>,
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //! What all real-time threads of this process have done together, in a page that another process
-//! may read: whoever has started this one shows it. Each thread has a [`super::ledger`] of its own
+//! may read: the starter of this one shows it. Each thread has a [`super::ledger`] of its own
 //! besides.
 
 use std::os::fd::IntoRawFd;
@@ -34,7 +34,7 @@ fn page() -> Option<&'static Memfd> {
     if PAGE.get().is_none() {
         let memfd = Memfd::new(c"takt ledger", page_bytes()).ok()?;
         let region = memfd.map().ok()?;
-        // Nobody else writes it. Whoever was faster has made the same.
+        // Nobody else writes it. A faster one has made the same.
         memfd.seal_writes().ok()?;
         let _ = PAGE.set((memfd, region));
     }

@@ -8,7 +8,7 @@ import java.util.concurrent.atomic.AtomicLong;
  * up nobody.
  *
  * <p>Places are numbered. One stack holds the numbers of empty places, one those of full ones;
- * whoever has taken a number has the place to itself. Taking and giving are two compare-and-swaps
+ * a thread with a number has the place to itself. Taking and giving are two compare-and-swaps
  * each, tried again only if another thread's came between. The upper half of a stack's word changes
  * with every removal, so that a number which was taken and came back in between is noticed.
  */

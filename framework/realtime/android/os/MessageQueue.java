@@ -21,7 +21,7 @@ import takt.framework.RealtimeThread;
  * <p>A message has its sender's real-time priority (0 for ordinary threads). The due message of the
  * highest priority is next; equal priorities keep time and arrival. A sender leaves its message
  * without taking a lock (an ordinary one takes that of {@link OrdinaryMessages} behind {@link
- * #UNSORTED_MAX} others). Whoever next looks into the queue sorts in what arrived, once, in O(1) if
+ * #UNSORTED_MAX} others). The next look into the queue sorts in what arrived, once, in O(1) if
  * it is due and O(log n) if it is delayed, the most urgent first; the looper only as far as it may
  * come before what is due. At most {@link #REALTIME_PENDING_MAX} real-time messages wait at once;
  * one more is refused and counted.

@@ -7,7 +7,7 @@ import java.util.concurrent.atomic.AtomicLong;
  * What ordinary threads sent and is not sorted in, handed out a few at a time.
  *
  * <p>The earliest time of it is known without looking through it: a sender that pushed announces
- * its time if that is earlier. So whoever has sorted in some knows whether the rest may come before
+ * its time if that is earlier. So the thread that sorts some knows whether the rest may come before
  * what is due. Until a sender has announced, its message counts as being sent.
  *
  * <p>{@link #add}, {@link #isEmpty} and {@link #areAnnouncedAfter} are for any thread. Everything

@@ -9,8 +9,8 @@ import java.util.concurrent.atomic.AtomicReference;
  *
  * <p>A sender that finds many unsorted sorts in some under this object's lock, and may be preempted
  * there. A looper that waited for the lock could not be reached by what is urgent until it was
- * handed over. So whoever has sorted in offers the looper the next message, which it takes without
- * the lock; while there is none and somebody sorts, the looper sleeps, and whoever has sorted in
+ * handed over. So the sorter offers the looper the next message, which it takes without
+ * the lock; while there is none and somebody sorts, the looper sleeps, and the sorter
  * wakes it.
  *
  * <p>{@link #add}, {@link #hasArrived}, {@link #isOfferToCome}, {@link #offered}, {@link

@@ -22,7 +22,7 @@ import javax.realtime.RelativeTime;
  * start} after that, and once a period from then on; where a release ends behind its deadline,
  * {@link #onDeadlineMissed} comes before the next one. Releases that passed meanwhile are not lost:
  * they come one after another. {@link #onDestroy} ends it: behind its return no release runs.
- * Whoever overrides one of the two calls it.
+ * A class that overrides one of the two calls it.
  */
 public abstract class RealtimeService extends Service {
     private static final int NANOS_PER_MILLI = 1_000_000;

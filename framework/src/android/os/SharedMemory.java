@@ -61,7 +61,7 @@ public final class SharedMemory implements Parcelable, Closeable {
         }
     }
 
-    /** So many bytes, all zero; the name is for whoever looks at the process's mappings. */
+    /** So many bytes, all zero; the name is for those who look at the process's mappings. */
     public static SharedMemory create(String name, int size) throws ErrnoException {
         if (size <= 0) {
             throw new IllegalArgumentException("Size must be greater than zero");

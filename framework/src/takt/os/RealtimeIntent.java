@@ -24,7 +24,7 @@ public class RealtimeIntent extends Intent {
         super(other);
     }
 
-    /** 1 to 99, or 0 for an ordinary broadcast whoever sends it. */
+    /** 1 to 99, or 0 for an ordinary broadcast, no matter who sends it. */
     public final RealtimeIntent setPriority(int priority) {
         if (priority < 0 || priority > PRIORITY_MAX) {
             throw new IllegalArgumentException("priority " + priority + " is not within 0 to 99");

@@ -24,7 +24,7 @@ public abstract class RealtimeReceiver extends BroadcastReceiver {
         return dropped;
     }
 
-    /** For whoever drops them; one at a time. */
+    /** For those who drop them; one at a time. */
     public final void noteDropped(long count) {
         dropped = count;
     }

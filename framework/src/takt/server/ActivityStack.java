@@ -11,7 +11,7 @@ import takt.system.ISystem;
 /**
  * Where activities go: tasks, launch modes, flags, results. Decided by the system server; {@link
  * Activities} carries out what it asks for. Answers here hold no steps: these come to {@link
- * SystemLink} in their order, whoever caused them.
+ * SystemLink} in their order, no matter who caused them.
  */
 final class ActivityStack {
     /** What became of a start. */

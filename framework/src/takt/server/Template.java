@@ -100,7 +100,7 @@ final class Template {
         private final AtomicLong local = counter(ThreadLocalRandom.class, "seeder");
         private final AtomicLong splittable = counter(SplittableRandom.class, "defaultGen");
 
-        /** What SecureRandom reads by; whoever asked for one has initialised all three. */
+        /** What SecureRandom reads by; to ask for one initialises all three. */
         private final Class<?>[] sources = {
             source("NativePRNG"), source("NativePRNG$Blocking"), source("NativePRNG$NonBlocking"),
         };

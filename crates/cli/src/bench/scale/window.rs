@@ -24,7 +24,7 @@ const PERIOD_NS: u64 = 4_000_000;
 const SPREAD_NS: u64 = 200_000;
 const WARM_UP: u32 = 5;
 const LIMIT_NS: u64 = 10_000_000_000;
-/// A call is on its way for so long before it waits: whoever is chosen meanwhile is rightly so.
+/// A call is on its way for so long before it waits: a process chosen meanwhile is rightly so.
 const ARRIVAL_NS: u64 = 40_000;
 
 /// See the module.

@@ -28,7 +28,7 @@ const STATE_EAR: i64 = 2;
 /// Of the real-time sender, as the paper's; of the thread that fetches what it sends.
 const SENDER: Priority = Priority::new(80).expect("1 to 99");
 const FETCHER: Priority = Priority::new(81).expect("1 to 99");
-/// The paper's racers; whoever fetches what they send lets all of them send first.
+/// The paper's racers; the one that fetches what they send lets all of them send first.
 const RACER: Priority = Priority::new(99).expect("1 to 99");
 const RACE_FETCHER: Priority = Priority::new(98).expect("1 to 99");
 const RACERS: u64 = 10;

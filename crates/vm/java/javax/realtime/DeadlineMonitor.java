@@ -38,7 +38,7 @@ final class DeadlineMonitor extends RealtimeThread {
                 }
             }
         } catch (InterruptedException e) {
-            // Whoever interrupts a thread of this package wants it to end.
+            // A program that interrupts a thread of this package wants it to end.
             return;
         }
     }

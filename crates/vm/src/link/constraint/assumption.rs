@@ -2,9 +2,9 @@
 //! [`Assumptions`]: what proofs took for granted about classes that could not be had.
 //!
 //! Applications carry code for classes that only other platforms have. So a proof of DEX code takes
-//! a class that is not there for what it is used as, as ART does. That must stay true: whoever
-//! brings such a class later brings one that fits, or is refused. Class files have no assumptions:
-//! HotSpot loads what it must compare, or refuses.
+//! a class that is not there for what it is used as, as ART does. That must stay true: a loader
+//! that brings such a class later brings one that fits, or is refused. Class files have no
+//! assumptions: HotSpot loads what it must compare, or refuses.
 
 use crate::memory::hash::{Map, Set};
 use crate::memory::symbol::Symbol;

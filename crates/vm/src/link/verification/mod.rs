@@ -148,7 +148,7 @@ fn catches_others(classes: &mut Classes<'_>, method: &'static Method) -> Result<
 }
 
 /// What a class's code calls the class itself. A hidden class can be named by its own constant
-/// alone: whoever else uses the name in its file means another class. So it goes by one that no
+/// alone: others that use the name in its file mean another class. So it goes by one that no
 /// file may have.
 fn own_name(class: &'static Class) -> Vec<u8> {
     let name = class.info.file.name;

@@ -3,7 +3,7 @@
 //!
 //! The methods of a class are the same whenever its file is; what may differ from one run to the
 //! next are the classes that it names. So the questions about those are kept with their answers.
-//! Whoever gets the same answers again has the same proof.
+//! A class that gets the same answers again has the same proof.
 
 use std::collections::BTreeMap;
 

@@ -50,7 +50,7 @@ final class Flight extends Thread {
         }
     }
 
-    /** Lets steps pass; whoever calls holds the world. */
+    /** Lets steps pass; the caller holds the world. */
     void pass(long steps) {
         World.Phase before = world.phase();
         for (long step = 0; step < steps; step++) {

@@ -24,7 +24,7 @@ import org.xml.sax.helpers.DefaultHandler;
  * <ul>
  *   <li>no validation, no DTD from elsewhere;
  *   <li>what lies outside the document is passed over, unless a resolver was given;
- *   <li>a document that is not well-formed ends in SAXParseException, whoever handles errors.
+ *   <li>a document that is not well-formed ends in SAXParseException, no matter who handles errors.
  * </ul>
  */
 public class ExpatReader implements XMLReader {

@@ -130,7 +130,7 @@ public final class Hostile extends Service implements ServiceConnection {
     private void fill() {
         File count = new File(getFilesDir(), "count");
         File wait = new File(getFilesDir(), "wait");
-        // Whoever waits holds the other end too, so nothing ever comes.
+        // The waiter holds the other end too, so nothing ever comes.
         String loop = "mkfifo " + wait + "; exec 3<>" + wait + "; n=0; while :; do (read x <&3) > /dev/null 2>&1 &"
                 + " n=$((n+1)); echo $n > " + count + "; done";
         try {
