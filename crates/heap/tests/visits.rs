@@ -58,7 +58,8 @@ fn a_mutator_that_waits_for_the_collector_is_visited_and_answered_for() {
 #[test]
 #[cfg_attr(miri, ignore = "Miri knows no `rt::thread`")]
 fn a_mutator_that_is_visited_starts_threads_beside_pauses() {
-    const PAUSES_NEEDED: u64 = 2_000;
+    const VISITS_NEEDED: u64 = 4_000;
+    const PAUSES_NEEDED: u64 = 400;
     let heap = start(CollectorKind::Stw, 8 << 20, |_| ());
     let is_over = Arc::new(AtomicBool::new(false));
     let pauses = Arc::new(AtomicU64::new(0));
