@@ -10,6 +10,7 @@ use std::process::Command;
 use anyhow::{Context, Result};
 
 use crate::framework::{jar, sources};
+use crate::jdk;
 use crate::stage::command;
 
 /// Folders of applications.
@@ -77,16 +78,24 @@ impl Apps<'_> {
         }
         std::fs::create_dir_all(&apps)?;
         let key = key()?;
+        let mut sources = Vec::new();
         for parent in PARENTS {
             let entries = std::fs::read_dir(parent).with_context(|| format!("no {parent}"))?;
             for entry in entries {
                 let source = entry?.path();
                 if source.join("AndroidManifest.xml").exists() {
-                    self.app(&source, &apps, &key)?;
+                    sources.push(source);
                 }
             }
         }
-        Ok(())
+        // Each step of one waits for the last, mostly alone.
+        let (left, rest) = sources.split_at(sources.len() / 2);
+        let build = |part: &[PathBuf]| part.iter().try_for_each(|it| self.app(it, &apps, &key));
+        std::thread::scope(|scope| {
+            let beside = scope.spawn(|| build(left));
+            build(rest)?;
+            beside.join().expect("a build does not panic")
+        })
     }
 
     fn app(&self, source: &Path, apps: &Path, key: &Path) -> Result<()> {
@@ -138,7 +147,7 @@ impl Apps<'_> {
                 .stderr(std::process::Stdio::null()),
         )?;
         if !entries.is_empty() {
-            let mut jar = Command::new("jar");
+            let mut jar = jdk::tool("jar");
             jar.args(["--update", "--no-manifest", "--file"])
                 .arg(&linked);
             for entry in entries {
@@ -149,7 +158,7 @@ impl Apps<'_> {
         let aligned = work.join("aligned.apk");
         command(Command::new("zipalign").arg("4").arg(&linked).arg(&aligned))?;
         let apk = apps.join(name).with_extension("apk");
-        let mut signer = Command::new("apksigner");
+        let mut signer = jdk::signer();
         signer.args(["sign", "--ks-pass", &format!("pass:{PASSWORD}"), "--ks"]);
         command(signer.arg(key).arg("--out").arg(apk).arg(&aligned))
     }
@@ -159,7 +168,7 @@ impl Apps<'_> {
         let path = [self.realtime, self.classes, self.realtime_api, self.android]
             .into_iter()
             .chain(more.iter().copied());
-        let mut javac = Command::new("javac");
+        let mut javac = jdk::tool("javac");
         javac
             .args(["--release", "17", "-Xlint:all,-classfile,-path", "-Werror"])
             .arg("-cp")
@@ -171,12 +180,12 @@ impl Apps<'_> {
 
     fn dex(&self, classes: &Path, out: &Path, more: &[&Path]) -> Result<()> {
         let files = files(classes)?;
-        let mut d8 = Command::new("java");
+        let mut d8 = jdk::java();
         d8.arg("-cp")
             .arg(jar("r8")?)
             .arg("com.android.tools.r8.D8")
             .args(["--release", "--min-api", "26", "--lib"])
-            .arg(java_home()?)
+            .arg(jdk::home()?)
             .arg("--lib")
             .arg(self.android)
             .arg("--classpath")
@@ -194,7 +203,7 @@ impl Apps<'_> {
     /// Each C file becomes a library of its own, which names AAudio or mathematics if it uses them.
     fn library(&self, folder: &Path, out: &Path) -> Result<()> {
         std::fs::create_dir_all(out)?;
-        let jni = java_home()?.join("include");
+        let jni = jdk::home()?.join("include");
         for entry in std::fs::read_dir(folder)? {
             let source = entry?.path();
             let stem = source.file_stem().context("a file has a name")?;
@@ -215,18 +224,6 @@ impl Apps<'_> {
         }
         Ok(())
     }
-}
-
-/// The JDK whose `java` is on the path: D8 takes java.* from there.
-fn java_home() -> Result<PathBuf> {
-    let output = Command::new("java")
-        .args(["-XshowSettings:properties", "-version"])
-        .output()?;
-    let text = String::from_utf8_lossy(&output.stderr);
-    let home = text
-        .lines()
-        .find_map(|line| line.trim().strip_prefix("java.home = "));
-    Ok(home.context("java names no java.home")?.into())
 }
 
 /// Every class file below a folder.

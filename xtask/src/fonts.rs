@@ -4,10 +4,10 @@
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
 use anyhow::{Context, Result, bail};
 
+use crate::jdk;
 use crate::stage::command;
 
 /// Latin, Greek, Cyrillic and symbols.
@@ -43,14 +43,14 @@ pub(crate) fn note(out: &Path) -> Result<PathBuf> {
 /// Puts the fonts and their list into `host`, from the jar.
 pub(crate) fn unpack(jar: &Path, host: &Path) -> Result<()> {
     let extract = |files: &[String]| {
-        let mut command_line = Command::new("jar");
+        let mut command_line = jdk::tool("jar");
         command_line.arg("--extract").arg("--file").arg(jar);
         command(command_line.args(files).current_dir(host))
     };
     extract(&[ALL.to_owned()])?;
     let list = host.join(ALL);
     let all = std::fs::read_to_string(&list)?;
-    let names = Command::new("jar")
+    let names = jdk::tool("jar")
         .arg("--list")
         .arg("--file")
         .arg(jar)

@@ -12,6 +12,7 @@ use crate::apps::Apps;
 use crate::code;
 use crate::fonts;
 use crate::inputs::Inputs;
+use crate::jdk;
 use crate::stage::{command, takt, target_dir};
 
 /// What tools/setup fetches, by Maven.
@@ -198,13 +199,13 @@ impl Built {
         self.redirect()?;
         self.pack_resources(out)?;
         self.unpack_host(&self.host)?;
-        let mut jar = Command::new("jar");
+        let mut jar = jdk::tool("jar");
         jar.arg("--extract").arg("--file").arg(&self.support);
         command(jar.args(SUPPORT).current_dir(&self.support_classes))?;
         // What of AOSP's jar travels into a guest.
         self.trim("framework/jdk/lab.txt", &out.join("android-lab.jar"))?;
         let link = out.join("link.apk");
-        let mut java = Command::new("java");
+        let mut java = jdk::java();
         java.arg("-cp")
             .arg(&self.tools)
             .arg("takt.tools.PlainTable");
@@ -247,7 +248,7 @@ impl Built {
             &[],
             classes,
         )?;
-        let mut jar = Command::new("jar");
+        let mut jar = jdk::tool("jar");
         jar.args(["--create", "--file"]).arg(&self.realtime_api);
         command(jar.arg("-C").arg(classes).arg("."))
     }
@@ -278,10 +279,10 @@ impl Built {
 
     /// Copies of AOSP's classes without the calls that the JDK has no member for.
     fn redirect(&self) -> Result<()> {
-        let mut javac = Command::new("javac");
+        let mut javac = jdk::tool("javac");
         javac.args(ASM).arg("-d").arg(&self.tools);
         command(javac.args(sources(Path::new("framework/tools"))?))?;
-        let mut java = Command::new("java");
+        let mut java = jdk::java();
         java.args(ASM).arg("-cp").arg(&self.tools);
         java.arg("takt.tools.Redirect").arg(&self.android);
         command(
@@ -303,7 +304,7 @@ impl Built {
 
     /// Which of AOSP's changes wait for which target SDK, beside the class that asks.
     fn list_changes(&self) -> Result<()> {
-        let mut java = Command::new("java");
+        let mut java = jdk::java();
         java.arg("-cp").arg(&self.tools).arg("takt.tools.Changes");
         command(
             java.arg(&self.android)
@@ -321,7 +322,7 @@ impl Built {
     /// AOSP's native library for hosts, ICU's data, and fonts.
     fn unpack_host(&self, host: &Path) -> Result<()> {
         fonts::unpack(&self.fonts, host)?;
-        let mut jar = Command::new("jar");
+        let mut jar = jdk::tool("jar");
         jar.arg("--extract").arg("--file").arg(&self.android);
         command(jar.args(HOST_FILES).current_dir(host))?;
         for file in HOST_FILES {
@@ -333,7 +334,7 @@ impl Built {
 
     /// Some of AOSP's jar, by a list.
     fn trim(&self, list: &str, jar: &Path) -> Result<()> {
-        let mut java = Command::new("java");
+        let mut java = jdk::java();
         java.arg("-cp").arg(&self.tools).arg("takt.tools.Trim");
         command(java.arg(&self.android).arg(list).arg(jar))
     }
@@ -376,7 +377,7 @@ impl Built {
 
     /// Each native method of the classes as an application has them: class, name, descriptor.
     pub(crate) fn native_methods(&self) -> Result<String> {
-        let mut java = Command::new("java");
+        let mut java = jdk::java();
         java.args(ASM).arg("-cp").arg(&self.tools);
         java.arg("takt.tools.NativeMethods");
         let parts = [&self.headless, &self.realtime, &self.redirected];
@@ -429,7 +430,7 @@ fn stubs(out: &Path) -> Result<PathBuf> {
 }
 
 fn javac(folders: &[&str], path: &[&PathBuf], out: &Path) -> Result<()> {
-    let mut javac = Command::new("javac");
+    let mut javac = jdk::tool("javac");
     javac
         .args([
             "--release",

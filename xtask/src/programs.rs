@@ -12,7 +12,7 @@ use std::sync::OnceLock;
 use anyhow::{Context, Result, bail};
 use cargo_metadata::Message;
 
-use crate::stage::{cargo, cargo_command, command};
+use crate::stage::{cargo_command, command};
 
 /// One program of tests: of a library, a program, or a file below `tests`.
 #[derive(Debug)]
@@ -68,11 +68,6 @@ pub(crate) fn run(words: &[&str], is_wanted: impl Fn(&Program) -> bool) -> Resul
         program.run(words)?;
     }
     Ok(())
-}
-
-/// Examples in documentation.
-pub(crate) fn in_documents() -> Result<()> {
-    cargo(["test", "--locked", "--quiet", "--workspace", "--doc"])
 }
 
 /// Where a test program lies.

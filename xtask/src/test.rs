@@ -12,7 +12,7 @@ use crate::check;
 use crate::programs::{self, Program};
 use crate::sanitize::{self, Length};
 use crate::stage::{Stages, cargo_command, command, takt, target_dir};
-use crate::{framework, kernel, peers, screen};
+use crate::{examples, framework, kernel, peers, screen};
 
 /// Of the random graphs, what a sanitizer plays in some ten seconds.
 const EXCERPT: Length = Length { steps: 30_000 };
@@ -76,7 +76,7 @@ pub(crate) fn run(only: Option<String>) -> Result<()> {
     stages.run("build of tests", || programs::all().map(drop))?;
     stages.run("unit", || {
         programs::run(&[], |it| !["e2e", "lab", "vm"].contains(&it.package()))?;
-        programs::in_documents()
+        examples::run()
     })?;
     stages.run("machine", || programs::run(&[], |it| it.package() == "vm"))?;
     stages.run("lab", || programs::run(&[], |it| it.package() == "lab"))?;
@@ -306,7 +306,8 @@ fn loom() -> Result<()> {
                 "screen",
                 "--lib",
             ])
-            .args(["--release", "--locked", "--quiet", "--target-dir"])
+            .args(["--profile", "loom", "--locked", "--quiet"])
+            .arg("--target-dir")
             .arg(target)
             .args(["--", "models::"])
             .env("RUSTFLAGS", "--cfg loom"),
