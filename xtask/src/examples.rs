@@ -51,12 +51,15 @@ fn any_below(folder: &Path) -> Result<bool> {
     Ok(false)
 }
 
+/// Forms of documentation that are not looked into.
+const UNREAD: [&str; 4] = ["#[doc =", "#![doc =", "/**", "/*!"];
+
 /// Is there something that rustdoc may take for an example? That is a block which is not marked as
-/// text, a paragraph that is indented by four, or documentation from elsewhere.
+/// text, a paragraph that is indented by four, or documentation in another form.
 fn is_in(source: &str) -> bool {
     let (mut is_fenced, mut is_behind_a_gap) = (false, true);
     for line in source.lines().map(str::trim_start) {
-        if line.starts_with("#[doc =") || line.starts_with("#![doc =") {
+        if UNREAD.iter().any(|it| line.starts_with(it)) {
             return true;
         }
         let marks = ["///", "//!"];
@@ -64,7 +67,10 @@ fn is_in(source: &str) -> bool {
             (is_fenced, is_behind_a_gap) = (false, true);
             continue;
         };
-        let fence = text.trim_start().strip_prefix("```");
+        let fences = ["```", "~~~"];
+        let fence = fences
+            .iter()
+            .find_map(|it| text.trim_start().strip_prefix(it));
         let is_indented = text.starts_with("     ") && is_behind_a_gap;
         match fence {
             Some(kind) if !is_fenced && kind.trim() != "text" => return true,
@@ -88,7 +94,9 @@ mod tests {
             "    //! ```compile_fail\n    //! f();\n    //! ```",
             "/// ```text\n/// a\n/// ```\n///\n/// ```\n/// f();\n/// ```",
             "/// Thus:\n///\n///     f();",
+            "/// ~~~\n/// f();\n/// ~~~",
             "#![doc = include_str!(\"page.md\")]",
+            "/** Thus: */",
         ] {
             assert!(is_in(source), "{source}");
         }
