@@ -305,6 +305,12 @@ mod tests {
             SocketError::Malformed
         );
         drop(far);
+        // A child that a test beside this one forks holds it open until it ends.
+        let due_ns = Monotonic.now_ns() + 60_000_000_000;
+        assert_eq!(
+            near.receive_until(&mut bytes, due_ns).unwrap_err(),
+            SocketError::Closed
+        );
         assert_eq!(
             near.try_receive(&mut bytes).unwrap_err(),
             SocketError::Closed
