@@ -80,7 +80,9 @@ pub(crate) fn build(takt: &Path) -> Result<()> {
     if inputs.are_built() {
         return Ok(());
     }
-    println!("code: compiles the class library and the framework for all applications (a minute)");
+    println!(
+        "code: compiles the class library and the framework for all applications (two minutes)"
+    );
     let making = takt.with_file_name("code.making");
     remove(&making)?;
     std::fs::create_dir(&making)?;

@@ -141,7 +141,7 @@ impl Built {
         let inputs = built.inputs(&out, &natives)?;
         if !inputs.are_built() {
             inputs.begin()?;
-            println!("framework: compiles the Java side and the applications (a minute)");
+            println!("framework: compiles the Java side and the applications (two minutes)");
             built.make(&out, &natives)?;
             inputs.end()?;
         }
